@@ -1,0 +1,37 @@
+import { CubbyError } from './errors.ts'
+import { describe } from './names.ts'
+
+export type Members = Record<string, unknown>
+
+/** A JSON object, or an error that names what stands there instead. */
+export const parseObject = (value: unknown, field?: string): Members => {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
+  throw new CubbyError('invalid_request', `${field ?? 'The body'} is ${describe(value)}; it takes a JSON object.`, {
+    field,
+  })
+}
+
+/** A member that a request does not know is refused by name: a typo must not be lost. */
+export const refuseUnknownMembers = (members: Members, known: readonly string[], prefix = ''): void => {
+  for (const name in members) {
+    if (known.includes(name)) continue
+    const field = `${prefix}${name.length > 80 ? `${name.slice(0, 80)}…` : name}`.toWellFormed()
+    const meant = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase().replaceAll('_', ''))
+    throw new CubbyError('invalid_request', `${field} is not a field of this request.`, {
+      field,
+      hint: meant === undefined ? `Known fields: ${known.join(', ')}.` : `Write it as "${meant}".`,
+    })
+  }
+}
+
+/** `limit` of pages and listings: too many is not an error, since the cursor says that there is more. */
+export const parseLimit = (value: unknown, absent: number, most: number): number => {
+  if (value === undefined) return absent
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
+    throw new CubbyError('invalid_request', `limit is ${describe(value)}; it takes an integer of at least 1.`, {
+      field: 'limit',
+      hint: `Leave limit out for ${absent}, or give 1 to ${most}.`,
+    })
+  }
+  return Math.min(value, most)
+}

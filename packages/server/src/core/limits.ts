@@ -1,0 +1,50 @@
+// Every bound of the service, in one place. Units last in the name.
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+// What a request may carry.
+export const bodyBytesMax = 1 * MIB
+export const batchBodyBytesMax = 12 * MIB
+export const keyBytesMax = 1_024
+export const dataBytesMax = 409_600
+export const dataDepthMax = 64
+export const ttlSecondsMax = 253_402_300_799
+export const batchOperationsMax = 25
+export const indexFieldCharactersMax = 255
+export const indexStringBytesMax = 1_024
+export const requestIdCharactersMax = 128
+export const keyNameCharactersMax = 128
+export const keyDatabasesMax = 100
+/** The longest cursor we hand out is far below this; a longer one is not ours. */
+export const cursorCharactersMax = 16 * KIB
+
+// What an answer may carry.
+export const pageRowsDefault = 100
+export const pageRowsMax = 1_000
+export const pageBytesMax = 1 * MIB
+/** Expired rows that one page may step over before it ends early, with a cursor. */
+export const pageExpiredRowsMax = 10_000
+
+// What the process may hold at once.
+export const bodiesInFlightBytesMax = 64 * MIB
+export const bodyMsMax = 30_000
+export const requestsInFlightMax = 8_192
+export const connectionIdleSecondsMax = 60
+/** An organization may hold half of the queue at the most, so that another always finds room. */
+export const writeQueueRequestsMax = 4_096
+export const writeQueueBytesMax = 64 * MIB
+/** One commit takes this much at the most, so that one organization's backlog does not become another's latency. */
+export const commitRequestsMax = 256
+export const commitBytesMax = 8 * MIB
+export const apiKeyCacheEntriesMax = 10_000
+export const tableCacheEntriesMax = 50_000
+export const lastUsedEntriesMax = 50_000
+
+// Time.
+export const recoveryMs = 7 * 24 * 60 * 60 * 1000
+/** Sweeps stay this far behind every deadline: a clock that jumps must not destroy data. */
+export const sweepGraceMs = 5 * 60 * 1000
+export const sweepRowsMax = 500
+export const lastUsedFlushMs = 30_000
+export const stopMsMax = 10_000
