@@ -1,0 +1,38 @@
+import type { Engine } from '../core/engine.ts'
+import { lastUsedEntriesMax, lastUsedFlushMs } from '../core/limits.ts'
+import type { Log } from '../core/log.ts'
+
+export interface KeyUseLog {
+  /** Called for every request: remembers, writes nothing. */
+  note(keyId: string, atMs: number): void
+  stop(): Promise<void>
+}
+
+const usesPerWrite = 500
+
+/** `lastUsedAt` is written in the background, for all keys used since the last time at once. */
+export const startKeyUse = (engine: Engine, log: Log): KeyUseLog => {
+  let noted = new Map<string, number>()
+
+  const flush = async (): Promise<void> => {
+    const uses = [...noted].map(([id, atMs]) => ({ id, atMs }))
+    noted = new Map()
+    try {
+      for (let i = 0; i < uses.length; i += usesPerWrite) await engine.recordKeyUse(uses.slice(i, i + usesPerWrite))
+    } catch (error) {
+      log('warn', 'lastUsedAt could not be written', { cause: String(error) })
+    }
+  }
+
+  const timer = setInterval(flush, lastUsedFlushMs)
+  timer.unref()
+  return {
+    note(keyId, atMs) {
+      if (noted.size < lastUsedEntriesMax || noted.has(keyId)) noted.set(keyId, atMs)
+    },
+    async stop() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { Engine } from '../core/engine.ts'
+import { sweepRowsMax } from '../core/limits.ts'
+import type { Log } from '../core/log.ts'
+
+export interface SweepOptions {
+  engine: Engine
+  now(): number
+  log: Log
+  /** How often to look for work. */
+  everyMs: number
+}
+
+export interface Background {
+  stop(): Promise<void>
+}
+
+/** Rows a step removes: small, because the writes of a whole commit wait for it. At most `sweepRowsMax`. */
+const rowsPerStep = 50
+/** A step is followed by a rest of so many times its own length, so that writers keep most of the store. */
+const restFactor = 3
+
+/**
+ * Removes for good what nobody can read any more: records past their ttl and tables past their recovery. Each
+ * step is a small commit between those of the writers; what a stop or a crash interrupts goes on at the next start.
+ */
+export const startSweeps = ({ engine, now, log, everyMs }: SweepOptions): Background => {
+  let stopped = false
+  let wake: (() => void) | undefined
+  const rest = (ms: number) =>
+    new Promise<void>((resolve) => {
+      wake = resolve
+      setTimeout(resolve, ms)
+    })
+
+  const drain = async (step: () => Promise<number>): Promise<void> => {
+    while (!stopped) {
+      const started = performance.now()
+      if ((await step()) === 0) return
+      await rest(Math.ceil((performance.now() - started) * restFactor))
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      try {
+        await drain(() => engine.sweepExpired(now(), Math.min(rowsPerStep, sweepRowsMax)))
+        await drain(() => engine.purgeTables(now(), Math.min(rowsPerStep, sweepRowsMax)))
+      } catch (error) {
+        if (!stopped) log('warn', 'sweep failed; it goes on later', { cause: String(error) })
+      }
+      if (!stopped) await rest(everyMs)
+    }
+  }
+
+  const running = run()
+  return {
+    async stop() {
+      stopped = true
+      wake?.()
+      await running
+    },
+  }
+}

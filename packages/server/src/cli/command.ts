@@ -1,0 +1,66 @@
+import type { StoreLocation } from '../engines/open-engine.ts'
+
+export interface Flag {
+  type: 'string' | 'boolean'
+  /** What stands for the value in help: `DIR`. */
+  value?: string
+  help: string
+  default?: string
+}
+
+export interface Arguments {
+  positionals: string[]
+  /** Flags as given, else from CUBBY_…, else the default. */
+  text(name: string): string | undefined
+  flag(name: string): boolean
+}
+
+export interface CliCommand {
+  /** The words that call it: `orgs create`. */
+  name: string
+  /** What follows the words, for help: `NAME`. */
+  positionals?: string[]
+  summary: string
+  details?: string
+  flags: Record<string, Flag>
+  /** The exit code; 0 when undefined. */
+  run(args: Arguments): Promise<number | undefined>
+}
+
+/** A mistake in the call itself: shown in one line, exit 2. */
+export class UsageError extends Error {}
+
+/** What stops a command and is no bug of ours: shown in one line, exit 1. */
+export class CommandFailed extends Error {}
+
+export const storeFlags: Record<string, Flag> = {
+  data: { type: 'string', value: 'DIR', help: 'the data directory of the embedded engine', default: './cubby-data' },
+  store: { type: 'string', value: 'URL', help: 'another engine instead: postgres://user:password@host/db' },
+}
+
+export const jsonFlag: Flag = { type: 'boolean', help: 'print JSON' }
+
+export const storeLocation = (args: Arguments): StoreLocation => ({
+  data: args.text('data')!,
+  store: args.text('store'),
+})
+
+export const printJson = (value: unknown): void => {
+  process.stdout.write(`${JSON.stringify(value)}\n`)
+}
+
+export const printLine = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Columns as wide as their widest cell. */
+export const printTable = (rows: string[][]): void => {
+  const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
+  for (const row of rows)
+    printLine(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
+}

@@ -1,0 +1,16 @@
+import type { Log } from '../core/log.ts'
+
+/** To standard error: one JSON object a line, or a readable line on a terminal. */
+export const createLogger = (onTerminal = process.stderr.isTTY === true): Log => {
+  return (level, message, fields = {}) => {
+    const time = new Date().toISOString()
+    if (!onTerminal) {
+      process.stderr.write(`${JSON.stringify({ time, level, message, ...fields })}\n`)
+      return
+    }
+    const shown = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    process.stderr.write(`${time.slice(11, 19)} ${level.padEnd(5)} ${[message, ...shown].join('  ')}\n`)
+  }
+}

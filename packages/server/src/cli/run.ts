@@ -1,0 +1,105 @@
+import { parseArgs } from 'node:util'
+import packageJson from '../../package.json' with { type: 'json' }
+import { CubbyError } from '../core/errors.ts'
+import { StoreRefused } from '../engines/sqlite/schema.ts'
+import { type Arguments, type CliCommand, CommandFailed, type Flag, UsageError } from './command.ts'
+import { commandHelp, overview } from './help.ts'
+import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './keys.ts'
+import { orgsCreateCommand, orgsListCommand } from './orgs.ts'
+import { serveCommand } from './serve.ts'
+import { verifyCommand } from './verify.ts'
+
+export const commands: CliCommand[] = [
+  serveCommand,
+  orgsCreateCommand,
+  orgsListCommand,
+  keysCreateCommand,
+  keysListCommand,
+  keysRevokeCommand,
+  verifyCommand,
+]
+
+const findCommand = (words: string[]): CliCommand | undefined =>
+  commands.find(({ name }) => name.split(' ').every((word, i) => words[i] === word))
+
+const environmentName = (flag: string): string => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`
+
+const parseArguments = (command: CliCommand, words: string[], env: Record<string, string | undefined>): Arguments => {
+  const flags: Record<string, Flag> = command.flags
+  const options = Object.fromEntries(Object.entries(flags).map(([name, { type }]) => [name, { type }]))
+  let values: Record<string, string | boolean | undefined>
+  let positionals: string[]
+  try {
+    const parsed = parseArgs({ args: words, options, allowPositionals: true, strict: true })
+    values = parsed.values as typeof values
+    positionals = parsed.positionals
+  } catch (error) {
+    throw new UsageError((error as Error).message.split('. To specify')[0]!)
+  }
+  const expected = command.positionals ?? []
+  if (positionals.length < expected.length) throw new UsageError(`${expected[positionals.length]} is missing`)
+  if (positionals.length > expected.length)
+    throw new UsageError(`"${positionals[expected.length]}" is one word too many`)
+  const fromEnvironment = (name: string): string | undefined => env[environmentName(name)] || undefined
+  return {
+    positionals,
+    text: (name) => (values[name] as string | undefined) ?? fromEnvironment(name) ?? flags[name]!.default,
+    flag: (name) => values[name] === true || /^(1|true|yes)$/i.test(fromEnvironment(name) ?? ''),
+  }
+}
+
+const say = (line: string): void => {
+  process.stderr.write(`cubby: ${line}\n`)
+}
+
+/** Runs one call of the command line and returns its exit code. */
+export const run = async (words: string[], env: Record<string, string | undefined>): Promise<number> => {
+  if (words.includes('--version') || words[0] === '-v') {
+    process.stdout.write(`cubby ${packageJson.version}\n`)
+    return 0
+  }
+  const command = findCommand(words)
+  const help = words.includes('--help') || words.includes('-h') || words[0] === 'help'
+  if (command === undefined) {
+    if (help || words.length === 0) {
+      process.stdout.write(overview(commands))
+      return words.length === 0 ? 2 : 0
+    }
+    say(`there is no command "${words.slice(0, 2).join(' ')}"; see cubby --help`)
+    return 2
+  }
+  if (help) {
+    process.stdout.write(commandHelp(command))
+    return 0
+  }
+  try {
+    return (await command.run(parseArguments(command, words.slice(command.name.split(' ').length), env))) ?? 0
+  } catch (error) {
+    return explain(error, command)
+  }
+}
+
+const explain = (error: unknown, command: CliCommand): number => {
+  if (error instanceof UsageError) {
+    say(`${error.message}; see cubby ${command.name} --help`)
+    return 2
+  }
+  if (error instanceof CommandFailed || error instanceof StoreRefused) say(error.message)
+  else if (error instanceof CubbyError) say(error.hint === undefined ? error.message : `${error.message} ${error.hint}`)
+  else say(systemReason(error))
+  return 1
+}
+
+/** What the operating system or SQLite refused, in one line. */
+const systemReason = (error: unknown): string => {
+  const { code, message } = error as { code?: string; message?: string }
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOTDIR' || code === 'ENOENT') {
+    return `the data directory cannot be written: ${message}`
+  }
+  if (code?.startsWith('SQLITE_CANTOPEN') || code?.startsWith('SQLITE_READONLY')) {
+    return `the data directory cannot be written: ${message}`
+  }
+  if (code?.startsWith('SQLITE_NOTADB')) return 'cubby.db in the data directory is not an SQLite file'
+  if (code?.startsWith('SQLITE_CORRUPT')) return `the store is damaged: ${message}; restore it from a backup`
+  return message ?? String(error)
+}

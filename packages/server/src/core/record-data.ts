@@ -1,0 +1,77 @@
+import { type Members, refuseUnknownMembers } from './envelope.ts'
+import { CubbyError } from './errors.ts'
+import type { Span } from './json-span.ts'
+import { dataBytesMax, dataDepthMax, ttlSecondsMax } from './limits.ts'
+import { describe } from './names.ts'
+import { parseRecordKey, type RecordKey } from './record-key.ts'
+
+/** What a put carries, checked, with `data` as it stood in the body and as it was parsed. */
+export interface RecordToPut extends RecordKey {
+  data: string
+  parsedData: Record<string, unknown>
+  ttlSeconds: number | null
+}
+
+const putFields = ['hashKey', 'rangeKey', 'data', 'ttl'] as const
+
+/** `text` is the whole body and `span` where `data` stood in it; `prefix` is `operations[3].` inside a batch. */
+export const parseRecordToPut = (
+  members: Members,
+  text: string,
+  span: Span | undefined,
+  prefix = '',
+  alsoKnown: readonly string[] = [],
+): RecordToPut => {
+  refuseUnknownMembers(members, [...putFields, ...alsoKnown], prefix)
+  const { hashKey, rangeKey } = parseRecordKey(members.hashKey, members.rangeKey, prefix)
+  const parsedData = members.data
+  const field = `${prefix}data`
+  if (typeof parsedData !== 'object' || parsedData === null || Array.isArray(parsedData)) {
+    throw new CubbyError('invalid_request', `${field} is ${describe(parsedData)}; it takes a JSON object.`, {
+      field,
+      hint: parsedData === undefined ? 'Put the record under "data".' : 'Wrap it: { "value": … }.',
+    })
+  }
+  const data = text.slice(span!.start, span!.end)
+  const bytes = Buffer.byteLength(data)
+  if (bytes > dataBytesMax) {
+    throw new CubbyError('record_too_large', `${field} has ${bytes} bytes of JSON; it takes at most ${dataBytesMax}.`, {
+      field,
+      hint: 'Split the record over several range keys.',
+    })
+  }
+  if (span!.depth > dataDepthMax) {
+    throw new CubbyError(
+      'invalid_request',
+      `${field} is ${span!.depth} levels deep; it takes at most ${dataDepthMax}.`,
+      {
+        field,
+        hint: 'Flatten it, or store the inner part as a string.',
+      },
+    )
+  }
+  return {
+    hashKey,
+    rangeKey,
+    data,
+    parsedData: parsedData as Record<string, unknown>,
+    ttlSeconds: parseTtl(members.ttl, `${prefix}ttl`),
+  }
+}
+
+const parseTtl = (value: unknown, field: string): number | null => {
+  if (value === undefined) return null
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= ttlSecondsMax) return value
+  // Today in milliseconds lies above the year 9999 in seconds, so the commonest mistake is always seen.
+  const milliseconds = typeof value === 'number' && value > ttlSecondsMax && value / 1000 <= ttlSecondsMax
+  throw new CubbyError(
+    'invalid_ttl',
+    `${field} is ${describe(value)}; it takes epoch seconds, an integer from 0 to ${ttlSecondsMax}.`,
+    {
+      field,
+      hint: milliseconds
+        ? `It looks like milliseconds; give seconds: ${Math.floor((value as number) / 1000)}.`
+        : 'Leave ttl out for a record that does not expire.',
+    },
+  )
+}

@@ -1,0 +1,304 @@
+import type { Database } from 'bun:sqlite'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { NewApiKey } from '../../core/api-key.ts'
+import type {
+  ApiKey,
+  Engine,
+  KeyUse,
+  Organization,
+  Page,
+  RecordOperation,
+  RestoreResult,
+  StoredRecord,
+  Table,
+  TableListing,
+  WriteResult,
+  Writer,
+} from '../../core/engine.ts'
+import { nowSeconds } from '../../core/expiry.ts'
+import type { Indices } from '../../core/indices.ts'
+import { recoveryMs } from '../../core/limits.ts'
+import type { Log } from '../../core/log.ts'
+import type { RecordKey } from '../../core/record-key.ts'
+import type { Scan } from '../../core/scan.ts'
+import { checkStore } from './check.ts'
+import type { Fence } from './command.ts'
+import { RegistryCache } from './registry-cache.ts'
+import {
+  type KeyRow,
+  keyColumns,
+  type OrganizationRow,
+  type TableRow,
+  tableColumns,
+  toApiKey,
+  toOrganization,
+  toTable,
+} from './rows.ts'
+import { Scanner } from './scanner.ts'
+import { connect, prepareStore } from './schema.ts'
+import { holdStore, type StoreLock } from './store-lock.ts'
+import { WriterPort } from './writer-port.ts'
+
+const readCacheKib = 32_768
+
+export interface SqliteOptions {
+  dataDir: string
+  /**
+   * The owner serves the store and alone writes records; there is one at a time. A guest, an operator's
+   * command beside it, changes keys and organizations only.
+   */
+  role?: 'owner' | 'guest'
+  log?: Log
+}
+
+export const openSqliteEngine = async (options: SqliteOptions): Promise<Engine> => {
+  const { dataDir, role = 'owner', log = () => {} } = options
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const lock = role === 'owner' ? holdStore(dataDir) : undefined
+  try {
+    const path = join(dataDir, 'cubby.db')
+    prepareStore(path)
+    return new SqliteEngine(connect(path, readCacheKib), await WriterPort.open(path, log), lock)
+  } catch (error) {
+    lock?.release()
+    throw error
+  }
+}
+
+class SqliteEngine implements Engine {
+  readonly description: string
+  readonly #db: Database
+  readonly #writer: WriterPort
+  readonly #lock: StoreLock | undefined
+  readonly #registry: RegistryCache
+  readonly #scanner: Scanner
+  readonly #record
+
+  constructor(db: Database, writer: WriterPort, lock: StoreLock | undefined) {
+    this.#db = db
+    this.#writer = writer
+    this.#lock = lock
+    db.run('PRAGMA query_only = ON')
+    this.#registry = new RegistryCache(db)
+    this.#scanner = new Scanner(db)
+    this.#record = db.prepare<
+      { data: string; ttl: number | null; updated_at: number },
+      [number, string, string, number]
+    >(
+      `SELECT data, ttl, updated_at FROM records
+       WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB) AND (ttl IS NULL OR ttl > ?4)`,
+    )
+    this.description = `sqlite ${db.query<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
+  }
+
+  #all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+    return this.#db.query<Row, (string | number | null)[]>(sql).all(...values)
+  }
+
+  #fence(writer: Writer, table?: Table): Fence {
+    const stamp = writer.apiKey?.stamp ?? this.#registry.epoch()
+    return {
+      stamp: table === undefined ? stamp : Math.min(stamp, table.stamp),
+      keySeq: writer.apiKey?.seq ?? null,
+      tableId: table?.id ?? null,
+    }
+  }
+
+  // ── Keys and organizations ─────────────────────────────────────────────────────────────────────────────
+
+  findApiKey(text: string): ApiKey | undefined {
+    return this.#registry.findApiKey(text)
+  }
+
+  createApiKey(writer: Writer, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+    const { orgId } = writer
+    return this.#writer.submit<'createApiKey'>(orgId, 0, {
+      kind: 'createApiKey',
+      fence: this.#fence(writer),
+      nowMs,
+      orgId,
+      key,
+    })
+  }
+
+  listApiKeys(orgId: number, beforeSeq: number | undefined, limit: number): ApiKey[] {
+    const stamp = this.#registry.epoch()
+    return this.#all<KeyRow>(
+      `SELECT ${keyColumns} FROM api_keys WHERE org_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3`,
+      ...[orgId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit],
+    ).map((row) => toApiKey(row, stamp))
+  }
+
+  revokeApiKey(writer: Writer, id: string, nowMs: number): Promise<ApiKey | undefined> {
+    const { orgId } = writer
+    return this.#writer.submit<'revokeApiKey'>(orgId, 0, {
+      kind: 'revokeApiKey',
+      fence: this.#fence(writer),
+      nowMs,
+      orgId,
+      id,
+    })
+  }
+
+  recordKeyUse(uses: KeyUse[]): Promise<void> {
+    return this.#writer.submitUpkeep<'recordKeyUse'>({ kind: 'recordKeyUse', uses })
+  }
+
+  createOrganization(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
+    return this.#writer.submitUpkeep<'createOrganization'>({
+      kind: 'createOrganization',
+      nowMs,
+      name,
+      keys,
+      onlyIfFirst: false,
+    })
+  }
+
+  bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
+    return this.#writer.submitUpkeep<'createOrganization'>({
+      kind: 'createOrganization',
+      nowMs,
+      name,
+      keys,
+      onlyIfFirst: true,
+    })
+  }
+
+  findOrganization(name: string): Organization | undefined {
+    return this.#all<OrganizationRow>('SELECT id, name, created_at FROM organizations WHERE name = ?1', name).map(
+      toOrganization,
+    )[0]
+  }
+
+  listOrganizations(): Organization[] {
+    return this.#all<OrganizationRow>('SELECT id, name, created_at FROM organizations ORDER BY name').map(
+      toOrganization,
+    )
+  }
+
+  // ── Tables ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  findTable(orgId: number, db: string, name: string): Table | undefined {
+    return this.#registry.findTable(orgId, db, name)
+  }
+
+  findDeletedTable(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
+    const stamp = this.#registry.epoch()
+    return this.#all<TableRow>(
+      `SELECT ${tableColumns} FROM tables
+       WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at > ?4 AND purging = 0 ORDER BY deleted_at DESC LIMIT 1`,
+      ...[orgId, db, name, nowMs - recoveryMs],
+    ).map((row) => toTable(row, stamp))[0]
+  }
+
+  createTable(writer: Writer, db: string, name: string, indices: Indices, nowMs: number) {
+    const { orgId } = writer
+    const command = { kind: 'createTable' as const, fence: this.#fence(writer), nowMs, orgId, db, name, indices }
+    return this.#writer.submit<'createTable'>(orgId, 0, command)
+  }
+
+  deleteTable(writer: Writer, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const { orgId } = writer
+    return this.#writer.submit<'deleteTable'>(orgId, 0, {
+      kind: 'deleteTable',
+      fence: this.#fence(writer),
+      nowMs,
+      orgId,
+      db,
+      name,
+    })
+  }
+
+  restoreTable(
+    writer: Writer,
+    db: string,
+    name: string,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+  ): Promise<RestoreResult> {
+    const { orgId } = writer
+    const command = { kind: 'restoreTable' as const, fence: this.#fence(writer), nowMs, orgId, db, name, deletedAtMs }
+    return this.#writer.submit<'restoreTable'>(orgId, 0, command)
+  }
+
+  listTables({ orgId, db, after, limit }: TableListing): Table[] {
+    const stamp = this.#registry.epoch()
+    return this.#all<TableRow>(
+      `SELECT ${tableColumns} FROM tables
+       WHERE org_id = ?1 AND db = ?2 AND name > ?3 AND deleted_at IS NULL ORDER BY name LIMIT ?4`,
+      ...[orgId, db, after?.name ?? '', limit],
+    ).map((row) => toTable(row, stamp))
+  }
+
+  listDeletedTables({ orgId, db, after, limit }: TableListing, nowMs: number): Table[] {
+    const stamp = this.#registry.epoch()
+    return this.#all<TableRow>(
+      `SELECT ${tableColumns} FROM tables
+       WHERE org_id = ?1 AND db = ?2 AND (name, deleted_at) > (?3, ?4) AND deleted_at > ?5 AND purging = 0
+       ORDER BY name, deleted_at LIMIT ?6`,
+      ...[orgId, db, after?.name ?? '', after?.deletedAtMs ?? 0, nowMs - recoveryMs, limit],
+    ).map((row) => toTable(row, stamp))
+  }
+
+  /** One index seek a database, however many tables it has. */
+  listDatabases(orgId: number, after: string | undefined, limit: number): string[] {
+    const next = this.#db.query<{ db: string }, [number, string]>(
+      'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',
+    )
+    const names: string[] = []
+    let last = after ?? ''
+    while (names.length < limit) {
+      const row = next.get(orgId, last)
+      if (row === null) break
+      last = row.db
+      names.push(last)
+    }
+    return names
+  }
+
+  // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
+
+  getRecord(table: Table, key: RecordKey, nowMs: number): StoredRecord | undefined {
+    const row = this.#record.get(table.id, key.hashKey, key.rangeKey, nowSeconds(nowMs))
+    if (row === null) return undefined
+    const { hashKey, rangeKey } = key
+    return { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
+  }
+
+  scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
+    return this.#scanner.scan(table, scan, rowsMax, nowMs)
+  }
+
+  write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    if (this.#lock === undefined) throw new Error('a guest of the store does not write records')
+    let bytes = 0
+    for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
+    const command = { kind: 'write' as const, fence: this.#fence(writer, table), nowMs, operations }
+    return this.#writer.submit<'write'>(writer.orgId, bytes, command)
+  }
+
+  // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
+    return this.#writer.submitUpkeep<'sweepExpired'>({ kind: 'sweepExpired', nowMs, rowsMax })
+  }
+
+  purgeTables(nowMs: number, rowsMax: number): Promise<number> {
+    return this.#writer.submitUpkeep<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
+  }
+
+  check(): AsyncIterable<string> {
+    return checkStore(this.#db)
+  }
+
+  ready(): boolean {
+    return this.#registry.epoch() > 0
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close()
+    this.#db.close()
+    this.#lock?.release()
+  }
+}

@@ -1,0 +1,25 @@
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { StoreRefused } from './schema.ts'
+
+export interface StoreLock {
+  release(): void
+}
+
+/**
+ * Holds the store for this process: at most one serves it. The lock is an open transaction on a file of its
+ * own, so the operating system takes it back however the process ends.
+ */
+export const holdStore = (dataDir: string): StoreLock => {
+  const db = new Database(join(dataDir, 'serve.lock'), { create: true, readwrite: true })
+  try {
+    db.run('BEGIN EXCLUSIVE')
+  } catch (error) {
+    db.close()
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) {
+      throw new StoreRefused(`another process serves the store in ${dataDir}`)
+    }
+    throw error
+  }
+  return { release: () => db.close() }
+}

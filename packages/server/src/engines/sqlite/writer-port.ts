@@ -1,0 +1,198 @@
+import { CubbyError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import type { FromCheckpointer, ToCheckpointer } from './checkpoint-thread.ts'
+import { type Command, type CommandResults, encodeGroup, type Outcome } from './command.ts'
+import { upkeepLine, type Waiting, WriteQueue } from './write-queue.ts'
+import type { FromWriter, ToWriter } from './writer-thread.ts'
+
+// When the log is copied into the database file. See docs/operating.md for the measurements behind the numbers.
+/** The second thread copies once this many pages wait for it. */
+const copyAtPages = 2_000
+/** Past this the writer copies the rest itself, right after the second thread is done, and the log starts over. */
+const restartAtPages = 8_000
+/** Past this it does so at once, however much is left: the bound of the log. */
+const logPagesMax = 32_000
+
+/**
+ * The serving thread's end of the writer: gathers what waits into groups, one of which is under way at a time,
+ * and decides when the log is copied. A read never passes through here.
+ */
+export class WriterPort {
+  readonly #path: string
+  readonly #log: Log
+  readonly #queue = new WriteQueue()
+  #writer!: Worker
+  #checkpointer!: Worker
+  #underWay: Waiting[] | undefined
+  #scheduled = false
+  #copying = false
+  #restartDue = false
+  #closing: (() => void) | undefined
+  #closed = false
+
+  private constructor(path: string, log: Log) {
+    this.#path = path
+    this.#log = log
+  }
+
+  static async open(path: string, log: Log): Promise<WriterPort> {
+    const port = new WriterPort(path, log)
+    await Promise.all([port.#startWriter(), port.#startCheckpointer()])
+    return port
+  }
+
+  submit<K extends Command['kind']>(
+    orgId: number,
+    bytes: number,
+    command: Extract<Command, { kind: K }>,
+  ): Promise<CommandResults[K]> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new CubbyError('unavailable', 'The server is stopping; nothing was applied.')
+      this.#queue.push(orgId, { command, bytes, resolve: resolve as (value: unknown) => void, reject })
+      this.#schedule()
+    })
+  }
+
+  submitUpkeep<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
+    return this.submit(upkeepLine, 0, command)
+  }
+
+  /** Commits what was accepted, then ends both threads. */
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#underWay !== undefined || !this.#queue.empty) await new Promise<void>((done) => (this.#closing = done))
+    await Promise.all([endThread(this.#writer), endThread(this.#checkpointer)])
+  }
+
+  // Requests that arrived in one turn of the event loop share a commit: the group leaves when the turn is over.
+  #schedule(): void {
+    if (this.#scheduled || this.#underWay !== undefined) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#sendNext()
+    })
+  }
+
+  #sendNext(): void {
+    if (this.#underWay !== undefined) return
+    if (this.#restartDue) {
+      this.#restartDue = false
+      this.#underWay = []
+      this.#toWriter({ checkpoint: true })
+    } else if (!this.#queue.empty) {
+      this.#underWay = this.#queue.take()
+      this.#toWriter({ group: encodeGroup(this.#underWay.map((waiting) => waiting.command)) })
+    } else {
+      this.#closing?.()
+    }
+  }
+
+  #toWriter(message: ToWriter): void {
+    this.#writer.postMessage(message)
+  }
+
+  #settle(outcomes: Outcome[]): void {
+    const settled = this.#underWay ?? []
+    this.#underWay = undefined
+    // The next group leaves before the answers of this one are written.
+    this.#sendNext()
+    for (let i = 0; i < settled.length; i++) {
+      const outcome = outcomes[i]!
+      if ('value' in outcome) settled[i]!.resolve(outcome.value)
+      else {
+        const { code, message, hint, cause } = outcome.failure
+        if (cause !== undefined) this.#log('error', 'write failed', { code, cause })
+        settled[i]!.reject(new CubbyError(code, message, { hint }))
+      }
+    }
+  }
+
+  #onLogState(log: number, pending: number): void {
+    if (log >= logPagesMax) this.#restartDue = true
+    else if (pending >= copyAtPages && !this.#copying) {
+      this.#copying = true
+      this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
+    }
+    this.#logPages = log
+  }
+  #logPages = 0
+
+  async #startWriter(): Promise<void> {
+    const writer = new Worker(new URL('./writer-thread.ts', import.meta.url).href)
+    this.#writer = writer
+    await new Promise<void>((resolve, reject) => {
+      writer.onmessage = (event: MessageEvent<FromWriter>) => {
+        const message = event.data
+        if ('outcomes' in message) {
+          this.#onLogState(message.log, message.pending)
+          this.#settle(message.outcomes)
+        } else if ('checkpointed' in message) {
+          if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
+          this.#settle([])
+        } else if ('refused' in message) reject(new Error(message.refused))
+        else if ('opened' in message) resolve()
+      }
+      writer.onerror = (event: ErrorEvent) => {
+        reject(new Error(event.message))
+        this.#onWriterLost(event.message)
+      }
+      this.#toWriter({ open: this.#path })
+    })
+  }
+
+  /** The thread died: what it had may or may not be in the store, what waits is not. */
+  #onWriterLost(cause: string): void {
+    this.#log('error', 'the writer thread failed; starting another', { cause })
+    const lost = this.#underWay ?? []
+    this.#underWay = []
+    const unknown = new CubbyError(
+      'outcome_unknown',
+      'The writer failed; the write may or may not have been applied.',
+      {
+        hint: 'Read the record before repeating the request.',
+      },
+    )
+    for (const waiting of lost) waiting.reject(unknown)
+    this.#startWriter().then(
+      () => this.#settle([]),
+      (error) => this.#log('error', 'the writer thread could not be started', { cause: String(error) }),
+    )
+  }
+
+  async #startCheckpointer(): Promise<void> {
+    const checkpointer = new Worker(new URL('./checkpoint-thread.ts', import.meta.url).href)
+    this.#checkpointer = checkpointer
+    await new Promise<void>((resolve, reject) => {
+      checkpointer.onmessage = (event: MessageEvent<FromCheckpointer>) => {
+        const message = event.data
+        if ('opened' in message) resolve()
+        if (!('copied' in message)) return
+        this.#copying = false
+        if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
+        else if (this.#logPages >= restartAtPages) {
+          this.#restartDue = true
+          this.#sendNext()
+        }
+      }
+      checkpointer.onerror = (event: ErrorEvent) => {
+        this.#copying = false
+        this.#log('error', 'the checkpoint thread failed', { cause: event.message })
+        reject(new Error(event.message))
+      }
+      checkpointer.postMessage({ open: this.#path } satisfies ToCheckpointer)
+    })
+  }
+}
+
+const endThread = (thread: Worker): Promise<void> =>
+  new Promise((resolve) => {
+    thread.onmessage = (event: MessageEvent<object>) => {
+      if ('closed' in event.data) {
+        thread.terminate()
+        resolve()
+      }
+    }
+    thread.onerror = () => resolve()
+    thread.postMessage({ close: true })
+  })

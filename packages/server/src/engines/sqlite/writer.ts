@@ -1,0 +1,174 @@
+import type { Database } from 'bun:sqlite'
+import { CubbyError } from '../../core/errors.ts'
+import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
+import { RecordWriter } from './record-writer.ts'
+import { RegistryWriter } from './registry-writer.ts'
+import { connect } from './schema.ts'
+
+const cacheKib = 65_536
+
+/**
+ * The one writer of a process. A group of commands becomes one transaction and one sync; nothing is answered
+ * before that sync has returned.
+ */
+export class Writer {
+  readonly #path: string
+  #db!: Database
+  #records!: RecordWriter
+  #registry!: RegistryWriter
+
+  constructor(path: string) {
+    this.#path = path
+    this.#open()
+  }
+
+  #open(): void {
+    this.#db = connect(this.#path, cacheKib)
+    this.#records = new RecordWriter(this.#db)
+    this.#registry = new RegistryWriter(this.#db)
+  }
+
+  /** After a failed commit nothing that the connection remembers is trusted. */
+  #reopen(): void {
+    try {
+      this.#db.close()
+    } catch {
+      // It could not even be closed; the new connection recovers from the log all the same.
+    }
+    this.#open()
+  }
+
+  /** One outcome a command, in order. Never throws for what the store answers. */
+  commit(commands: Command[]): Outcome[] {
+    try {
+      this.#db.run('BEGIN IMMEDIATE')
+    } catch (error) {
+      return failAll(commands, error, 'begin')
+    }
+    let outcomes: Outcome[]
+    try {
+      let epoch = this.#registry.epoch()
+      outcomes = commands.map((command) => {
+        const outcome = this.#attempt(command, epoch)
+        if (command.kind === 'deleteTable' || command.kind === 'revokeApiKey') epoch = this.#registry.epoch()
+        return outcome
+      })
+    } catch (error) {
+      // A statement failed in a way that takes the transaction with it: a full disk, an I/O error.
+      this.#reopen()
+      return failAll(commands, error, 'statement')
+    }
+    try {
+      this.#db.run('COMMIT')
+      return outcomes
+    } catch (error) {
+      this.#reopen()
+      return failAll(commands, error, 'commit')
+    }
+  }
+
+  #attempt(command: Command, epoch: number): Outcome {
+    try {
+      return { value: this.#execute(command, epoch) }
+    } catch (error) {
+      if (error instanceof CubbyError)
+        return { failure: { code: error.code, message: error.message, hint: error.hint } }
+      // SQLite undid the one statement and kept the transaction: only this command has failed.
+      if (this.#db.inTransaction && !isFatal(error)) return { failure: describeFailure(error, 'statement') }
+      throw error
+    }
+  }
+
+  #execute(command: Command, epoch: number): unknown {
+    const registry = this.#registry
+    switch (command.kind) {
+      case 'write':
+        this.#hold(command.fence, epoch)
+        return this.#records.write(command.fence.tableId!, command.operations, command.nowMs)
+      case 'createTable':
+        this.#hold(command.fence, epoch)
+        return registry.createTable(command.orgId, command.db, command.name, command.indices, command.nowMs)
+      case 'deleteTable':
+        this.#hold(command.fence, epoch)
+        return registry.deleteTable(command.orgId, command.db, command.name, command.nowMs)
+      case 'restoreTable':
+        this.#hold(command.fence, epoch)
+        return registry.restoreTable(command.orgId, command.db, command.name, command.deletedAtMs, command.nowMs)
+      case 'createApiKey':
+        this.#hold(command.fence, epoch)
+        return registry.createApiKey(command.orgId, command.key, command.nowMs)
+      case 'revokeApiKey':
+        this.#hold(command.fence, epoch)
+        return registry.revokeApiKey(command.orgId, command.id, command.nowMs)
+      case 'recordKeyUse':
+        return registry.recordKeyUse(command.uses)
+      case 'createOrganization':
+        return registry.createOrganization(command.name, command.keys, command.nowMs, command.onlyIfFirst)
+      case 'sweepExpired':
+        return registry.sweepExpired(command.nowMs, command.rowsMax)
+      case 'purgeTables':
+        return registry.purgeTables(command.nowMs, command.rowsMax)
+    }
+  }
+
+  /** Between the caller's look at the registry and this transaction a key may have been revoked or a table deleted. */
+  #hold(fence: Fence, epoch: number): void {
+    if (fence.stamp === epoch) return
+    if (fence.keySeq !== null && !this.#registry.keyIsActive(fence.keySeq)) {
+      throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
+    }
+    if (fence.tableId !== null && !this.#registry.tableIsActive(fence.tableId)) {
+      throw new CubbyError('table_not_found', 'The table has been deleted.')
+    }
+  }
+
+  /** Pages in the log that the database file does not have yet, and pages in the log at all. */
+  logPages(): { log: number; checkpointed: number } {
+    return this.#db.query<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()!
+  }
+
+  /** Copies what is left in the log. Called when the second thread has copied most of it: the rest is small. */
+  checkpoint(): void {
+    this.#db.query('PRAGMA wal_checkpoint(PASSIVE)').get()
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '')
+
+const isFatal = (error: unknown): boolean =>
+  /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|NOMEM|READONLY|CANTOPEN)/.test(codeOf(error))
+
+const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'): CommandFailure => {
+  const code = codeOf(error)
+  const cause = `${phase}: ${code} ${(error as Error).message ?? error}`
+  if (code.startsWith('SQLITE_FULL')) {
+    return {
+      code: 'storage_full',
+      message: 'The disk is full; nothing was applied.',
+      hint: 'Reads go on. Repeat the request once there is room.',
+      cause,
+    }
+  }
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+    return { code: 'unavailable', message: 'Another process holds the store; nothing was applied.', cause }
+  }
+  // The log may hold the commit although its sync failed: whether it survives is not known.
+  if (phase === 'commit') {
+    return {
+      code: 'outcome_unknown',
+      message: 'The commit failed; the write may or may not have been applied.',
+      hint: 'Read the record before repeating the request.',
+      cause,
+    }
+  }
+  return { code: 'internal', message: 'The store failed; nothing was applied.', cause }
+}
+
+const failAll = (commands: Command[], error: unknown, phase: 'begin' | 'statement' | 'commit'): Outcome[] => {
+  const failure = describeFailure(error, phase)
+  return commands.map(() => ({ failure }))
+}

@@ -1,0 +1,82 @@
+import { isWellFormedApiKey } from '../core/api-key.ts'
+import type { ApiKey, Engine } from '../core/engine.ts'
+import { CubbyError } from '../core/errors.ts'
+
+/** What a route asks of a key: to read, to write, or to manage keys. */
+export type Need = 'read' | 'write' | 'keys'
+
+const invalid = (message: string): CubbyError =>
+  new CubbyError('invalid_api_key', message, { hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".' })
+
+/** The text of the key. A wrong checksum is refused here, before storage is touched. */
+export const presentedKey = (header: string | null): string => {
+  if (header === null) {
+    throw new CubbyError('missing_api_key', 'The request carries no API key.', {
+      hint: 'Send the header "Authorization: Bearer <API key>".',
+    })
+  }
+  const match = /^bearer +(\S+)$/i.exec(header)
+  if (match === null) throw invalid('The Authorization header is not of the form "Bearer <API key>".')
+  return match[1]!
+}
+
+/** Known, then not revoked, then not expired. */
+export const findActiveKey = async (engine: Engine, header: string | null, nowMs: number): Promise<ApiKey> => {
+  const text = presentedKey(header)
+  if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
+  const found = engine.findApiKey(text)
+  const apiKey = found instanceof Promise ? await found : found
+  if (apiKey === undefined) throw invalid('The API key is unknown.')
+  refuseRetired(apiKey, nowMs)
+  return apiKey
+}
+
+export const revoked = (): CubbyError =>
+  new CubbyError('revoked_api_key', 'The API key has been revoked.', {
+    hint: 'Use another key; revocation is permanent.',
+  })
+
+const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
+  if (apiKey.revokedAtMs !== null) throw revoked()
+  if (apiKey.expiresAtMs !== null && apiKey.expiresAtMs <= nowMs) {
+    throw new CubbyError('expired_api_key', `The API key expired at ${new Date(apiKey.expiresAtMs).toISOString()}.`, {
+      hint: 'Create another key: POST /api/keys',
+    })
+  }
+}
+
+/** Kind of key, then scope. `db` is the raw segment: a name that is not even valid is in nobody's scope. */
+export const authorize = (apiKey: ApiKey, need: Need, db: string | undefined, headers: Headers): void => {
+  if (apiKey.kind === 'public') {
+    if (need !== 'read') {
+      throw new CubbyError('read_only_key', 'A public key reads records and tables; this request needs a secret key.', {
+        hint: 'Send it from your server with a secret key (svc_live_…).',
+      })
+    }
+  } else if (isFromForeignPage(headers)) {
+    throw new CubbyError('secret_key_in_browser', 'A secret key was sent by a web page of another origin.', {
+      hint: 'Use a public key (svc_pub_…) in browsers, revoke this one, and keep secret keys on your server.',
+    })
+  }
+  if (apiKey.databases === null) return
+  if (need === 'keys') {
+    throw new CubbyError('key_scope', 'A key limited to databases cannot manage keys.', {
+      hint: 'Use a secret key without a "databases" limit.',
+    })
+  }
+  if (db !== undefined && !apiKey.databases.includes(db)) {
+    throw new CubbyError('key_scope', 'The API key is limited to other databases.', {
+      hint: `It may use: ${apiKey.databases.join(', ')}.`,
+    })
+  }
+}
+
+const isFromForeignPage = (headers: Headers): boolean => {
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'cross-site' || site === 'same-site'
+  const origin = headers.get('origin')
+  if (origin === null) return false
+  // `null` is the origin of sandboxed pages and files: foreign too.
+  const host = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/i.exec(origin)?.[1]
+  return host?.toLowerCase() !== headers.get('host')?.toLowerCase()
+}

@@ -1,0 +1,63 @@
+import type { Condition } from '../core/engine.ts'
+import { CubbyError } from '../core/errors.ts'
+
+const refuse = (header: string, message: string, hint?: string): never => {
+  throw new CubbyError('invalid_request', `${header} ${message}`, { field: header, hint })
+}
+
+/** For routes on which a condition means nothing: it is refused, never ignored. */
+export const refuseConditions = (headers: Headers): void => {
+  for (const header of ['If-Match', 'If-None-Match']) {
+    if (headers.has(header))
+      refuse(header, 'means nothing on this request.', 'Conditions go with GET, PUT and DELETE of a record.')
+  }
+}
+
+const versionTag = /^"(0|[1-9][0-9]{0,15})"$/
+const strongTag = /^"[\x21\x23-\x7e\x80-\xff]*"$/
+/** No record has it: a well-formed tag that is not one of ours matches nothing. */
+const noVersion = -1
+
+const parseIfMatch = (value: string): Condition => {
+  if (value === '*') return 'exists'
+  const version = versionTag.exec(value)
+  if (version !== null) return { version: Number(version[1]) }
+  if (strongTag.test(value)) return { version: noVersion }
+  return refuse(
+    'If-Match',
+    'is not one strong entity tag.',
+    'Send the ETag of a record as it came, quotes included, for example "1767225600000"; or *.',
+  )
+}
+
+/** The condition of a write. `If-None-Match` goes with PUT only, and only as `*`. */
+export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'DELETE'): Condition | undefined => {
+  const ifMatch = headers.get('if-match')
+  const ifNoneMatch = headers.get('if-none-match')
+  if (ifNoneMatch === null) return ifMatch === null ? undefined : parseIfMatch(ifMatch)
+  if (method === 'DELETE') return refuse('If-None-Match', 'means nothing on DELETE.', 'Use If-Match.')
+  if (ifMatch !== null) return refuse('If-None-Match', 'cannot stand beside If-Match.', 'Send one condition.')
+  if (ifNoneMatch !== '*') {
+    return refuse('If-None-Match', 'takes only * on PUT.', 'Send If-None-Match: * to create, If-Match to replace.')
+  }
+  return 'absent'
+}
+
+/** Whether a read may be answered 304: lists, weak tags and `*` are read as HTTP says. */
+export const matchesIfNoneMatch = (headers: Headers, updatedAtMs: number): boolean => {
+  const value = headers.get('if-none-match')
+  if (value === null) return false
+  if (value.trim() === '*') return true
+  const tags: string[] = value.match(/"[^"]*"/g) ?? []
+  return tags.includes(`"${updatedAtMs}"`)
+}
+
+export const refuseIfMatchOnRead = (headers: Headers): void => {
+  if (headers.has('if-match')) refuse('If-Match', 'means nothing on GET.', 'Use If-None-Match to revalidate a copy.')
+}
+
+/** `Prefer: return=minimal`, among other preferences, in any case. */
+export const wantsMinimal = (headers: Headers): boolean => {
+  const value = headers.get('prefer')
+  return value !== null && /(?:^|[,;])\s*return\s*=\s*"?minimal"?\s*(?:$|[,;])/i.test(value)
+}

@@ -1,0 +1,12 @@
+import type { Access } from '../operations/access.ts'
+
+/** One request and what its handler may use. */
+export interface Exchange {
+  readonly request: Request
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly requestId: string
+  /** Who asks. Renewed when a body has arrived: the key may have been revoked meanwhile. */
+  readonly access: Access
+  now(): number
+  readBody(bytesMax: number): Promise<string>
+}

@@ -1,0 +1,49 @@
+import { maskApiKey } from '../core/api-key.ts'
+import type { ApiKey, Table } from '../core/engine.ts'
+import { recoveryMs } from '../core/limits.ts'
+
+// What tables and keys look like in answers, from the server and from the command line alike.
+
+export const presentTable = (table: Table) => {
+  const { db, name, indices, createdAtMs, deletedAtMs } = table
+  const common = { db, table: name, indices }
+  if (deletedAtMs === null) return { ...common, status: 'active', createdAt: createdAtMs }
+  return {
+    ...common,
+    status: 'deleted',
+    createdAt: createdAtMs,
+    deletedAt: deletedAtMs,
+    recoverableUntil: deletedAtMs + recoveryMs,
+  }
+}
+
+/** Revoked counts before expired, as it does when the key is used. */
+const keyStatus = (key: ApiKey, nowMs: number): 'active' | 'expired' | 'revoked' => {
+  if (key.revokedAtMs !== null) return 'revoked'
+  return key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active'
+}
+
+export const presentApiKey = (key: ApiKey, nowMs: number) => ({
+  id: key.id,
+  kind: key.kind,
+  name: key.name,
+  masked: maskApiKey(key.kind, key.lastFour),
+  databases: key.databases,
+  status: keyStatus(key, nowMs),
+  createdAt: key.createdAtMs,
+  lastUsedAt: key.lastUsedAtMs,
+  expiresAt: key.expiresAtMs,
+  revokedAt: key.revokedAtMs,
+})
+
+/** The one answer that carries the key itself. */
+export const presentNewApiKey = (key: ApiKey, text: string) => ({
+  id: key.id,
+  kind: key.kind,
+  name: key.name,
+  key: text,
+  masked: maskApiKey(key.kind, key.lastFour),
+  databases: key.databases,
+  createdAt: key.createdAtMs,
+  expiresAt: key.expiresAtMs,
+})

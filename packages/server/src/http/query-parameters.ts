@@ -1,0 +1,38 @@
+import { parseLimit } from '../core/envelope.ts'
+import { CubbyError } from '../core/errors.ts'
+import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
+import { describe } from '../core/names.ts'
+
+/** The query parameters of a request; one that it does not know, or that stands twice, is refused by name. */
+export const parseParameters = (url: string, known: readonly string[]): Record<string, string | undefined> => {
+  const start = url.indexOf('?')
+  const values: Record<string, string | undefined> = {}
+  if (start < 0) return values
+  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
+    const field = name.slice(0, 80)
+    if (!known.includes(name)) {
+      throw new CubbyError('invalid_request', `${field} is not a query parameter of this request.`, {
+        field,
+        hint: known.length === 0 ? 'It takes none.' : `Known parameters: ${known.join(', ')}.`,
+      })
+    }
+    if (values[name] !== undefined) {
+      throw new CubbyError('invalid_request', `${field} stands twice.`, { field, hint: 'Send it once.' })
+    }
+    values[name] = value
+  }
+  return values
+}
+
+export const parseLimitParameter = (value: string | undefined): number =>
+  parseLimit(
+    value === undefined ? undefined : /^[0-9]{1,15}$/.test(value) ? Number(value) : value,
+    pageRowsDefault,
+    pageRowsMax,
+  )
+
+export const parseFlagParameter = (value: string | undefined, name: string): boolean => {
+  if (value === undefined || value === 'false') return false
+  if (value === 'true') return true
+  throw new CubbyError('invalid_request', `${name} is ${describe(value)}; it takes true or false.`, { field: name })
+}

@@ -1,0 +1,13 @@
+import { randomBytes } from 'node:crypto'
+
+const callersOwn = /^[\x21-\x7e]{1,128}$/
+const prefix = randomBytes(6).toString('base64url')
+let count = 0
+
+/** The caller's own if it can stand in a header and a log; otherwise one that no other request of ours has. */
+export const requestIdOf = (headers: Headers): string => {
+  const given = headers.get('x-request-id')
+  if (given !== null && callersOwn.test(given)) return given
+  count++
+  return `${prefix}-${count.toString(36)}`
+}

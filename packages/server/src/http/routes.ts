@@ -1,0 +1,50 @@
+import type { Need } from './authenticate.ts'
+import type { Exchange } from './exchange.ts'
+import * as handle from './handlers.ts'
+
+export interface Route {
+  /** What the key must allow. */
+  need: Need
+  handler: (exchange: Exchange) => Promise<Response>
+}
+
+export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+
+const readOrDeleteRecord: Partial<Record<Method, Route>> = {
+  GET: { need: 'read', handler: handle.handleGetRecord },
+  DELETE: { need: 'write', handler: handle.handleDeleteRecord },
+}
+
+/**
+ * Every route that needs a key. `query`, `batch` and `restore` are verbs only for POST: records whose hash key is
+ * one of these words are read and deleted like any other.
+ */
+export const routes: Record<string, Partial<Record<Method, Route>>> = {
+  '/v1': { GET: { need: 'read', handler: handle.handleListDatabases } },
+  '/v1/:db': { GET: { need: 'read', handler: handle.handleListTables } },
+  '/v1/:db/:table': {
+    GET: { need: 'read', handler: handle.handleDescribeTable },
+    POST: { need: 'write', handler: handle.handleCreateTable },
+    PUT: { need: 'write', handler: handle.handlePutRecord },
+    DELETE: { need: 'write', handler: handle.handleDeleteTable },
+  },
+  '/v1/:db/:table/query': { ...readOrDeleteRecord, POST: { need: 'read', handler: handle.handleQuery } },
+  '/v1/:db/:table/batch': { ...readOrDeleteRecord, POST: { need: 'write', handler: handle.handleBatch } },
+  '/v1/:db/:table/restore': { ...readOrDeleteRecord, POST: { need: 'write', handler: handle.handleRestoreTable } },
+  '/v1/:db/:table/:hashKey': readOrDeleteRecord,
+  '/v1/:db/:table/:hashKey/:rangeKey': readOrDeleteRecord,
+  '/api/keys': {
+    GET: { need: 'keys', handler: handle.handleListApiKeys },
+    POST: { need: 'keys', handler: handle.handleCreateApiKey },
+  },
+  '/api/keys/:id': { DELETE: { need: 'keys', handler: handle.handleRevokeApiKey } },
+}
+
+/** The last segment of a path when it is a word, not a parameter: the hash key of a record of that name. */
+export const literalHashKey = (path: string): string | undefined => /^\/v1\/:db\/:table\/([a-z]+)$/.exec(path)?.[1]
+
+export const allowedMethods = (methods: Partial<Record<Method, unknown>>): string => {
+  const names = Object.keys(methods)
+  if (names.includes('GET')) names.push('HEAD')
+  return [...names, 'OPTIONS'].sort().join(', ')
+}

@@ -1,0 +1,183 @@
+import type { BunRequest, Server } from 'bun'
+import type { Engine } from '../core/engine.ts'
+import { CubbyError } from '../core/errors.ts'
+import { connectionIdleSecondsMax, requestsInFlightMax } from '../core/limits.ts'
+import type { Log } from '../core/log.ts'
+import type { Access } from '../operations/access.ts'
+import { authorize, findActiveKey, revoked } from './authenticate.ts'
+import { BodyReader } from './body.ts'
+import type { Exchange } from './exchange.ts'
+import { requestIdOf } from './request-id.ts'
+import { respondError, respondJson, respondPreflight } from './respond.ts'
+import { allowedMethods, literalHashKey, type Method, type Route, routes } from './routes.ts'
+
+export interface HttpOptions {
+  engine: Engine
+  host: string
+  port: number
+  now(): number
+  log: Log
+  /** Log a line for every request. */
+  logRequests: boolean
+  /** Told of each use of a key; must be cheap. */
+  onKeyUse(keyId: string, atMs: number): void
+}
+
+export interface HttpServer {
+  readonly url: string
+  /** Stops accepting and resolves when every accepted request is answered. */
+  stop(): Promise<void>
+  /** Cuts what is left. */
+  cut(): void
+}
+
+type Request = BunRequest<string>
+
+class RequestExchange implements Exchange {
+  access!: Access
+  constructor(
+    readonly request: Request,
+    readonly params: Exchange['params'],
+    readonly requestId: string,
+    private readonly service: Service,
+    private readonly route: Route,
+  ) {}
+
+  now(): number {
+    return this.service.options.now()
+  }
+
+  async authenticate(): Promise<void> {
+    const { engine, onKeyUse } = this.service.options
+    const nowMs = this.now()
+    const { headers } = this.request
+    const apiKey = await findActiveKey(engine, headers.get('authorization'), nowMs)
+    authorize(apiKey, this.route.need, this.params.db, headers)
+    onKeyUse(apiKey.id, nowMs)
+    this.access = { engine, apiKey }
+  }
+
+  async readBody(bytesMax: number): Promise<string> {
+    const text = await this.service.bodies.read(this.request, bytesMax)
+    await this.authenticate()
+    return text
+  }
+}
+
+class Service {
+  readonly bodies = new BodyReader()
+  constructor(readonly options: HttpOptions) {}
+
+  /** For one path: all methods that it knows, and an answer to those that it does not. */
+  handlerFor(path: string, methods: Partial<Record<Method, Route>>) {
+    const allow = allowedMethods(methods)
+    const hashKey = literalHashKey(path)
+    return (request: Request, server: Server<undefined>): Response | Promise<Response> => {
+      const { method } = request
+      const route = methods[(method === 'HEAD' ? 'GET' : method) as Method]
+      if (route === undefined) return this.#withoutRoute(request, allow)
+      const params = hashKey === undefined ? request.params : { ...request.params, hashKey }
+      const exchange = new RequestExchange(request, params, requestIdOf(request.headers), this, route)
+      const answer = this.#answer(exchange, route, server)
+      return this.options.logRequests ? this.#logged(exchange, answer) : answer
+    }
+  }
+
+  async #answer(exchange: RequestExchange, route: Route, server: Server<undefined>): Promise<Response> {
+    try {
+      if (server.pendingRequests > requestsInFlightMax) {
+        throw new CubbyError('unavailable', 'Too many requests are under way; nothing was applied.', {
+          hint: 'Repeat the request after the time in Retry-After.',
+        })
+      }
+      await exchange.authenticate()
+      return await route.handler(exchange)
+    } catch (error) {
+      return this.answerError(exchange.requestId, error)
+    }
+  }
+
+  answerError(requestId: string, error: unknown): Response {
+    if (error instanceof CubbyError) {
+      // The writer knows that a key is gone, the door knows how to say it.
+      return respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error)
+    }
+    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.options.log('error', 'request failed', { requestId, cause })
+    return respondError(
+      requestId,
+      new CubbyError('internal', 'The server failed to answer this request.', {
+        hint: 'It is our fault; the log has the cause under this requestId.',
+      }),
+    )
+  }
+
+  #withoutRoute(request: Request, allow: string): Response {
+    const requestId = requestIdOf(request.headers)
+    if (request.method === 'OPTIONS') return respondPreflight(requestId)
+    const error = new CubbyError('method_not_allowed', `${request.method} is not a method of this path.`, {
+      hint: `It takes ${allow}.`,
+    })
+    return respondError(requestId, error, allow)
+  }
+
+  notFound(request: globalThis.Request): Response {
+    const requestId = requestIdOf(request.headers)
+    if (request.method === 'OPTIONS') return respondPreflight(requestId)
+    const error = new CubbyError('route_not_found', 'No route has this path.', {
+      hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+    })
+    return respondError(requestId, error)
+  }
+
+  health(check: () => Promise<boolean>, status: string) {
+    return async (request: Request): Promise<Response> => {
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
+      const requestId = requestIdOf(request.headers)
+      const well = await check().catch(() => false)
+      if (well) return respondJson(requestId, { status })
+      return respondError(requestId, new CubbyError('unavailable', 'The store cannot serve just now.'))
+    }
+  }
+
+  async #logged(exchange: RequestExchange, answer: Promise<Response>): Promise<Response> {
+    const started = performance.now()
+    const { request, requestId } = exchange
+    const response = await answer
+    const path = request.url.replace(/^[a-z]+:\/\/[^/]*/i, '')
+    const ms = Math.round((performance.now() - started) * 100) / 100
+    const keyId = exchange.access?.apiKey.id
+    this.options.log('info', 'request', { requestId, method: request.method, path, status: response.status, ms, keyId })
+    return response
+  }
+}
+
+export const startHttp = (options: HttpOptions): HttpServer => {
+  const service = new Service(options)
+  const handlers = Object.fromEntries(
+    Object.entries(routes).map(([path, methods]) => [path, service.handlerFor(path, methods)]),
+  )
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    idleTimeout: connectionIdleSecondsMax,
+    // Bun's own answer to a body that is too large is empty: we count ourselves.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    routes: {
+      ...handlers,
+      '/healthz': service.health(async () => true, 'ok'),
+      '/readyz': service.health(async () => options.engine.ready(), 'ready'),
+    },
+    fetch: (request) => service.notFound(request),
+    error: (error) => service.answerError('unknown', error),
+  })
+  return {
+    url: server.url.origin,
+    async stop() {
+      await server.stop(false)
+      service.bodies.stop()
+    },
+    cut: () => void server.stop(true),
+  }
+}

@@ -1,0 +1,41 @@
+import type { ErrorCode } from '../core/errors.ts'
+
+/** The one place that knows which status a code has. */
+export const statusOf: Record<ErrorCode, number> = {
+  invalid_json: 400,
+  invalid_request: 400,
+  invalid_name: 400,
+  reserved_name: 400,
+  invalid_key: 400,
+  invalid_index: 400,
+  invalid_index_value: 400,
+  index_not_declared: 400,
+  invalid_range: 400,
+  invalid_cursor: 400,
+  invalid_ttl: 400,
+  batch_too_large: 400,
+  batch_duplicate_keys: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  expired_api_key: 401,
+  revoked_api_key: 403,
+  read_only_key: 403,
+  key_scope: 403,
+  secret_key_in_browser: 403,
+  route_not_found: 404,
+  table_not_found: 404,
+  record_not_found: 404,
+  key_not_found: 404,
+  method_not_allowed: 405,
+  table_exists: 409,
+  precondition_failed: 412,
+  record_too_large: 413,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  internal: 500,
+  outcome_unknown: 500,
+  unavailable: 503,
+  storage_full: 507,
+}
+
+export const retryAfterSeconds = 1

@@ -1,0 +1,56 @@
+import type { ApiKey, Engine, RecordOperation, Table, WriteResult, Writer } from '../core/engine.ts'
+import { CubbyError } from '../core/errors.ts'
+import { recoveryMs } from '../core/limits.ts'
+
+/** Who asks, of which store. The organization is the key's: nothing in a request can name another. */
+export interface Access {
+  engine: Engine
+  apiKey: ApiKey
+}
+
+export const asWriter = ({ apiKey }: Access): Writer => ({ orgId: apiKey.orgId, apiKey })
+
+export interface TableAddress {
+  db: string
+  table: string
+}
+
+/** The active table, or a 404 whose hint is the call that mends it. */
+export const requireTable = async (access: Access, address: TableAddress, nowMs: number): Promise<Table> => {
+  const { engine, apiKey } = access
+  const found = engine.findTable(apiKey.orgId, address.db, address.table)
+  const table = found instanceof Promise ? await found : found
+  if (table === undefined) throw await tableNotFound(access, address, nowMs)
+  return table
+}
+
+export const tableNotFound = async (access: Access, address: TableAddress, nowMs: number): Promise<CubbyError> => {
+  const { db, table } = address
+  const deleted = await access.engine.findDeletedTable(access.apiKey.orgId, db, table, nowMs)
+  if (deleted === undefined) {
+    return new CubbyError('table_not_found', `There is no table ${table} in database ${db}.`, {
+      hint: `Create it: POST /v1/${db}/${table}`,
+    })
+  }
+  const until = new Date(deleted.deletedAtMs! + recoveryMs).toISOString()
+  return new CubbyError('table_not_found', `The table ${table} in database ${db} was deleted.`, {
+    hint: `Restore it until ${until}: POST /v1/${db}/${table}/restore; or create it anew, empty: POST /v1/${db}/${table}`,
+  })
+}
+
+/** The one way records are written. The table may have been deleted since it was looked up: then it is a 404 too. */
+export const writeRecords = async (
+  access: Access,
+  address: TableAddress,
+  table: Table,
+  operations: RecordOperation[],
+  nowMs: number,
+): Promise<WriteResult> => {
+  try {
+    return await access.engine.write(asWriter(access), table, operations, nowMs)
+  } catch (error) {
+    if (error instanceof CubbyError && error.code === 'table_not_found')
+      throw await tableNotFound(access, address, nowMs)
+    throw error
+  }
+}

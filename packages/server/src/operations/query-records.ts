@@ -1,0 +1,21 @@
+import { encodeScanCursor } from '../core/cursor.ts'
+import type { StoredRecord } from '../core/engine.ts'
+import { planQuery, type Query } from '../core/query.ts'
+import { type Access, requireTable, type TableAddress } from './access.ts'
+
+export interface QueryPage {
+  records: StoredRecord[]
+  cursor: string | null
+}
+
+export const queryRecords = async (
+  access: Access,
+  address: TableAddress,
+  query: Query,
+  nowMs: number,
+): Promise<QueryPage> => {
+  const table = await requireTable(access, address, nowMs)
+  const { whole, page } = planQuery(query, table.id, table.indices)
+  const { records, next } = await access.engine.scan(table, page, query.limit, nowMs)
+  return { records, cursor: next === undefined ? null : encodeScanCursor(table.id, whole, next) }
+}
