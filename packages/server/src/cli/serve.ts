@@ -7,14 +7,7 @@ import { stopMsMax } from '../core/limits.ts'
 import { openEngine } from '../engines/open-engine.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
 import { openClock } from './clock.ts'
-import {
-  type CliCommand,
-  CommandFailed,
-  printLine,
-  storeFlags,
-  storeLocation,
-  UsageError,
-} from './command.ts'
+import { type CliCommand, CommandFailed, printLine, storeFlags, storeLocation, UsageError } from './command.ts'
 import { createLogger } from './logger.ts'
 
 export const serveCommand: CliCommand = {

@@ -111,7 +111,7 @@ export const parseExpiresAt = (value: unknown, nowMs: number): number | null => 
     return refuse('expiresAt', `is ${describe(value)}; it takes epoch milliseconds, an integer.`)
   }
   if ((value as number) <= nowMs) {
-    const seconds = (value as number) * 1000 > nowMs
+    const seconds = (value as number) < nowMs / 100 && (value as number) * 1000 > nowMs
     return refuse(
       'expiresAt',
       'lies in the past; it takes an instant in the future.',

@@ -54,6 +54,8 @@ export const decodeScanCursor = (cursor: unknown, tableId: number, scan: Scan): 
   return { range: range as string | number, id: id as number }
 }
 
+const isName = (value: unknown): boolean => typeof value === 'string' && /^[a-z0-9_-]{1,64}$/.test(value)
+
 /** Cursors of listings: `listing` says whose, as `tables:app`, and the rest is the last entry's place. */
 export const encodeListCursor = (listing: string, place: (string | number)[]): string => encode([listing, ...place])
 
@@ -66,6 +68,6 @@ export const decodeListCursor = (
   if (whose !== listing) return refuse('belongs to another listing.')
   const fits =
     place.length === types.length &&
-    place.every((part, i) => typeof part === types[i] && (types[i] === 'string' || Number.isSafeInteger(part)))
+    place.every((part, i) => (types[i] === 'number' ? Number.isSafeInteger(part) : isName(part)))
   return fits ? (place as (string | number)[]) : refuse('cannot be read.')
 }

@@ -1,10 +1,8 @@
 import type { KeyKind, NewApiKey } from './api-key.ts'
+import type { Awaitable } from './awaitable.ts'
 import type { IndexEntries, Indices } from './indices.ts'
 import type { RecordKey } from './record-key.ts'
 import type { Position, Scan } from './scan.ts'
-
-/** The embedded engine answers reads at once, a remote one later: callers await either. */
-export type Awaitable<T> = T | Promise<T>
 
 export interface Organization {
   id: number

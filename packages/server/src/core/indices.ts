@@ -26,8 +26,9 @@ const refuse = (field: string, message: string, hint?: string): never => {
 
 const parseFieldName = (value: unknown, field: string): string => {
   if (typeof value !== 'string') return refuse(field, `is ${describe(value)}; it takes the name of a field in data.`)
-  if (value.length < 1 || value.length > indexFieldCharactersMax) {
-    return refuse(field, `has ${value.length} characters; it takes 1 to ${indexFieldCharactersMax}.`)
+  const characters = value.length > indexFieldCharactersMax ? [...value].length : value.length
+  if (characters < 1 || characters > indexFieldCharactersMax) {
+    return refuse(field, `has ${characters} characters; it takes 1 to ${indexFieldCharactersMax}.`)
   }
   return value
 }
@@ -88,11 +89,11 @@ const encodeField = (data: Record<string, unknown>, name: string, slot: Slot): E
   return encodeIndexValue(value as IndexScalar)
 }
 
-const noEntries: IndexEntries = [null, null, null, null, null, null, null, null, null, null]
+const noEntries: readonly null[] = [null, null, null, null, null, null, null, null, null, null]
 
 /** Sparse: without the hash field, or without a declared range field, the record is not in that index. */
 export const indexEntries = (indices: Indices, data: Record<string, unknown>): IndexEntries => {
-  let entries = noEntries
+  const entries: IndexEntries = noEntries.slice()
   for (let i = 0; i < slots.length; i++) {
     const slot = slots[i]!
     const declaration = indices[slot]
@@ -101,7 +102,6 @@ export const indexEntries = (indices: Indices, data: Record<string, unknown>): I
     const hash = encodeField(data, declaration.hashField, slot)
     const range = declaration.rangeField === undefined ? '' : encodeField(data, declaration.rangeField, slot)
     if (hash === undefined || range === undefined) continue
-    if (entries === noEntries) entries = noEntries.slice()
     entries[2 * i] = hash
     entries[2 * i + 1] = range
   }

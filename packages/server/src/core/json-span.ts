@@ -82,6 +82,12 @@ const skipScalar = (text: string, at: number): number => {
   }
 }
 
+/** For errors: cut, since names are the caller's and may be as long as a body. */
+const memberPath = (path: string, name: string): string => {
+  const shown = (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed()
+  return path === '' ? shown : `${path.slice(-200)}.${shown}`
+}
+
 /**
  * Visits the members of the object that starts at `at`. `visit` gets each name, unescaped, with the start of
  * its value, and returns the end of that value. A name that stands twice is refused: which one was meant?
@@ -99,7 +105,7 @@ export const walkObject = (
     const raw = text.slice(index + 1, close - 1)
     const name = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
     if (names.has(name)) {
-      const field = path === '' ? name : `${path}.${name}`
+      const field = memberPath(path, name)
       throw new CubbyError('invalid_request', `${field} stands twice in the body.`, {
         field,
         hint: 'Send each member once.',
@@ -135,7 +141,7 @@ export const refuseDuplicateMembers = (text: string): void => {
   const walk = (at: number, path: string, level: number): number => {
     const code = text.charCodeAt(at)
     if (level < envelopeDepthMax && code === 0x7b) {
-      return walkObject(text, at, path, (name, start) => walk(start, path === '' ? name : `${path}.${name}`, level + 1))
+      return walkObject(text, at, path, (name, start) => walk(start, memberPath(path, name), level + 1))
     }
     if (level < envelopeDepthMax && code === 0x5b) {
       return walkArray(text, at, (position, start) => walk(start, `${path}[${position}]`, level + 1))

@@ -34,7 +34,7 @@ export const connectionIdleSecondsMax = 60
 /** An organization may hold half of the queue at the most, so that another always finds room. */
 export const writeQueueRequestsMax = 4_096
 export const writeQueueBytesMax = 64 * MIB
-/** One commit takes this much at the most, so that one organization's backlog does not become another's latency. */
+/** One commit takes this much at the most, or one request, so that one organization's backlog does not become another's latency. */
 export const commitRequestsMax = 256
 export const commitBytesMax = 8 * MIB
 export const apiKeyCacheEntriesMax = 10_000

@@ -36,7 +36,9 @@ const parseOperand = (value: unknown, over: RangeOver, field: string): IndexScal
     return instant
   }
   const fault = indexValueFault(value)
-  if (fault !== undefined) return refuse(field, `is ${fault}; it takes a string, number or boolean.`)
+  if (fault !== undefined) {
+    return refuse(field, `is ${fault}; it takes ${over === 'primary' ? 'a string' : 'a string, number or boolean'}.`)
+  }
   return over === 'primary' ? (value as string) : coerceIndexValue(value as IndexScalar)
 }
 

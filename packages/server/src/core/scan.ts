@@ -39,18 +39,25 @@ export interface Position {
   id: number
 }
 
-/** The same scan from just behind `position` on. A position outside the bounds never widens them. */
+const moveBound = <S extends Scan>(scan: S, bound: S['low'], id: number, order: number): S => {
+  if (scan.descending) {
+    return order < 0 || (order === 0 && id < scan.highId) ? { ...scan, high: bound, highId: id } : scan
+  }
+  return order > 0 || (order === 0 && id > scan.lowId) ? { ...scan, low: bound, lowId: id } : scan
+}
+
+/**
+ * The same scan from just behind `position` on; a resumed scan can be resumed again. A position outside the bounds
+ * never widens them.
+ */
 export const resumeScan = (scan: Scan, position: Position): Scan => {
   if (scan.index === 't') {
     const range = position.range as number
-    if (scan.descending) return range < scan.high ? { ...scan, high: range, highId: position.id } : scan
-    return range >= scan.low ? { ...scan, low: range, lowId: position.id } : scan
+    return moveBound(scan, range, position.id, range - (scan.descending ? scan.high : scan.low))
   }
   const range = position.range as string
-  if (scan.descending) {
-    const high = utf8Bytes(range)
-    return Buffer.compare(high, scan.high) < 0 ? { ...scan, high, highId: position.id } : scan
-  }
-  const low = utf8Bytes(scan.index === 'primary' ? `${range}\0` : range)
-  return Buffer.compare(low, scan.low) >= 0 ? { ...scan, low, lowId: position.id } : scan
+  // The range key is unique: behind it means from the very next key on, or before it, without a look at ids.
+  const bound = utf8Bytes(scan.index === 'primary' && !scan.descending ? `${range}\0` : range)
+  const id = scan.index === 'primary' ? 0 : position.id
+  return moveBound(scan, bound, id, Buffer.compare(bound, scan.descending ? scan.high : scan.low))
 }

@@ -1,6 +1,8 @@
 import { isWellFormedApiKey } from '../core/api-key.ts'
+import { type Awaitable, andThen } from '../core/awaitable.ts'
 import type { ApiKey, Engine } from '../core/engine.ts'
 import { CubbyError } from '../core/errors.ts'
+import { apiKeyCacheEntriesMax } from '../core/limits.ts'
 
 /** What a route asks of a key: to read, to write, or to manage keys. */
 export type Need = 'read' | 'write' | 'keys'
@@ -8,28 +10,34 @@ export type Need = 'read' | 'write' | 'keys'
 const invalid = (message: string): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".' })
 
+/** Authorization headers that were found well-formed, with the key in them: most requests repeat one. */
+const readHeaders = new Map<string, string>()
+
 /** The text of the key. A wrong checksum is refused here, before storage is touched. */
-export const presentedKey = (header: string | null): string => {
+const presentedKey = (header: string | null): string => {
   if (header === null) {
     throw new CubbyError('missing_api_key', 'The request carries no API key.', {
       hint: 'Send the header "Authorization: Bearer <API key>".',
     })
   }
-  const match = /^bearer +(\S+)$/i.exec(header)
-  if (match === null) throw invalid('The Authorization header is not of the form "Bearer <API key>".')
-  return match[1]!
+  const known = readHeaders.get(header)
+  if (known !== undefined) return known
+  const text = /^bearer +(\S+)$/i.exec(header)?.[1]
+  if (text === undefined) throw invalid('The Authorization header is not of the form "Bearer <API key>".')
+  if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
+  // A checksum is easily forged, so this can be filled at will: it is bounded, and a miss costs a microsecond.
+  if (readHeaders.size >= apiKeyCacheEntriesMax) readHeaders.clear()
+  readHeaders.set(header, text)
+  return text
 }
 
 /** Known, then not revoked, then not expired. */
-export const findActiveKey = async (engine: Engine, header: string | null, nowMs: number): Promise<ApiKey> => {
-  const text = presentedKey(header)
-  if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
-  const found = engine.findApiKey(text)
-  const apiKey = found instanceof Promise ? await found : found
-  if (apiKey === undefined) throw invalid('The API key is unknown.')
-  refuseRetired(apiKey, nowMs)
-  return apiKey
-}
+export const findActiveKey = (engine: Engine, header: string | null, nowMs: number): Awaitable<ApiKey> =>
+  andThen(engine.findApiKey(presentedKey(header)), (apiKey) => {
+    if (apiKey === undefined) throw invalid('The API key is unknown.')
+    refuseRetired(apiKey, nowMs)
+    return apiKey
+  })
 
 export const revoked = (): CubbyError =>
   new CubbyError('revoked_api_key', 'The API key has been revoked.', {

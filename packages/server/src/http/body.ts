@@ -12,6 +12,18 @@ const tooLarge = (bytesMax: number): CubbyError =>
 const unavailable = (message: string): CubbyError =>
   new CubbyError('unavailable', message, { hint: 'Repeat the request; nothing was applied.' })
 
+/** The sender went away: nobody hears this, but it is no fault of ours either. */
+const cutShort = (): CubbyError => new CubbyError('invalid_request', 'The body ended before it was complete.')
+
+/** Its answer closes the connection: the rest of the body would hold it for as long as the sender likes. */
+export class SlowBody extends CubbyError {
+  constructor() {
+    super('unavailable', `The body did not arrive within ${bodyMsMax / 1000} seconds; nothing was applied.`, {
+      hint: 'Send the whole body at once.',
+    })
+  }
+}
+
 interface Reading {
   startedAtMs: number
   expire(): void
@@ -74,19 +86,24 @@ export class BodyReader {
     const reader = request.body!.getReader()
     const chunks: Uint8Array[] = []
     let length = 0
-    try {
+    let givenUp = false
+    const collect = async (): Promise<Uint8Array> => {
       for (;;) {
-        const { value, done } = await this.#withinTime(reader.read())
-        if (done) return Buffer.concat(chunks)
+        const { value, done } = await reader.read()
+        if (done || givenUp) return Buffer.concat(chunks)
         this.#reserve(value.length)
         length += value.length
         if (length > bytesMax) throw tooLarge(bytesMax)
         chunks.push(value)
       }
+    }
+    try {
+      return await this.#withinTime(collect())
     } catch (error) {
       reader.cancel().catch(() => {})
       throw error
     } finally {
+      givenUp = true
       this.#bytesInFlight -= length
     }
   }
@@ -100,7 +117,7 @@ export class BodyReader {
     return new Promise((resolve, reject) => {
       const reading = {
         startedAtMs: performance.now(),
-        expire: () => reject(unavailable(`The body did not arrive within ${bodyMsMax / 1000} seconds.`)),
+        expire: () => reject(new SlowBody()),
       }
       this.#readings.add(reading)
       promise.then(
@@ -110,7 +127,7 @@ export class BodyReader {
         },
         (error) => {
           this.#readings.delete(reading)
-          reject(error)
+          reject(error instanceof CubbyError ? error : cutShort())
         },
       )
     })

@@ -1,3 +1,4 @@
+import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { parseObject } from '../core/envelope.ts'
 import { CubbyError } from '../core/errors.ts'
 import { parseJson, refuseDuplicateMembers } from '../core/json-span.ts'
@@ -88,20 +89,22 @@ export const handlePutRecord = async (exchange: Exchange): Promise<Response> => 
   return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange.requestId, stored)
 }
 
-export const handleGetRecord = async (exchange: Exchange): Promise<Response> => {
+export const handleGetRecord = (exchange: Exchange): Awaitable<Response> => {
   const table = address(exchange)
   const key = recordKey(exchange)
   const { headers, url } = exchange.request
   parseParameters(url, [])
   refuseIfMatchOnRead(headers)
-  const record = await getRecord(exchange.access, table, key, exchange.now())
-  if (record === undefined) {
-    throw new CubbyError('record_not_found', 'There is no record of that key.', {
-      hint: key.rangeKey === emptySlot ? 'If it has a range key, add it to the path.' : undefined,
-    })
-  }
-  if (matchesIfNoneMatch(headers, record.updatedAtMs)) return respondNotModified(exchange.requestId, record.updatedAtMs)
-  return respondRecord(exchange.requestId, record)
+  return andThen(getRecord(exchange.access, table, key, exchange.now()), (record) => {
+    if (record === undefined) {
+      throw new CubbyError('record_not_found', 'There is no record of that key.', {
+        hint: key.rangeKey === emptySlot ? 'If it has a range key, add it to the path.' : undefined,
+      })
+    }
+    return matchesIfNoneMatch(headers, record.updatedAtMs)
+      ? respondNotModified(exchange.requestId, record.updatedAtMs)
+      : respondRecord(exchange.requestId, record)
+  })
 }
 
 export const handleDeleteRecord = async (exchange: Exchange): Promise<Response> => {

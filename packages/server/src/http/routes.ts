@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/awaitable.ts'
 import type { Need } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import * as handle from './handlers.ts'
@@ -5,7 +6,7 @@ import * as handle from './handlers.ts'
 export interface Route {
   /** What the key must allow. */
   need: Need
-  handler: (exchange: Exchange) => Promise<Response>
+  handler: (exchange: Exchange) => Awaitable<Response>
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'

@@ -1,11 +1,13 @@
 import type { BunRequest, Server } from 'bun'
+import { type Awaitable, andThen } from '../core/awaitable.ts'
 import type { Engine } from '../core/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { connectionIdleSecondsMax, requestsInFlightMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Access } from '../operations/access.ts'
 import { authorize, findActiveKey, revoked } from './authenticate.ts'
-import { BodyReader } from './body.ts'
+import { BodyReader, SlowBody } from './body.ts'
+import { watchConnections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
@@ -47,14 +49,14 @@ class RequestExchange implements Exchange {
     return this.service.options.now()
   }
 
-  async authenticate(): Promise<void> {
-    const { engine, onKeyUse } = this.service.options
+  authenticate(): Awaitable<void> {
+    const { engine } = this.service.options
     const nowMs = this.now()
-    const { headers } = this.request
-    const apiKey = await findActiveKey(engine, headers.get('authorization'), nowMs)
-    authorize(apiKey, this.route.need, this.params.db, headers)
-    onKeyUse(apiKey.id, nowMs)
-    this.access = { engine, apiKey }
+    return andThen(findActiveKey(engine, this.request.headers.get('authorization'), nowMs), (apiKey) => {
+      authorize(apiKey, this.route.need, this.params.db, this.request.headers)
+      this.service.options.onKeyUse(apiKey.id, nowMs)
+      this.access = { engine, apiKey }
+    })
   }
 
   async readBody(bytesMax: number): Promise<string> {
@@ -72,7 +74,7 @@ class Service {
   handlerFor(path: string, methods: Partial<Record<Method, Route>>) {
     const allow = allowedMethods(methods)
     const hashKey = literalHashKey(path)
-    return (request: Request, server: Server<undefined>): Response | Promise<Response> => {
+    return (request: Request, server: Server<undefined>): Awaitable<Response> => {
       const { method } = request
       const route = methods[(method === 'HEAD' ? 'GET' : method) as Method]
       if (route === undefined) return this.#withoutRoute(request, allow)
@@ -83,15 +85,16 @@ class Service {
     }
   }
 
-  async #answer(exchange: RequestExchange, route: Route, server: Server<undefined>): Promise<Response> {
+  #answer(exchange: RequestExchange, route: Route, server: Server<undefined>): Awaitable<Response> {
     try {
       if (server.pendingRequests > requestsInFlightMax) {
         throw new CubbyError('unavailable', 'Too many requests are under way; nothing was applied.', {
           hint: 'Repeat the request after the time in Retry-After.',
         })
       }
-      await exchange.authenticate()
-      return await route.handler(exchange)
+      const response = andThen(exchange.authenticate(), () => route.handler(exchange))
+      if (!(response instanceof Promise)) return response
+      return response.catch((error) => this.answerError(exchange.requestId, error))
     } catch (error) {
       return this.answerError(exchange.requestId, error)
     }
@@ -100,7 +103,9 @@ class Service {
   answerError(requestId: string, error: unknown): Response {
     if (error instanceof CubbyError) {
       // The writer knows that a key is gone, the door knows how to say it.
-      return respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error)
+      const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error)
+      if (error instanceof SlowBody) response.headers.set('Connection', 'close')
+      return response
     }
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error)
     this.options.log('error', 'request failed', { requestId, cause })
@@ -141,7 +146,7 @@ class Service {
     }
   }
 
-  async #logged(exchange: RequestExchange, answer: Promise<Response>): Promise<Response> {
+  async #logged(exchange: RequestExchange, answer: Awaitable<Response>): Promise<Response> {
     const started = performance.now()
     const { request, requestId } = exchange
     const response = await answer
@@ -172,9 +177,11 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     fetch: (request) => service.notFound(request),
     error: (error) => service.answerError('unknown', error),
   })
+  const watch = watchConnections(server, options.log)
   return {
     url: server.url.origin,
     async stop() {
+      clearInterval(watch)
       await server.stop(false)
       service.bodies.stop()
     },

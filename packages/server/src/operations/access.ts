@@ -1,3 +1,4 @@
+import { type Awaitable, andThen } from '../core/awaitable.ts'
 import type { ApiKey, Engine, RecordOperation, Table, WriteResult, Writer } from '../core/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { recoveryMs } from '../core/limits.ts'
@@ -16,12 +17,14 @@ export interface TableAddress {
 }
 
 /** The active table, or a 404 whose hint is the call that mends it. */
-export const requireTable = async (access: Access, address: TableAddress, nowMs: number): Promise<Table> => {
-  const { engine, apiKey } = access
-  const found = engine.findTable(apiKey.orgId, address.db, address.table)
-  const table = found instanceof Promise ? await found : found
-  if (table === undefined) throw await tableNotFound(access, address, nowMs)
-  return table
+export const requireTable = (access: Access, address: TableAddress, nowMs: number): Awaitable<Table> =>
+  andThen(
+    access.engine.findTable(access.apiKey.orgId, address.db, address.table),
+    (table) => table ?? refuseUnknownTable(access, address, nowMs),
+  )
+
+const refuseUnknownTable = async (access: Access, address: TableAddress, nowMs: number): Promise<never> => {
+  throw await tableNotFound(access, address, nowMs)
 }
 
 export const tableNotFound = async (access: Access, address: TableAddress, nowMs: number): Promise<CubbyError> => {

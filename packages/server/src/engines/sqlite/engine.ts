@@ -37,6 +37,7 @@ import {
 } from './rows.ts'
 import { Scanner } from './scanner.ts'
 import { connect, prepareStore } from './schema.ts'
+import { Snapshot } from './snapshot.ts'
 import { holdStore, type StoreLock } from './store-lock.ts'
 import { WriterPort } from './writer-port.ts'
 
@@ -71,6 +72,7 @@ class SqliteEngine implements Engine {
   readonly #db: Database
   readonly #writer: WriterPort
   readonly #lock: StoreLock | undefined
+  readonly #snapshot: Snapshot
   readonly #registry: RegistryCache
   readonly #scanner: Scanner
   readonly #record
@@ -80,7 +82,8 @@ class SqliteEngine implements Engine {
     this.#writer = writer
     this.#lock = lock
     db.run('PRAGMA query_only = ON')
-    this.#registry = new RegistryCache(db)
+    this.#snapshot = new Snapshot(db)
+    this.#registry = new RegistryCache(db, this.#snapshot)
     this.#scanner = new Scanner(db)
     this.#record = db.prepare<
       { data: string; ttl: number | null; updated_at: number },
@@ -93,6 +96,7 @@ class SqliteEngine implements Engine {
   }
 
   #all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
+    this.#snapshot.refresh()
     return this.#db.query<Row, (string | number | null)[]>(sql).all(...values)
   }
 
@@ -246,6 +250,7 @@ class SqliteEngine implements Engine {
     const next = this.#db.query<{ db: string }, [number, string]>(
       'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',
     )
+    this.#snapshot.refresh()
     const names: string[] = []
     let last = after ?? ''
     while (names.length < limit) {
@@ -260,6 +265,7 @@ class SqliteEngine implements Engine {
   // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
 
   getRecord(table: Table, key: RecordKey, nowMs: number): StoredRecord | undefined {
+    this.#snapshot.refresh()
     const row = this.#record.get(table.id, key.hashKey, key.rangeKey, nowSeconds(nowMs))
     if (row === null) return undefined
     const { hashKey, rangeKey } = key
@@ -267,6 +273,7 @@ class SqliteEngine implements Engine {
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
+    this.#snapshot.refresh()
     return this.#scanner.scan(table, scan, rowsMax, nowMs)
   }
 
@@ -298,6 +305,7 @@ class SqliteEngine implements Engine {
 
   async close(): Promise<void> {
     await this.#writer.close()
+    this.#snapshot.close()
     this.#db.close()
     this.#lock?.release()
   }

@@ -3,14 +3,15 @@ import { hashApiKey } from '../../core/api-key.ts'
 import type { ApiKey, Table } from '../../core/engine.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../core/limits.ts'
 import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /**
- * Keys and tables as the store has them now, without asking it every time. SQLite's data_version moves with
- * every commit of another connection, also another process's; only then is the registry's epoch looked at,
- * and only if that has moved too is anything forgotten. What is absent is never remembered.
+ * Keys and tables as the store has them now, without asking it every time. The snapshot's version moves with
+ * every commit, also another process's; only then is the registry's epoch looked at, and only if that has moved
+ * too is anything forgotten. What is absent is never remembered.
  */
 export class RegistryCache {
-  readonly #dataVersion
+  readonly #snapshot: Snapshot
   readonly #epochRow
   readonly #keyByHash
   readonly #tableByName
@@ -19,8 +20,8 @@ export class RegistryCache {
   #seen = -1
   #epoch = -1
 
-  constructor(db: Database) {
-    this.#dataVersion = db.prepare<{ data_version: number }, []>('PRAGMA data_version')
+  constructor(db: Database, snapshot: Snapshot) {
+    this.#snapshot = snapshot
     this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
     this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1`)
     this.#tableByName = db.prepare<TableRow, [number, string, string]>(
@@ -30,10 +31,11 @@ export class RegistryCache {
 
   /** The epoch that everything handed out from now on is true of. */
   epoch(): number {
-    const version = this.#dataVersion.get()!.data_version
+    const { version } = this.#snapshot
     if (version !== this.#seen) {
       // In this order: a commit between the two reads is then seen again next time, never missed.
       this.#seen = version
+      this.#snapshot.refresh()
       const epoch = this.#epochRow.get()!.value
       if (epoch !== this.#epoch) {
         this.#epoch = epoch
@@ -48,6 +50,7 @@ export class RegistryCache {
     const epoch = this.epoch()
     const known = this.#keys.get(text)
     if (known !== undefined) return known
+    this.#snapshot.refresh()
     const row = this.#keyByHash.get(hashApiKey(text))
     if (row === null) return undefined
     const key = toApiKey(row, epoch)
@@ -60,6 +63,7 @@ export class RegistryCache {
     const place = `${orgId}/${db}/${name}`
     const known = this.#tables.get(place)
     if (known !== undefined) return known
+    this.#snapshot.refresh()
     const row = this.#tableByName.get(orgId, db, name)
     if (row === null) return undefined
     const table = toTable(row, epoch)

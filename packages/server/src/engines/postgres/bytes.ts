@@ -1,0 +1,10 @@
+// Text to BYTEA and back. Bytes go out in binary; they come back as hex, the one text form that never changes.
+
+export const toBytes = (text: string): Buffer => Buffer.from(text)
+
+export const toBytesOrNull = (text: string | null): Buffer | null => (text === null ? null : Buffer.from(text))
+
+export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** `\x6162` as `ab`. */
+export const fromHex = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString()

@@ -1,0 +1,94 @@
+import type { PipelineFailure, Session, Step, StepResult } from './driver.ts'
+import { isLost, isRaised, isRetryable, toCallersError } from './failure.ts'
+import type { Pool } from './pool.ts'
+
+const attemptsMax = 6
+const firstPauseMs = 4
+/** What an answer may take beyond the statement's own time, before the connection counts as dead. */
+const answerGraceMs = 2_000
+
+export interface Transaction {
+  send(...steps: Step[]): Promise<StepResult[]>
+  /** The last statements, and COMMIT in the same round trip. */
+  commit(...steps: Step[]): Promise<StepResult[]>
+}
+
+const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }
+const commit: Step = { statement: { name: 'commit', text: 'commit' }, values: [] }
+const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
+
+/** Upkeep and what is asked before the organization is known wait in a turn of their own. */
+export const noOrg = 0
+
+/** Runs pipelines on the pool. Tries again only what the server has rolled back, or never got, and only so often. */
+export class Database {
+  readonly #pool: Pool
+  readonly #msMax: number
+
+  constructor(pool: Pool, statementMsMax: number) {
+    this.#pool = pool
+    this.#msMax = statementMsMax + answerGraceMs
+  }
+
+  /** Reads may be repeated on another connection. */
+  read(orgId: number, ...steps: Step[]): Promise<StepResult[]> {
+    return this.#attempt(orgId, false, (session) => session.send(steps, this.#msMax))
+  }
+
+  /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */
+  write(orgId: number, ...steps: Step[]): Promise<StepResult[]> {
+    return this.#attempt(orgId, true, (session) => session.send(steps, this.#msMax))
+  }
+
+  /** For what must look before it writes. Without `commit` nothing is kept. */
+  async transaction<T>(orgId: number, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    let committing = false
+    const run = async (session: Session): Promise<T> => {
+      committing = false
+      let open = true
+      let first = true
+      const transaction: Transaction = {
+        send: async (...steps) => {
+          const all = first ? [begin, ...steps] : steps
+          const results = await session.send(all, this.#msMax)
+          if (first) results.shift()
+          first = false
+          return results
+        },
+        commit: async (...steps) => {
+          committing = true
+          const results = await session.send([...steps, commit], this.#msMax)
+          open = false
+          return results.slice(0, -1)
+        },
+      }
+      try {
+        return await work(transaction)
+      } finally {
+        // Should this fail, the connection is broken and the server has rolled back already.
+        if (open && !session.isGone) await session.send([rollback], this.#msMax).catch(() => session.destroy())
+      }
+    }
+    return this.#attempt(orgId, () => committing, run)
+  }
+
+  async #attempt<T>(
+    orgId: number,
+    commits: boolean | (() => boolean),
+    work: (session: Session) => Promise<T>,
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pool.run(orgId, work)
+      } catch (error) {
+        if (isRaised(error)) throw error
+        const mayCommit = typeof commits === 'boolean' ? commits : commits()
+        const again = isRetryable(error) || (isLost(error) && (!(error as PipelineFailure).sent || !mayCommit))
+        // A lost connection is tried once more, for the server may have been restarted; not for longer.
+        const most = isLost(error) ? 2 : attemptsMax
+        if (!again || attempt >= most) throw toCallersError(error, mayCommit)
+        if (!isLost(error)) await Bun.sleep(firstPauseMs * 2 ** attempt * (0.5 + Math.random()))
+      }
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import type { NewApiKey } from '../../core/api-key.ts'
+import type { Awaitable } from '../../core/awaitable.ts'
+import type {
+  ApiKey,
+  Engine,
+  KeyUse,
+  Organization,
+  Page,
+  RecordOperation,
+  RestoreResult,
+  StoredRecord,
+  Table,
+  TableListing,
+  WriteResult,
+  Writer,
+} from '../../core/engine.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { nowSeconds } from '../../core/expiry.ts'
+import type { Indices } from '../../core/indices.ts'
+import type { Log } from '../../core/log.ts'
+import type { RecordKey } from '../../core/record-key.ts'
+import type { Scan } from '../../core/scan.ts'
+import { toBytes } from './bytes.ts'
+import { checkStore } from './check.ts'
+import { Database, noOrg } from './database.ts'
+import { type Dialect, dialectOf, openingOf, readFacts } from './dialect.ts'
+import { Session } from './driver.ts'
+import { toStartError } from './failure.ts'
+import { Pool } from './pool.ts'
+import { RecordWriter, revokedApiKey } from './record-writer.ts'
+import { RegistryCache } from './registry-cache.ts'
+import { RegistryReader } from './registry-reader.ts'
+import { RegistryWriter } from './registry-writer.ts'
+import { readPage } from './scanner.ts'
+import { leaseMsDefault, prepareStore, type StoreFacts } from './schema.ts'
+import { settle } from './settle.ts'
+import { getRecord } from './statements.ts'
+import { isLocal, parseStoreUrl, type StoreUrl } from './store-url.ts'
+import { Upkeep } from './upkeep.ts'
+
+const connectMsMax = 5_000
+const closeMsMax = 5_000
+const readyMsMax = 2_000
+
+export interface PostgresOptions {
+  /** postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem */
+  url: string
+  /** Connections to the database at the most. */
+  poolSize?: number
+  /** What a statement may take. */
+  statementMsMax?: number
+  /** Whose clock says what has expired for good: the earlier of the database's and the caller's, unless tests move time. */
+  sweepClock?: 'database' | 'caller'
+  /** The lease of a store that is made now; one that is there has its own. */
+  leaseMs?: number
+  log?: Log
+}
+
+export const openPostgresEngine = async (options: PostgresOptions): Promise<Engine> => {
+  const { poolSize = 8, statementMsMax = 5_000, sweepClock = 'database', log = () => {} } = options
+  const url = parseStoreUrl(options.url)
+  let dialect: Dialect
+  let store: StoreFacts
+  try {
+    const session = await Session.connect(url, connectMsMax)
+    try {
+      const facts = await readFacts(session)
+      dialect = dialectOf(facts, statementMsMax)
+      store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
+      if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
+    } finally {
+      await session.close()
+    }
+  } catch (error) {
+    throw toStartError(error, url)
+  }
+  if (url.ssl === false && !isLocal(url)) {
+    log('warn', 'the connection to the database is not encrypted; add sslmode=verify-full to the URL')
+  }
+  const pool = new Pool({ size: poolSize, connect: () => connectSession(url, dialect), log })
+  return new PostgresEngine(pool, new Database(pool, statementMsMax), dialect, store, sweepClock, log)
+}
+
+const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
+  const session = await Session.connect(url, connectMsMax)
+  try {
+    await session.run(openingOf(dialect))
+    return session
+  } catch (error) {
+    session.destroy()
+    throw error
+  }
+}
+
+class PostgresEngine implements Engine {
+  readonly description: string
+  readonly #pool: Pool
+  readonly #db: Database
+  readonly #dialect: Dialect
+  readonly #registry: RegistryReader
+  readonly #cache: RegistryCache
+  readonly #registryWriter: RegistryWriter
+  readonly #recordWriter: RecordWriter
+  readonly #upkeep: Upkeep
+  readonly #settle: () => Promise<void>
+
+  constructor(
+    pool: Pool,
+    db: Database,
+    dialect: Dialect,
+    store: StoreFacts,
+    sweepClock: 'database' | 'caller',
+    log: Log,
+  ) {
+    this.description = dialect.description
+    this.#pool = pool
+    this.#db = db
+    this.#dialect = dialect
+    this.#registry = new RegistryReader(db)
+    this.#cache = new RegistryCache(this.#registry, store.leaseMs)
+    this.#registryWriter = new RegistryWriter(db)
+    this.#recordWriter = new RecordWriter(db, dialect.guardsWrites)
+    this.#upkeep = new Upkeep({ db, clock: sweepClock, inOneStatement: dialect.sweepsInOneStatement })
+    this.#settle = () => settle({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log })
+  }
+
+  // ── Keys and organizations ─────────────────────────────────────────────────────────────────────────────
+
+  findApiKey(text: string): Awaitable<ApiKey | undefined> {
+    return this.#cache.findApiKey(text)
+  }
+
+  createApiKey(writer: Writer, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+    return this.#registryWriter.createApiKey(writer, key, nowMs)
+  }
+
+  listApiKeys(orgId: number, beforeSeq: number | undefined, limit: number): Promise<ApiKey[]> {
+    return this.#registry.listApiKeys(orgId, beforeSeq, limit)
+  }
+
+  async revokeApiKey(writer: Writer, id: string, nowMs: number): Promise<ApiKey | undefined> {
+    const revoked = await this.#registryWriter.revokeApiKey(writer, id, nowMs)
+    if (revoked === undefined) return undefined
+    this.#cache.moveTo(revoked.stamp)
+    // Also when it was revoked before: whoever did that may still be waiting.
+    await this.#settle()
+    return revoked
+  }
+
+  recordKeyUse(uses: KeyUse[]): Promise<void> {
+    return this.#registryWriter.recordKeyUse(uses)
+  }
+
+  createOrganization(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
+    return this.#registryWriter.createOrganization(name, keys, nowMs, false)
+  }
+
+  bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
+    return this.#registryWriter.createOrganization(name, keys, nowMs, true)
+  }
+
+  findOrganization(name: string): Promise<Organization | undefined> {
+    return this.#registry.findOrganization(name)
+  }
+
+  listOrganizations(): Promise<Organization[]> {
+    return this.#registry.listOrganizations()
+  }
+
+  // ── Tables ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  findTable(orgId: number, db: string, name: string): Awaitable<Table | undefined> {
+    return this.#cache.findTable(orgId, db, name)
+  }
+
+  findDeletedTable(orgId: number, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    return this.#registry.findDeletedTable(orgId, db, name, nowMs)
+  }
+
+  createTable(writer: Writer, db: string, name: string, indices: Indices, nowMs: number) {
+    return this.#registryWriter.createTable(writer, db, name, indices, nowMs)
+  }
+
+  async deleteTable(writer: Writer, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const deleted = await this.#registryWriter.deleteTable(writer, db, name, nowMs)
+    if (deleted === undefined) return undefined
+    this.#cache.moveTo(deleted.stamp)
+    await this.#settle()
+    return deleted
+  }
+
+  restoreTable(
+    writer: Writer,
+    db: string,
+    name: string,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+  ): Promise<RestoreResult> {
+    return this.#registryWriter.restoreTable(writer, db, name, deletedAtMs, nowMs)
+  }
+
+  listTables(listing: TableListing): Promise<Table[]> {
+    return this.#registry.listTables(listing)
+  }
+
+  listDeletedTables(listing: TableListing, nowMs: number): Promise<Table[]> {
+    return this.#registry.listDeletedTables(listing, nowMs)
+  }
+
+  listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {
+    return this.#registry.listDatabases(orgId, after, limit)
+  }
+
+  // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
+
+  async getRecord(table: Table, { hashKey, rangeKey }: RecordKey, nowMs: number): Promise<StoredRecord | undefined> {
+    const [result] = await this.#db.read(table.orgId, {
+      statement: getRecord,
+      values: [table.id, toBytes(hashKey), toBytes(rangeKey), nowSeconds(nowMs)],
+    })
+    const row = result!.rows[0]
+    if (row === undefined) return undefined
+    const [data, ttl, updatedAt] = row
+    return {
+      hashKey,
+      rangeKey,
+      data: data!,
+      ttlSeconds: ttl == null ? null : Number(ttl),
+      updatedAtMs: Number(updatedAt),
+    }
+  }
+
+  scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Promise<Page> {
+    return readPage(this.#db, table, scan, rowsMax, nowMs)
+  }
+
+  async write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    if (!this.#dialect.guardsWrites) await this.#confirm(writer, table)
+    return this.#recordWriter.write(writer, table, operations, nowMs)
+  }
+
+  /** Where the statements do not look for themselves: nothing was taken away since both were handed out, or not these. */
+  async #confirm(writer: Writer, table: Table): Promise<void> {
+    const stamp = Math.min(table.stamp, writer.apiKey?.stamp ?? table.stamp)
+    if (await this.#cache.isCurrent(stamp)) return
+    const active = await this.#registry.areActive(writer.orgId, table.id, writer.apiKey?.seq ?? 0)
+    if (writer.apiKey !== undefined && !active.apiKey) throw revokedApiKey()
+    if (!active.table) throw new CubbyError('table_not_found', 'The table has been deleted.')
+  }
+
+  // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
+    return this.#upkeep.sweepExpired(nowMs, rowsMax)
+  }
+
+  purgeTables(nowMs: number, rowsMax: number): Promise<number> {
+    return this.#upkeep.purgeTables(nowMs, rowsMax)
+  }
+
+  check(): AsyncIterable<string> {
+    return checkStore(this.#db)
+  }
+
+  /** Whether the primary answers, and takes writes. */
+  async ready(): Promise<boolean> {
+    const asked = this.#db.read(noOrg, { statement: readOnly, values: [] }).then(
+      ([result]) => result!.rows[0]![0] === 'off',
+      () => false,
+    )
+    return Promise.race([asked, Bun.sleep(readyMsMax).then(() => false)])
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close(closeMsMax)
+  }
+}
+
+const readOnly = { name: 'read_only', text: `select current_setting('transaction_read_only')` }

@@ -1,0 +1,178 @@
+import { writeQueueRequestsMax } from '../../core/limits.ts'
+import type { Log } from '../../core/log.ts'
+import type { Session } from './driver.ts'
+import { endsSession, unavailable } from './failure.ts'
+
+/** How long a caller waits for a connection at the most. */
+const waitMsMax = 5_000
+/** After a connection could not be made, callers are refused at once for so long, instead of each trying. */
+const backOffMs = 200
+const tickMs = 100
+
+interface Waiter {
+  give(session: Session): void
+  refuse(error: Error): void
+  sinceMs: number
+}
+
+export interface PoolOptions {
+  size: number
+  connect(): Promise<Session>
+  log: Log
+}
+
+/**
+ * A bounded number of connections and a bounded queue for them. Organizations take turns, and none holds more
+ * than half of the queue: one's backlog is not another's latency.
+ */
+export class Pool {
+  readonly #options: PoolOptions
+  readonly #idle: Session[] = []
+  readonly #open = new Set<Session>()
+  readonly #waiting = new Map<number, Waiter[]>()
+  readonly #ticker: Timer
+  #waitingCount = 0
+  #connecting = 0
+  #busy = 0
+  #refusedUntilMs = Number.NEGATIVE_INFINITY
+  #isDown = false
+  #closed = false
+  #onQuiet: (() => void) | undefined
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#ticker = setInterval(() => this.#tick(), tickMs)
+    this.#ticker.unref()
+  }
+
+  /** Runs `work` on a connection of its own. Rejects with `unavailable` if none comes free in time. */
+  async run<T>(orgId: number, work: (session: Session) => Promise<T>): Promise<T> {
+    const session = (this.#closed ? undefined : this.#idle.pop()) ?? (await this.#wait(orgId))
+    this.#busy++
+    try {
+      return await work(session)
+    } catch (error) {
+      if (endsSession(error)) session.destroy()
+      throw error
+    } finally {
+      this.#busy--
+      session.rest()
+      this.#release(session)
+    }
+  }
+
+  /** Waits for what is under way, refuses what waits, and ends the connections. */
+  async close(msMax: number): Promise<void> {
+    this.#closed = true
+    this.#refuseAll('The server is stopping.')
+    if (this.#busy > 0) {
+      const quiet = new Promise<void>((resolve) => {
+        this.#onQuiet = resolve
+      })
+      await Promise.race([quiet, Bun.sleep(msMax)])
+    }
+    clearInterval(this.#ticker)
+    await Promise.all([...this.#open].map((session) => session.close()))
+  }
+
+  #wait(orgId: number): Promise<Session> {
+    if (this.#closed) return Promise.reject(unavailable('The server is stopping.'))
+    if (this.#open.size === 0 && performance.now() < this.#refusedUntilMs) {
+      return Promise.reject(unavailable('The database cannot be reached.'))
+    }
+    const queue = this.#waiting.get(orgId) ?? []
+    if (this.#waitingCount >= writeQueueRequestsMax || queue.length >= writeQueueRequestsMax / 2) {
+      return Promise.reject(unavailable('Too many requests wait for the database.'))
+    }
+    return new Promise<Session>((give, refuse) => {
+      queue.push({ give, refuse, sinceMs: performance.now() })
+      if (queue.length === 1) this.#waiting.set(orgId, queue)
+      this.#waitingCount++
+      if (this.#connecting < this.#waitingCount) this.#connect()
+    })
+  }
+
+  /** The one that waited longest, of the organization whose turn it is. */
+  #nextWaiter(): Waiter | undefined {
+    for (const [orgId, queue] of this.#waiting) {
+      const waiter = queue.shift()!
+      this.#waitingCount--
+      this.#waiting.delete(orgId)
+      if (queue.length > 0) this.#waiting.set(orgId, queue)
+      return waiter
+    }
+    return undefined
+  }
+
+  #release(session: Session): void {
+    if (this.#closed && this.#busy === 0) this.#onQuiet?.()
+    if (session.isGone) return
+    const waiter = this.#closed ? undefined : this.#nextWaiter()
+    if (waiter !== undefined) waiter.give(session)
+    else this.#idle.push(session)
+  }
+
+  #connect(): void {
+    if (this.#closed || this.#open.size + this.#connecting >= this.#options.size) return
+    this.#connecting++
+    this.#options.connect().then(
+      (session) => {
+        this.#connecting--
+        this.#adopt(session)
+      },
+      (error: Error) => {
+        this.#connecting--
+        this.#connectFailed(error)
+      },
+    )
+  }
+
+  #adopt(session: Session): void {
+    if (this.#closed || session.isGone) {
+      session.destroy()
+      return
+    }
+    this.#open.add(session)
+    session.onGone = (cause) => this.#drop(session, cause)
+    if (this.#isDown) this.#options.log('info', 'the database is back')
+    this.#isDown = false
+    this.#release(session)
+  }
+
+  #drop(session: Session, cause: string): void {
+    this.#open.delete(session)
+    const at = this.#idle.indexOf(session)
+    if (at >= 0) this.#idle.splice(at, 1)
+    if (!this.#closed) this.#options.log('warn', 'a connection to the database ended', { cause })
+    // Whoever waits must not wait for a connection that never comes back.
+    if (this.#waitingCount > 0) this.#connect()
+  }
+
+  #connectFailed(error: Error): void {
+    if (this.#closed) return
+    if (!this.#isDown) this.#options.log('error', 'the database cannot be reached', { cause: error.message })
+    this.#isDown = true
+    // With connections left, those that wait go on waiting for them.
+    if (this.#open.size > 0) return
+    this.#refusedUntilMs = performance.now() + backOffMs
+    this.#refuseAll('The database cannot be reached.')
+  }
+
+  #refuseAll(why: string): void {
+    for (let waiter = this.#nextWaiter(); waiter !== undefined; waiter = this.#nextWaiter()) {
+      waiter.refuse(unavailable(why))
+    }
+  }
+
+  #tick(): void {
+    const now = performance.now()
+    for (const session of this.#open) session.endIfLate(now)
+    for (const [orgId, queue] of this.#waiting) {
+      while (queue.length > 0 && now - queue[0]!.sinceMs > waitMsMax) {
+        queue.shift()!.refuse(unavailable('No connection to the database came free in time.'))
+        this.#waitingCount--
+      }
+      if (queue.length === 0) this.#waiting.delete(orgId)
+    }
+  }
+}

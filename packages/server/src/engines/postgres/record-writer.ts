@@ -1,0 +1,192 @@
+import type { Condition, OperationResult, RecordOperation, Table, WriteResult, Writer } from '../../core/engine.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { nowSeconds } from '../../core/expiry.ts'
+import { batchOperationsMax } from '../../core/limits.ts'
+import type { RecordKey } from '../../core/record-key.ts'
+import { toBytes, toBytesOrNull } from './bytes.ts'
+import type { Database } from './database.ts'
+import type { Row, Statement, Step, StepResult, Value } from './driver.ts'
+import { isRaised, unavailable } from './failure.ts'
+import * as sql from './statements.ts'
+
+if (batchOperationsMax > sql.idStride) throw new Error('a batch has more operations than ids')
+
+/** How often a batch is tried again whose condition failed and then, when looked at, held after all. */
+const raceAttemptsMax = 10
+
+const kinds = ['none', 'exists', 'version', 'absent'] as const
+const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.ConditionKind, Statement> =>
+  Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<sql.ConditionKind, Statement>
+
+const putInBatch = byKind(sql.putInBatch)
+const deleteInBatch = byKind(sql.deleteInBatch)
+
+const holds = (condition: Condition, current: number | undefined): boolean => {
+  if (condition === 'absent') return current === undefined
+  if (condition === 'exists') return current !== undefined
+  return current === condition.version
+}
+
+const keyValues = (table: Table, key: RecordKey): Value[] => [table.id, toBytes(key.hashKey), toBytes(key.rangeKey)]
+
+const versionValues = ({ condition }: RecordOperation): Value[] =>
+  typeof condition === 'object' ? [condition.version] : []
+
+const changeValues = (table: Table, operation: RecordOperation, nowMs: number): Value[] => {
+  const key = keyValues(table, operation)
+  if (operation.op === 'delete') return [...key, nowSeconds(nowMs)]
+  const entries = operation.entries.map(toBytesOrNull)
+  return [...key, operation.data, operation.ttlSeconds, nowMs, ...entries, nowSeconds(nowMs)]
+}
+
+const toResult = (operation: RecordOperation, row: Row | undefined): OperationResult =>
+  operation.op === 'put' ? { updatedAtMs: Number(row![0]) } : { deleted: row?.[0] != null }
+
+/** Every process locks the records of a batch in one order, so that no two wait for each other. */
+const inLockOrder = (operations: RecordOperation[]): number[] =>
+  operations
+    .map((_, i) => i)
+    .sort((a, b) => {
+      const [x, y] = [operations[a]!, operations[b]!]
+      if (x.hashKey !== y.hashKey) return x.hashKey < y.hashKey ? -1 : 1
+      return x.rangeKey < y.rangeKey ? -1 : 1
+    })
+
+/** Writes records: one statement for one operation, one pipeline for a batch; either way one round trip. */
+export class RecordWriter {
+  readonly #db: Database
+  readonly #guarded: boolean
+  readonly #putAlone
+  readonly #deleteAlone
+
+  /** `guarded`: the statements themselves look whether key and table are still active. */
+  constructor(db: Database, guarded: boolean) {
+    this.#db = db
+    this.#guarded = guarded
+    this.#putAlone = byKind((kind) => sql.putAlone(kind, guarded))
+    this.#deleteAlone = byKind((kind) => sql.deleteAlone(kind, guarded))
+  }
+
+  async write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
+      const results =
+        operations.length === 1
+          ? await this.#writeOne(writer, table, operations[0]!, nowMs)
+          : await this.#writeBatch(writer, table, operations, nowMs)
+      if (results !== undefined) return { applied: true, results }
+      const refusal = await this.#findRefusal(writer, table, operations, nowMs)
+      if (refusal !== undefined) return refusal
+      // Between the write and the look somebody else made the condition true: it is worth trying again.
+    }
+    throw unavailable('The record kept changing.')
+  }
+
+  /** undefined: it was not applied. */
+  async #writeOne(
+    writer: Writer,
+    table: Table,
+    operation: RecordOperation,
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    const kind = sql.conditionKind(operation.condition)
+    const isDelete = operation.op === 'delete'
+    // Nothing to write: only what is there decides.
+    if (isDelete && kind === 'absent') {
+      const refusal = await this.#findRefusal(writer, table, [operation], nowMs)
+      return refusal === undefined ? [{ deleted: false }] : undefined
+    }
+    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
+    const change = changeValues(table, operation, nowMs)
+    const version = versionValues(operation)
+    const step: Step = isDelete
+      ? { statement: this.#deleteAlone[kind], values: [...change, ...version, ...guardKey] }
+      : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
+    const [result] = await this.#db.write(writer.orgId, step)
+    const row = result!.rows[0]
+    if (row !== undefined) return [toResult(operation, row)]
+    if (!isDelete || kind !== 'none') return undefined
+    // No such record; unless the guard kept the delete from looking.
+    if (this.#guarded) await this.#requireActive(writer, table)
+    return [{ deleted: false }]
+  }
+
+  async #writeBatch(
+    writer: Writer,
+    table: Table,
+    operations: RecordOperation[],
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    const steps: Step[] = []
+    if (this.#guarded) steps.push({ statement: sql.guardBatch, values: [table.id, writer.apiKey?.seq ?? null] })
+    if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
+    const before = steps.length
+    const order = inLockOrder(operations)
+    for (const place of order) steps.push(this.#batchStep(table, operations[place]!, place, nowMs))
+    let answers: StepResult[]
+    try {
+      answers = await this.#db.write(writer.orgId, ...steps)
+    } catch (error) {
+      if (isRaised(error)) return undefined
+      throw error
+    }
+    const results: OperationResult[] = new Array(operations.length)
+    for (const [i, place] of order.entries()) {
+      const operation = operations[place]!
+      // A delete on condition that there is no record looked, and wrote nothing.
+      const looked = operation.op === 'delete' && operation.condition === 'absent'
+      results[place] = looked ? { deleted: false } : toResult(operation, answers[before + i]!.rows[0])
+    }
+    return results
+  }
+
+  #batchStep(table: Table, operation: RecordOperation, place: number, nowMs: number): Step {
+    const kind = sql.conditionKind(operation.condition)
+    const change = changeValues(table, operation, nowMs)
+    const version = versionValues(operation)
+    if (operation.op === 'delete') return { statement: deleteInBatch[kind], values: [...change, ...version] }
+    // An overwrite that requires a record keeps its id; only what may create one needs a new.
+    const id: Value[] = kind === 'none' || kind === 'absent' ? [place] : []
+    return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
+  }
+
+  /** Why nothing was applied; undefined if by now nothing stands against it. */
+  async #findRefusal(
+    writer: Writer,
+    table: Table,
+    operations: RecordOperation[],
+    nowMs: number,
+  ): Promise<WriteResult | undefined> {
+    const conditional = operations.flatMap((operation, i) => (operation.condition === undefined ? [] : [i]))
+    const [state, ...versions] = await this.#db.read(
+      writer.orgId,
+      this.#stateStep(writer, table),
+      ...conditional.map((i) => ({
+        statement: sql.currentVersion,
+        values: [...keyValues(table, operations[i]!), nowSeconds(nowMs)],
+      })),
+    )
+    requireActive(state!.rows[0]!)
+    for (const [at, i] of conditional.entries()) {
+      const row = versions[at]!.rows[0]
+      const current = row === undefined ? undefined : Number(row[0])
+      if (!holds(operations[i]!.condition!, current)) return { applied: false, failedOperation: i, current }
+    }
+    return undefined
+  }
+
+  #stateStep(writer: Writer, table: Table): Step {
+    return { statement: sql.guardState, values: [table.id, writer.apiKey?.seq ?? null] }
+  }
+
+  async #requireActive(writer: Writer, table: Table): Promise<void> {
+    const [state] = await this.#db.read(writer.orgId, this.#stateStep(writer, table))
+    requireActive(state!.rows[0]!)
+  }
+}
+
+export const revokedApiKey = (): CubbyError => new CubbyError('revoked_api_key', 'The API key has been revoked.')
+
+const requireActive = ([table, key]: Row): void => {
+  if (key === 'f') throw revokedApiKey()
+  if (table === 'f') throw new CubbyError('table_not_found', 'The table does not exist any more.')
+}

@@ -1,0 +1,187 @@
+import type { Condition } from '../../core/engine.ts'
+import { slots } from '../../core/indices.ts'
+import type { Scan } from '../../core/scan.ts'
+import type { Statement } from './driver.ts'
+
+// Every statement on records. Each has a fixed text, so that each is prepared once a connection; and each walks
+// one index from a bound, which test/engine-postgres-plans.test.ts holds them to.
+
+export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
+
+const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea'
+
+const tableIsActive = 'exists (select 1 from cubby_tables t where t.id = $1::bigint and t.deleted_at is null)'
+
+/** An operator's command has no key, hence null. */
+const keyIsActive = (place: number): string =>
+  `($${place}::bigint is null or exists (select 1 from cubby_api_keys k where k.seq = $${place}::bigint and k.revoked_at is null))`
+
+/** What must hold of table and key for a write of theirs to be applied, looked at by the very statement. */
+const guard = (keyPlace: number): string => `${tableIsActive} and ${keyIsActive(keyPlace)}`
+
+// A pipeline cannot stop to look at a count. So a statement that must not go on fails: by a division by zero,
+// the one error that every engine raises at run time and no other statement of ours can.
+const raising = (holds: string): string => `1 / (case when ${holds} then 1 else 0 end)`
+
+const raisingUnlessApplied = (change: string): string =>
+  `with w as (${change}) select max(w.updated_at), 1 / count(*) from w`
+
+// ── Put ────────────────────────────────────────────────────────────────────────────────────────────────────
+// $1 table, $2 $3 the key, $4 data, $5 ttl, $6 now in ms, $7 … $16 index entries, $17 now in seconds.
+
+const nowPlace = 17
+const entryPlaces = indexColumns.map((_, i) => `$${i + 7}::bytea`)
+const recordColumns = `id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')}`
+const expired = `r.ttl <= $${nowPlace}::bigint`
+const live = (place: number): string => `(r.ttl is null or r.ttl > $${place}::bigint)`
+
+const rowOf = (id: string): string =>
+  `${id}, $1::bigint, $2::bytea, $3::bytea, $4::text, $5::bigint, $6::bigint, ${entryPlaces.join(', ')}`
+
+// An expired row in the way is taken over with the id of the new record: it is created anew.
+const overwrite = `on conflict (table_id, hash_key, range_key) do update set
+  id = case when ${expired} then excluded.id else r.id end,
+  data = excluded.data, ttl = excluded.ttl, updated_at = greatest(excluded.updated_at, r.updated_at + 1),
+  ${indexColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`
+
+const updateLive = `update cubby_records as r set
+  data = $4::text, ttl = $5::bigint, updated_at = greatest($6::bigint, r.updated_at + 1),
+  ${indexColumns.map((column, i) => `${column} = ${entryPlaces[i]}`).join(', ')}
+  where ${theRecord} and ${live(nowPlace)}`
+
+export type ConditionKind = 'none' | 'exists' | 'version' | 'absent'
+
+export const conditionKind = (condition: Condition | undefined): ConditionKind =>
+  condition === undefined ? 'none' : typeof condition === 'string' ? condition : 'version'
+
+/** Ids are drawn this far apart, and the operations of a batch take those in between. */
+export const idStride = 32
+
+const newId = "nextval('cubby_record_ids')"
+
+/** Draws the ids of a batch; its puts then take theirs by their place among the operations. */
+export const drawIds: Statement = { name: 'draw_ids', text: `select ${newId}` }
+
+const idInBatch = "currval('cubby_record_ids') + $18::bigint"
+
+/** One put on its own. With a guard: $18 the key. With a version: the last. No row: it was not applied. */
+export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
+  const name = `put_${kind}${guarded ? '_guarded' : ''}`
+  if (kind === 'exists' || kind === 'version') {
+    const version = kind === 'version' ? ` and r.updated_at = $${guarded ? 19 : 18}::bigint` : ''
+    return { name, text: `${updateLive}${version}${guarded ? ` and ${guard(18)}` : ''} returning r.updated_at` }
+  }
+  const source = guarded ? `select ${rowOf(newId)} where ${guard(18)}` : `values (${rowOf(newId)})`
+  const only = kind === 'absent' ? ` where ${expired}` : ''
+  const text = `insert into cubby_records as r (${recordColumns}) ${source} ${overwrite}${only} returning r.updated_at`
+  return { name, text }
+}
+
+/** One put of a batch. $18 its place among the operations, or the version. Fails if it cannot be applied. */
+export const putInBatch = (kind: ConditionKind): Statement => {
+  const name = `batch_put_${kind}`
+  if (kind === 'exists' || kind === 'version') {
+    const version = kind === 'version' ? ' and r.updated_at = $18::bigint' : ''
+    return { name, text: raisingUnlessApplied(`${updateLive}${version} returning r.updated_at`) }
+  }
+  const only = kind === 'absent' ? ` where ${raising(expired)} = 1` : ''
+  const text = `insert into cubby_records as r (${recordColumns}) values (${rowOf(idInBatch)}) ${overwrite}${only} returning r.updated_at`
+  return { name, text }
+}
+
+// ── Delete ─────────────────────────────────────────────────────────────────────────────────────────────────
+// $1 table, $2 $3 the key, $4 now in seconds, then the version if there is one, then the key of the guard.
+
+const deleteLive = (kind: ConditionKind): string =>
+  `delete from cubby_records as r where ${theRecord} and ${live(4)}${kind === 'version' ? ' and r.updated_at = $5::bigint' : ''}`
+
+export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement => ({
+  name: `delete_${kind}${guarded ? '_guarded' : ''}`,
+  text: `${deleteLive(kind)}${guarded ? ` and ${guard(kind === 'version' ? 6 : 5)}` : ''} returning r.updated_at`,
+})
+
+export const deleteInBatch = (kind: ConditionKind): Statement => {
+  const name = `batch_delete_${kind}`
+  if (kind === 'none') return { name, text: `${deleteLive(kind)} returning r.updated_at` }
+  if (kind !== 'absent') return { name, text: raisingUnlessApplied(`${deleteLive(kind)} returning r.updated_at`) }
+  const found = `exists (select 1 from cubby_records as r where ${theRecord} and ${live(4)})`
+  return { name, text: `select ${raising(`not ${found}`)}` }
+}
+
+// ── The guard of a batch, and why a write was not applied ──────────────────────────────────────────────────
+
+/** $1 the table, $2 the key. Fails if either is gone. */
+export const guardBatch: Statement = { name: 'guard', text: `select ${raising(guard(2))}` }
+
+/** Whether the table and the key are active. */
+export const guardState: Statement = { name: 'guard_state', text: `select ${tableIsActive}, ${keyIsActive(2)}` }
+
+/** The version of a live record. $4 now in seconds. */
+export const currentVersion: Statement = {
+  name: 'version',
+  text: `select r.updated_at from cubby_records as r where ${theRecord} and ${live(4)}`,
+}
+
+export const getRecord: Statement = {
+  name: 'get',
+  text: `select r.data, r.ttl, r.updated_at from cubby_records as r where ${theRecord} and ${live(4)}`,
+}
+
+// ── Scans ──────────────────────────────────────────────────────────────────────────────────────────────────
+// $1 table, $2 now in seconds, $3 rows to walk, $4 expired rows to step over, $5 records wanted, $6 bytes wanted,
+// $7 records that are given whatever their bytes, $8 low, $9 high; then the id of the row comparison (not in
+// primary) and last the hash (not in t).
+
+interface Walk {
+  /** The column that orders the scan. */
+  range: string
+  where: string
+  order: (column: string, id: string) => string
+}
+
+const walkOf = (index: Scan['index'], descending: boolean): Walk => {
+  const down = descending ? ' desc' : ''
+  if (index === 'primary') {
+    return {
+      range: 'range_key',
+      where: 'r.hash_key = $10::bytea and r.range_key >= $8::bytea and r.range_key < $9::bytea',
+      order: (column) => `${column}${down}`,
+    }
+  }
+  const [range, type] = index === 't' ? ['updated_at', 'bigint'] : [`${index}_range`, 'bytea']
+  const hash = index === 't' ? '' : `r.${index}_hash = $11::bytea and `
+  // A row comparison is one bound of the index; the same written with OR is not.
+  const bounds = descending
+    ? `r.${range} >= $8::${type} and (r.${range}, r.id) < ($9::${type}, $10::bigint)`
+    : `(r.${range}, r.id) > ($8::${type}, $10::bigint) and r.${range} < $9::${type}`
+  return { range, where: `${hash}${bounds}`, order: (column, id) => `${column}${down}, ${id}${down}` }
+}
+
+/**
+ * A page and, behind it, the row that ends it, without data: the first record that did not fit, or the expired
+ * row at which the walk gave up. The running sums follow the walk of the index, so the server stops reading
+ * where the page does.
+ */
+export const scanRecords = (index: Scan['index'], descending: boolean): Statement => {
+  const { range, where, order } = walkOf(index, descending)
+  const walk = `
+    select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired,
+      case when r.ttl <= $2::bigint then null else r.data end as data
+    from cubby_records as r where r.table_id = $1::bigint and ${where}
+    order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
+  const counted = `
+    select w.*, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,
+      count(*) filter (where not w.expired) over o as met,
+      sum(case when w.expired then 0 else octet_length(w.data) end) over o as bytes
+    from (${walk}) as w window o as (order by ${order('w.place', 'w.id')} rows unbounded preceding)`
+  return {
+    name: `scan_${index}${descending ? '_down' : ''}`,
+    text: `
+    select p.id, p.place, p.expired, p.updated_at, p.ttl, p.hash_key, p.range_key, p.walked, p.stepped_over,
+      case when p.met <= $5::bigint and (p.met <= $7::bigint or p.bytes <= $6::bigint) then p.data end
+    from (${counted}) as p
+    where case when p.expired then p.walked = $3::bigint or p.stepped_over = $4::bigint
+      else p.met <= $7::bigint + 1 or p.bytes - octet_length(p.data) <= $6::bigint end
+    order by ${order('p.place', 'p.id')} limit $5::bigint + 1`,
+  }
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { Members } from '../../src/core/envelope.ts'
+import { parseJson, type Span, valueSpan, walkObject } from '../../src/core/json-span.ts'
+import { parseRecordToPut, type RecordToPut } from '../../src/core/record-data.ts'
+import { jsonText, space } from './json-text.ts'
+import { refusal, refused } from './refusal.ts'
+
+/** A body as a put reads it. */
+const put = (text: string, prefix?: string, alsoKnown?: readonly string[]): RecordToPut => {
+  const members = parseJson(text) as Members
+  let span: Span | undefined
+  walkObject(text, 0, '', (name, start) => {
+    const found = valueSpan(text, start)
+    if (name === 'data') span = found
+    return found.end
+  })
+  return parseRecordToPut(members, text, span, prefix, alsoKnown)
+}
+
+const withData = (data: string): string => `{"hashKey":"h","data":${data}}`
+const withTtl = (ttl: string): string => `{"hashKey":"h","data":{},"ttl":${ttl}}`
+
+describe('data', () => {
+  test('is kept exactly as it was sent: members, order, number text and white space', () => {
+    const data = '{ "b":1.0,\n\t"a" : 12345678901234567890, "b":[ -0, 1E+2 ],"\\u0061\\/":"\\ud83d\\ude00" , "c":{ } }'
+    const record = put(`  { "hashKey" : "h" , "data" :\r\n ${data} , "ttl" : 5 } `)
+    expect(record).toEqual({
+      hashKey: 'h',
+      rangeKey: '#',
+      data,
+      parsedData: JSON.parse(data),
+      ttlSeconds: 5,
+    })
+  })
+
+  test('is the text of the span, whatever stands in it and around it', () => {
+    fc.assert(
+      fc.property(jsonText, space, space, ({ text }, before, after) => {
+        const data = `{${before}"x":${text}${after}}`
+        const record = put(`{"rangeKey":"r","data":${before}${data}${after},"hashKey":"data"}`)
+        expect(record.data).toBe(data)
+        expect([record.hashKey, record.rangeKey]).toEqual(['data', 'r'])
+        expect(record.parsedData).toEqual(JSON.parse(data))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('must be an object: invalid_request', () => {
+    for (const data of ['null', '[]', '[{}]', '"{}"', '1', 'true']) {
+      expect(refused(() => put(withData(data)))).toEqual(['invalid_request', 'data'])
+    }
+    expect(refused(() => put('{"hashKey":"h"}'))).toEqual(['invalid_request', 'data'])
+  })
+
+  test('at most 409,600 bytes as JSON text as it was sent: record_too_large', () => {
+    const ofBytes = (bytes: number, character: string): string => {
+      const room = bytes - '{"a":""}'.length
+      const size = Buffer.byteLength(character)
+      return `{"a":"${character.repeat(Math.floor(room / size))}${'x'.repeat(room % size)}"}`
+    }
+    for (const character of ['x', 'é', '\uffff', '\u{1f600}', '\\n']) {
+      expect(put(withData(ofBytes(409_600, character))).data.length).toBeGreaterThan(100_000)
+      expect(refused(() => put(withData(ofBytes(409_601, character))))).toEqual(['record_too_large', 'data'])
+    }
+    // White space inside counts, around it does not.
+    expect(put(withData(`${' '.repeat(500_000)}{}${' '.repeat(100)}`)).data).toBe('{}')
+    expect(put(withData(`{${' '.repeat(409_598)}}`)).data.length).toBe(409_600)
+    expect(refused(() => put(withData(`{${' '.repeat(409_599)}}`)))).toEqual(['record_too_large', 'data'])
+  })
+
+  test('at most 64 levels deep, itself being the first: invalid_request', () => {
+    const nested = (levels: number, open: string, close: string): string =>
+      `{"a":${open.repeat(levels - 1)}1${close.repeat(levels - 1)}}`
+    for (const [open, close] of [
+      ['{"a":', '}'],
+      ['[', ']'],
+    ] as const) {
+      expect(put(withData(nested(64, open, close))).data).toBe(nested(64, open, close))
+      expect(refused(() => put(withData(nested(65, open, close))))).toEqual(['invalid_request', 'data'])
+      expect(refused(() => put(withData(nested(30_000, open, close))))).toEqual(['invalid_request', 'data'])
+    }
+  })
+})
+
+describe('ttl', () => {
+  test('an integer, 0 to 253402300799; absent for none', () => {
+    for (const [text, ttl] of [
+      ['0', 0],
+      ['1', 1],
+      ['1.0', 1],
+      ['1767225600', 1767225600],
+      ['2e9', 2e9],
+      ['253402300799', 253402300799],
+    ] as const) {
+      expect(put(withTtl(text)).ttlSeconds).toBe(ttl)
+    }
+    expect(put(withData('{}')).ttlSeconds).toBeNull()
+  })
+
+  test('otherwise: invalid_ttl', () => {
+    const texts = [
+      '-1',
+      '0.5',
+      '1767225600.5',
+      '253402300800',
+      '1e300',
+      '1e400',
+      'null',
+      'true',
+      '"1767225600"',
+      '[]',
+      '{}',
+    ]
+    for (const text of texts) expect([text, ...refused(() => put(withTtl(text)))]).toEqual([text, 'invalid_ttl', 'ttl'])
+    expect(refused(() => put(withTtl('"2026-01-01T00:00:00Z"')))).toEqual(['invalid_ttl', 'ttl'])
+  })
+
+  test('the hint says when it looks like milliseconds, and gives the seconds', () => {
+    const { hint } = refusal(() => put(withTtl('1767225600123')))
+    expect(hint).toContain('milliseconds')
+    expect(hint).toContain('1767225600')
+    expect(put(withTtl(/\d+/.exec(hint!)![0])).ttlSeconds).toBe(1767225600)
+    for (const text of ['-1', '"a"', 'null', '1e300']) {
+      expect(refusal(() => put(withTtl(text))).hint).not.toContain('milliseconds')
+    }
+  })
+})
+
+describe('the envelope of a put', () => {
+  test('a field that it does not know: invalid_request', () => {
+    expect(refused(() => put('{"hashKey":"h","data":{},"TTL":1}'))).toEqual(['invalid_request', 'TTL'])
+    expect(refused(() => put('{"hashKey":"h","data":{},"op":"put"}'))).toEqual(['invalid_request', 'op'])
+  })
+
+  test('a key that is none: invalid_key', () => {
+    expect(refused(() => put('{"data":{}}'))).toEqual(['invalid_key', 'hashKey'])
+    expect(refused(() => put('{"hashKey":"h","rangeKey":"","data":{}}'))).toEqual(['invalid_key', 'rangeKey'])
+    expect(refused(() => put('{"hashKey":"h","rangeKey":null,"data":{}}'))).toEqual(['invalid_key', 'rangeKey'])
+  })
+
+  test('inside a batch the field names the operation, and the fields of a batch are known', () => {
+    const known = ['op', 'ifUpdatedAt']
+    const inBatch = (text: string) => put(text, 'operations[3].', known)
+    expect(inBatch('{"op":"put","hashKey":"h","data":{},"ifUpdatedAt":null}').hashKey).toBe('h')
+    const faults: [string, string, string][] = [
+      ['{"op":"put","data":{}}', 'invalid_key', 'hashKey'],
+      ['{"op":"put","hashKey":"h"}', 'invalid_request', 'data'],
+      ['{"op":"put","hashKey":"h","data":[]}', 'invalid_request', 'data'],
+      ['{"op":"put","hashKey":"h","data":{},"ttl":-1}', 'invalid_ttl', 'ttl'],
+      ['{"op":"put","hashKey":"h","data":{},"nope":1}', 'invalid_request', 'nope'],
+      [`{"op":"put","hashKey":"h","data":{"a":"${'x'.repeat(409_600)}"}}`, 'record_too_large', 'data'],
+    ]
+    for (const [text, code, field] of faults)
+      expect(refused(() => inBatch(text))).toEqual([code, `operations[3].${field}`])
+  })
+})
