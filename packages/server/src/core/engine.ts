@@ -59,6 +59,8 @@ export interface PutOperation extends RecordKey {
   ttlSeconds: number | null
   entries: IndexEntries
   condition: Condition | undefined
+  /** An import keeps the time of the last write; without it that is now. Still later than the version it replaces. */
+  updatedAtMs?: number
 }
 
 export interface DeleteOperation extends RecordKey {
@@ -101,6 +103,42 @@ export type RestoreResult =
   /** An active table has the name; `deletedAtMs` is the one that would have been restored. */
   | { outcome: 'taken'; deletedAtMs: number }
   | { outcome: 'missing' }
+
+/** An API key with what is kept of its text. */
+export interface DumpedApiKey extends ApiKey {
+  hash: string
+}
+
+export interface DumpedTable extends Table {
+  purging: boolean
+}
+
+export interface DumpedRecord extends StoredRecord {
+  id: number
+  tableId: number
+  entries: IndexEntries
+}
+
+/** One consistent view of a whole store, however long it takes to read and whoever writes meanwhile. */
+export interface Dump {
+  organizations(): Awaitable<Organization[]>
+  /** By seq. */
+  apiKeys(): AsyncIterable<DumpedApiKey>
+  /** By id, soft-deleted ones too. */
+  tables(): AsyncIterable<DumpedTable>
+  /** One table's records in creation order, expired ones too, those with a higher id than `afterId`, in chunks of bounded bytes. */
+  records(tableId: number, afterId: number): AsyncIterable<DumpedRecord[]>
+  countRecords(tableId: number): Awaitable<number>
+  close(): Promise<void>
+}
+
+/** What a copy brings along, every id as it was. */
+export interface LoadRows {
+  organizations?: Organization[]
+  apiKeys?: DumpedApiKey[]
+  tables?: DumpedTable[]
+  records?: DumpedRecord[]
+}
 
 export type KeyUse = { id: string; atMs: number }
 
@@ -180,6 +218,16 @@ export interface Engine {
   sweepExpired(nowMs: number, rowsMax: number): Promise<number>
   /** Removes rows of tables past their recovery by the grace, at most `rowsMax`; 0 when there is nothing left to do. */
   purgeTables(nowMs: number, rowsMax: number): Promise<number>
+  // ── Moving data ────────────────────────────────────────────────────────────────────────────────────────
+  openDump(): Promise<Dump>
+  /**
+   * Adds rows as they are, all or none, and raises what gives out ids above theirs. A row that is there already
+   * (the same id) is left alone, so that an interrupted copy can be repeated.
+   */
+  load(rows: LoadRows): Promise<void>
+  /** The highest record id that the table holds; 0 when it is empty. Where an interrupted copy goes on. */
+  lastRecordId(tableId: number): Awaitable<number>
+
   /** Every inconsistency found, a line each; empty when all is well. */
   check(): AsyncIterable<string>
   /** Whether the store can serve just now. */

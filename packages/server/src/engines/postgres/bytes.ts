@@ -6,5 +6,7 @@ export const toBytesOrNull = (text: string | null): Buffer | null => (text === n
 
 export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
+export const bytesOfHex = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')
+
 /** `\x6162` as `ab`. */
-export const fromHex = (hex: string): string => Buffer.from(hex.slice(2), 'hex').toString()
+export const fromHex = (hex: string): string => bytesOfHex(hex).toString()

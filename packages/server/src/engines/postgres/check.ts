@@ -1,5 +1,5 @@
 import { type Indices, indexEntries, slots } from '../../core/indices.ts'
-import { fromHex } from './bytes.ts'
+import { bytesOfHex, fromHex } from './bytes.ts'
 import { type Database, noOrg } from './database.ts'
 import type { Row, Statement, Step } from './driver.ts'
 import { indexColumns } from './statements.ts'
@@ -53,7 +53,7 @@ export async function* checkStore(db: Database): AsyncIterable<string> {
         yield `record ${row[0]} (table ${row[1]}, ${JSON.stringify(fromHex(row[2]!))}): ${finding}`
     }
     const [, tableId, hashKey, rangeKey] = rows.at(-1)!
-    place = [tableId!, ...[hashKey!, rangeKey!].map((hex) => Buffer.from(hex.slice(2), 'hex'))]
+    place = [tableId!, ...[hashKey!, rangeKey!].map(bytesOfHex)]
   }
 }
 

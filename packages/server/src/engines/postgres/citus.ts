@@ -15,6 +15,8 @@ export const citus = (facts: ServerFacts, base: Dialect): Dialect | undefined =>
       ),
       `select create_distributed_table('cubby_records', 'table_id')`,
     ],
+    // A worker is sent BEGIN only if the coordinator was.
+    pipelinesAreTransactions: false,
     // INSERT … SELECT would go through the coordinator row by row; plain VALUES go straight to the worker.
     // Without the guard a write is kept from a revoked key by the lease alone.
     guardsWrites: false,

@@ -15,5 +15,6 @@ export const cockroachdb = (facts: ServerFacts, base: Dialect): Dialect | undefi
     // Advisory locks are accepted and do nothing.
     hasNamedLocks: false,
     listsWriters: false,
+    pipelinesAreTransactions: false,
   }
 }

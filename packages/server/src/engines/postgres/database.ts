@@ -24,9 +24,11 @@ export const noOrg = 0
 export class Database {
   readonly #pool: Pool
   readonly #msMax: number
+  readonly #pipelinesAreTransactions: boolean
 
-  constructor(pool: Pool, statementMsMax: number) {
+  constructor(pool: Pool, statementMsMax: number, pipelinesAreTransactions: boolean) {
     this.#pool = pool
+    this.#pipelinesAreTransactions = pipelinesAreTransactions
     this.#msMax = statementMsMax + answerGraceMs
   }
 
@@ -37,6 +39,9 @@ export class Database {
 
   /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */
   write(orgId: number, ...steps: Step[]): Promise<StepResult[]> {
+    if (steps.length > 1 && !this.#pipelinesAreTransactions) {
+      return this.transaction(orgId, ({ commit }) => commit(...steps))
+    }
     return this.#attempt(orgId, true, (session) => session.send(steps, this.#msMax))
   }
 
@@ -57,9 +62,10 @@ export class Database {
         },
         commit: async (...steps) => {
           committing = true
-          const results = await session.send([...steps, commit], this.#msMax)
+          const all = first ? [begin, ...steps, commit] : [...steps, commit]
+          const results = await session.send(all, this.#msMax)
           open = false
-          return results.slice(0, -1)
+          return results.slice(first ? 1 : 0, -1)
         },
       }
       try {

@@ -21,6 +21,8 @@ export interface Dialect {
   afterSchema: string[]
   /** Whether transactions can take a lock that has a name, for the set-up. */
   hasNamedLocks: boolean
+  /** Whether all statements before one Sync are one transaction; otherwise BEGIN and COMMIT go with them. */
+  pipelinesAreTransactions: boolean
   /** Whether a write statement looks for itself whether its key and table are active. */
   guardsWrites: boolean
   /** Whether `pg_locks` tells who is writing, so that a revocation can wait for them. */
@@ -93,6 +95,7 @@ export const dialectOf = (facts: ServerFacts, statementMsMax: number): Dialect =
     beforeSchema: [],
     afterSchema: [],
     hasNamedLocks: true,
+    pipelinesAreTransactions: true,
     guardsWrites: true,
     listsWriters: true,
     sweepsInOneStatement: true,
@@ -108,6 +111,11 @@ export const dialectOf = (facts: ServerFacts, statementMsMax: number): Dialect =
   return citus(facts, base) ?? base
 }
 
-/** All that a session is told before its first statement. */
-export const openingOf = (dialect: Dialect): string =>
-  [...dialect.settings, `set default_transaction_isolation = '${dialect.isolation}'`, ...dialect.planning].join('; ')
+/** All that a session is told before its first statement; its last row says whether it may write. */
+export const openingOf = ({ settings, isolation, planning }: Dialect): string =>
+  [
+    ...settings,
+    `set default_transaction_isolation = '${isolation}'`,
+    ...planning,
+    `select current_setting('transaction_read_only')`,
+  ].join('; ')

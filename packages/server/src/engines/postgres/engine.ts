@@ -35,7 +35,7 @@ import { readPage } from './scanner.ts'
 import { leaseMsDefault, prepareStore, type StoreFacts } from './schema.ts'
 import { settle } from './settle.ts'
 import { getRecord } from './statements.ts'
-import { isLocal, parseStoreUrl, type StoreUrl } from './store-url.ts'
+import { isLocal, parseStoreUrl, StoreRefused, type StoreUrl } from './store-url.ts'
 import { Upkeep } from './upkeep.ts'
 
 const connectMsMax = 5_000
@@ -54,6 +54,8 @@ export interface PostgresOptions {
   /** The lease of a store that is made now; one that is there has its own. */
   leaseMs?: number
   log?: Log
+  /** In what to differ from the engine that is found there: tests walk the ways of the others with it. */
+  dialect?: Partial<Dialect>
 }
 
 export const openPostgresEngine = async (options: PostgresOptions): Promise<Engine> => {
@@ -65,7 +67,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     const session = await Session.connect(url, connectMsMax)
     try {
       const facts = await readFacts(session)
-      dialect = dialectOf(facts, statementMsMax)
+      dialect = { ...dialectOf(facts, statementMsMax), ...options.dialect }
       store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
     } finally {
@@ -78,13 +80,22 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     log('warn', 'the connection to the database is not encrypted; add sslmode=verify-full to the URL')
   }
   const pool = new Pool({ size: poolSize, connect: () => connectSession(url, dialect), log })
-  return new PostgresEngine(pool, new Database(pool, statementMsMax), dialect, store, sweepClock, log)
+  return new PostgresEngine(
+    pool,
+    new Database(pool, statementMsMax, dialect.pipelinesAreTransactions),
+    dialect,
+    store,
+    sweepClock,
+    log,
+  )
 }
 
 const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   const session = await Session.connect(url, connectMsMax)
   try {
-    await session.run(openingOf(dialect))
+    const [readOnly] = await session.run(openingOf(dialect))
+    // A standby would answer with what was true a moment ago.
+    if (readOnly?.[0] !== 'off') throw new StoreRefused('the database takes no writes: it is a standby or read-only')
     return session
   } catch (error) {
     session.destroy()
@@ -264,11 +275,17 @@ class PostgresEngine implements Engine {
 
   /** Whether the primary answers, and takes writes. */
   async ready(): Promise<boolean> {
+    const { promise: late, resolve } = Promise.withResolvers<boolean>()
+    const timer = setTimeout(() => resolve(false), readyMsMax)
     const asked = this.#db.read(noOrg, { statement: readOnly, values: [] }).then(
       ([result]) => result!.rows[0]![0] === 'off',
       () => false,
     )
-    return Promise.race([asked, Bun.sleep(readyMsMax).then(() => false)])
+    try {
+      return await Promise.race([asked, late])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   close(): Promise<void> {

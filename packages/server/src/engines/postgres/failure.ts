@@ -22,11 +22,12 @@ export const isRetryable = (error: unknown): boolean => {
   return state === '40001' || state === '40P01' || state === '26000' || state === '0A000'
 }
 
-/** The session cannot go on: its server is stopping, or is not the primary any more. */
+/** The session cannot go on: its server is stopping or not the primary any more, or its statements are stale. */
 export const endsSession = (error: unknown): boolean => {
   const state = stateOf(error)
   if (!(error instanceof PipelineFailure)) return false
-  return state === undefined || state === '25006' || state === '25P03' || state.startsWith('57P')
+  // 26000, 0A000: what this session has prepared is no good any more.
+  return state === undefined || /^(25006|25P03|26000|0A000|57P..)$/.test(state)
 }
 
 /** The connection broke, or the server said that it is breaking it. */

@@ -29,8 +29,11 @@ const holds = (condition: Condition, current: number | undefined): boolean => {
 
 const keyValues = (table: Table, key: RecordKey): Value[] => [table.id, toBytes(key.hashKey), toBytes(key.rangeKey)]
 
-const versionValues = ({ condition }: RecordOperation): Value[] =>
-  typeof condition === 'object' ? [condition.version] : []
+/** No record has the version -1: it stands for those that no BIGINT could hold. */
+const versionValues = ({ condition }: RecordOperation): Value[] => {
+  if (typeof condition !== 'object') return []
+  return [Number.isSafeInteger(condition.version) ? condition.version : -1]
+}
 
 const changeValues = (table: Table, operation: RecordOperation, nowMs: number): Value[] => {
   const key = keyValues(table, operation)
@@ -188,5 +191,5 @@ export const revokedApiKey = (): CubbyError => new CubbyError('revoked_api_key',
 
 const requireActive = ([table, key]: Row): void => {
   if (key === 'f') throw revokedApiKey()
-  if (table === 'f') throw new CubbyError('table_not_found', 'The table does not exist any more.')
+  if (table === 'f') throw new CubbyError('table_not_found', 'The table has been deleted.')
 }

@@ -80,6 +80,9 @@ const isActive = statement(
      exists (select 1 from cubby_api_keys k where k.seq = $2::bigint and k.revoked_at is null)`,
 )
 
+// PostgreSQL's text has no NUL, and neither has any name of ours. So behind `a\0…` lies just what lies behind `a`.
+const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
+
 /** Reads keys, organizations and tables as they are in the store just now. */
 export class RegistryReader {
   readonly #db: Database
@@ -108,6 +111,7 @@ export class RegistryReader {
   }
 
   async findOrganization(name: string): Promise<Organization | undefined> {
+    if (name.includes('\0')) return undefined
     const [row] = await this.#rows(noOrg, findOrganization, name)
     return row && toOrganization(row)
   }
@@ -127,17 +131,17 @@ export class RegistryReader {
   }
 
   async listTables({ orgId, db, after, limit }: TableListing): Promise<Table[]> {
-    return (await this.#rows(orgId, listTables, orgId, db, after?.name ?? '', limit)).map((row) => toTable(row))
+    return (await this.#rows(orgId, listTables, orgId, db, behind(after?.name), limit)).map((row) => toTable(row))
   }
 
   async listDeletedTables({ orgId, db, after, limit }: TableListing, nowMs: number): Promise<Table[]> {
-    const from = [after?.name ?? '', after?.deletedAtMs ?? 0] as const
+    const from = [behind(after?.name), after?.deletedAtMs ?? 0] as const
     const rows = await this.#rows(orgId, listDeletedTables, orgId, db, ...from, nowMs - recoveryMs, limit)
     return rows.map((row) => toTable(row))
   }
 
   async listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {
-    return (await this.#rows(orgId, listDatabases, orgId, after ?? '', limit)).map((row) => row[0]!)
+    return (await this.#rows(orgId, listDatabases, orgId, behind(after), limit)).map((row) => row[0]!)
   }
 
   /** Whether both are active, by their ids. */

@@ -138,6 +138,7 @@ export class RegistryWriter {
 
   async revokeApiKey(writer: Writer, id: string, nowMs: number): Promise<ApiKey | undefined> {
     const { orgId } = writer
+    if (id.includes('\0')) return undefined
     const [, revoked] = await this.#change(writer, step(moveEpochForKey, id, orgId), step(revokeKey, id, orgId, nowMs))
     const row = revoked!.rows[0]
     return row && toApiKey(row)

@@ -128,7 +128,7 @@ export const prepareStore = async (session: Session, dialect: Dialect, leaseMs: 
       if (dialect.hasNamedLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
       // Whoever held the lock may have done it all.
       const made = await readStore(session)
-      if (made === undefined) for (const sql of tables(dialect, leaseMs)) await session.run(sql)
+      if (made === undefined) await session.run(tables(dialect, leaseMs).join(';\n'))
       await session.run('commit')
     } catch (error) {
       await session.run('rollback').catch(() => {})

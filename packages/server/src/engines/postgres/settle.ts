@@ -7,7 +7,7 @@ import type { Statement } from './driver.ts'
 // the answer is sent.
 
 /** Beyond the lease: for clocks that do not run quite alike, and timers that come late. */
-const marginMs = (leaseMs: number): number => 50 + leaseMs / 5
+const marginMs = (leaseMs: number): number => 20 + leaseMs / 5
 
 /** Together with a lease of a second this stays below the three seconds that the contract gives. */
 const politeMsMax = 900

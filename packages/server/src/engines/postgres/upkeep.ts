@@ -1,6 +1,6 @@
 import { nowSeconds } from '../../core/expiry.ts'
 import { recoveryMs, sweepGraceMs } from '../../core/limits.ts'
-import { fromHex, toBytes } from './bytes.ts'
+import { bytesOfHex } from './bytes.ts'
 import { type Database, noOrg } from './database.ts'
 import type { Statement, Step } from './driver.ts'
 
@@ -81,14 +81,22 @@ export class Upkeep {
     const { db, inOneStatement } = this.#options
     const before = nowSeconds((await this.#now(nowMs)) - sweepGraceMs)
     if (inOneStatement) return (await db.write(noOrg, step(sweepInOne, before, rowsMax)))[0]!.count
-    const [found] = await db.read(noOrg, step(findExpired, before, rowsMax))
-    let removed = 0
-    for (const [tableId, hashKey, rangeKey] of found!.rows) {
-      const key = [toBytes(fromHex(hashKey!)), toBytes(fromHex(rangeKey!))]
-      removed += (await db.write(noOrg, step(removeExpired, tableId!, ...key, before)))[0]!.count
+    return this.#sweepOneByOne(before, rowsMax)
+  }
+
+  /** Where several processes pick the same rows, each removes what the other has not; then it looks for more. */
+  async #sweepOneByOne(before: number, rowsMax: number): Promise<number> {
+    const { db } = this.#options
+    for (;;) {
+      const [found] = await db.read(noOrg, step(findExpired, before, rowsMax))
+      if (found!.rows.length === 0) return 0
+      let removed = 0
+      for (const [tableId, hashKey, rangeKey] of found!.rows) {
+        const key = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
+        removed += (await db.write(noOrg, step(removeExpired, tableId!, ...key, before)))[0]!.count
+      }
+      if (removed > 0) return removed
     }
-    // Another process may have been faster with all of them, and then there may still be more.
-    return found!.rows.length > 0 ? Math.max(removed, 1) : 0
   }
 
   /** Some rows of the table that has waited longest; its own row goes last. Another process takes another table. */

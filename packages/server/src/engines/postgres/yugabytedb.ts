@@ -30,5 +30,7 @@ export const yugabytedb = (facts: ServerFacts, base: Dialect): Dialect | undefin
     // Its row locks are not in pg_locks in full.
     listsWriters: false,
     hasNamedLocks: false,
+    // Its own repeats of a statement end at the transaction's bounds: these are said aloud.
+    pipelinesAreTransactions: false,
   }
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { type Indices, indexEntries, slots } from '../../core/indices.ts'
+import { entriesSql } from './rows.ts'
 
 interface Row {
   id: number
@@ -13,9 +14,6 @@ interface Row {
 
 /** Rows a statement looks at, so that the log can start over between two of them. */
 const rowsPerStep = 2_000
-
-// All index columns of a row as one JSON array of text.
-const entriesSql = `json_array(${slots.map((slot) => `CAST(r.${slot}_hash AS TEXT), CAST(r.${slot}_range AS TEXT)`).join(', ')})`
 
 /**
  * Verifies the store: SQLite's own check (pages, and every index entry against its row), then each record's

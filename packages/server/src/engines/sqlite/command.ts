@@ -4,6 +4,7 @@ import type {
   Condition,
   DeleteOperation,
   KeyUse,
+  LoadRows,
   Organization,
   PutOperation,
   RecordOperation,
@@ -47,9 +48,9 @@ export type RegistryCommand =
   | { kind: 'revokeApiKey'; fence: Fence; nowMs: number; orgId: number; id: string }
   | { kind: 'recordKeyUse'; uses: KeyUse[] }
   | { kind: 'createOrganization'; nowMs: number; name: string; keys: NewApiKey[]; onlyIfFirst: boolean }
+  | { kind: 'load'; rows: LoadRows }
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
   | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
-  | { kind: 'checkpoint' }
 
 export type Command = WriteCommand | RegistryCommand
 
@@ -62,9 +63,9 @@ export interface CommandResults {
   revokeApiKey: ApiKey | undefined
   recordKeyUse: undefined
   createOrganization: Organization | undefined
+  load: undefined
   sweepExpired: number
   purgeTables: number
-  checkpoint: undefined
 }
 
 export interface CommandFailure {
@@ -105,7 +106,7 @@ export const encodeGroup = (commands: Command[]): Primitive[] => {
         flat.push(null)
       } else {
         const e = operation.entries
-        flat.push(operation.data, operation.ttlSeconds)
+        flat.push(operation.data, operation.ttlSeconds, operation.updatedAtMs ?? null)
         flat.push(e[0]!, e[1]!, e[2]!, e[3]!, e[4]!, e[5]!, e[6]!, e[7]!, e[8]!, e[9]!)
       }
     }
@@ -141,9 +142,11 @@ export const decodeGroup = (flat: Primitive[]): Command[] => {
         at += 5
       } else {
         const ttlSeconds = flat[at + 5] as number | null
-        const entries = flat.slice(at + 6, at + 16) as (string | null)[]
-        operations.push({ op: 'put', hashKey, rangeKey, condition, data, ttlSeconds, entries } satisfies PutOperation)
-        at += 16
+        const updatedAtMs = (flat[at + 6] as number | null) ?? undefined
+        const entries = flat.slice(at + 7, at + 17) as (string | null)[]
+        const put: PutOperation = { op: 'put', hashKey, rangeKey, condition, data, ttlSeconds, entries, updatedAtMs }
+        operations.push(put)
+        at += 17
       }
     }
     commands.push({ kind: 'write', fence, nowMs, operations })

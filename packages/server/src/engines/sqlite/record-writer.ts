@@ -64,8 +64,7 @@ export class RecordWriter {
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK TO batch; RELEASE batch')
       // The block of ids may have been taken inside the savepoint, and ids are never given twice.
-      this.#nextId = 0
-      this.#reservedTo = 0
+      this.forgetReservedIds()
       throw error
     }
   }
@@ -82,7 +81,7 @@ export class RecordWriter {
   #put(tableId: number, operation: PutOperation, nowMs: number, now: number): number | undefined {
     const { hashKey, rangeKey, data, ttlSeconds, entries: e } = operation
     const row = this.#upsert.get(
-      ...[this.#takeId(), tableId, hashKey, rangeKey, nowMs, ttlSeconds, data],
+      ...[this.#takeId(), tableId, hashKey, rangeKey, operation.updatedAtMs ?? nowMs, ttlSeconds, data],
       ...[e[0]!, e[1]!, e[2]!, e[3]!, e[4]!, e[5]!, e[6]!, e[7]!, e[8]!, e[9]!, now],
     )
     return row?.updated_at
@@ -103,6 +102,12 @@ export class RecordWriter {
       this.#nextId = this.#reservedTo - idBlock
     }
     return this.#nextId++
+  }
+
+  /** The next id comes from the store again. */
+  forgetReservedIds(): void {
+    this.#nextId = 0
+    this.#reservedTo = 0
   }
 }
 

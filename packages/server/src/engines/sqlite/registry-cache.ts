@@ -5,10 +5,14 @@ import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../core/limits.t
 import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
 import type { Snapshot } from './snapshot.ts'
 
+/** How long what was read of the registry is believed without a look. A guest's revocation waits this out. */
+export const registryLeaseMs = 100
+
 /**
- * Keys and tables as the store has them now, without asking it every time. The snapshot's version moves with
- * every commit, also another process's; only then is the registry's epoch looked at, and only if that has moved
- * too is anything forgotten. What is absent is never remembered.
+ * Keys and tables as the store has them now, without asking it every time. Only what takes something away, a
+ * revocation or a deletion, moves the registry's epoch; it is read again after every commit of our own and when the
+ * lease is over, and only if it has moved is anything forgotten. What is absent is never remembered, so what is
+ * new is found at once.
  */
 export class RegistryCache {
   readonly #snapshot: Snapshot
@@ -18,6 +22,7 @@ export class RegistryCache {
   readonly #keys = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
   #seen = -1
+  #readAtMs = Number.NEGATIVE_INFINITY
   #epoch = -1
 
   constructor(db: Database, snapshot: Snapshot) {
@@ -31,11 +36,13 @@ export class RegistryCache {
 
   /** The epoch that everything handed out from now on is true of. */
   epoch(): number {
-    const { version } = this.#snapshot
-    if (version !== this.#seen) {
-      // In this order: a commit between the two reads is then seen again next time, never missed.
-      this.#seen = version
-      this.#snapshot.refresh()
+    const nowMs = performance.now()
+    const { commits } = this.#snapshot
+    if (commits !== this.#seen || nowMs - this.#readAtMs > registryLeaseMs) {
+      // The lease counts from before the read: a commit that comes after it is waited for.
+      this.#readAtMs = nowMs
+      this.#seen = commits
+      this.#snapshot.renew()
       const epoch = this.#epochRow.get()!.value
       if (epoch !== this.#epoch) {
         this.#epoch = epoch
@@ -50,7 +57,7 @@ export class RegistryCache {
     const epoch = this.epoch()
     const known = this.#keys.get(text)
     if (known !== undefined) return known
-    this.#snapshot.refresh()
+    this.#snapshot.renew()
     const row = this.#keyByHash.get(hashApiKey(text))
     if (row === null) return undefined
     const key = toApiKey(row, epoch)
@@ -63,7 +70,7 @@ export class RegistryCache {
     const place = `${orgId}/${db}/${name}`
     const known = this.#tables.get(place)
     if (known !== undefined) return known
-    this.#snapshot.refresh()
+    this.#snapshot.renew()
     const row = this.#tableByName.get(orgId, db, name)
     if (row === null) return undefined
     const table = toTable(row, epoch)

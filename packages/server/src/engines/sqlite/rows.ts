@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../core/api-key.ts'
 import type { ApiKey, Organization, Table } from '../../core/engine.ts'
-import type { Indices } from '../../core/indices.ts'
+import { type Indices, slots } from '../../core/indices.ts'
 
 // Rows of the registry as SQLite gives them, and what they mean.
 
@@ -70,3 +70,8 @@ export const toOrganization = (row: OrganizationRow): Organization => ({
   name: row.name,
   createdAtMs: row.created_at,
 })
+
+/** All index columns of a row `r` as one JSON array of text: the record's IndexEntries. */
+export const entriesSql = `json_array(${slots
+  .map((slot) => `CAST(r.${slot}_hash AS TEXT), CAST(r.${slot}_range AS TEXT)`)
+  .join(', ')})`

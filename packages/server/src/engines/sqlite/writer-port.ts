@@ -21,6 +21,8 @@ export class WriterPort {
   readonly #path: string
   readonly #log: Log
   readonly #queue = new WriteQueue()
+  /** Called after each commit, before anything in it is acknowledged. */
+  onCommit: () => void = () => {}
   #writer!: Worker
   #checkpointer!: Worker
   #underWay: Waiting[] | undefined
@@ -95,14 +97,18 @@ export class WriterPort {
   #settle(outcomes: Outcome[]): void {
     const settled = this.#underWay ?? []
     this.#underWay = undefined
+    this.onCommit()
     // The next group leaves before the answers of this one are written.
     this.#sendNext()
+    let logged: string | undefined
     for (let i = 0; i < settled.length; i++) {
       const outcome = outcomes[i]!
       if ('value' in outcome) settled[i]!.resolve(outcome.value)
       else {
         const { code, message, hint, cause } = outcome.failure
-        if (cause !== undefined) this.#log('error', 'write failed', { code, cause })
+        // Once a commit: on a full disk every request of every commit fails alike.
+        if (cause !== logged) this.#log('error', 'write failed', { code, cause })
+        logged = cause
         settled[i]!.reject(new CubbyError(code, message, { hint }))
       }
     }

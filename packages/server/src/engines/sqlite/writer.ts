@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { CubbyError } from '../../core/errors.ts'
 import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
+import { loadRows } from './load.ts'
 import { RecordWriter } from './record-writer.ts'
 import { RegistryWriter } from './registry-writer.ts'
 import { connect } from './schema.ts'
@@ -104,6 +105,10 @@ export class Writer {
         return registry.recordKeyUse(command.uses)
       case 'createOrganization':
         return registry.createOrganization(command.name, command.keys, command.nowMs, command.onlyIfFirst)
+      case 'load':
+        // Rows may have come with ids above the block that is being given out.
+        this.#records.forgetReservedIds()
+        return loadRows(this.#db, command.rows)
       case 'sweepExpired':
         return registry.sweepExpired(command.nowMs, command.rowsMax)
       case 'purgeTables':
