@@ -1,5 +1,5 @@
 import type { Engine } from '../core/engine.ts'
-import { lastUsedEntriesMax, lastUsedFlushMs } from '../core/limits.ts'
+import { lastUsedEntriesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 
 export interface KeyUseLog {
@@ -11,7 +11,7 @@ export interface KeyUseLog {
 const usesPerWrite = 500
 
 /** `lastUsedAt` is written in the background, for all keys used since the last time at once. */
-export const startKeyUse = (engine: Engine, log: Log): KeyUseLog => {
+export const startKeyUse = (engine: Engine, log: Log, everyMs: number): KeyUseLog => {
   let noted = new Map<string, number>()
 
   const flush = async (): Promise<void> => {
@@ -24,7 +24,7 @@ export const startKeyUse = (engine: Engine, log: Log): KeyUseLog => {
     }
   }
 
-  const timer = setInterval(flush, lastUsedFlushMs)
+  const timer = setInterval(flush, everyMs)
   timer.unref()
   return {
     note(keyId, atMs) {

@@ -30,7 +30,7 @@ both, once. SIGTERM or SIGINT stops it: accepted requests are finished first.`,
     const log = createLogger()
     const location = storeLocation(args)
     const engine = await openEngine(location, { role: 'owner', log })
-    const keyUse = startKeyUse(engine, log)
+    const keyUse = startKeyUse(engine, log, clock.keyUseEveryMs)
     let http: HttpServer
     try {
       http = startHttp({ engine, host, port, now: clock.now, log, logRequests, onKeyUse: keyUse.note })

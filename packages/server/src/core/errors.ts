@@ -1,42 +1,7 @@
-/** Every code a client can meet. `docs/errors.md` has an entry for each; a test keeps the two equal. */
-export const errorCodes = [
-  'invalid_json',
-  'invalid_request',
-  'invalid_name',
-  'reserved_name',
-  'invalid_key',
-  'invalid_index',
-  'invalid_index_value',
-  'index_not_declared',
-  'invalid_range',
-  'invalid_cursor',
-  'invalid_ttl',
-  'batch_too_large',
-  'batch_duplicate_keys',
-  'missing_api_key',
-  'invalid_api_key',
-  'expired_api_key',
-  'revoked_api_key',
-  'read_only_key',
-  'key_scope',
-  'secret_key_in_browser',
-  'route_not_found',
-  'table_not_found',
-  'record_not_found',
-  'key_not_found',
-  'method_not_allowed',
-  'table_exists',
-  'precondition_failed',
-  'record_too_large',
-  'body_too_large',
-  'unsupported_media_type',
-  'internal',
-  'outcome_unknown',
-  'unavailable',
-  'storage_full',
-] as const
+import type { ErrorCode } from '@cubby/client'
 
-export type ErrorCode = (typeof errorCodes)[number]
+// The client owns the codes: what it cannot name, the server cannot answer.
+export { type ErrorCode, errorCodes } from '@cubby/client'
 
 export interface ErrorDetails {
   /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */

@@ -207,10 +207,12 @@ export const handleListApiKeys = async (exchange: Exchange): Promise<Response> =
 }
 
 export const handleRevokeApiKey = async (exchange: Exchange): Promise<Response> => {
-  refuseBody(exchange.request.headers)
+  const { access, params, request } = exchange
+  refuseBadEscapes(request.url, params.id!, 'id')
+  const id = parseKeyPart(params.id, 'id')
+  refuseBody(request.headers)
   refuseExtras(exchange)
-  const { access } = exchange
   const nowMs = exchange.now()
-  const revoked = await revokeApiKey(access.engine, asWriter(access), exchange.params.id!, nowMs)
+  const revoked = await revokeApiKey(access.engine, asWriter(access), id, nowMs)
   return respondJson(exchange.requestId, presentApiKey(revoked, nowMs))
 }

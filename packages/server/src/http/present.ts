@@ -1,10 +1,11 @@
+import type { CreateKeyResponse, KeyMetadata, TableMetadata } from '@cubby/client'
 import { maskApiKey } from '../core/api-key.ts'
 import type { ApiKey, Table } from '../core/engine.ts'
 import { recoveryMs } from '../core/limits.ts'
 
 // What tables and keys look like in answers, from the server and from the command line alike.
 
-export const presentTable = (table: Table) => {
+export const presentTable = (table: Table): TableMetadata => {
   const { db, name, indices, createdAtMs, deletedAtMs } = table
   const common = { db, table: name, indices }
   if (deletedAtMs === null) return { ...common, status: 'active', createdAt: createdAtMs }
@@ -23,7 +24,7 @@ const keyStatus = (key: ApiKey, nowMs: number): 'active' | 'expired' | 'revoked'
   return key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active'
 }
 
-export const presentApiKey = (key: ApiKey, nowMs: number) => ({
+export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
   id: key.id,
   kind: key.kind,
   name: key.name,
@@ -37,7 +38,7 @@ export const presentApiKey = (key: ApiKey, nowMs: number) => ({
 })
 
 /** The one answer that carries the key itself. */
-export const presentNewApiKey = (key: ApiKey, text: string) => ({
+export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse => ({
   id: key.id,
   kind: key.kind,
   name: key.name,

@@ -66,23 +66,24 @@ class RequestExchange implements Exchange {
   }
 }
 
+type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
+
 class Service {
   readonly bodies = new BodyReader()
   constructor(readonly options: HttpOptions) {}
 
   /** For one path: all methods that it knows, and an answer to those that it does not. */
-  handlerFor(path: string, methods: Partial<Record<Method, Route>>) {
+  handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
     const allow = allowedMethods(methods)
     const hashKey = literalHashKey(path)
-    return (request: Request, server: Server<undefined>): Awaitable<Response> => {
+    return this.#logged(path, (request, server) => {
       const { method } = request
       const route = methods[(method === 'HEAD' ? 'GET' : method) as Method]
       if (route === undefined) return this.#withoutRoute(request, allow)
       const params = hashKey === undefined ? request.params : { ...request.params, hashKey }
       const exchange = new RequestExchange(request, params, requestIdOf(request.headers), this, route)
-      const answer = this.#answer(exchange, route, server)
-      return this.options.logRequests ? this.#logged(exchange, answer) : answer
-    }
+      return this.#answer(exchange, route, server)
+    })
   }
 
   #answer(exchange: RequestExchange, route: Route, server: Server<undefined>): Awaitable<Response> {
@@ -126,37 +127,53 @@ class Service {
     return respondError(requestId, error, allow)
   }
 
-  notFound(request: globalThis.Request): Response {
-    const requestId = requestIdOf(request.headers)
-    if (request.method === 'OPTIONS') return respondPreflight(requestId)
-    const error = new CubbyError('route_not_found', 'No route has this path.', {
-      hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+  notFound(): Handler {
+    return this.#logged(undefined, (request) => {
+      const requestId = requestIdOf(request.headers)
+      if (request.method === 'OPTIONS') return respondPreflight(requestId)
+      const error = new CubbyError('route_not_found', 'No route has this path.', {
+        hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+      })
+      return respondError(requestId, error)
     })
-    return respondError(requestId, error)
   }
 
-  health(check: () => Promise<boolean>, status: string) {
-    return async (request: Request): Promise<Response> => {
+  health(path: string, check: () => Awaitable<boolean>, status: string): Handler {
+    return this.#logged(path, async (request) => {
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
       const requestId = requestIdOf(request.headers)
-      const well = await check().catch(() => false)
+      const well = await (async () => check())().catch(() => false)
       if (well) return respondJson(requestId, { status })
       return respondError(requestId, new CubbyError('unavailable', 'The store cannot serve just now.'))
-    }
+    })
   }
 
-  async #logged(exchange: RequestExchange, answer: Awaitable<Response>): Promise<Response> {
-    const started = performance.now()
-    const { request, requestId } = exchange
-    const response = await answer
-    const path = request.url.replace(/^[a-z]+:\/\/[^/]*/i, '')
-    const ms = Math.round((performance.now() - started) * 100) / 100
-    const keyId = exchange.access?.apiKey.id
-    this.options.log('info', 'request', { requestId, method: request.method, path, status: response.status, ms, keyId })
-    return response
+  /** Adds a line to the log for every request, if that is wanted; otherwise it is the handler itself. */
+  #logged(path: string | undefined, handler: Handler): Handler {
+    if (!this.options.logRequests) return handler
+    return async (request, server) => {
+      const started = performance.now()
+      const response = await handler(request, server)
+      this.options.log('info', 'request', {
+        requestId: response.headers.get('x-request-id'),
+        method: request.method,
+        path: shownPath(path, request),
+        status: response.status,
+        ms: Math.round((performance.now() - started) * 100) / 100,
+      })
+      return response
+    }
   }
 }
+
+/** The path as it was matched: the URL that Bun gives has `..` and `\` resolved already. Without the query string. */
+const shownPath = (path: string | undefined, request: Request): string =>
+  path === undefined
+    ? request.url.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?', 1)[0]!
+    : path.replace(/:(\w+)/g, (_, name: string) =>
+        encodeURIComponent((request.params[name as never] as string).toWellFormed()),
+      )
 
 export const startHttp = (options: HttpOptions): HttpServer => {
   const service = new Service(options)
@@ -171,10 +188,10 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     routes: {
       ...handlers,
-      '/healthz': service.health(async () => true, 'ok'),
-      '/readyz': service.health(async () => options.engine.ready(), 'ready'),
+      '/healthz': service.health('/healthz', () => true, 'ok'),
+      '/readyz': service.health('/readyz', () => options.engine.ready(), 'ready'),
     },
-    fetch: (request) => service.notFound(request),
+    fetch: service.notFound() as (request: globalThis.Request, server: Server<undefined>) => Awaitable<Response>,
     error: (error) => service.answerError('unknown', error),
   })
   const watch = watchConnections(server, options.log)

@@ -1,5 +1,5 @@
-import type { Database } from 'bun:sqlite'
 import { type Indices, indexEntries, slots } from '../../core/indices.ts'
+import type { Connection } from './connection.ts'
 import { entriesSql } from './rows.ts'
 
 interface Row {
@@ -19,18 +19,18 @@ const rowsPerStep = 2_000
  * Verifies the store: SQLite's own check (pages, and every index entry against its row), then each record's
  * index values against its data, and that everything belongs to something that exists.
  */
-export async function* checkStore(db: Database): AsyncIterable<string> {
-  for (const { integrity_check: line } of db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all()) {
+export async function* checkStore(db: Connection): AsyncIterable<string> {
+  for (const { integrity_check: line } of db.prepare<{ integrity_check: string }, []>('PRAGMA integrity_check').all()) {
     if (line !== 'ok') yield `sqlite: ${line}`
   }
   yield* checkRegistry(db)
   yield* checkRecords(db)
 }
 
-function* checkRegistry(db: Database): Iterable<string> {
+function* checkRegistry(db: Connection): Iterable<string> {
   const lines = (sql: string): string[] =>
     db
-      .query<{ line: string }, []>(sql)
+      .prepare<{ line: string }, []>(sql)
       .all()
       .map((row) => row.line)
   yield* lines(`SELECT 'api key ' || id || ' belongs to no organization' AS line FROM api_keys
@@ -41,8 +41,8 @@ function* checkRegistry(db: Database): Iterable<string> {
     HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_record_id')`)
 }
 
-async function* checkRecords(db: Database): AsyncIterable<string> {
-  const step = db.query<Row, [number, number]>(`
+async function* checkRecords(db: Connection): AsyncIterable<string> {
+  const step = db.prepare<Row, [number, number]>(`
     SELECT r.id, r.table_id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.data,
       t.indices, ${entriesSql} AS entries
     FROM records r LEFT JOIN tables t ON t.id = r.table_id

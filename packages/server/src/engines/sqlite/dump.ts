@@ -1,6 +1,6 @@
-import type { Database } from 'bun:sqlite'
 import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable, Organization, StoredRecord } from '../../core/engine.ts'
 import type { IndexEntries } from '../../core/indices.ts'
+import { Connection } from './connection.ts'
 import {
   entriesSql,
   type KeyRow,
@@ -12,7 +12,6 @@ import {
   toOrganization,
   toTable,
 } from './rows.ts'
-import { connect } from './schema.ts'
 
 const chunkBytes = 1024 * 1024
 const chunkRows = 500
@@ -24,28 +23,28 @@ interface DumpRow extends StoredRecord {
 
 /** Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. */
 export const openDump = (path: string): Dump => {
-  const db = connect(path, 4_096)
+  const db = new Connection(path, 4_096)
   db.run('PRAGMA query_only = ON')
   db.run('BEGIN')
   // The snapshot is taken by the first read, not by BEGIN.
-  db.query('SELECT 1 FROM meta').get()
+  db.prepare('SELECT 1 FROM meta').get()
   return {
     organizations: (): Organization[] =>
       db
-        .query<OrganizationRow, []>('SELECT id, name, created_at FROM organizations ORDER BY id')
+        .prepare<OrganizationRow, []>('SELECT id, name, created_at FROM organizations ORDER BY id')
         .all()
         .map(toOrganization),
 
     async *apiKeys(): AsyncIterable<DumpedApiKey> {
       for (const row of db
-        .query<KeyRow & { hash: string }, []>(`SELECT ${keyColumns}, hash FROM api_keys ORDER BY seq`)
+        .prepare<KeyRow & { hash: string }, []>(`SELECT ${keyColumns}, hash FROM api_keys ORDER BY seq`)
         .iterate()) {
         yield { ...toApiKey(row, 0), hash: row.hash }
       }
     },
 
     async *tables(): AsyncIterable<DumpedTable> {
-      const rows = db.query<TableRow & { purging: number }, []>(
+      const rows = db.prepare<TableRow & { purging: number }, []>(
         `SELECT ${tableColumns}, purging FROM tables ORDER BY id`,
       )
       for (const row of rows.iterate()) yield { ...toTable(row, 0), purging: row.purging === 1 }
@@ -54,7 +53,7 @@ export const openDump = (path: string): Dump => {
     records: (tableId: number, afterId: number) => dumpRecords(db, tableId, afterId),
 
     countRecords: (tableId: number): number =>
-      db.query<{ n: number }, [number]>('SELECT count(*) AS n FROM records WHERE table_id = ?1').get(tableId)!.n,
+      db.prepare<{ n: number }, [number]>('SELECT count(*) AS n FROM records WHERE table_id = ?1').get(tableId)!.n,
 
     async close() {
       db.run('COMMIT')
@@ -64,8 +63,8 @@ export const openDump = (path: string): Dump => {
 }
 
 /** The table's ids are sorted first, in SQLite's own temporary storage; rows then come one by one. */
-async function* dumpRecords(db: Database, tableId: number, afterId: number): AsyncIterable<DumpedRecord[]> {
-  const rows = db.query<DumpRow, [number, number]>(`
+async function* dumpRecords(db: Connection, tableId: number, afterId: number): AsyncIterable<DumpedRecord[]> {
+  const rows = db.prepare<DumpRow, [number, number]>(`
     WITH ids AS MATERIALIZED (SELECT id FROM records WHERE table_id = ?1 AND id > ?2 ORDER BY id)
     SELECT r.id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.updated_at AS updatedAtMs,
       r.ttl AS ttlSeconds, ${entriesSql} AS entries, r.data

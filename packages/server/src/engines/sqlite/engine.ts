@@ -1,4 +1,3 @@
-import type { Database } from 'bun:sqlite'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewApiKey } from '../../core/api-key.ts'
@@ -26,6 +25,7 @@ import type { RecordKey } from '../../core/record-key.ts'
 import type { Scan } from '../../core/scan.ts'
 import { checkStore } from './check.ts'
 import type { Fence } from './command.ts'
+import { Connection } from './connection.ts'
 import { openDump } from './dump.ts'
 import { RegistryCache, registryLeaseMs } from './registry-cache.ts'
 import {
@@ -39,7 +39,7 @@ import {
   toTable,
 } from './rows.ts'
 import { Scanner } from './scanner.ts'
-import { connect, prepareStore } from './schema.ts'
+import { prepareStore } from './schema.ts'
 import { Snapshot } from './snapshot.ts'
 import { holdStore, type StoreLock } from './store-lock.ts'
 import { WriterPort } from './writer-port.ts'
@@ -64,7 +64,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Engine> 
   try {
     const path = join(dataDir, 'cubby.db')
     prepareStore(path)
-    return new SqliteEngine(connect(path, readCacheKib), await WriterPort.open(path, log), lock)
+    return new SqliteEngine(new Connection(path, readCacheKib), await WriterPort.open(path, log), lock)
   } catch (error) {
     lock?.release()
     throw error
@@ -73,7 +73,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Engine> 
 
 class SqliteEngine implements Engine {
   readonly description: string
-  readonly #db: Database
+  readonly #db: Connection
   readonly #writer: WriterPort
   readonly #lock: StoreLock | undefined
   readonly #snapshot: Snapshot
@@ -81,14 +81,14 @@ class SqliteEngine implements Engine {
   readonly #scanner: Scanner
   readonly #record
 
-  constructor(db: Database, writer: WriterPort, lock: StoreLock | undefined) {
+  constructor(db: Connection, writer: WriterPort, lock: StoreLock | undefined) {
     this.#db = db
     this.#writer = writer
     this.#lock = lock
     db.run('PRAGMA query_only = ON')
     this.#snapshot = new Snapshot(db)
     writer.onCommit = () => this.#snapshot.noteCommit()
-    this.#registry = new RegistryCache(db, this.#snapshot)
+    this.#registry = new RegistryCache(db, this.#snapshot, lock === undefined ? 0 : registryLeaseMs)
     this.#scanner = new Scanner(db)
     this.#record = db.prepare<
       { data: string; ttl: number | null; updated_at: number },
@@ -97,12 +97,12 @@ class SqliteEngine implements Engine {
       `SELECT data, ttl, updated_at FROM records
        WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB) AND (ttl IS NULL OR ttl > ?4)`,
     )
-    this.description = `sqlite ${db.query<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
+    this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
   }
 
   #all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
     this.#snapshot.renew()
-    return this.#db.query<Row, (string | number | null)[]>(sql).all(...values)
+    return this.#db.prepare<Row, (string | number | null)[]>(sql).all(...values)
   }
 
   #fence(writer: Writer, table?: Table): Fence {
@@ -250,7 +250,7 @@ class SqliteEngine implements Engine {
 
   /** One index seek a database, however many tables it has. */
   listDatabases(orgId: number, after: string | undefined, limit: number): string[] {
-    const next = this.#db.query<{ db: string }, [number, string]>(
+    const next = this.#db.prepare<{ db: string }, [number, string]>(
       'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',
     )
     this.#snapshot.renew()
@@ -301,7 +301,7 @@ class SqliteEngine implements Engine {
   // ── Moving data ────────────────────────────────────────────────────────────────────────────────────────
 
   async openDump(): Promise<Dump> {
-    return openDump(this.#db.filename)
+    return openDump(this.#db.path)
   }
 
   async load(rows: LoadRows): Promise<void> {

@@ -1,14 +1,14 @@
-import type { Database } from 'bun:sqlite'
 import type { LoadRows } from '../../core/engine.ts'
 import { slots } from '../../core/indices.ts'
+import type { Connection } from './connection.ts'
 
 type Value = string | number | null
 
 const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
 
 /** Adds a copy's rows, ids and all. AUTOINCREMENT follows the highest id by itself; record ids are raised here. */
-export const loadRows = (db: Database, rows: LoadRows): void => {
-  const insert = (sql: string) => db.query<unknown, Value[]>(sql)
+export const loadRows = (db: Connection, rows: LoadRows): void => {
+  const insert = (sql: string) => db.prepare<unknown, Value[]>(sql)
   for (const { id, name, createdAtMs } of rows.organizations ?? []) {
     insert('INSERT OR IGNORE INTO organizations (id, name, created_at) VALUES (?1, ?2, ?3)').run(id, name, createdAtMs)
   }

@@ -1,8 +1,8 @@
-import type { Database } from 'bun:sqlite'
 import type { Condition, OperationResult, PutOperation, RecordOperation, WriteResult } from '../../core/engine.ts'
 import { nowSeconds } from '../../core/expiry.ts'
 import { slots } from '../../core/indices.ts'
 import type { RecordKey } from '../../core/record-key.ts'
+import type { Connection } from './connection.ts'
 
 /** Ids are taken from the store in blocks, so that giving one out costs no write of its own. */
 const idBlock = 1_000_000
@@ -13,7 +13,7 @@ const live = '(ttl IS NULL OR ttl > ?4)'
 
 /** Writes records inside the transaction that is open on `db`; the one place that does. */
 export class RecordWriter {
-  readonly #db: Database
+  readonly #db: Connection
   readonly #upsert
   readonly #removeLive
   readonly #removeExpired
@@ -21,7 +21,7 @@ export class RecordWriter {
   #nextId = 0
   #reservedTo = 0
 
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
     // Text crosses into SQL and becomes bytes there: cheaper than making a buffer of every key.
     this.#upsert = db.prepare<{ updated_at: number }, (string | number | null)[]>(`
@@ -94,7 +94,7 @@ export class RecordWriter {
   #takeId(): number {
     if (this.#nextId === this.#reservedTo) {
       const row = this.#db
-        .query<{ value: number }, [number]>(
+        .prepare<{ value: number }, [number]>(
           `UPDATE meta SET value = value + ?1 WHERE name = 'next_record_id' RETURNING value`,
         )
         .get(idBlock)

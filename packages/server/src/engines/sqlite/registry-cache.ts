@@ -1,7 +1,7 @@
-import type { Database } from 'bun:sqlite'
 import { hashApiKey } from '../../core/api-key.ts'
 import type { ApiKey, Table } from '../../core/engine.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../core/limits.ts'
+import type { Connection } from './connection.ts'
 import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -16,6 +16,7 @@ export const registryLeaseMs = 100
  */
 export class RegistryCache {
   readonly #snapshot: Snapshot
+  readonly #leaseMs: number
   readonly #epochRow
   readonly #keyByHash
   readonly #tableByName
@@ -25,8 +26,10 @@ export class RegistryCache {
   #readAtMs = Number.NEGATIVE_INFINITY
   #epoch = -1
 
-  constructor(db: Database, snapshot: Snapshot) {
+  /** `leaseMs` is 0 for a guest: it asks every time, so that the owner never waits for it. */
+  constructor(db: Connection, snapshot: Snapshot, leaseMs: number) {
     this.#snapshot = snapshot
+    this.#leaseMs = leaseMs
     this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
     this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1`)
     this.#tableByName = db.prepare<TableRow, [number, string, string]>(
@@ -38,7 +41,7 @@ export class RegistryCache {
   epoch(): number {
     const nowMs = performance.now()
     const { commits } = this.#snapshot
-    if (commits !== this.#seen || nowMs - this.#readAtMs > registryLeaseMs) {
+    if (commits !== this.#seen || nowMs - this.#readAtMs >= this.#leaseMs) {
       // The lease counts from before the read: a commit that comes after it is waited for.
       this.#readAtMs = nowMs
       this.#seen = commits

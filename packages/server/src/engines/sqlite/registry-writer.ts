@@ -1,8 +1,8 @@
-import type { Database } from 'bun:sqlite'
 import type { NewApiKey } from '../../core/api-key.ts'
 import type { ApiKey, KeyUse, Organization, RestoreResult, Table } from '../../core/engine.ts'
 import type { Indices } from '../../core/indices.ts'
 import { recoveryMs, sweepGraceMs } from '../../core/limits.ts'
+import type { Connection } from './connection.ts'
 import {
   type KeyRow,
   keyColumns,
@@ -18,18 +18,18 @@ type Value = string | number | null
 
 /** Changes keys, organizations and tables inside the transaction that is open on `db`. None of it is hot. */
 export class RegistryWriter {
-  readonly #db: Database
+  readonly #db: Connection
 
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
   }
 
   #one<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.#db.query<Row, Value[]>(sql).get(...values) ?? undefined
+    return this.#db.prepare<Row, Value[]>(sql).get(...values) ?? undefined
   }
 
   #run(sql: string, ...values: Value[]): number {
-    return this.#db.query<unknown, Value[]>(sql).run(...values).changes
+    return this.#db.prepare<unknown, Value[]>(sql).run(...values).changes
   }
 
   /** Only what takes something away moves the epoch: nothing negative is cached, so what is new is seen anyway. */

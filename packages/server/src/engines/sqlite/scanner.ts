@@ -1,8 +1,8 @@
-import type { Database } from 'bun:sqlite'
 import type { Page, StoredRecord, Table } from '../../core/engine.ts'
 import { nowSeconds } from '../../core/expiry.ts'
 import { pageBytesMax, pageExpiredRowsMax } from '../../core/limits.ts'
 import type { Position, Scan } from '../../core/scan.ts'
+import type { Connection } from './connection.ts'
 
 interface Row extends StoredRecord {
   id: number
@@ -38,14 +38,14 @@ export const scanSql = (index: Scan['index'], descending: boolean): string => {
 
 /** Runs scans: one statement each, stepped only as far as the page goes. */
 export class Scanner {
-  readonly #db: Database
+  readonly #db: Connection
 
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#db = db
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
-    const statement = this.#db.query<Row, Bound[]>(scanSql(scan.index, scan.descending))
+    const statement = this.#db.prepare<Row, Bound[]>(scanSql(scan.index, scan.descending))
     const hash = scan.index === 't' ? '' : scan.hash
     const id = scan.descending ? scan.highId : scan.lowId
     const values: Bound[] = [nowSeconds(nowMs), table.id, hash, scan.low, scan.high, id]

@@ -1,5 +1,7 @@
 import { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
 import { slots } from '../../core/indices.ts'
+import { Connection } from './connection.ts'
 
 /** Raised with every change to the schema below; a store of a higher version is refused. */
 export const schemaVersion = 1
@@ -78,42 +80,39 @@ export class StoreRefused extends Error {
   override readonly name = 'StoreRefused'
 }
 
-/** A connection with the settings that every one of ours has. Checkpoints are never automatic: see checkpoint-thread.ts. */
-export const connect = (path: string, cacheKib: number): Database => {
-  const db = new Database(path, { create: true, readwrite: true })
-  db.run('PRAGMA busy_timeout = 5000')
-  db.run('PRAGMA journal_mode = WAL')
-  db.run('PRAGMA synchronous = FULL')
-  db.run('PRAGMA wal_autocheckpoint = 0')
-  db.run('PRAGMA foreign_keys = OFF')
-  db.run(`PRAGMA cache_size = -${cacheKib}`)
-  db.run('PRAGMA temp_store = MEMORY')
-  return db
+/** Refuses a file that is not ours or newer, before anything is changed in it. */
+const refuseForeign = (path: string): void => {
+  if (!existsSync(path)) return
+  const db = new Database(path, { readwrite: true })
+  try {
+    const version = db.prepare<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
+    if (version > schemaVersion) {
+      throw new StoreRefused(
+        `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
+      )
+    }
+    if (version === 0 && db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== null) {
+      throw new StoreRefused(`${path} is an SQLite file, but not a Cubby store`)
+    }
+  } finally {
+    db.close()
+  }
 }
 
-const pragma = (db: Database, name: string): number =>
-  Object.values(db.query<Record<string, number>, []>(`PRAGMA ${name}`).get() ?? {})[0] ?? 0
-
-/** Sets an empty store up; refuses one that is not ours or newer. Safe when several processes start at once. */
+/** Sets an empty store up. Safe when several processes start at once: one does, the others wait for it. */
 export const prepareStore = (path: string): void => {
-  const db = connect(path, 2_048)
+  refuseForeign(path)
+  const db = new Connection(path, 2_048)
   try {
-    if (pragma(db, 'user_version') === schemaVersion) return
-    db.transaction(() => {
-      const version = pragma(db, 'user_version')
-      if (version > schemaVersion) {
-        throw new StoreRefused(
-          `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
-        )
-      }
-      if (version === schemaVersion) return
-      if (db.query('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== null) {
-        throw new StoreRefused(`${path} is an SQLite file, but not a Cubby store`)
-      }
+    const version = db.prepare<{ user_version: number }, []>('PRAGMA user_version')
+    if (version.get()!.user_version === schemaVersion) return
+    db.run('BEGIN IMMEDIATE')
+    if (version.get()!.user_version === 0) {
       db.run(schema)
       db.run(`PRAGMA application_id = ${applicationId}`)
       db.run(`PRAGMA user_version = ${schemaVersion}`)
-    }).immediate()
+    }
+    db.run('COMMIT')
   } finally {
     db.close()
   }

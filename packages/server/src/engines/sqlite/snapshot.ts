@@ -1,4 +1,4 @@
-import type { Database } from 'bun:sqlite'
+import type { Connection } from './connection.ts'
 
 /**
  * The serving thread's view of the store. Opening and closing a read transaction costs half a dozen system calls,
@@ -13,7 +13,7 @@ export class Snapshot {
   #seen = -1
   #open = false
 
-  constructor(db: Database) {
+  constructor(db: Connection) {
     this.#begin = db.prepare('BEGIN')
     this.#end = db.prepare('COMMIT')
   }

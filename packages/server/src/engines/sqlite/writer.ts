@@ -1,10 +1,9 @@
-import type { Database } from 'bun:sqlite'
 import { CubbyError } from '../../core/errors.ts'
 import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
+import { Connection } from './connection.ts'
 import { loadRows } from './load.ts'
 import { RecordWriter } from './record-writer.ts'
 import { RegistryWriter } from './registry-writer.ts'
-import { connect } from './schema.ts'
 
 const cacheKib = 65_536
 
@@ -14,7 +13,7 @@ const cacheKib = 65_536
  */
 export class Writer {
   readonly #path: string
-  #db!: Database
+  #db!: Connection
   #records!: RecordWriter
   #registry!: RegistryWriter
 
@@ -24,7 +23,7 @@ export class Writer {
   }
 
   #open(): void {
-    this.#db = connect(this.#path, cacheKib)
+    this.#db = new Connection(this.#path, cacheKib)
     this.#records = new RecordWriter(this.#db)
     this.#registry = new RegistryWriter(this.#db)
   }
@@ -129,12 +128,12 @@ export class Writer {
 
   /** Pages in the log that the database file does not have yet, and pages in the log at all. */
   logPages(): { log: number; checkpointed: number } {
-    return this.#db.query<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()!
+    return this.#db.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()!
   }
 
   /** Copies what is left in the log. Called when the second thread has copied most of it: the rest is small. */
   checkpoint(): void {
-    this.#db.query('PRAGMA wal_checkpoint(PASSIVE)').get()
+    this.#db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
   }
 
   close(): void {

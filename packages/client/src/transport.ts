@@ -1,0 +1,149 @@
+import { CubbyError } from './errors.ts'
+import { type Effect, type Failure, mayRepeat, readRetryAfterMs, repeatDelayMs } from './retry.ts'
+import type { ErrorResponse } from './wire.ts'
+
+/** What each call may set for itself; the client's own options are the defaults. */
+export interface RequestOptions {
+  /** Ends the call, its retries too; the call rejects with the signal's reason. */
+  signal?: AbortSignal
+  /** How long one attempt may take, body included: 30,000. For the call as a whole use `AbortSignal.timeout`. */
+  timeoutMs?: number
+  /** How many times a request is sent again, where that is safe: 3. */
+  retries?: number
+  /**
+   * Also send a write again when no answer came, although it may have been applied already: someone else's write
+   * in between is then undone. For records that nobody else writes.
+   */
+  repeatWrites?: boolean
+}
+
+export interface CubbyOptions extends Omit<RequestOptions, 'signal'> {
+  /** Where the service is: `https://cubby.example.com`. */
+  url: string | URL
+  /** `svc_live_…` on servers, `svc_pub_…` in browsers. */
+  key: string
+  /** Instead of the global `fetch`. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** From `/v1` or `/api` on, each segment encoded. */
+  path: string
+  effect: Effect
+  /** JSON text. */
+  body?: string
+  headers?: Record<string, string>
+}
+
+export type Send = <T>(call: Call, options?: RequestOptions) => Promise<T>
+
+const timerMsMax = 2 ** 31 - 1
+
+const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal!.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', stop)
+  })
+
+/** No answer, or one that is not the service's (a proxy's page, say). */
+const noAnswer = (call: Call, why: string, cause?: unknown, status = 0, retryAfterMs = 0): Failure => {
+  const read = call.effect === 'read'
+  return {
+    error: new CubbyError(read ? 'unavailable' : 'outcome_unknown', `${call.method} ${call.path}: ${why}`, {
+      status,
+      cause,
+      hint: read ? undefined : 'The write may or may not have been applied: read before repeating it.',
+    }),
+    unanswered: true,
+    retryAfterMs,
+  }
+}
+
+type Answer<T> = { value: T } | Failure
+
+const readAnswer = <T>(call: Call, { ok, status, headers }: Response, text: string): Answer<T> => {
+  const retryAfterMs = readRetryAfterMs(headers.get('retry-after'))
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+    if (ok) return { value: body as T }
+  } catch {}
+  const error = (body as Partial<ErrorResponse> | undefined)?.error
+  if (error?.code) {
+    return { error: new CubbyError(error.code, error.message, { ...error, status }), unanswered: false, retryAfterMs }
+  }
+  const why = `status ${status}, and no body of the service`
+  if (ok || status >= 500) return noAnswer(call, why, undefined, status, retryAfterMs)
+  // Refused on the way: nothing was applied, though not by a rule of ours.
+  return { error: new CubbyError('internal', why, { status }), unanswered: false, retryAfterMs }
+}
+
+export const createSend = (client: CubbyOptions): Send => {
+  const base = new URL(client.url).href.replace(/\/+$/, '')
+  // Looked up at the time of the call and called on its own: browsers refuse `fetch` as another object's method.
+  const fetchFrom = client.fetch ?? ((url, init) => fetch(url, init))
+
+  const attempt = async <T>(call: Call, signal: AbortSignal | undefined, timeoutMs: number): Promise<Answer<T>> => {
+    const controller = new AbortController()
+    const stop = () => controller.abort(signal!.reason)
+    signal?.addEventListener('abort', stop)
+    const timer = setTimeout(
+      () => controller.abort(new Error(`no answer within ${timeoutMs} ms`)),
+      Math.min(timeoutMs, timerMsMax),
+    )
+    try {
+      const response = await fetchFrom(base + call.path, {
+        method: call.method,
+        body: call.body,
+        headers: {
+          authorization: `Bearer ${client.key}`,
+          ...(call.body !== undefined && { 'content-type': 'application/json' }),
+          ...call.headers,
+        },
+        signal: controller.signal,
+        // A followed redirect may turn POST into GET: a query would be answered with a record.
+        redirect: 'error',
+        // On a connection that was used before and breaks, Bun sends PUT and DELETE once more of its own accord. A new
+        // connection it does not; elsewhere false is the default and means nothing.
+        keepalive: call.method === 'PUT' || call.method === 'DELETE' ? false : undefined,
+      })
+      return readAnswer<T>(call, response, await response.text())
+    } catch (error) {
+      signal?.throwIfAborted()
+      const cause = controller.signal.aborted ? controller.signal.reason : error
+      return noAnswer(call, String(cause?.message ?? cause), cause)
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  return async <T>(call: Call, options: RequestOptions = {}): Promise<T> => {
+    const { signal } = options
+    let maybeApplied = false
+    for (let sent = 0; ; sent++) {
+      signal?.throwIfAborted()
+      const answer = await attempt<T>(call, signal, options.timeoutMs ?? client.timeoutMs ?? 30_000)
+      if ('value' in answer) return answer.value
+      if (
+        sent >= (options.retries ?? client.retries ?? 3) ||
+        !mayRepeat(answer, call.effect, options.repeatWrites ?? client.repeatWrites ?? false)
+      ) {
+        // The last answer speaks of the last attempt only: 412 may be the mark of an earlier one's success.
+        if (maybeApplied) throw noAnswer(call, `no answer, then: ${answer.error.message}`, answer.error).error
+        throw answer.error
+      }
+      maybeApplied ||= answer.unanswered && call.effect !== 'read'
+      await pause(repeatDelayMs(sent, answer.retryAfterMs), signal)
+    }
+  }
+}

@@ -1,0 +1,230 @@
+// What goes over the wire: the JSON body of every request and response. `ttl` is epoch seconds, every `…At` is
+// epoch milliseconds. Fields may be added to answers at any time: readers ignore those they do not know.
+
+import type { ErrorCode } from './error-codes.ts'
+
+// ── Errors ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The body of every answer that is not a success. */
+export interface ErrorResponse {
+  error: {
+    code: ErrorCode
+    message: string
+    /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */
+    field?: string
+    /** The next step to take, where there is one to suggest. */
+    hint?: string
+    requestId: string
+  }
+}
+
+// ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type Slot = 'i1' | 'i2' | 'i3' | 'i4' | 'i5'
+
+export interface IndexDeclaration {
+  /** A top-level field of `data`. */
+  readonly hashField: string
+  readonly rangeField?: string
+}
+
+export type Indices = { readonly [S in Slot]?: IndexDeclaration }
+
+/** `POST /v1/:db/:table`. */
+export interface CreateTableRequest {
+  indices?: Indices
+}
+
+export interface ActiveTable {
+  db: string
+  table: string
+  /** `{}` when there are none. */
+  indices: Indices
+  status: 'active'
+  createdAt: number
+}
+
+/** A soft-deleted table: its records are kept until `recoverableUntil`. */
+export interface DeletedTable extends Omit<ActiveTable, 'status'> {
+  status: 'deleted'
+  deletedAt: number
+  recoverableUntil: number
+}
+
+/** A table's metadata, as create, describe, list, drop and restore answer with it. */
+export type TableMetadata = ActiveTable | DeletedTable
+
+/** `POST /v1/:db/:table/restore`. Without `deletedAt`: the one deleted last. */
+export interface RestoreTableRequest {
+  deletedAt?: number
+}
+
+/** `GET /v1/:db`. */
+export interface ListTablesResponse<T extends TableMetadata = TableMetadata> {
+  tables: T[]
+  cursor: string | null
+}
+
+/** `GET /v1`. */
+export interface ListDatabasesResponse {
+  databases: string[]
+  cursor: string | null
+}
+
+// ── Records ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A record's address. No `rangeKey` and `"#"` are the same record. */
+export interface RecordKey {
+  hashKey: string
+  rangeKey?: string
+}
+
+/** `PUT /v1/:db/:table`. */
+export interface PutRecordRequest<Data = Record<string, unknown>> extends RecordKey {
+  data: Data
+  ttl?: number
+}
+
+/** The answer to a put with `Prefer: return=minimal`. */
+export interface MinimalRecordResponse extends RecordKey {
+  ttl?: number
+  /** The record's version: it grows with every write while the record exists. */
+  updatedAt: number
+}
+
+/** The answer to a get or a put, and the item of a query page. */
+export interface RecordResponse<Data = Record<string, unknown>> extends MinimalRecordResponse {
+  data: Data
+}
+
+/** `DELETE` of a record. */
+export interface DeleteRecordResponse {
+  /** False if there was none. */
+  deleted: boolean
+}
+
+// ── Queries ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What an index takes. A strict ISO-8601 date-time is read as its epoch milliseconds. */
+export type IndexValue = string | number | boolean
+
+export type RangeOperator = 'eq' | 'lt' | 'lte' | 'gt' | 'gte' | 'between' | 'beginsWith'
+
+type RangeOperand<Operator extends RangeOperator, Value> = Operator extends 'between'
+  ? readonly [low: Value, high: Value]
+  : Operator extends 'beginsWith'
+    ? string
+    : Value
+
+/** Exactly one operator with its operand; `between` includes both bounds. */
+export type RangeCondition<Value = IndexValue, Allowed extends RangeOperator = RangeOperator> = {
+  [Operator in Allowed]: { [O in Operator]: RangeOperand<O, Value> } & {
+    [O in Exclude<RangeOperator, Operator>]?: never
+  }
+}[Allowed]
+
+/** What every form of a query may carry. */
+export interface PageRequest {
+  /** 1 to 1,000; 100 when absent. */
+  limit?: number
+  ascending?: boolean
+  cursor?: string | null
+}
+
+/** The records of one hash key, by range key. */
+export interface PrimaryQuery<Operand = string> extends PageRequest {
+  index?: undefined
+  hash: string
+  range?: RangeCondition<Operand>
+}
+
+/** All records by `updatedAt`, newest first unless `ascending: true`. */
+export interface RecencyQuery<Operand = number | string> extends PageRequest {
+  index: 't'
+  hash?: undefined
+  range?: RangeCondition<Operand, Exclude<RangeOperator, 'beginsWith'>>
+}
+
+/** The records with one value of a declared index's hash field, by its range field. */
+export interface IndexQuery extends PageRequest {
+  index: Slot
+  hash: IndexValue
+  range?: RangeCondition
+}
+
+/** `POST /v1/:db/:table/query`. */
+export type QueryRequest = PrimaryQuery | RecencyQuery | IndexQuery
+
+/** A page may be short, even empty, and still carry a cursor: null alone means the last one. */
+export interface QueryResponse<Data = Record<string, unknown>> {
+  items: RecordResponse<Data>[]
+  count: number
+  cursor: string | null
+}
+
+// ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface PutOperation<Data = Record<string, unknown>> extends PutRecordRequest<Data> {
+  op: 'put'
+  /** The version the record must have; null: it must not exist. */
+  ifUpdatedAt?: number | null
+}
+
+export interface DeleteOperation extends RecordKey {
+  op: 'delete'
+  ifUpdatedAt?: number | null
+}
+
+export type BatchOperation<Data = Record<string, unknown>> = PutOperation<Data> | DeleteOperation
+
+/** `POST /v1/:db/:table/batch`: 1 to 25 operations, all or none. */
+export interface BatchRequest<Data = Record<string, unknown>> {
+  operations: BatchOperation<Data>[]
+}
+
+export interface BatchResponse {
+  count: number
+}
+
+// ── API keys ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+export type KeyKind = 'secret' | 'public'
+
+/** `POST /api/keys`. */
+export interface CreateKeyRequest {
+  kind: KeyKind
+  name?: string
+  expiresAt?: number
+  /** Absent or null: all databases of the organization. */
+  databases?: string[] | null
+}
+
+interface KeyDescription {
+  id: string
+  kind: KeyKind
+  name: string | null
+  /** `svc_live_****wxyz`. */
+  masked: string
+  databases: string[] | null
+  createdAt: number
+  expiresAt: number | null
+}
+
+export interface CreateKeyResponse extends KeyDescription {
+  /** The key itself. It is shown this once. */
+  key: string
+}
+
+/** A key as it is listed, and the answer to `DELETE /api/keys/:id`. */
+export interface KeyMetadata extends KeyDescription {
+  status: 'active' | 'expired' | 'revoked'
+  /** May lag by a minute. */
+  lastUsedAt: number | null
+  revokedAt: number | null
+}
+
+/** `GET /api/keys`, newest first. */
+export interface ListKeysResponse {
+  keys: KeyMetadata[]
+  cursor: string | null
+}

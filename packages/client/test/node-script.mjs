@@ -1,0 +1,68 @@
+// Run by node.test.ts under Node, with the built package in node_modules: no TypeScript, no Bun.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { Cubby, CubbyError, SaveError } from '@cubby/client'
+
+assert.equal(process.versions.bun, undefined)
+const { CUBBY_URL: url, CUBBY_KEY: key, CUBBY_PUBLIC_KEY: publicKey } = process.env
+
+const cubby = new Cubby({ url, key })
+const app = cubby.db('node')
+const indices = { i1: { hashField: 'status', rangeField: 'at' } }
+await app.tables.create('orders', { indices })
+const orders = app.table('orders')
+
+const at = new Date('2026-01-02T03:04:05.678Z')
+const saved = await orders.save({ hashKey: 'a', data: { status: 'open', at } }, { ifAbsent: true })
+assert.equal(saved.data.at, at.toISOString())
+assert.deepEqual(await orders.findOne('a'), saved)
+assert.equal(await orders.findOne('missing'), undefined)
+assert.equal((await orders.query({ index: 'i1', hash: 'open', range: { eq: at } })).count, 1)
+
+await assert.rejects(
+  orders.save({ hashKey: 'a', data: {} }, { ifMatch: saved.updatedAt - 1 }),
+  (error) => error instanceof CubbyError && error.code === 'precondition_failed' && error.status === 412,
+)
+await assert.rejects(orders.remove('..'), { code: 'invalid_key', status: 0 })
+
+for (const hashKey of ['a/b', 'a\\b', 'a\0b']) {
+  await orders.save({ hashKey, data: {} })
+  assert.equal((await orders.findOne(hashKey)).hashKey, hashKey)
+  assert.deepEqual(await orders.remove(hashKey), { deleted: true })
+}
+
+const records = Array.from({ length: 130 }, (_, i) => ({ hashKey: `k${i}`, data: { i } }))
+const result = await orders.save(records)
+assert.equal(result.saved, 130)
+assert.equal(result.chunks.length, 6)
+let met = 0
+for await (const record of orders.query({ index: 't', limit: 50 })) met += record.hashKey ? 1 : 0
+assert.equal(met, 131)
+assert.equal((await orders.find(['k1', 'nope', 'k2'])).filter(Boolean).length, 2)
+
+records[60] = { hashKey: 'bad', data: { status: null } }
+await assert.rejects(
+  orders.save(records, { concurrency: 1 }),
+  (error) =>
+    error instanceof SaveError &&
+    error.result.chunks.map(({ status }) => status).join() === 'applied,applied,failed,unsent',
+)
+
+const reader = new Cubby({ url, key: publicKey }).db('node').table('orders')
+assert.equal((await reader.findOne('k1')).data.i, 1)
+await assert.rejects(reader.remove('k1'), { code: 'read_only_key', status: 403 })
+
+// The port was just given back: nothing listens on it.
+const closed = createServer().listen(0, '127.0.0.1')
+await once(closed, 'listening')
+const { port } = closed.address()
+closed.close()
+await once(closed, 'close')
+const nowhere = new Cubby({ url: `http://127.0.0.1:${port}`, key, retries: 1 }).db('node').table('orders')
+await assert.rejects(nowhere.findOne('a'), { code: 'unavailable', status: 0 })
+await assert.rejects(nowhere.remove('a'), { code: 'outcome_unknown', status: 0 })
+await assert.rejects(orders.findOne('a', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+
+console.log(`done on Node ${process.version}`)

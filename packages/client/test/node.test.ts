@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build } from '../build.ts'
+import { inTemporaryDirectory, startRealServer } from './real-server.ts'
+
+test('under Node the built package does all that a plain script asks of it', async () => {
+  await inTemporaryDirectory(async (directory) => {
+    await build(join(directory, 'node_modules/@cubby/client'))
+    await cp(join(import.meta.dir, 'node-script.mjs'), join(directory, 'script.mjs'))
+    const server = await startRealServer()
+    try {
+      const node = Bun.spawn(['node', 'script.mjs'], {
+        cwd: directory,
+        env: {
+          PATH: process.env.PATH,
+          CUBBY_URL: server.url,
+          CUBBY_KEY: server.secretKey,
+          CUBBY_PUBLIC_KEY: server.publicKey,
+        },
+        stderr: 'pipe',
+      })
+      const [out, problems] = await Promise.all([new Response(node.stdout).text(), new Response(node.stderr).text()])
+      expect(problems).toBe('')
+      expect(out).toMatch(/^done on Node v\d+/)
+      expect(await node.exited).toBe(0)
+    } finally {
+      await server.stop()
+    }
+  })
+}, 60_000)

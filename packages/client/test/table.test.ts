@@ -1,0 +1,451 @@
+import { describe, expect, test } from 'bun:test'
+import { Cubby } from '../src/index.ts'
+import { failureOf, fakeCubby, json, key, refused, type SentRequest } from './fake-fetch.ts'
+
+const record = { hashKey: 'a', data: { n: 1 }, updatedAt: 5 }
+const empty = { items: [], count: 0, cursor: null }
+const line = ({ method, path }: SentRequest) => `${method} ${path}`
+
+describe('requests', () => {
+  test('carry the key and, with a body, its content type', async () => {
+    const { table, requests } = fakeCubby(() => json(record))
+    await table.findOne('a')
+    await table.save({ hashKey: 'a', data: {} })
+    expect(requests[0]!.headers).toEqual({ authorization: `Bearer ${key}` })
+    expect(requests[1]!.headers).toEqual({ authorization: `Bearer ${key}`, 'content-type': 'application/json' })
+  })
+
+  test.each([
+    ['http://cubby.test', 'http://cubby.test/v1/app/orders/a'],
+    ['http://cubby.test/', 'http://cubby.test/v1/app/orders/a'],
+    ['https://cubby.test/store//', 'https://cubby.test/store/v1/app/orders/a'],
+    [new URL('http://cubby.test:4600'), 'http://cubby.test:4600/v1/app/orders/a'],
+  ])('go to the paths under %s', async (url, target) => {
+    const targets: string[] = []
+    const fetch = async (target: string) => {
+      targets.push(target)
+      return json(record)
+    }
+    await new Cubby({ url, key, fetch }).db('app').table('orders').findOne('a')
+    expect(targets).toEqual([target])
+  })
+
+  test('a url that is none is refused at once', () => {
+    expect(() => new Cubby({ url: 'cubby.test', key })).toThrow(TypeError)
+  })
+
+  test('the client does not show its key when it is printed', () => {
+    const { cubby, table } = fakeCubby([])
+    expect(Bun.inspect([cubby, cubby.db('app'), table], { depth: 9 })).not.toContain(key)
+    expect(JSON.stringify([cubby, table])).not.toContain(key)
+  })
+
+  test.each(['', '.', '..', 'a/b', 'A', 'a b', '%2e%2e', 'x'.repeat(65)])('the name %j goes into no path', (name) => {
+    const { cubby, requests } = fakeCubby([])
+    expect(() => cubby.db(name)).toThrow(expect.objectContaining({ code: 'invalid_name', field: 'db' }))
+    const refusal = expect.objectContaining({ code: 'invalid_name', field: 'table' })
+    expect(() => cubby.db('app').table(name)).toThrow(refusal)
+    expect(cubby.db('app').tables.drop(name)).rejects.toEqual(refusal)
+    expect(requests).toEqual([])
+  })
+})
+
+describe('keys in paths', () => {
+  test.each([
+    ['a', 'GET /v1/app/orders/a'],
+    [{ hashKey: 'a', rangeKey: 'b' }, 'GET /v1/app/orders/a/b'],
+    ['a b', 'GET /v1/app/orders/a%20b'],
+    ['100%', 'GET /v1/app/orders/100%25'],
+    ['%2e%2e', 'GET /v1/app/orders/%252e%252e'],
+    ['...', 'GET /v1/app/orders/...'],
+    ['ü?#&', 'GET /v1/app/orders/%C3%BC%3F%23%26'],
+    [{ hashKey: 'a', rangeKey: '#' }, 'GET /v1/app/orders/a/%23'],
+    [{ ...record, rangeKey: 'b' }, 'GET /v1/app/orders/a/b'],
+  ])('%j is asked for with %s', async (key, expected) => {
+    const { table, requests } = fakeCubby([json(record)])
+    await table.findOne(key)
+    expect(requests.map(line)).toEqual([expected])
+  })
+
+  const unsafe = ['.', '..', '']
+
+  test.each(unsafe)('%j is refused as a hash key and as a range key, and nothing is sent', async (part) => {
+    const { table, requests } = fakeCubby([])
+    for (const [field, key] of [
+      ['hashKey', { hashKey: part }],
+      ['hashKey', { hashKey: part, rangeKey: 'users' }],
+      ['rangeKey', { hashKey: 'a', rangeKey: part }],
+    ] as const) {
+      const refusal = { code: 'invalid_key', status: 0, field }
+      expect(await failureOf(table.findOne(key))).toMatchObject(refusal)
+      expect(await failureOf(table.find([key]))).toMatchObject(refusal)
+      expect(await failureOf(table.remove(key))).toMatchObject(refusal)
+      expect(await failureOf(table.save({ ...key, data: {} }))).toMatchObject(refusal)
+      expect(
+        await failureOf(
+          table.save([
+            { hashKey: 'a', data: {} },
+            { ...key, data: {} },
+          ]),
+        ),
+      ).toMatchObject({
+        code: 'invalid_key',
+        field: `records[1].${field}`,
+      })
+      expect(await failureOf(table.batch([{ op: 'delete', ...key }]))).toMatchObject({
+        code: 'invalid_key',
+        field: `operations[0].${field}`,
+      })
+    }
+    expect(requests).toEqual([])
+  })
+
+  test('what is no string is refused, not turned into one', async () => {
+    const { table, requests } = fakeCubby([])
+    for (const key of [undefined, null, 7, {}, { hashKey: null }, { hashKey: 'a', rangeKey: null }]) {
+      expect(await failureOf(table.remove(key as never))).toMatchObject({ code: 'invalid_key' })
+    }
+    expect(requests).toEqual([])
+  })
+
+  test('a lone surrogate is refused', async () => {
+    const { table, requests } = fakeCubby([])
+    expect(await failureOf(table.findOne('\ud800'))).toMatchObject({ code: 'invalid_key' })
+    expect(requests).toEqual([])
+  })
+})
+
+describe('keys with /, \\ or NUL', () => {
+  const keys = [{ hashKey: 'a/b' }, { hashKey: 'a\\b' }, { hashKey: 'a\0b' }, { hashKey: 'a', rangeKey: '/' }]
+
+  test.each(keys)('%j is read by query', async (key) => {
+    const found = { ...record, ...key }
+    const { table, requests } = fakeCubby([json({ items: [found], count: 1, cursor: null })])
+    expect(await table.findOne(key)).toEqual(found)
+    expect(requests.map(line)).toEqual(['POST /v1/app/orders/query'])
+    expect(requests[0]!.body).toEqual({ hash: key.hashKey, range: { eq: key.rangeKey ?? '#' } } as never)
+  })
+
+  test('a page that is empty but not the last is not the end of the search', async () => {
+    const found = { ...record, hashKey: 'a/b' }
+    const { table, requests } = fakeCubby([
+      json({ ...empty, cursor: 'c1' }),
+      json({ items: [found], count: 1, cursor: 'c2' }),
+    ])
+    expect(await table.findOne('a/b')).toEqual(found)
+    expect(requests[1]!.body).toMatchObject({ cursor: 'c1' })
+  })
+
+  test('one that is not there is undefined', async () => {
+    expect(await fakeCubby([json(empty)]).table.findOne('a/b')).toBeUndefined()
+  })
+
+  test.each(keys)('%j is removed by batch', async (key) => {
+    const { table, requests } = fakeCubby([
+      json({ items: [{ ...record, ...key }], count: 1, cursor: null }),
+      json({ count: 1 }),
+    ])
+    expect(await table.remove(key)).toEqual({ deleted: true })
+    expect(requests.map(line)).toEqual(['POST /v1/app/orders/query', 'POST /v1/app/orders/batch'])
+    expect(requests[1]!.body).toEqual({ operations: [{ op: 'delete', ...key, ifUpdatedAt: 5 }] } as never)
+  })
+
+  test('remove tells that there was none', async () => {
+    const { table, requests } = fakeCubby([json(empty)])
+    expect(await table.remove('a/b')).toEqual({ deleted: false })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('remove looks again when the record was written meanwhile', async () => {
+    const pageOf = (updatedAt: number) =>
+      json({ items: [{ ...record, hashKey: 'a/b', updatedAt }], count: 1, cursor: null })
+    const { table, requests } = fakeCubby([
+      pageOf(5),
+      refused(412, 'precondition_failed'),
+      pageOf(6),
+      json({ count: 1 }),
+    ])
+    expect(await table.remove('a/b')).toEqual({ deleted: true })
+    expect(requests[3]!.body).toEqual({ operations: [{ op: 'delete', hashKey: 'a/b', ifUpdatedAt: 6 }] } as never)
+  })
+
+  test('remove with ifMatch asks for that version alone', async () => {
+    const { table, requests } = fakeCubby([refused(412, 'precondition_failed')])
+    expect(await failureOf(table.remove('a/b', { ifMatch: 4 }))).toMatchObject({ code: 'precondition_failed' })
+    expect(requests.map(({ body }) => body)).toEqual([
+      { operations: [{ op: 'delete', hashKey: 'a/b', ifUpdatedAt: 4 }] } as never,
+    ])
+  })
+
+  test('remove with ifMatch * of one that is not there is precondition_failed', async () => {
+    const { table } = fakeCubby([json(empty)])
+    expect(await failureOf(table.remove('a/b', { ifMatch: '*' }))).toMatchObject({
+      code: 'precondition_failed',
+      status: 412,
+    })
+  })
+})
+
+describe('save', () => {
+  test('puts one record and answers with it', async () => {
+    const { table, requests } = fakeCubby([json(record)])
+    expect(await table.save({ hashKey: 'a', rangeKey: 'b', data: { n: 1 }, ttl: 9 })).toEqual(record)
+    expect(requests.map(line)).toEqual(['PUT /v1/app/orders'])
+    expect(requests[0]!.body).toEqual({ hashKey: 'a', rangeKey: 'b', data: { n: 1 }, ttl: 9 } as never)
+  })
+
+  test('a Date in data is sent as its ISO string, at any depth', async () => {
+    const at = new Date('2026-01-02T03:04:05.678Z')
+    const { table, requests } = fakeCubby(() => json(record))
+    await table.save({ hashKey: 'a', data: { at, list: [{ at }] } })
+    await table.save([{ hashKey: 'a', data: { at } }])
+    const text = '2026-01-02T03:04:05.678Z'
+    expect(requests[0]!.body).toMatchObject({ data: { at: text, list: [{ at: text }] } })
+    expect(requests[1]!.body).toMatchObject({ operations: [{ data: { at: text } }] })
+  })
+
+  test('a Date as ttl is sent in seconds, never early', async () => {
+    const { table, requests } = fakeCubby(() => json(record))
+    await table.save({ hashKey: 'a', data: {}, ttl: new Date(1_500) })
+    await table.save([{ hashKey: 'a', data: {}, ttl: new Date(1_000) }])
+    expect(requests[0]!.body).toMatchObject({ ttl: 2 })
+    expect(requests[1]!.body).toMatchObject({ operations: [{ ttl: 1 }] })
+  })
+
+  test('a record that was read can be saved as it is', async () => {
+    const { table, requests } = fakeCubby(() => json(record))
+    const read = { ...record, rangeKey: 'b', ttl: 9 }
+    await table.save(read)
+    await table.save([read])
+    expect(requests[0]!.body).toEqual({ hashKey: 'a', rangeKey: 'b', data: { n: 1 }, ttl: 9 } as never)
+    expect(requests[1]!.body!.operations).toEqual([
+      { op: 'put', hashKey: 'a', rangeKey: 'b', data: { n: 1 }, ttl: 9 } as never,
+    ])
+  })
+
+  test('a field that the client does not know goes to the server, to be refused by name', async () => {
+    const { table, requests } = fakeCubby(() => json(record))
+    await table.save({ hashKey: 'a', data: {}, tll: 9 } as never)
+    expect(requests[0]!.body).toEqual({ hashKey: 'a', data: {}, tll: 9 } as never)
+  })
+
+  test('minimal asks for the answer without data', async () => {
+    const { table, requests } = fakeCubby([json({ hashKey: 'a', updatedAt: 5 })])
+    expect(await table.save({ hashKey: 'a', data: {} }, { minimal: true })).toEqual({ hashKey: 'a', updatedAt: 5 })
+    expect(requests[0]!.headers).toMatchObject({ prefer: 'return=minimal' })
+  })
+})
+
+describe('conditions', () => {
+  test.each([
+    [{ ifMatch: 5 }, { 'if-match': '"5"' }],
+    [{ ifMatch: 0 }, { 'if-match': '"0"' }],
+    [{ ifMatch: '*' as const }, { 'if-match': '*' }],
+    [{ ifAbsent: true }, { 'if-none-match': '*' }],
+  ])('save with %j sends %j, from the options or beside the keys', async (condition, headers) => {
+    const { table, requests } = fakeCubby(() => json(record))
+    await table.save({ hashKey: 'a', data: {} }, condition)
+    await table.save({ hashKey: 'a', data: {}, ...condition })
+    for (const request of requests) {
+      expect(request.headers).toMatchObject(headers)
+      expect(request.body).toEqual({ hashKey: 'a', data: {} } as never)
+    }
+  })
+
+  test('without a condition none is sent', async () => {
+    const { table, requests } = fakeCubby(() => json(record))
+    await table.save({ hashKey: 'a', data: {} }, { ifAbsent: false })
+    await table.remove('a')
+    for (const { headers } of requests) {
+      expect(Object.keys(headers)).not.toContain('if-match')
+      expect(Object.keys(headers)).not.toContain('if-none-match')
+    }
+  })
+
+  test('remove takes ifMatch', async () => {
+    const { table, requests } = fakeCubby([json({ deleted: true })])
+    expect(await table.remove({ hashKey: 'a', rangeKey: 'b' }, { ifMatch: 5 })).toEqual({ deleted: true })
+    expect(requests.map(line)).toEqual(['DELETE /v1/app/orders/a/b'])
+    expect(requests[0]!.headers).toMatchObject({ 'if-match': '"5"' })
+  })
+
+  test('operations of a batch and of a save of many take them as ifUpdatedAt', async () => {
+    const { table, requests } = fakeCubby(() => json({ count: 3 }))
+    await table.batch([
+      { op: 'put', hashKey: 'a', data: {}, ifMatch: 5 },
+      { op: 'put', hashKey: 'b', data: {}, ifAbsent: true },
+      { op: 'delete', hashKey: 'c', ifMatch: 6 },
+      { op: 'delete', hashKey: 'd' },
+    ])
+    await table.save([
+      { hashKey: 'a', data: {}, ifMatch: 5 },
+      { hashKey: 'b', data: {}, ifAbsent: true },
+    ])
+    expect(requests.map(({ body }) => body!.operations)).toEqual([
+      [
+        { op: 'put', hashKey: 'a', data: {}, ifUpdatedAt: 5 },
+        { op: 'put', hashKey: 'b', data: {}, ifUpdatedAt: null },
+        { op: 'delete', hashKey: 'c', ifUpdatedAt: 6 },
+        { op: 'delete', hashKey: 'd' },
+      ],
+      [
+        { op: 'put', hashKey: 'a', data: {}, ifUpdatedAt: 5 },
+        { op: 'put', hashKey: 'b', data: {}, ifUpdatedAt: null },
+      ],
+    ] as never)
+  })
+
+  // A record that was not found has no version: `ifMatch: found?.updatedAt` must not overwrite what came meanwhile.
+  test.each([undefined, null, Number.NaN, 1.5, '5', '"5"'])(
+    'ifMatch: %p is refused, never ignored',
+    async (ifMatch) => {
+      const { table, requests } = fakeCubby([])
+      const condition = { ifMatch } as { ifMatch: number }
+      const refusal = { code: 'invalid_request', status: 0 }
+      expect(await failureOf(table.save({ hashKey: 'a', data: {} }, condition))).toMatchObject(refusal)
+      expect(await failureOf(table.remove('a', condition))).toMatchObject(refusal)
+      expect(await failureOf(table.remove('a/b', condition))).toMatchObject(refusal)
+      expect(await failureOf(table.batch([{ op: 'delete', hashKey: 'a', ...condition }]))).toMatchObject({
+        ...refusal,
+        field: 'operations[0].ifMatch',
+      })
+      expect(await failureOf(table.save([{ hashKey: 'a', data: {}, ...condition }]))).toMatchObject({
+        ...refusal,
+        field: 'records[0].ifMatch',
+      })
+      expect(requests).toEqual([])
+    },
+  )
+
+  test('one condition for many records is refused, never ignored', async () => {
+    const { table, requests } = fakeCubby([])
+    for (const condition of [{ ifAbsent: true }, { ifMatch: 5 }, { ifMatch: undefined }] as object[]) {
+      const refusal = { code: 'invalid_request', status: 0 }
+      expect(await failureOf(table.save([{ hashKey: 'a', data: {} }], condition))).toMatchObject(refusal)
+      expect(await failureOf(table.batch([{ op: 'delete', hashKey: 'a' }], condition))).toMatchObject(refusal)
+    }
+    expect(requests).toEqual([])
+  })
+
+  test('a condition in the words of the wire is not lost either', async () => {
+    const { table, requests } = fakeCubby([json({ count: 1 })])
+    await table.batch([{ op: 'delete', hashKey: 'a', ifUpdatedAt: 5 } as never])
+    expect(requests[0]!.body).toEqual({ operations: [{ op: 'delete', hashKey: 'a', ifUpdatedAt: 5 } as never] })
+  })
+
+  test('ifMatch and ifAbsent together are refused', async () => {
+    const { table, requests } = fakeCubby([])
+    const both = { ifMatch: 5, ifAbsent: true }
+    expect(await failureOf(table.save({ hashKey: 'a', data: {} }, both))).toMatchObject({ code: 'invalid_request' })
+    expect(requests).toEqual([])
+  })
+})
+
+describe('findOne and find', () => {
+  test('a missing record is undefined', async () => {
+    expect(await fakeCubby([refused(404, 'record_not_found')]).table.findOne('a')).toBeUndefined()
+  })
+
+  test('a missing table is an error', async () => {
+    const { table } = fakeCubby([refused(404, 'table_not_found')])
+    expect(await failureOf(table.findOne('a'))).toMatchObject({ code: 'table_not_found', status: 404 })
+  })
+
+  test('find answers in the order of the keys, undefined where there is no record', async () => {
+    const { table } = fakeCubby(({ path }) => {
+      const hashKey = path.split('/').at(-1)!
+      return hashKey === 'b' ? refused(404, 'record_not_found') : json({ ...record, hashKey })
+    })
+    const found = await table.find(['c', 'b', 'a', 'c'])
+    expect(found.map((record) => record?.hashKey)).toEqual(['c', undefined, 'a', 'c'])
+    expect(await table.find([])).toEqual([])
+  })
+
+  test.each([
+    [undefined, 8],
+    [3, 3],
+    [0, 1],
+  ])('find with concurrency %p has at most %d requests under way', async (concurrency, most) => {
+    let underWay = 0
+    let peak = 0
+    const { table } = fakeCubby(async () => {
+      peak = Math.max(peak, ++underWay)
+      await Promise.resolve()
+      underWay--
+      return json(record)
+    })
+    const keys = Array.from({ length: 40 }, (_, i) => `k${i}`)
+    expect(await table.find(keys, { concurrency })).toHaveLength(40)
+    expect(peak).toBe(most)
+  })
+
+  test('find stops asking after a failure', async () => {
+    const { table, requests } = fakeCubby(({ path }) =>
+      path.endsWith('/k3') ? refused(403, 'revoked_api_key') : json(record),
+    )
+    const keys = Array.from({ length: 500 }, (_, i) => `k${i}`)
+    expect(await failureOf(table.find(keys))).toMatchObject({ code: 'revoked_api_key' })
+    const sent = requests.length
+    expect(sent).toBeLessThan(50)
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(requests.length).toBeLessThan(50)
+  })
+})
+
+describe('queries', () => {
+  test('Dates stand for hash values and range operands', async () => {
+    const { table, requests } = fakeCubby(() => json(empty))
+    const [low, high] = [new Date(0), new Date(1)]
+    await table.query({ index: 'i1', hash: low, range: { between: [low, high] } })
+    await table.query({ index: 't', range: { gte: low } })
+    await table.query({ hash: 'a', range: { lt: low } })
+    const [from, to] = ['1970-01-01T00:00:00.000Z', '1970-01-01T00:00:00.001Z']
+    expect(requests.map(({ body }) => body)).toEqual([
+      { index: 'i1', hash: from, range: { between: [from, to] } },
+      { index: 't', range: { gte: from } },
+      { hash: 'a', range: { lt: from } },
+    ] as never)
+  })
+})
+
+describe('tables, databases and API keys', () => {
+  test('each call is the request that the service documents', async () => {
+    const { cubby, requests } = fakeCubby(() => json({ tables: [], databases: [], keys: [], cursor: null }))
+    const { tables } = cubby.db('app')
+    const indices = { i1: { hashField: 'status' } }
+    await tables.create('orders')
+    await tables.create('orders', { indices })
+    await tables.describe('orders')
+    await tables.list()
+    await tables.list({ deleted: true, limit: 5, cursor: 'a=b&c' })
+    await tables.list({ deleted: false, cursor: null })
+    await tables.drop('orders')
+    await tables.restore('orders')
+    await tables.restore('orders', { deletedAt: 7 })
+    await cubby.databases({ limit: 5 })
+    await cubby.keys.create({ kind: 'public', name: 'page', databases: ['app'] })
+    await cubby.keys.list({ limit: 5 })
+    await cubby.keys.revoke('key_1')
+    expect(requests.map((request) => [line(request), request.body])).toEqual([
+      ['POST /v1/app/orders', undefined],
+      ['POST /v1/app/orders', { indices } as never],
+      ['GET /v1/app/orders', undefined],
+      ['GET /v1/app', undefined],
+      ['GET /v1/app?limit=5&cursor=a%3Db%26c&deleted=true', undefined],
+      ['GET /v1/app', undefined],
+      ['DELETE /v1/app/orders', undefined],
+      ['POST /v1/app/orders/restore', undefined],
+      ['POST /v1/app/orders/restore', { deletedAt: 7 } as never],
+      ['GET /v1?limit=5', undefined],
+      ['POST /api/keys', { kind: 'public', name: 'page', databases: ['app'] } as never],
+      ['GET /api/keys?limit=5', undefined],
+      ['DELETE /api/keys/key_1', undefined],
+    ])
+  })
+
+  test.each(['', '..', 'a/b'])('the key id %j goes into no path', async (id) => {
+    const { cubby, requests } = fakeCubby([])
+    expect(await failureOf(cubby.keys.revoke(id))).toMatchObject({ code: 'key_not_found', field: 'id' })
+    expect(requests).toEqual([])
+  })
+})

@@ -1,0 +1,201 @@
+// Checked by tsc, never run: what must not compile stands under @ts-expect-error, which is itself an error when the
+// line below it does compile. package.test.ts compiles it once more against the built declarations.
+
+import { Cubby, CubbyError, type ErrorCode, type Indices, type RecordResponse, SaveError } from '../src/index.ts'
+
+interface Order {
+  status: 'open' | 'paid'
+  customer: string
+  total: number
+  urgent?: boolean
+  createdAt: string
+  shippedAt?: Date
+  lines: { article: string; due: string }[]
+}
+
+const indices = {
+  i1: { hashField: 'status', rangeField: 'createdAt' },
+  i2: { hashField: 'customer' },
+  i3: { hashField: 'urgent', rangeField: 'total' },
+  i4: { hashField: 'shippedAt', rangeField: 'elsewhere' },
+} as const satisfies Indices
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const holds = <_T extends true>(): void => {}
+
+const cubby = new Cubby({ url: 'http://localhost:4600', key: 'svc_live_' })
+const app = cubby.db('app')
+const orders = app.table<Order, typeof indices>('orders')
+const date = new Date()
+const data: Order = { status: 'open', customer: 'c', total: 1, createdAt: '', lines: [] }
+
+export const declaredSlots = () => {
+  orders.query({ index: 'i1', hash: 'open' })
+  orders.query({ index: 'i2', hash: 'c' })
+  orders.query({ index: 't' })
+  orders.query({ hash: 'o-1' })
+  // @ts-expect-error i5 is not declared
+  orders.query({ index: 'i5', hash: 'open' })
+  // @ts-expect-error there is no slot i6
+  orders.query({ index: 'i6', hash: 'open' })
+
+  const bare = app.table<Order, Record<never, never>>('bare')
+  bare.query({ index: 't' })
+  // @ts-expect-error nothing is declared
+  bare.query({ index: 'i1', hash: 'open' })
+
+  const unsaid = { i1: { hashField: 'status', rangeField: 'createdAt' } }
+  const widened = app.table<Order, typeof unsaid>('orders')
+  widened.query({ index: 'i1', hash: 'anything', range: { gt: 5 } })
+  // @ts-expect-error i2 is not declared
+  widened.query({ index: 'i2', hash: 'open' })
+
+  // Without a declaration in the types every slot may be asked for; the server knows.
+  app.table<Order>('orders').query({ index: 'i5', hash: 'x', range: { gte: date } })
+  app.table('orders').query({ index: 'i1', hash: date, range: { lt: 5 } })
+  // @ts-expect-error there is no slot i6
+  app.table('orders').query({ index: 'i6', hash: 'x' })
+}
+
+export const queryForms = () => {
+  // @ts-expect-error a declared index needs its hash
+  orders.query({ index: 'i1' })
+  // @ts-expect-error the primary key needs its hash
+  orders.query({})
+  // @ts-expect-error t has no hash
+  orders.query({ index: 't', hash: 'open' })
+  // @ts-expect-error a status is open or paid
+  orders.query({ index: 'i1', hash: 'lost' })
+  // @ts-expect-error the primary hash is a string
+  orders.query({ hash: 5 })
+  // @ts-expect-error i2 has no range field
+  orders.query({ index: 'i2', hash: 'c', range: { eq: 'x' } })
+  // @ts-expect-error not an option of a query
+  orders.query({ hash: 'a', limt: 5 })
+
+  orders.query({
+    index: 'i1',
+    hash: 'open',
+    range: { between: [date, date] },
+    limit: 5,
+    ascending: false,
+    cursor: null,
+  })
+  orders.query({ index: 'i1', hash: 'open', range: { gte: '2026-01-01T00:00:00Z' } })
+  orders.query({ index: 'i1', hash: 'open', range: { lt: 1_767_225_600_000 } })
+  orders.query({ index: 'i1', hash: 'open', range: { beginsWith: '2026' } })
+  orders.query({ index: 'i3', hash: true, range: { gt: 10 } })
+  orders.query({ index: 'i3', hash: false, range: { lte: date } })
+  orders.query({ index: 'i3', hash: false, range: { lte: '2026-01-01T00:00:00Z' } })
+  orders.query({ index: 'i4', hash: date, range: { eq: 'any' } })
+  orders.query({ index: 'i4', hash: '2026-01-01T00:00:00Z' })
+  orders.query({ hash: 'a', range: { gt: date } })
+  orders.query({ hash: 'a', range: { beginsWith: 'x' } })
+  orders.query({ index: 't', range: { gt: date } })
+  orders.query({ index: 't', range: { between: [0, '2026-01-01T00:00:00Z'] } })
+  // @ts-expect-error one operator only
+  orders.query({ hash: 'a', range: { gt: 'a', lt: 'b' } })
+  // @ts-expect-error an operator, not none
+  orders.query({ hash: 'a', range: {} })
+  // @ts-expect-error no such operator
+  orders.query({ hash: 'a', range: { after: 'a' } })
+  // @ts-expect-error between takes two
+  orders.query({ hash: 'a', range: { between: ['a'] } })
+  // @ts-expect-error t is made of numbers
+  orders.query({ index: 't', range: { beginsWith: '2026' } })
+  // @ts-expect-error totals are numbers
+  orders.query({ index: 'i3', hash: true, range: { gt: 'much' } })
+  // @ts-expect-error range keys are strings
+  orders.query({ hash: 'a', range: { gt: 5 } })
+}
+
+export const reading = async () => {
+  const found = await orders.findOne('a')
+  // @ts-expect-error it may be undefined
+  found.data
+  const status: 'open' | 'paid' = found!.data.status
+  // JSON has no dates.
+  const shippedAt: string | undefined = found!.data.shippedAt
+  const page = await orders.query({ hash: 'a' })
+  const cursor: string | null = page.cursor
+  for await (const record of orders.query({ hash: 'a' })) record.data.total.toFixed()
+  const many = await orders.find(['a', { hashKey: 'a', rangeKey: 'b' }, found!])
+  many[0]?.data.customer
+  const open = await app.table('orders').findOne('a')
+  holds<Equal<typeof open, RecordResponse<{ [x: string]: unknown }> | undefined>>()
+  return { status, shippedAt, cursor }
+}
+
+export const writing = async () => {
+  const saved = await orders.save({ hashKey: 'a', data })
+  holds<Equal<typeof saved.updatedAt, number>>()
+  await orders.save({ hashKey: 'a', data: { ...data, createdAt: date, shippedAt: date } })
+  await orders.save({ hashKey: 'a', data: { ...data, lines: [{ article: 'x', due: date }] }, ttl: date })
+  await orders.save({ ...saved, data: { ...saved.data, total: 2, shippedAt: date } }, { ifMatch: saved.updatedAt })
+  const minimal = await orders.save({ hashKey: 'a', data }, { minimal: true, ifAbsent: true })
+  // @ts-expect-error a minimal answer has no data
+  minimal.data
+  const result = await orders.save([{ hashKey: 'a', data, ifMatch: 5 }], { onProgress: ({ saved }) => saved })
+  result.chunks[0]?.status === 'applied'
+  // @ts-expect-error a status is no date
+  await orders.save({ hashKey: 'a', data: { ...data, status: date } })
+  // @ts-expect-error a total is no date
+  await orders.save({ hashKey: 'a', data: { ...data, total: date } })
+  // @ts-expect-error data is missing
+  await orders.save({ hashKey: 'a' })
+  // @ts-expect-error fields of data are missing
+  await orders.save({ hashKey: 'a', data: { total: 5 } })
+  // @ts-expect-error many records have conditions of their own
+  await orders.save([{ hashKey: 'a', data }], { ifAbsent: true })
+  // @ts-expect-error in a batch a condition names a version
+  await orders.save([{ hashKey: 'a', data, ifMatch: '*' }])
+  // @ts-expect-error to be absent and removed makes no sense
+  await orders.remove('a', { ifAbsent: true })
+  await orders.remove('a', { ifMatch: '*' })
+  const { count } = await orders.batch([
+    { op: 'put', hashKey: 'a', data, ttl: 5 },
+    { op: 'delete', hashKey: 'b', ifMatch: 5 },
+  ])
+  // @ts-expect-error a delete has no data
+  await orders.batch([{ op: 'delete', hashKey: 'b', data }])
+  // @ts-expect-error a put has data
+  await orders.batch([{ op: 'put', hashKey: 'b' }])
+  return count
+}
+
+export const management = async () => {
+  await app.tables.create('orders', { indices })
+  // @ts-expect-error there is no slot i6
+  await app.tables.create('orders', { indices: { i6: { hashField: 'x' } } })
+  const { status } = await app.tables.describe('orders')
+  holds<Equal<typeof status, 'active'>>()
+  for await (const { recoverableUntil } of app.tables.list({ deleted: true })) recoverableUntil.toFixed()
+  // @ts-expect-error an active table has no deadline
+  for await (const listed of app.tables.list()) listed.recoverableUntil
+  const { key } = await cubby.keys.create({ kind: 'public', databases: ['app'] })
+  // @ts-expect-error secret or public
+  await cubby.keys.create({ kind: 'private' })
+  // @ts-expect-error a listing shows no key
+  for await (const listed of cubby.keys.list()) listed.key
+  return key.length
+}
+
+export const errors = (error: unknown): string | undefined => {
+  if (error instanceof SaveError) return `${error.result.saved} saved`
+  if (!(error instanceof CubbyError)) throw error
+  switch (error.code) {
+    case 'precondition_failed':
+      holds<Equal<typeof error.code, 'precondition_failed'>>()
+      return error.field
+    case 'outcome_unknown':
+    case 'unavailable':
+      holds<Equal<typeof error.code, 'outcome_unknown' | 'unavailable'>>()
+      return error.requestId
+    // @ts-expect-error not a code
+    case 'precondition_faild':
+      return error.hint
+    default:
+      holds<Equal<Extract<typeof error.code, 'unavailable'>, never>>()
+      return error.code satisfies ErrorCode
+  }
+}

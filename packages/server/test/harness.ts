@@ -1,0 +1,573 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+// The real server process on a directory of its own, and two ways to speak with it: `fetch`, and a raw socket
+// for what fetch would mend before sending (paths, headers, half bodies).
+
+const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; tests look into it.
+export type Json = any
+
+// ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * The one place that picks the engine. Without CUBBY_TEST_STORE: the embedded one in `dataDir`. With it: that
+ * URL, in which `{name}` becomes a name of the directory's own, for engines that want a database each.
+ */
+export const storeArguments = (dataDir: string): string[] => {
+  const store = process.env.CUBBY_TEST_STORE
+  if (store === undefined || store === '') return ['--data', dataDir]
+  const name = basename(dataDir)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]/g, '_')
+  return ['--data', dataDir, '--store', store.replaceAll('{name}', name)]
+}
+
+/** Whether the store's files are in the data directory, for tests that look into them. */
+export const storeIsEmbedded = (): boolean => (process.env.CUBBY_TEST_STORE ?? '') === ''
+
+export const makeTempDir = (): string => mkdtempSync(join(tmpdir(), 'cubby-test-'))
+export const removeTempDir = (dir: string): void => rmSync(dir, { recursive: true, force: true })
+
+// ── Processes ──────────────────────────────────────────────────────────────────────────────────────────────
+
+type Environment = Record<string, string | undefined>
+
+/** What surrounds the test run must not reach the process: its flags are given here or not at all. */
+const environment = (own: Environment): Environment => {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('CUBBY_') && name !== 'NODE_ENV')
+  return { ...Object.fromEntries(kept), ...own }
+}
+
+const running = new Set<Bun.Subprocess>()
+// For scripts. `bun test` runs no exit handlers: there, whoever starts a server stops it in afterAll.
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+export interface CommandResult {
+  exitCode: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs `cubby …args` to its end. */
+export const runCubby = async (args: string[], options: { env?: Environment } = {}): Promise<CommandResult> => {
+  const child = Bun.spawn([process.execPath, mainFile, ...args], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    env: environment(options.env ?? {}),
+  })
+  running.add(child)
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  running.delete(child)
+  return { exitCode, stdout, stderr }
+}
+
+/** The same on the store in `dataDir`, with `--json`; throws if it fails. */
+export const runCubbyJson = async (dataDir: string, args: string[], env: Environment = {}): Promise<Json> => {
+  const result = await runCubby([...args, ...storeArguments(dataDir), '--json'], { env })
+  if (result.exitCode !== 0) throw new Error(`cubby ${args.join(' ')} exited ${result.exitCode}: ${result.stderr}`)
+  return JSON.parse(result.stdout)
+}
+
+export interface Organization {
+  id: number | string
+  name: string
+  secretKey: string
+  publicKey: string
+}
+
+export interface StartOptions {
+  /** A directory of the caller's, left as it is; without one a temporary directory that `stop` removes. */
+  dataDir?: string
+  /** More arguments for `serve`. */
+  args?: string[]
+  env?: Environment
+  /** Gives the process a clock that `setClock` moves. */
+  clock?: boolean
+  readyMsMax?: number
+}
+
+export class Server {
+  url = ''
+  port = 0
+  /** Lines of the log of every run so far, as they came. */
+  readonly logLines: string[] = []
+  stdout = ''
+  readonly dataDir: string
+  private readonly options: StartOptions
+  private readonly clockDir: string | undefined
+  private child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> | undefined
+  private pumps: Promise<void>[] = []
+  private orgCount = 0
+
+  constructor(options: StartOptions) {
+    this.options = options
+    this.dataDir = options.dataDir ?? makeTempDir()
+    this.clockDir = options.clock === true ? makeTempDir() : undefined
+  }
+
+  get pid(): number {
+    return this.child!.pid
+  }
+
+  /** Resolves with the exit code when the process ends, whoever ended it. */
+  get exited(): Promise<number> {
+    return this.child!.exited
+  }
+
+  /** What the clock adds to the environment; commands beside the server see the same time. */
+  private get clockEnvironment(): Environment {
+    if (this.clockDir === undefined) return {}
+    return { NODE_ENV: 'test', CUBBY_TEST_CLOCK: join(this.clockDir, 'offset') }
+  }
+
+  async start(): Promise<void> {
+    const { args = [], env = {}, readyMsMax = 20_000 } = this.options
+    const command = ['serve', ...storeArguments(this.dataDir), '--port', '0', '--no-bootstrap', ...args]
+    const child = Bun.spawn([process.execPath, mainFile, ...command], {
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      env: environment({ ...this.clockEnvironment, ...env }),
+    })
+    this.child = child
+    running.add(child)
+    const ready = Promise.withResolvers<string>()
+    this.pumps = [
+      readLines(child.stderr, (line) => {
+        this.logLines.push(line)
+        const entry = parseLogLine(line)
+        if (entry?.message === 'listening') ready.resolve(entry.url)
+      }),
+      readLines(child.stdout, (line) => {
+        this.stdout += `${line}\n`
+      }),
+    ]
+    const gone = child.exited.then(async (code) => {
+      running.delete(child)
+      await Promise.all(this.pumps)
+      throw new Error(`the server exited with ${code} before it was ready:\n${this.logLines.join('\n')}`)
+    })
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL')
+      late.reject(new Error(`the server was not ready within ${readyMsMax} ms:\n${this.logLines.join('\n')}`))
+    }, readyMsMax)
+    gone.catch(() => {})
+    late.promise.catch(() => {})
+    try {
+      this.url = await Promise.race([ready.promise, gone, late.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+    this.port = Number(new URL(this.url).port)
+  }
+
+  /** Sends a signal and waits for the end; the exit code. */
+  async end(signal: NodeJS.Signals): Promise<number> {
+    const child = this.child!
+    child.kill(signal)
+    const code = await child.exited
+    running.delete(child)
+    await Promise.all(this.pumps)
+    return code
+  }
+
+  /** As a crash. The directory stays, whoever made it. */
+  async kill(): Promise<void> {
+    await this.end('SIGKILL')
+  }
+
+  /** Stops in order and removes what this object made. */
+  async stop(): Promise<number> {
+    const code = this.child?.exitCode ?? (this.child?.signalCode == null ? await this.end('SIGTERM') : 0)
+    this.remove()
+    return code
+  }
+
+  remove(): void {
+    if (this.options.dataDir === undefined) removeTempDir(this.dataDir)
+    if (this.clockDir !== undefined) removeTempDir(this.clockDir)
+  }
+
+  /** Ends the process and starts another on the same store, at another port. */
+  async restart(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.child!.exitCode === null && this.child!.signalCode === null) await this.end(signal)
+    await this.start()
+  }
+
+  /** Sets the process's clock this many milliseconds ahead of the real one. */
+  setClock(offsetMs: number): void {
+    const file = join(this.clockDir!, 'offset')
+    // Renamed into place: a reader never finds the file half written.
+    writeFileSync(`${file}.new`, String(Math.round(offsetMs)))
+    renameSync(`${file}.new`, file)
+  }
+
+  get log(): Json[] {
+    return this.logLines.map(parseLogLine).filter((entry) => entry !== undefined)
+  }
+
+  /** Runs a command on this server's store, beside it. */
+  cubby(...args: string[]): Promise<CommandResult> {
+    return runCubby([...args, ...storeArguments(this.dataDir)], { env: this.clockEnvironment })
+  }
+
+  cubbyJson(...args: string[]): Promise<Json> {
+    return runCubbyJson(this.dataDir, args, this.clockEnvironment)
+  }
+
+  createOrganization(name = `org-${process.pid}-${++this.orgCount}-${crypto.randomUUID().slice(0, 8)}`) {
+    return this.cubbyJson('orgs', 'create', name) as Promise<Organization>
+  }
+
+  /** Every request of this caller carries `key`. */
+  as(key: string): Api {
+    return new Api(this, key)
+  }
+
+  request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    return request(this, method, path, options)
+  }
+
+  connect(): Promise<RawConnection> {
+    return connectRaw(this.port)
+  }
+
+  /** One request, its target and headers sent byte for byte as given. */
+  async raw(method: string, target: string | Uint8Array, options: RawOptions = {}): Promise<Answer> {
+    const connection = await this.connect()
+    try {
+      connection.send(rawRequest(this, method, target, options))
+      return checkAnswer(await connection.answer(method === 'HEAD'), options.key)
+    } finally {
+      connection.close()
+    }
+  }
+}
+
+export const startServer = async (options: StartOptions = {}): Promise<Server> => {
+  const server = new Server(options)
+  try {
+    await server.start()
+  } catch (error) {
+    server.remove()
+    throw error
+  }
+  return server
+}
+
+const parseLogLine = (line: string): Json | undefined => {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+const readLines = async (stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> => {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) onLine(line)
+  }
+  if (rest !== '') onLine(rest)
+}
+
+// ── Requests through fetch ─────────────────────────────────────────────────────────────────────────────────
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** The text as JSON; undefined when there is none. */
+  body: Json
+}
+
+export interface RequestOptions {
+  key?: string
+  headers?: Record<string, string>
+  /** Text and bytes go out as they are, anything else as JSON. */
+  body?: unknown
+  /** Stream the body, so that it goes out in chunks and without a length. */
+  chunked?: boolean
+}
+
+const toBytes = (body: unknown): Uint8Array | undefined => {
+  if (body === undefined || body instanceof Uint8Array) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+const request = async (server: Server, method: string, path: string, options: RequestOptions): Promise<Answer> => {
+  const headers = new Headers(options.headers)
+  if (options.key !== undefined) headers.set('authorization', `Bearer ${options.key}`)
+  const bytes = toBytes(options.body)
+  if (bytes !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
+  const body = options.chunked === true && bytes !== undefined ? chunksOf(bytes) : bytes
+  const response = await fetch(server.url + path, {
+    method,
+    headers,
+    body: body as ReadableStream | Uint8Array<ArrayBuffer>,
+    redirect: 'manual',
+  })
+  const text = await response.text()
+  return checkAnswer(
+    { status: response.status, headers: response.headers, text, body: parseLogLine(text) },
+    options.key,
+  )
+}
+
+const chunksOf = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close()
+      controller.enqueue(bytes.subarray(at, at + 65_536))
+      at += 65_536
+    },
+  })
+}
+
+/** What holds for every answer of the service is looked at in every answer that a test gets. */
+export const checkAnswer = (answer: Answer, key?: string): Answer => {
+  const fail = (promise: string): never => {
+    const shown = JSON.stringify(Object.fromEntries(answer.headers as unknown as Iterable<[string, string]>))
+    throw new Error(`${promise}; got ${answer.status} ${shown} ${answer.text.slice(0, 500)}`)
+  }
+  const id = answer.headers.get('x-request-id') ?? ''
+  if (!/^[\x21-\x7e]{1,128}$/.test(id)) fail('every answer carries x-request-id')
+  if (answer.headers.get('access-control-allow-origin') !== '*') fail('every answer allows every origin')
+  const exposed = (answer.headers.get('access-control-expose-headers') ?? '').toLowerCase().split(/\s*,\s*/)
+  for (const name of ['etag', 'retry-after', 'x-request-id']) {
+    if (!exposed.includes(name)) fail(`every answer exposes ${name}`)
+  }
+  if (key !== undefined && answer.headers.get('cache-control') !== 'private, no-cache') {
+    fail('an answer to a request with a key carries Cache-Control: private, no-cache')
+  }
+  if (answer.text !== '' && !answer.headers.get('content-type')?.startsWith('application/json')) fail('a body is JSON')
+  if (answer.status >= 400 && answer.text !== '') {
+    const error = answer.body?.error
+    const shaped =
+      typeof error?.code === 'string' &&
+      typeof error.message === 'string' &&
+      error.message !== '' &&
+      error.requestId === id &&
+      ['undefined', 'string'].includes(typeof error.field) &&
+      ['undefined', 'string'].includes(typeof error.hint) &&
+      Object.keys(answer.body).length === 1
+    if (!shaped) fail('an error body is { error: { code, message, requestId, field?, hint? } }')
+    if (answer.status === 401 && !answer.headers.get('www-authenticate')?.startsWith('Bearer')) {
+      fail('a 401 carries WWW-Authenticate: Bearer')
+    }
+    if (answer.status === 405 && !answer.headers.get('allow')) fail('a 405 carries Allow')
+    if (answer.status === 503 && !answer.headers.get('retry-after')) fail('a 503 carries Retry-After')
+  }
+  return answer
+}
+
+/** A caller with a key. */
+export class Api {
+  readonly server: Server
+  readonly key: string
+
+  constructor(server: Server, key: string) {
+    this.server = server
+    this.key = key
+  }
+
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return request(this.server, method, path, { key: this.key, body, headers })
+  }
+
+  get(path: string, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('GET', path, undefined, headers)
+  }
+
+  put(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('PUT', path, body, headers)
+  }
+
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('POST', path, body, headers)
+  }
+
+  delete(path: string, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('DELETE', path, undefined, headers)
+  }
+
+  raw(method: string, target: string | Uint8Array, options: RawOptions = {}): Promise<Answer> {
+    return this.server.raw(method, target, { key: this.key, ...options })
+  }
+}
+
+// ── Requests byte for byte ─────────────────────────────────────────────────────────────────────────────────
+
+export interface RawOptions {
+  key?: string
+  /** In order, doubles kept; Host, Authorization and Content-Length are added unless they are here. */
+  headers?: [string, string][]
+  body?: string | Uint8Array
+}
+
+/** The bytes of a request. Text is written as UTF-8. */
+export const rawRequest = (
+  server: { port: number },
+  method: string,
+  target: string | Uint8Array,
+  options: RawOptions = {},
+): Uint8Array => {
+  const headers = [...(options.headers ?? [])]
+  const has = (name: string) => headers.some(([other]) => other.toLowerCase() === name)
+  if (!has('host')) headers.unshift(['Host', `127.0.0.1:${server.port}`])
+  if (options.key !== undefined && !has('authorization')) headers.push(['Authorization', `Bearer ${options.key}`])
+  const body = Buffer.from(options.body ?? '')
+  if (options.body !== undefined && !has('content-length') && !has('transfer-encoding')) {
+    headers.push(['Content-Length', String(body.length)])
+  }
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  return Buffer.concat([
+    Buffer.from(`${method} `),
+    Buffer.from(target as string),
+    Buffer.from(` HTTP/1.1\r\n${lines}\r\n`),
+    body,
+  ])
+}
+
+export interface RawConnection {
+  send(bytes: string | Uint8Array): void
+  /** The next answer on this connection; the answer to HEAD has no body whatever its length says. */
+  answer(toHead?: boolean): Promise<Answer>
+  /** Resolves when the server has closed its side. */
+  closed: Promise<void>
+  close(): void
+}
+
+export const connectRaw = async (port: number, waitMsMax = 20_000): Promise<RawConnection> => {
+  const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  let received = Buffer.alloc(0)
+  let ended = false
+  let wake = Promise.withResolvers<void>()
+  const closed = Promise.withResolvers<void>()
+  const stir = () => {
+    wake.resolve()
+    wake = Promise.withResolvers<void>()
+  }
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk])
+    stir()
+  })
+  const onEnd = () => {
+    ended = true
+    closed.resolve()
+    stir()
+  }
+  socket.on('end', onEnd)
+  socket.on('close', onEnd)
+  const connected = Promise.withResolvers<void>()
+  socket.once('connect', () => connected.resolve())
+  // A reset after the answer is the server's right; before it, the answer is missing and that is what fails.
+  socket.on('error', (error) => {
+    connected.reject(error)
+    onEnd()
+  })
+  await connected.promise
+
+  const answer = async (toHead = false): Promise<Answer> => {
+    const deadline = Date.now() + waitMsMax
+    for (;;) {
+      const parsed = parseAnswer(received, toHead, ended)
+      if (parsed !== undefined) {
+        received = received.subarray(parsed.length)
+        return parsed.answer
+      }
+      if (ended) throw new Error(`the connection ended before a whole answer: ${received.toString('latin1')}`)
+      const left = deadline - Date.now()
+      if (left <= 0) throw new Error(`no answer within ${waitMsMax} ms: ${received.toString('latin1')}`)
+      await Promise.race([wake.promise, Bun.sleep(left)])
+    }
+  }
+  return {
+    send: (bytes) => void socket.write(bytes),
+    answer,
+    closed: closed.promise,
+    close: () => void socket.destroy(),
+  }
+}
+
+/** The first answer in `bytes` and how many it took; undefined while some of it is missing. */
+const parseAnswer = (
+  bytes: Buffer,
+  toHead: boolean,
+  ended: boolean,
+): { answer: Answer; length: number } | undefined => {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd < 0) return undefined
+  const [statusLine, ...lines] = bytes.subarray(0, headEnd).toString('latin1').split('\r\n')
+  const status = Number(statusLine!.split(' ')[1])
+  const headers = new Headers()
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    headers.append(line.slice(0, colon), line.slice(colon + 1).trim())
+  }
+  const bodyStart = headEnd + 4
+  const body = parseBody(bytes.subarray(bodyStart), status, headers, toHead, ended)
+  if (body === undefined) return undefined
+  const text = body.bytes.toString()
+  return { answer: { status, headers, text, body: parseLogLine(text) }, length: bodyStart + body.length }
+}
+
+const parseBody = (
+  rest: Buffer,
+  status: number,
+  headers: Headers,
+  toHead: boolean,
+  ended: boolean,
+): { bytes: Buffer; length: number } | undefined => {
+  if (toHead || status === 204 || status === 304) return { bytes: Buffer.alloc(0), length: 0 }
+  if (headers.get('transfer-encoding')?.includes('chunked')) {
+    const parts: Buffer[] = []
+    for (let at = 0; ; ) {
+      const lineEnd = rest.indexOf('\r\n', at)
+      if (lineEnd < 0) return undefined
+      const size = Number.parseInt(rest.subarray(at, lineEnd).toString('latin1'), 16)
+      const next = lineEnd + 2 + size + 2
+      if (rest.length < next) return undefined
+      if (size === 0) return { bytes: Buffer.concat(parts), length: next }
+      parts.push(rest.subarray(lineEnd + 2, lineEnd + 2 + size))
+      at = next
+    }
+  }
+  const length = headers.get('content-length')
+  if (length === null) return ended ? { bytes: rest, length: rest.length } : undefined
+  return rest.length < Number(length) ? undefined : { bytes: rest.subarray(0, Number(length)), length: Number(length) }
+}
+
+// ── Waiting ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Asks again and again until `probe` has something to say; fails after `waitMsMax`. */
+export const eventually = async <T>(
+  what: string,
+  probe: () => Promise<T | undefined> | T | undefined,
+  { waitMsMax = 15_000, pauseMs = 25 } = {},
+): Promise<T> => {
+  const deadline = Date.now() + waitMsMax
+  for (;;) {
+    const found = await probe()
+    if (found !== undefined) return found
+    if (Date.now() > deadline) throw new Error(`did not come within ${waitMsMax} ms: ${what}`)
+    await Bun.sleep(pauseMs)
+  }
+}

@@ -1,0 +1,304 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { Answer, Json } from '../harness.ts'
+import {
+  createExpiredKey,
+  createKey,
+  createRevokedKey,
+  freshName,
+  makeTable,
+  ok,
+  refused,
+  type TestTable,
+  unknownKey,
+  useService,
+  wrongChecksum,
+} from './service.ts'
+
+// Every route with every kind of caller. What would go wrong without it: one route that forgets one check.
+
+const service = useService()
+
+/** What a request may be made on. Those that may succeed get a fresh one, so that one never disturbs another. */
+interface Ground {
+  table: TestTable
+  deleted: TestTable
+  keyId: string
+}
+
+interface Route {
+  method: string
+  path: (ground: Ground) => string
+  body?: Json
+  /** What a public key gets; a secret one may do everything. */
+  public: 'may' | 'may not'
+  /** What an unlimited secret key of another organization gets, by the rule "like one that does not exist". */
+  stranger: number | string
+  own: number
+  /** A limited key outside its databases. */
+  outOfScope: 'key_scope' | 200
+}
+
+const routes: Record<string, Route> = {
+  'list databases': {
+    method: 'GET',
+    path: () => '/v1',
+    public: 'may',
+    stranger: 200,
+    own: 200,
+    outOfScope: 200,
+  },
+  'list tables': {
+    method: 'GET',
+    path: ({ table }) => `/v1/${table.db}`,
+    public: 'may',
+    stranger: 200,
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'create a table': {
+    method: 'POST',
+    path: ({ table }) => `${table.path}-more`,
+    public: 'may not',
+    stranger: 201,
+    own: 201,
+    outOfScope: 'key_scope',
+  },
+  'table metadata': {
+    method: 'GET',
+    path: ({ table }) => table.path,
+    public: 'may',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'delete a table': {
+    method: 'DELETE',
+    path: ({ table }) => table.path,
+    public: 'may not',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'restore a table': {
+    method: 'POST',
+    path: ({ deleted }) => `${deleted.path}/restore`,
+    public: 'may not',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'put a record': {
+    method: 'PUT',
+    path: ({ table }) => table.path,
+    body: { hashKey: 'new', data: {} },
+    public: 'may not',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'get a record': {
+    method: 'GET',
+    path: ({ table }) => table.at('a'),
+    public: 'may',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'get a record with a range key': {
+    method: 'GET',
+    path: ({ table }) => table.at('a', 'r'),
+    public: 'may',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'delete a record': {
+    method: 'DELETE',
+    path: ({ table }) => table.at('a'),
+    public: 'may not',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'delete a record with a range key': {
+    method: 'DELETE',
+    path: ({ table }) => table.at('a', 'r'),
+    public: 'may not',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  query: {
+    method: 'POST',
+    path: ({ table }) => `${table.path}/query`,
+    body: { hash: 'a' },
+    public: 'may',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  batch: {
+    method: 'POST',
+    path: ({ table }) => `${table.path}/batch`,
+    body: { operations: [{ op: 'delete', hashKey: 'a' }] },
+    public: 'may not',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'create a key': {
+    method: 'POST',
+    path: () => '/api/keys',
+    body: { kind: 'public' },
+    public: 'may not',
+    stranger: 201,
+    own: 201,
+    outOfScope: 'key_scope',
+  },
+  'list keys': {
+    method: 'GET',
+    path: () => '/api/keys',
+    public: 'may not',
+    stranger: 200,
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'revoke a key': {
+    method: 'DELETE',
+    path: ({ keyId }) => `/api/keys/${keyId}`,
+    public: 'may not',
+    stranger: 'key_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+}
+
+const freshGround = async (): Promise<Ground> => {
+  const fresh = {
+    table: await makeTable(service.api, undefined, freshName(), 'shop'),
+    deleted: await makeTable(service.api, undefined, freshName(), 'shop'),
+    keyId: (await createKey(service.api)).id,
+  }
+  await fresh.table.put('a')
+  await fresh.table.put('a', {}, { rangeKey: 'r' })
+  ok(await service.api.delete(fresh.deleted.path))
+  return fresh
+}
+
+let ground: Ground
+const callers: Record<string, string | undefined> = {}
+const malformed = 'Bearer not-a-key'
+
+beforeAll(async () => {
+  const { api } = service
+  ground = await freshGround()
+  callers['wrong checksum'] = wrongChecksum(service.org.secretKey)
+  callers.unknown = unknownKey()
+  callers.revoked = (await createRevokedKey(api)).key
+  callers['revoked public'] = (await createRevokedKey(api, { kind: 'public' })).key
+  callers.expired = (await createExpiredKey(api)).key
+  callers['expired public'] = (await createExpiredKey(api, { kind: 'public' })).key
+  callers['out of scope'] = (await createKey(api, { kind: 'secret', databases: ['elsewhere'] })).key
+  callers['out of scope public'] = (await createKey(api, { kind: 'public', databases: ['elsewhere'] })).key
+  callers['limited to the database'] = (await createKey(api, { kind: 'secret', databases: ['shop'] })).key
+})
+
+/** Everything of the ground, as its owner sees it. */
+const snapshot = async () => ({
+  tables: ok(await service.api.get('/v1/shop')).tables,
+  deleted: ok(await service.api.get('/v1/shop?deleted=true')).tables,
+  records: await ground.table.items({ index: 't' }),
+  keys: ok(await service.api.get('/api/keys?limit=1000')).keys.map((key: Json) => [key.id, key.status]),
+})
+
+for (const [name, route] of Object.entries(routes)) {
+  describe(name, () => {
+    const send = (key: string | undefined, headers?: Record<string, string>): Promise<Answer> =>
+      service.server.request(route.method, route.path(ground), { key, body: route.body, headers })
+
+    const refusals: [string, number, string, () => Promise<Answer>][] = [
+      ['no key', 401, 'missing_api_key', () => send(undefined)],
+      ['malformed', 401, 'invalid_api_key', () => send(undefined, { authorization: malformed })],
+      ['wrong checksum', 401, 'invalid_api_key', () => send(callers['wrong checksum'])],
+      ['unknown', 401, 'invalid_api_key', () => send(callers.unknown)],
+      ['revoked', 403, 'revoked_api_key', () => send(callers.revoked)],
+      ['revoked public', 403, 'revoked_api_key', () => send(callers['revoked public'])],
+      ['expired', 401, 'expired_api_key', () => send(callers.expired)],
+      ['expired public', 401, 'expired_api_key', () => send(callers['expired public'])],
+    ]
+    if (route.public === 'may not') {
+      refusals.push(['public', 403, 'read_only_key', () => send(service.org.publicKey)])
+      refusals.push(['public out of scope', 403, 'read_only_key', () => send(callers['out of scope public'])])
+    } else if (route.outOfScope === 'key_scope') {
+      refusals.push(['public out of scope', 403, 'key_scope', () => send(callers['out of scope public'])])
+    }
+    if (route.outOfScope === 'key_scope') {
+      refusals.push(['out of scope', 403, 'key_scope', () => send(callers['out of scope'])])
+    }
+
+    test('refusals change nothing', async () => {
+      const before = await snapshot()
+      for (const [, , , request] of refusals) await request()
+      expect(await snapshot()).toEqual(before)
+    })
+
+    for (const [caller, status, code, request] of refusals) {
+      test(`${caller}: ${status} ${code}`, async () => {
+        refused(await request(), status, code)
+      })
+    }
+
+    if (route.public === 'may') {
+      test(`public: ${route.own}`, async () => {
+        ok(await send(service.org.publicKey), route.own)
+      })
+    }
+
+    test(`other organization: ${route.stranger}`, async () => {
+      const before = await snapshot()
+      const answer = await send(service.otherOrg.secretKey)
+      if (typeof route.stranger === 'number') {
+        ok(answer, route.stranger)
+      } else {
+        refused(answer, 404, route.stranger)
+      }
+      expect(await snapshot()).toEqual(before)
+    })
+
+    if (route.path.toString().includes('api/keys')) {
+      test('limited to databases: 403 key_scope', async () => {
+        refused(await send(callers['limited to the database']), 403, 'key_scope')
+      })
+    } else {
+      test('limited to databases, within them: as own', async () => {
+        const kept = ground
+        try {
+          ground = await freshGround()
+          ok(await send(callers['limited to the database']), route.own)
+        } finally {
+          ground = kept
+        }
+      })
+    }
+
+    test(`own: ${route.own}`, async () => {
+      const kept = ground
+      try {
+        ground = await freshGround()
+        ok(await send(service.org.secretKey), route.own)
+      } finally {
+        ground = kept
+      }
+    })
+  })
+}
+
+describe('without a key', () => {
+  for (const path of ['/healthz', '/readyz']) {
+    test(`GET and HEAD ${path}: 200`, async () => {
+      expect((await service.server.request('GET', path)).status).toBe(200)
+      expect((await service.server.raw('HEAD', path)).status).toBe(200)
+      refused(await service.server.request('POST', path), 405, 'method_not_allowed')
+    })
+  }
+})

@@ -1,0 +1,29 @@
+import type { Server } from '../harness.ts'
+import type { TestTable } from './service.ts'
+
+// The process's clock runs on while a test looks at it. So an instant is tested between two readings of that
+// clock: what happened may not contradict either.
+
+export const secondMs = 1000
+export const minuteMs = 60 * secondMs
+export const dayMs = 24 * 60 * minuteMs
+/** Sweeps stay this far behind every deadline. */
+export const graceMs = 5 * minuteMs
+
+/** Sets the server's clock so that it shows `instantMs` just now. */
+export const setNow = (server: Server, instantMs: number): void => server.setClock(instantMs - Date.now())
+
+let probes = 0
+/** What the server's clock shows: the version of a record that was not there before. */
+export const readClock = async (table: TestTable): Promise<number> =>
+  (await table.put(`probe-${process.pid}-${++probes}`)).updatedAt
+
+/** What `look` found, and the server's clock before and after it. */
+export const between = async <T>(
+  clock: TestTable,
+  look: () => Promise<T>,
+): Promise<{ before: number; found: T; after: number }> => {
+  const before = await readClock(clock)
+  const found = await look()
+  return { before, found, after: await readClock(clock) }
+}
