@@ -4,6 +4,8 @@ import { CommandFailed } from './command.ts'
 
 export interface Clock {
   now(): number
+  /** Set by a test. */
+  isMoved: boolean
   /** How often sweeps look for work and key uses are written: tests do not wait a minute. */
   sweepEveryMs: number
   keyUseEveryMs: number
@@ -15,7 +17,7 @@ export interface Clock {
  */
 export const openClock = (env: Record<string, string | undefined>): Clock => {
   const file = env.CUBBY_TEST_CLOCK
-  if (file === undefined) return { now: Date.now, sweepEveryMs: 60_000, keyUseEveryMs: lastUsedFlushMs }
+  if (file === undefined) return { now: Date.now, isMoved: false, sweepEveryMs: 60_000, keyUseEveryMs: lastUsedFlushMs }
   if (env.NODE_ENV !== 'test') throw new CommandFailed('CUBBY_TEST_CLOCK is for tests only: it needs NODE_ENV=test')
   const offsetMs = (): number => {
     try {
@@ -24,5 +26,5 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
       return 0
     }
   }
-  return { now: () => Date.now() + offsetMs(), sweepEveryMs: 200, keyUseEveryMs: 200 }
+  return { now: () => Date.now() + offsetMs(), isMoved: true, sweepEveryMs: 200, keyUseEveryMs: 200 }
 }

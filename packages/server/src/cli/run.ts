@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 import { CubbyError } from '../core/errors.ts'
-import { StoreRefused } from '../engines/sqlite/schema.ts'
+import { StoreRefused } from '../core/store-refused.ts'
 import { type Arguments, type CliCommand, CommandFailed, type Flag, UsageError } from './command.ts'
 import { commandHelp, overview } from './help.ts'
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './keys.ts'

@@ -1,13 +1,12 @@
-import { resolve } from 'node:path'
 import { startKeyUse } from '../background/key-use.ts'
 import { startSweeps } from '../background/sweeps.ts'
 import { makeApiKey } from '../core/api-key.ts'
 import type { Engine } from '../core/engine.ts'
 import { stopMsMax } from '../core/limits.ts'
-import { openEngine } from '../engines/open-engine.ts'
+import { describeLocation, openEngine } from '../engines/open-engine.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
 import { openClock } from './clock.ts'
-import { type CliCommand, CommandFailed, printLine, storeFlags, storeLocation, UsageError } from './command.ts'
+import { type Arguments, type CliCommand, CommandFailed, printLine, storeFlags, storeLocation, UsageError } from './command.ts'
 import { createLogger } from './logger.ts'
 
 export const serveCommand: CliCommand = {
@@ -19,17 +18,30 @@ both, once. SIGTERM or SIGINT stops it: accepted requests are finished first.`,
     ...storeFlags,
     host: { type: 'string', value: 'H', help: 'address to listen on', default: '127.0.0.1' },
     port: { type: 'string', value: 'P', help: 'port to listen on; 0 takes a free one', default: '4600' },
+    'pool-size': { type: 'string', value: 'N', help: 'with --store: connections to the database', default: '8' },
+    'statement-timeout': {
+      type: 'string',
+      value: 'MS',
+      help: 'with --store: what a statement may take',
+      default: '5000',
+    },
     'no-bootstrap': { type: 'boolean', help: 'make no organization on an empty store' },
     log: { type: 'string', value: 'WHAT', help: '"requests" logs a line for every request' },
   },
   async run(args) {
-    const port = parsePort(args.text('port')!)
+    const port = parseCount(args, 'port', 0, 65_535)
     const host = args.text('host')!
     const logRequests = parseLog(args.text('log'))
     const clock = openClock(process.env)
     const log = createLogger()
     const location = storeLocation(args)
-    const engine = await openEngine(location, { role: 'owner', log })
+    const engine = await openEngine(location, {
+      role: 'owner',
+      log,
+      poolSize: parseCount(args, 'pool-size', 1, 1_000),
+      statementMsMax: parseCount(args, 'statement-timeout', 1, 600_000),
+      sweepClock: clock.isMoved ? 'caller' : 'database',
+    })
     const keyUse = startKeyUse(engine, log, clock.keyUseEveryMs)
     let http: HttpServer
     try {
@@ -42,7 +54,7 @@ both, once. SIGTERM or SIGINT stops it: accepted requests are finished first.`,
     process.on('uncaughtException', (error) => log('error', 'uncaught', { cause: error.stack ?? String(error) }))
     process.on('unhandledRejection', (reason) => log('error', 'unhandled', { cause: String(reason) }))
     const signal = untilSignal()
-    log('info', 'listening', { url: http.url, engine: engine.description, data: resolve(location.data) })
+    log('info', 'listening', { url: http.url, engine: engine.description, data: describeLocation(location) })
     if (!args.flag('no-bootstrap')) await bootstrap(engine, http.url, clock.now())
 
     log('info', 'stopping', { signal: await signal })
@@ -55,10 +67,10 @@ both, once. SIGTERM or SIGINT stops it: accepted requests are finished first.`,
   },
 }
 
-const parsePort = (text: string): number => {
-  const port = Number(text)
-  if (/^[0-9]{1,5}$/.test(text) && port <= 65535) return port
-  throw new UsageError(`--port is "${text}"; it takes 0 to 65535`)
+const parseCount = (args: Arguments, flag: string, least: number, most: number): number => {
+  const count = Number(args.text(flag))
+  if (Number.isInteger(count) && count >= least && count <= most) return count
+  throw new UsageError(`--${flag} is "${args.text(flag)}"; it takes ${least} to ${most}`)
 }
 
 const parseLog = (text: string | undefined): boolean => {

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { describeLocation } from '../engines/open-engine.ts'
 import { type CliCommand, jsonFlag, printJson, printLine, storeFlags, storeLocation } from './command.ts'
 import { withStore } from './with-store.ts'
 
@@ -15,8 +15,7 @@ export const verifyCommand: CliCommand = {
         if (!args.flag('json')) printLine(finding)
       }
       if (args.flag('json')) printJson({ ok: findings.length === 0, findings })
-      else if (findings.length === 0)
-        printLine(`ok: ${storeLocation(args).store === undefined ? resolve(args.text('data')!) : 'the store'} is sound`)
+      else if (findings.length === 0) printLine(`ok: ${describeLocation(storeLocation(args))} is sound`)
       return findings.length === 0 ? 0 : 1
     }),
 }

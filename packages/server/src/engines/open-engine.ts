@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Engine } from '../core/engine.ts'
 import type { Log } from '../core/log.ts'
+import { StoreRefused } from '../core/store-refused.ts'
 import { openSqliteEngine } from './sqlite/engine.ts'
-import { StoreRefused } from './sqlite/schema.ts'
 
 export interface StoreLocation {
   /** The data directory of the embedded engine. */
@@ -13,19 +13,35 @@ export interface StoreLocation {
 }
 
 export interface OpenOptions {
+  /** See SqliteOptions. An engine that many processes share has no owner. */
   role: 'owner' | 'guest'
   /** Refuse a place where no store is yet, instead of making one. */
   mustExist?: boolean
+  poolSize?: number
+  statementMsMax?: number
+  /** Tests move the clock; sweeps then believe it rather than the database's. */
+  sweepClock?: 'database' | 'caller'
   log?: Log
 }
 
 /** The one place that knows which engines there are. */
 export const openEngine = async (location: StoreLocation, options: OpenOptions): Promise<Engine> => {
-  if (location.store !== undefined) {
-    throw new StoreRefused('--store: this version has the embedded engine only; leave --store out')
+  const { store } = location
+  if (store !== undefined) {
+    // Loaded only when it is used: the embedded engine starts faster without it.
+    const { openPostgresEngine } = await import('./postgres/engine.ts')
+    const { poolSize, statementMsMax, sweepClock, log } = options
+    return openPostgresEngine({ url: store, poolSize, statementMsMax, sweepClock, log })
   }
   const dataDir = resolve(location.data)
   if (options.mustExist && !existsSync(join(dataDir, 'cubby.db')))
     throw new StoreRefused(`there is no store in ${dataDir}`)
   return openSqliteEngine({ dataDir, role: options.role, log: options.log })
+}
+
+/** For the start-up line and messages: where the store is, without its password. */
+export const describeLocation = ({ data, store }: StoreLocation): string => {
+  if (store === undefined) return resolve(data)
+  const url = new URL(store)
+  return `${url.protocol}//${url.host}${url.pathname}`
 }

@@ -1,8 +1,8 @@
 import { type Indices, indexEntries, slots } from '../../core/indices.ts'
 import { bytesOfHex, fromHex } from './bytes.ts'
-import { type Database, noOrg } from './database.ts'
-import type { Row, Statement, Step } from './driver.ts'
-import { indexColumns } from './statements.ts'
+import type { Row, Session, Statement, Step } from './driver.ts'
+import { toCallersError } from './failure.ts'
+import { idStride, indexColumns } from './statements.ts'
 
 /** Rows a statement looks at: few, because each may be large. */
 const rowsPerStep = 100
@@ -38,13 +38,25 @@ const lastId: Statement = {
  * Verifies the store: each record's index values against its data, that its id was given out, and that everything
  * belongs to something that exists. That index entries and rows agree is the database's own promise.
  */
-export async function* checkStore(db: Database): AsyncIterable<string> {
-  const [keys, tables] = await db.read(noOrg, step(keysWithoutOrganization), step(tablesWithoutOrganization))
+export async function* checkStore(open: () => Promise<Session>): AsyncIterable<string> {
+  const session = await open()
+  try {
+    yield* check(session)
+  } catch (error) {
+    throw toCallersError(error, false)
+  } finally {
+    await session.close()
+  }
+}
+
+async function* check(session: Session): AsyncIterable<string> {
+  const read = (...steps: Step[]) => session.send(steps, Number.POSITIVE_INFINITY)
+  const [keys, tables] = await read(step(keysWithoutOrganization), step(tablesWithoutOrganization))
   for (const row of [...keys!.rows, ...tables!.rows]) yield row[0]!
   let place: Step['values'] = [0, Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
     // The ids are asked for behind the records: those that are made meanwhile have been given out by then.
-    const [found, ids] = await db.read(noOrg, step(nextRecords, ...place, rowsPerStep), step(lastId))
+    const [found, ids] = await read(step(nextRecords, ...place, rowsPerStep), step(lastId))
     const { rows } = found!
     if (rows.length === 0) return
     for (const row of rows) {
@@ -60,7 +72,7 @@ export async function* checkStore(db: Database): AsyncIterable<string> {
 const checkRecord = (row: Row, lastDrawnId: number): string | undefined => {
   const [id, , , , text, declared, ...stored] = row
   if (declared == null) return 'its table does not exist'
-  if (Number(id) >= lastDrawnId + 32) return 'its id was never given out'
+  if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
   let data: unknown
   try {
     data = JSON.parse(text!)

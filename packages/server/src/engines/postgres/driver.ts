@@ -130,6 +130,9 @@ class Pipeline implements pg.Submittable {
   handleCopyData(): void {}
 }
 
+/** Values as the server wrote them. */
+const asText = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
+
 export class Session {
   readonly #client: pg.Client
   readonly #prepared: Prepared = new Map()
@@ -179,7 +182,7 @@ export class Session {
   /** Text without values, several statements if need be: set-up only. */
   async run(sql: string): Promise<Row[]> {
     try {
-      const result = await this.#client.query({ text: sql, rowMode: 'array' })
+      const result = await this.#client.query({ text: sql, rowMode: 'array', types: asText })
       return (Array.isArray(result) ? result.at(-1) : result).rows as Row[]
     } catch (error) {
       const { message, code, severity } = error as Error & { code?: string; severity?: string }

@@ -2,8 +2,10 @@ import type { NewApiKey } from '../../core/api-key.ts'
 import type { Awaitable } from '../../core/awaitable.ts'
 import type {
   ApiKey,
+  Dump,
   Engine,
   KeyUse,
+  LoadRows,
   Organization,
   Page,
   RecordOperation,
@@ -22,10 +24,13 @@ import type { RecordKey } from '../../core/record-key.ts'
 import type { Scan } from '../../core/scan.ts'
 import { toBytes } from './bytes.ts'
 import { checkStore } from './check.ts'
+import { connectLongSession, connectMsMax, connectSession } from './connect.ts'
 import { Database, noOrg } from './database.ts'
-import { type Dialect, dialectOf, openingOf, readFacts } from './dialect.ts'
+import { type Dialect, dialectOf, readFacts } from './dialect.ts'
 import { Session } from './driver.ts'
+import { openDump } from './dump.ts'
 import { toStartError } from './failure.ts'
+import { loadRows } from './load.ts'
 import { Pool } from './pool.ts'
 import { RecordWriter, revokedApiKey } from './record-writer.ts'
 import { RegistryCache } from './registry-cache.ts'
@@ -35,10 +40,9 @@ import { readPage } from './scanner.ts'
 import { leaseMsDefault, prepareStore, type StoreFacts } from './schema.ts'
 import { settle } from './settle.ts'
 import { getRecord } from './statements.ts'
-import { isLocal, parseStoreUrl, StoreRefused, type StoreUrl } from './store-url.ts'
+import { isLocal, parseStoreUrl } from './store-url.ts'
 import { Upkeep } from './upkeep.ts'
 
-const connectMsMax = 5_000
 const closeMsMax = 5_000
 const readyMsMax = 2_000
 
@@ -80,27 +84,25 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     log('warn', 'the connection to the database is not encrypted; add sslmode=verify-full to the URL')
   }
   const pool = new Pool({ size: poolSize, connect: () => connectSession(url, dialect), log })
-  return new PostgresEngine(
+  return new PostgresEngine({
     pool,
-    new Database(pool, statementMsMax, dialect.pipelinesAreTransactions),
+    db: new Database(pool, statementMsMax, dialect.pipelinesAreTransactions),
     dialect,
     store,
     sweepClock,
     log,
-  )
+    openLongSession: () => connectLongSession(url, dialect),
+  })
 }
 
-const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
-  const session = await Session.connect(url, connectMsMax)
-  try {
-    const [readOnly] = await session.run(openingOf(dialect))
-    // A standby would answer with what was true a moment ago.
-    if (readOnly?.[0] !== 'off') throw new StoreRefused('the database takes no writes: it is a standby or read-only')
-    return session
-  } catch (error) {
-    session.destroy()
-    throw error
-  }
+interface Parts {
+  pool: Pool
+  db: Database
+  dialect: Dialect
+  store: StoreFacts
+  sweepClock: 'database' | 'caller'
+  log: Log
+  openLongSession(): Promise<Session>
 }
 
 class PostgresEngine implements Engine {
@@ -114,19 +116,14 @@ class PostgresEngine implements Engine {
   readonly #recordWriter: RecordWriter
   readonly #upkeep: Upkeep
   readonly #settle: () => Promise<void>
+  readonly #openLongSession: () => Promise<Session>
 
-  constructor(
-    pool: Pool,
-    db: Database,
-    dialect: Dialect,
-    store: StoreFacts,
-    sweepClock: 'database' | 'caller',
-    log: Log,
-  ) {
+  constructor({ pool, db, dialect, store, sweepClock, log, openLongSession }: Parts) {
     this.description = dialect.description
     this.#pool = pool
     this.#db = db
     this.#dialect = dialect
+    this.#openLongSession = openLongSession
     this.#registry = new RegistryReader(db)
     this.#cache = new RegistryCache(this.#registry, store.leaseMs)
     this.#registryWriter = new RegistryWriter(db)
@@ -269,8 +266,29 @@ class PostgresEngine implements Engine {
     return this.#upkeep.purgeTables(nowMs, rowsMax)
   }
 
+  // ── Moving data ────────────────────────────────────────────────────────────────────────────────────────
+
+  async openDump(): Promise<Dump> {
+    return openDump(await this.#openLongSession())
+  }
+
+  load(rows: LoadRows): Promise<void> {
+    return loadRows(this.#db, rows)
+  }
+
+  async lastRecordId(tableId: number): Promise<number> {
+    // No index has the ids of a table in order: it takes as long as the table is large.
+    const session = await this.#openLongSession()
+    try {
+      const [row] = await session.run(`select max(id) from cubby_records where table_id = ${Math.trunc(tableId)}`)
+      return Number(row![0])
+    } finally {
+      await session.close()
+    }
+  }
+
   check(): AsyncIterable<string> {
-    return checkStore(this.#db)
+    return checkStore(this.#openLongSession)
   }
 
   /** Whether the primary answers, and takes writes. */

@@ -39,7 +39,7 @@ const changeValues = (table: Table, operation: RecordOperation, nowMs: number): 
   const key = keyValues(table, operation)
   if (operation.op === 'delete') return [...key, nowSeconds(nowMs)]
   const entries = operation.entries.map(toBytesOrNull)
-  return [...key, operation.data, operation.ttlSeconds, nowMs, ...entries, nowSeconds(nowMs)]
+  return [...key, operation.data, operation.ttlSeconds, operation.updatedAtMs ?? nowMs, ...entries, nowSeconds(nowMs)]
 }
 
 const toResult = (operation: RecordOperation, row: Row | undefined): OperationResult =>

@@ -27,7 +27,7 @@ const raisingUnlessApplied = (change: string): string =>
   `with w as (${change}) select max(w.updated_at), 1 / count(*) from w`
 
 // ── Put ────────────────────────────────────────────────────────────────────────────────────────────────────
-// $1 table, $2 $3 the key, $4 data, $5 ttl, $6 now in ms, $7 … $16 index entries, $17 now in seconds.
+// $1 table, $2 $3 the key, $4 data, $5 ttl, $6 the time of the write in ms, $7 … $16 index entries, $17 now in seconds.
 
 const nowPlace = 17
 const entryPlaces = indexColumns.map((_, i) => `$${i + 7}::bytea`)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
+import { StoreRefused } from '../../core/store-refused.ts'
 
 /** Where the database is and how to reach it, read from `postgres://user:password@host:port/database?sslmode=…`. */
 export interface StoreUrl {
@@ -16,10 +17,7 @@ export interface StoreUrl {
   shown: string
 }
 
-/** The database or the URL was refused; the message is one line for the operator and holds no password. */
-export class StoreRefused extends Error {
-  override readonly name = 'StoreRefused'
-}
+export { StoreRefused }
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'port', 'options']

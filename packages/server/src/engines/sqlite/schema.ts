@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { slots } from '../../core/indices.ts'
+import { StoreRefused } from '../../core/store-refused.ts'
 import { Connection } from './connection.ts'
 
 /** Raised with every change to the schema below; a store of a higher version is refused. */
@@ -75,10 +76,6 @@ const schema = `
     )
     .join('\n  ')}
 `
-
-export class StoreRefused extends Error {
-  override readonly name = 'StoreRefused'
-}
 
 /** Refuses a file that is not ours or newer, before anything is changed in it. */
 const refuseForeign = (path: string): void => {

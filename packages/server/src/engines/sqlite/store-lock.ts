@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import { StoreRefused } from './schema.ts'
+import { StoreRefused } from '../../core/store-refused.ts'
 
 export interface StoreLock {
   release(): void

@@ -1,0 +1,32 @@
+import { type Dialect, openingOf } from './dialect.ts'
+import { Session } from './driver.ts'
+import { unavailable } from './failure.ts'
+import { StoreRefused, type StoreUrl } from './store-url.ts'
+
+export const connectMsMax = 5_000
+
+/** A connection with the settings that every one of ours has. */
+export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
+  const session = await Session.connect(url, connectMsMax)
+  try {
+    const [readOnly] = await session.run(openingOf(dialect))
+    // A standby would answer with what was true a moment ago.
+    if (readOnly?.[0] !== 'off') throw new StoreRefused('the database takes no writes: it is a standby or read-only')
+    return session
+  } catch (error) {
+    session.destroy()
+    throw error
+  }
+}
+
+/** For what reads a whole store: beside the pool, and without its limits of time. */
+export const connectLongSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
+  let session: Session
+  try {
+    session = await connectSession(url, dialect)
+  } catch {
+    throw unavailable('The database cannot be reached.')
+  }
+  await session.run('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+  return session
+}
