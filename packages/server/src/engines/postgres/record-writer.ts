@@ -42,9 +42,6 @@ const changeValues = (table: Table, operation: RecordOperation, nowMs: number): 
   return [...key, operation.data, operation.ttlSeconds, operation.updatedAtMs ?? nowMs, ...entries, nowSeconds(nowMs)]
 }
 
-const toResult = (operation: RecordOperation, row: Row | undefined): OperationResult =>
-  operation.op === 'put' ? { updatedAtMs: Number(row![0]) } : { deleted: row?.[0] != null }
-
 /** Every process locks the records of a batch in one order, so that no two wait for each other. */
 const inLockOrder = (operations: RecordOperation[]): number[] =>
   operations
@@ -54,6 +51,16 @@ const inLockOrder = (operations: RecordOperation[]): number[] =>
       if (x.hashKey !== y.hashKey) return x.hashKey < y.hashKey ? -1 : 1
       return x.rangeKey < y.rangeKey ? -1 : 1
     })
+
+const batchStep = (table: Table, operation: RecordOperation, place: number, nowMs: number): Step => {
+  const kind = sql.conditionKind(operation.condition)
+  const change = changeValues(table, operation, nowMs)
+  const version = versionValues(operation)
+  if (operation.op === 'delete') return { statement: deleteInBatch[kind], values: [...change, ...version] }
+  // An overwrite that requires a record keeps its id; only what may create one needs a new.
+  const id: Value[] = kind === 'none' || kind === 'absent' ? [place] : []
+  return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
+}
 
 /** Writes records: one statement for one operation, one pipeline for a batch; either way one round trip. */
 export class RecordWriter {
@@ -106,7 +113,7 @@ export class RecordWriter {
       : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
     const [result] = await this.#db.write(writer.orgId, step)
     const row = result!.rows[0]
-    if (row !== undefined) return [toResult(operation, row)]
+    if (row !== undefined) return [isDelete ? { deleted: true } : { updatedAtMs: Number(row[0]) }]
     if (!isDelete || kind !== 'none') return undefined
     // No such record; unless the guard kept the delete from looking.
     if (this.#guarded) await this.#requireActive(writer, table)
@@ -122,9 +129,13 @@ export class RecordWriter {
     const steps: Step[] = []
     if (this.#guarded) steps.push({ statement: sql.guardBatch, values: [table.id, writer.apiKey?.seq ?? null] })
     if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
-    const before = steps.length
-    const order = inLockOrder(operations)
-    for (const place of order) steps.push(this.#batchStep(table, operations[place]!, place, nowMs))
+    /** Where the answer of each operation is among those of the steps. */
+    const answerAt: number[] = new Array(operations.length)
+    for (const place of inLockOrder(operations)) {
+      const operation = operations[place]!
+      if (operation.op === 'delete') steps.push({ statement: sql.lockInBatch, values: keyValues(table, operation) })
+      answerAt[place] = steps.push(batchStep(table, operation, place, nowMs)) - 1
+    }
     let answers: StepResult[]
     try {
       answers = await this.#db.write(writer.orgId, ...steps)
@@ -132,24 +143,10 @@ export class RecordWriter {
       if (isRaised(error)) return undefined
       throw error
     }
-    const results: OperationResult[] = new Array(operations.length)
-    for (const [i, place] of order.entries()) {
-      const operation = operations[place]!
-      // A delete on condition that there is no record looked, and wrote nothing.
-      const looked = operation.op === 'delete' && operation.condition === 'absent'
-      results[place] = looked ? { deleted: false } : toResult(operation, answers[before + i]!.rows[0])
-    }
-    return results
-  }
-
-  #batchStep(table: Table, operation: RecordOperation, place: number, nowMs: number): Step {
-    const kind = sql.conditionKind(operation.condition)
-    const change = changeValues(table, operation, nowMs)
-    const version = versionValues(operation)
-    if (operation.op === 'delete') return { statement: deleteInBatch[kind], values: [...change, ...version] }
-    // An overwrite that requires a record keeps its id; only what may create one needs a new.
-    const id: Value[] = kind === 'none' || kind === 'absent' ? [place] : []
-    return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
+    return operations.map(({ op }, i) => {
+      const row = answers[answerAt[i]!]!.rows[0]!
+      return op === 'put' ? { updatedAtMs: Number(row[0]) } : { deleted: row[0] === 't' }
+    })
   }
 
   /** Why nothing was applied; undefined if by now nothing stands against it. */

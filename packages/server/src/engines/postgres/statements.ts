@@ -100,13 +100,31 @@ export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement =>
   text: `${deleteLive(kind)}${guarded ? ` and ${guard(kind === 'version' ? 6 : 5)}` : ''} returning r.updated_at`,
 })
 
-export const deleteInBatch = (kind: ConditionKind): Statement => {
-  const name = `batch_delete_${kind}`
-  if (kind === 'none') return { name, text: `${deleteLive(kind)} returning r.updated_at` }
-  if (kind !== 'absent') return { name, text: raisingUnlessApplied(`${deleteLive(kind)} returning r.updated_at`) }
-  const found = `exists (select 1 from cubby_records as r where ${theRecord} and ${live(4)})`
-  return { name, text: `select ${raising(`not ${found}`)}` }
+/**
+ * Holds a key of a batch until its end, whether there is a record or not. Without it a delete that finds nothing
+ * would let a batch of others in between it and the next, and of both a part would be seen: so where there is no
+ * row one is made, expired since 1970, which nobody sees and which the delete behind it takes away again.
+ */
+export const lockInBatch: Statement = {
+  name: 'batch_lock',
+  text: `insert into cubby_records as r (id, table_id, hash_key, range_key, data, ttl, updated_at)
+    values (0, $1::bigint, $2::bytea, $3::bytea, '', 0, 0)
+    on conflict (table_id, hash_key, range_key) do update set ttl = r.ttl where r.table_id is null`,
 }
+
+const deleteHolds: Record<ConditionKind, string> = {
+  none: 'true',
+  exists: 'w.live',
+  version: 'w.live and w.updated_at = $5::bigint',
+  absent: 'not w.live',
+}
+
+/** One delete of a batch, behind its lock: whether there was a record. Fails if its condition does not hold. */
+export const deleteInBatch = (kind: ConditionKind): Statement => ({
+  name: `batch_delete_${kind}`,
+  text: `with w as (delete from cubby_records as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
+    select w.live, ${raising(deleteHolds[kind])} from w`,
+})
 
 // ── The guard of a batch, and why a write was not applied ──────────────────────────────────────────────────
 

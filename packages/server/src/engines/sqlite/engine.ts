@@ -24,7 +24,7 @@ import type { Log } from '../../core/log.ts'
 import type { RecordKey } from '../../core/record-key.ts'
 import type { Scan } from '../../core/scan.ts'
 import { checkStore } from './check.ts'
-import type { Fence } from './command.ts'
+import type { Command, Fence } from './command.ts'
 import { Connection } from './connection.ts'
 import { openDump } from './dump.ts'
 import { RegistryCache, registryLeaseMs } from './registry-cache.ts'
@@ -71,6 +71,9 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Engine> 
   }
 }
 
+/** Whether what is cached of the registry may be wrong after it. */
+const takesAway = ({ kind }: Command): boolean => kind === 'deleteTable' || kind === 'revokeApiKey'
+
 class SqliteEngine implements Engine {
   readonly description: string
   readonly #db: Connection
@@ -87,7 +90,10 @@ class SqliteEngine implements Engine {
     this.#lock = lock
     db.run('PRAGMA query_only = ON')
     this.#snapshot = new Snapshot(db)
-    writer.onCommit = () => this.#snapshot.noteCommit()
+    writer.onCommit = (commands) => {
+      this.#snapshot.noteCommit()
+      if (commands.some(takesAway)) this.#registry.forgetEpoch()
+    }
     this.#registry = new RegistryCache(db, this.#snapshot, lock === undefined ? 0 : registryLeaseMs)
     this.#scanner = new Scanner(db)
     this.#record = db.prepare<

@@ -10,8 +10,8 @@ export const registryLeaseMs = 100
 
 /**
  * Keys and tables as the store has them now, without asking it every time. Only what takes something away, a
- * revocation or a deletion, moves the registry's epoch; it is read again after every commit of our own and when the
- * lease is over, and only if it has moved is anything forgotten. What is absent is never remembered, so what is
+ * revocation or a deletion, moves the registry's epoch; it is read again after one of our own and when the lease is
+ * over, and only if it has moved is anything forgotten. What is absent is never remembered, so what is
  * new is found at once.
  */
 export class RegistryCache {
@@ -22,7 +22,6 @@ export class RegistryCache {
   readonly #tableByName
   readonly #keys = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
-  #seen = -1
   #readAtMs = Number.NEGATIVE_INFINITY
   #epoch = -1
 
@@ -40,11 +39,9 @@ export class RegistryCache {
   /** The epoch that everything handed out from now on is true of. */
   epoch(): number {
     const nowMs = performance.now()
-    const { commits } = this.#snapshot
-    if (commits !== this.#seen || nowMs - this.#readAtMs >= this.#leaseMs) {
+    if (nowMs - this.#readAtMs >= this.#leaseMs) {
       // The lease counts from before the read: a commit that comes after it is waited for.
       this.#readAtMs = nowMs
-      this.#seen = commits
       this.#snapshot.renew()
       const epoch = this.#epochRow.get()!.value
       if (epoch !== this.#epoch) {
@@ -54,6 +51,11 @@ export class RegistryCache {
       }
     }
     return this.#epoch
+  }
+
+  /** Our own writer took something away: the next look is at the store. */
+  forgetEpoch(): void {
+    this.#readAtMs = Number.NEGATIVE_INFINITY
   }
 
   findApiKey(text: string): ApiKey | undefined {

@@ -23,11 +23,6 @@ export class Snapshot {
     this.#commits++
   }
 
-  /** Moves with every commit of our own writer. */
-  get commits(): number {
-    return this.#commits
-  }
-
   /** Before a read of records: all that was acknowledged before this call is seen by the reads after it. */
   refresh(): void {
     if (!this.#open || this.#commits !== this.#seen) this.renew()

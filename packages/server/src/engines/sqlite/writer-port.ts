@@ -22,13 +22,15 @@ export class WriterPort {
   readonly #log: Log
   readonly #queue = new WriteQueue()
   /** Called after each commit, before anything in it is acknowledged. */
-  onCommit: () => void = () => {}
+  onCommit: (commands: Command[]) => void = () => {}
   #writer!: Worker
   #checkpointer!: Worker
   #underWay: Waiting[] | undefined
   #scheduled = false
   #copying = false
   #restartDue = false
+  #logPages = 0
+  #forceAtPages = logPagesMax
   #closing: (() => void) | undefined
   #closed = false
 
@@ -97,7 +99,7 @@ export class WriterPort {
   #settle(outcomes: Outcome[]): void {
     const settled = this.#underWay ?? []
     this.#underWay = undefined
-    this.onCommit()
+    this.onCommit(settled.map((waiting) => waiting.command))
     // The next group leaves before the answers of this one are written.
     this.#sendNext()
     let logged: string | undefined
@@ -115,14 +117,17 @@ export class WriterPort {
   }
 
   #onLogState(log: number, pending: number): void {
-    if (log >= logPagesMax) this.#restartDue = true
-    else if (pending >= copyAtPages && !this.#copying) {
+    if (log < this.#logPages) this.#forceAtPages = logPagesMax
+    this.#logPages = log
+    if (log >= this.#forceAtPages) {
+      this.#restartDue = true
+      // A long read keeps the log from starting over, however often it is copied: the next try comes later.
+      this.#forceAtPages = log + restartAtPages
+    } else if (pending >= copyAtPages && !this.#copying) {
       this.#copying = true
       this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
     }
-    this.#logPages = log
   }
-  #logPages = 0
 
   async #startWriter(): Promise<void> {
     const writer = new Worker(new URL('./writer-thread.ts', import.meta.url).href)
