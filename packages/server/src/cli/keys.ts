@@ -3,7 +3,7 @@ import type { ApiKey, Engine, Organization } from '../core/engine.ts'
 import { parseIsoDateTime } from '../core/iso-date-time.ts'
 import { pageRowsMax } from '../core/limits.ts'
 import { presentApiKey, presentNewApiKey } from '../http/present.ts'
-import { createApiKey, listApiKeys, revokeApiKey } from '../operations/api-keys.ts'
+import { createApiKey, listApiKeys } from '../operations/api-keys.ts'
 import { openClock } from './clock.ts'
 import {
   type Arguments,
@@ -31,8 +31,14 @@ const requireOrganization = async (engine: Engine, args: Arguments): Promise<Org
 
 const asOperator = (organization: Organization) => ({ orgId: organization.id, apiKey: undefined })
 
-const parseInstant = (text: string | undefined): unknown =>
-  text === undefined ? undefined : (parseIsoDateTime(text) ?? (/^[0-9]+$/.test(text) ? Number(text) : text))
+const parseInstant = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  const instant = parseIsoDateTime(text) ?? (/^[0-9]+$/.test(text) ? Number(text) : undefined)
+  if (instant !== undefined) return instant
+  throw new UsageError(
+    `--expires-at is "${text}"; it takes epoch milliseconds or a date-time like 2027-01-01T00:00:00Z`,
+  )
+}
 
 export const keysCreateCommand: CliCommand = {
   name: 'keys create',
@@ -48,6 +54,7 @@ export const keysCreateCommand: CliCommand = {
   },
   run: (args) =>
     withStore(args, { mustExist: true }, async (engine) => {
+      if (args.text('kind') === undefined) throw new UsageError('--kind secret or --kind public is missing')
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
       const request = {
@@ -99,7 +106,12 @@ export const keysRevokeCommand: CliCommand = {
     withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
-      const key = await revokeApiKey(engine, asOperator(organization), args.positionals[0]!, nowMs)
+      const key = await engine.revokeApiKey(asOperator(organization), args.positionals[0]!, nowMs)
+      if (key === undefined) {
+        throw new CommandFailed(
+          `${organization.name} has no API key of that id; see cubby keys list --org ${organization.name}`,
+        )
+      }
       if (args.flag('json')) printJson(presentApiKey(key, nowMs))
       else printLine(`revoked ${key.id}`)
       return 0

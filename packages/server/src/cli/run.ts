@@ -53,21 +53,15 @@ const say = (line: string): void => {
 }
 
 /** Runs one call of the command line and returns its exit code. */
-export const run = async (words: string[], env: Record<string, string | undefined>): Promise<number> => {
-  if (words.includes('--version') || words[0] === '-v') {
+export const run = async (called: string[], env: Record<string, string | undefined>): Promise<number> => {
+  if (called.includes('--version') || called[0] === '-v') {
     process.stdout.write(`cubby ${packageJson.version}\n`)
     return 0
   }
+  const help = called[0] === 'help' || called.includes('--help') || called.includes('-h')
+  const words = called[0] === 'help' ? called.slice(1) : called
   const command = findCommand(words)
-  const help = words.includes('--help') || words.includes('-h') || words[0] === 'help'
-  if (command === undefined) {
-    if (help || words.length === 0) {
-      process.stdout.write(overview(commands))
-      return words.length === 0 ? 2 : 0
-    }
-    say(`there is no command "${words.slice(0, 2).join(' ')}"; see cubby --help`)
-    return 2
-  }
+  if (command === undefined) return withoutCommand(words, help)
   if (help) {
     process.stdout.write(commandHelp(command))
     return 0
@@ -77,6 +71,22 @@ export const run = async (words: string[], env: Record<string, string | undefine
   } catch (error) {
     return explain(error, command)
   }
+}
+
+/** `cubby` alone lists all commands, `cubby orgs` those of orgs. */
+const withoutCommand = (words: string[], help: boolean): number => {
+  const word = words.find((candidate) => !candidate.startsWith('-'))
+  const group = word === undefined ? commands : commands.filter(({ name }) => name.startsWith(`${word} `))
+  if (group.length === 0) {
+    say(`there is no command "${word}"; see cubby --help`)
+    return 2
+  }
+  if (help || words.length <= 1) {
+    process.stdout.write(overview(group))
+    return help ? 0 : 2
+  }
+  say(`there is no command "${words.slice(0, 2).join(' ')}"; see cubby ${word} --help`)
+  return 2
 }
 
 const explain = (error: unknown, command: CliCommand): number => {
@@ -93,7 +103,8 @@ const explain = (error: unknown, command: CliCommand): number => {
 /** What the operating system or SQLite refused, in one line. */
 const systemReason = (error: unknown): string => {
   const { code, message } = error as { code?: string; message?: string }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOTDIR' || code === 'ENOENT') {
+  if (code === 'EEXIST' || code === 'ENOTDIR') return `the data directory cannot be made: ${message}`
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOENT') {
     return `the data directory cannot be written: ${message}`
   }
   if (code?.startsWith('SQLITE_CANTOPEN') || code?.startsWith('SQLITE_READONLY')) {

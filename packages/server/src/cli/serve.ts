@@ -6,7 +6,15 @@ import { stopMsMax } from '../core/limits.ts'
 import { describeLocation, openEngine } from '../engines/open-engine.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
 import { openClock } from './clock.ts'
-import { type Arguments, type CliCommand, CommandFailed, printLine, storeFlags, storeLocation, UsageError } from './command.ts'
+import {
+  type Arguments,
+  type CliCommand,
+  CommandFailed,
+  printLine,
+  storeFlags,
+  storeLocation,
+  UsageError,
+} from './command.ts'
 import { createLogger } from './logger.ts'
 
 export const serveCommand: CliCommand = {
@@ -68,9 +76,10 @@ both, once. SIGTERM or SIGINT stops it: accepted requests are finished first.`,
 }
 
 const parseCount = (args: Arguments, flag: string, least: number, most: number): number => {
-  const count = Number(args.text(flag))
+  const text = args.text(flag)!
+  const count = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
   if (Number.isInteger(count) && count >= least && count <= most) return count
-  throw new UsageError(`--${flag} is "${args.text(flag)}"; it takes ${least} to ${most}`)
+  throw new UsageError(`--${flag} is "${text}"; it takes ${least} to ${most}`)
 }
 
 const parseLog = (text: string | undefined): boolean => {
@@ -84,6 +93,9 @@ const listenFailure = (error: unknown, host: string, port: number): Error => {
     return new CommandFailed(`port ${port} on ${host} is taken; stop what listens there or give another --port`)
   }
   if (code === 'EACCES') return new CommandFailed(`port ${port} on ${host} may not be opened by this user`)
+  if (code === 'ENOENT' || code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
+    return new CommandFailed(`${host} is not an address of this machine; give another --host`)
+  }
   return new CommandFailed(`cannot listen on ${host}:${port}: ${(error as Error).message}`)
 }
 
@@ -110,9 +122,11 @@ Cubby is running. These keys of the organization "default" are shown this once:
   secret key  ${secret.text}  reads and writes: keep it on your server
   public key  ${open.text}   reads only: for browsers
 
-Make a table, then put a record into it:
+Make a table, put a record into it, and read it:
 
-  curl -X POST ${url}/v1/app/notes -H 'Authorization: Bearer ${secret.text}'
-  curl -X PUT ${url}/v1/app/notes -H 'Authorization: Bearer ${secret.text}' -d '{"hashKey":"first","data":{"text":"hello"}}' -H 'Content-Type: application/json'
+  export CUBBY_URL=${url} CUBBY_KEY=${secret.text}
+  curl -X POST $CUBBY_URL/v1/app/notes -H "Authorization: Bearer $CUBBY_KEY"
+  curl -X PUT $CUBBY_URL/v1/app/notes -H "Authorization: Bearer $CUBBY_KEY" -H 'Content-Type: application/json' -d '{"hashKey":"first","data":{"text":"hello"}}'
+  curl $CUBBY_URL/v1/app/notes/first -H "Authorization: Bearer $CUBBY_KEY"
 `)
 }

@@ -153,6 +153,7 @@ const refuseOtherTypes = (headers: Headers): void => {
 export const refuseBody = (headers: Headers): void => {
   const length = headers.get('content-length')
   if ((length === null || Number(length) === 0) && !headers.has('transfer-encoding')) return
+  refuseOtherTypes(headers)
   throw new CubbyError('invalid_request', 'This request takes no body.', {
     hint: 'Send it without one; keys go in the path, conditions in If-Match.',
   })

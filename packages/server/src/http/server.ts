@@ -175,6 +175,15 @@ const shownPath = (path: string | undefined, request: Request): string =>
         encodeURIComponent((request.params[name as never] as string).toWellFormed()),
       )
 
+/**
+ * Bun's own wait can go on for as long as a client leaves the rest of a refused body unread; we wait for the
+ * answers alone, and a moment more for their last bytes.
+ */
+const untilAnswered = async (server: Server<undefined>): Promise<void> => {
+  while (server.pendingRequests > 0) await Bun.sleep(10)
+  await Bun.sleep(100)
+}
+
 export const startHttp = (options: HttpOptions): HttpServer => {
   const service = new Service(options)
   const handlers = Object.fromEntries(
@@ -199,7 +208,8 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     url: server.url.origin,
     async stop() {
       clearInterval(watch)
-      await server.stop(false)
+      await Promise.race([server.stop(false), untilAnswered(server)])
+      await server.stop(true)
       service.bodies.stop()
     },
     cut: () => void server.stop(true),

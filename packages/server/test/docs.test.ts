@@ -1,0 +1,610 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { commands } from '../src/cli/run.ts'
+import { errorCodes } from '../src/core/errors.ts'
+import * as limits from '../src/core/limits.ts'
+import { routes } from '../src/http/routes.ts'
+import { statusOf } from '../src/http/status.ts'
+import { mainFile, type ServeProcess, spawnServe } from './cli/serve-process.ts'
+import {
+  type Answer,
+  eventually,
+  type Json,
+  makeTempDir,
+  type Organization,
+  type RawOptions,
+  removeTempDir,
+  type Server,
+  startServer,
+  storeArguments,
+} from './harness.ts'
+
+// A newcomer pastes what the README says, an operator what docs/operating.md says, at night. Without these tests a
+// changed word in the code would make liars of both.
+
+setDefaultTimeout(60_000)
+
+const root = resolve(import.meta.dir, '../../..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const markdownIn = (dir: string): string[] =>
+  readdirSync(join(root, dir))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(dir, name))
+const documents = [...markdownIn('.'), ...markdownIn('docs')]
+
+// ── Markdown ───────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Block {
+  language: string
+  text: string
+  /** `docs/errors.md:12`, for the one who has to mend it. */
+  at: string
+}
+
+const blocksOf = (path: string, text = read(path)): Block[] => {
+  const offset = read(path).indexOf(text)
+  return Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms), (match) => ({
+    language: match[1]!,
+    text: match[2]!,
+    at: `${path}:${
+      read(path)
+        .slice(0, offset + match.index)
+        .split('\n').length
+    }`,
+  }))
+}
+
+const withoutBlocks = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '')
+const codeSpans = (text: string): string[] => Array.from(text.matchAll(/`([^`\n]+)`/g), ([, code]) => code!)
+
+/** The text below a heading, up to the next one of its level or above. */
+const section = (path: string, heading: string): string => {
+  const level = /^#+/.exec(heading)![0].length
+  const [, rest] = `\n${read(path)}`.split(`\n${heading}\n`)
+  if (rest === undefined) throw new Error(`${path} has no heading "${heading}"`)
+  return rest.split(new RegExp(`^#{1,${level}} `, 'm'))[0]!
+}
+
+const tableRows = (text: string): string[][] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('|') && !/^\|[-|\s]+$/.test(line))
+    .slice(1)
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+
+/** The anchor that a heading gets. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+
+// ── Answers that are shown ─────────────────────────────────────────────────────────────────────────────────
+
+const varying = new Set(
+  'updatedAt createdAt deletedAt recoverableUntil revokedAt ttl id key masked cursor requestId'.split(' '),
+)
+
+/**
+ * What a document shows and what really came differ in times, ids, keys and cursors. Which stands for which is
+ * remembered, so that one shown value stands for one real value throughout the page, in requests too.
+ */
+class Stage {
+  readonly #real = new Map<string, string>()
+
+  /** A shown text with the real values in it. */
+  translate(shown: string): string {
+    const byLength = [...this.#real].sort(([a], [b]) => b.length - a.length)
+    return byLength.reduce((text, [from, to]) => text.replaceAll(from, to), shown)
+  }
+
+  /** What is expected, varying values taken from what came; throws nothing, so that the difference can be shown. */
+  expected(shown: Json, came: Json, name = ''): Json {
+    if (varying.has(name) && shown !== null && typeof shown === typeof came) {
+      if (shown === '…') return came
+      if (!this.#real.has(String(shown))) this.#real.set(String(shown), String(came))
+      const real = this.#real.get(String(shown))!
+      return typeof shown === 'number' ? Number(real) : real
+    }
+    if (name === 'message' || name === 'hint') return this.translate(shown)
+    if (Array.isArray(shown)) return shown.map((value, i) => this.expected(value, came?.[i]))
+    if (typeof shown !== 'object' || shown === null) return shown
+    return Object.fromEntries(
+      Object.entries(shown).map(([member, value]) => [member, this.expected(value, came?.[member], member)]),
+    )
+  }
+
+  /** Compared as text: members come in the order in which they are shown. */
+  expectSame(shown: Json, came: Json, at: string): void {
+    const print = (value: Json): string => `${at}\n${JSON.stringify(value, null, 2)}`
+    expect(print(came)).toBe(print(this.expected(shown, came)))
+  }
+}
+
+// ── Requests that are shown ────────────────────────────────────────────────────────────────────────────────
+
+interface Shown {
+  request?: { method: string; target: string; headers: [string, string][]; body: string; keyless: boolean }
+  answer?: { status: number; headers: [string, string][]; body: Json }
+}
+
+const parseShown = (text: string): Shown => {
+  const lines = text.trimEnd().split('\n')
+  const comments = lines.filter((line) => line.startsWith('# '))
+  const [first, ...rest] = lines.filter((line) => !line.startsWith('# '))
+  const blank = rest.includes('') ? rest.indexOf('') : rest.length
+  const body = rest.slice(blank + 1).join('\n')
+  const headers = rest.slice(0, blank).map((line): [string, string] => {
+    const [, name, value] = /^([\w-]+): (.*)$/.exec(line)!
+    return [name!, value!]
+  })
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(first!)?.[1]
+  if (status !== undefined) {
+    return { answer: { status: Number(status), headers, body: body === '' ? undefined : JSON.parse(body) } }
+  }
+  const [method, target] = first!.split(' ') as [string, string]
+  const keyless =
+    comments.some((line) => line.includes('without an Authorization header')) ||
+    method === 'OPTIONS' ||
+    /^\/(healthz|readyz)$/.test(target)
+  return { request: { method, target, headers, body, keyless } }
+}
+
+const send = (server: Server, key: string, { request }: Shown): Promise<Answer> => {
+  const { method, target, headers, body, keyless } = request!
+  const has = (name: string): boolean => headers.some(([other]) => other.toLowerCase() === name)
+  const options: RawOptions = { headers: [...headers] }
+  if (!keyless && !has('authorization')) options.key = key
+  if (body !== '') {
+    options.body = body
+    if (!has('content-type')) options.headers!.push(['Content-Type', 'application/json'])
+  }
+  return server.raw(method, target, options)
+}
+
+const expectShown = (stage: Stage, { answer }: Shown, came: Answer, at: string): void => {
+  expect(`${at} ${came.status} ${came.status === answer!.status ? '' : came.text}`).toBe(`${at} ${answer!.status} `)
+  stage.expectSame(answer!.body, came.body, at)
+  for (const [name, value] of answer!.headers) {
+    expect(`${at} ${name}: ${came.headers.get(name)}`).toBe(`${at} ${name}: ${stage.translate(value)}`)
+  }
+}
+
+/** Sends every request of a page, in its order, and compares the answers that are shown. How many there were. */
+const replay = async (path: string, server: Server, org: Organization): Promise<number> => {
+  const stage = new Stage()
+  let sent = 0
+  let came: Answer | undefined
+  const expectSuccess = (at: string) => {
+    if (came !== undefined && came.status >= 400) throw new Error(`before ${at}: ${came.status} ${came.text}`)
+  }
+  for (const { text, at } of blocksOf(path).filter(({ language }) => language === 'http')) {
+    const known = text.replaceAll('svc_live_…', org.secretKey).replaceAll('svc_pub_…', org.publicKey)
+    const shown = parseShown(text.startsWith('HTTP/') ? text : stage.translate(known))
+    if (shown.request !== undefined) {
+      expectSuccess(at)
+      came = await send(server, org.secretKey, shown)
+      sent++
+    } else if (came !== undefined) {
+      expectShown(stage, shown, came, at)
+      came = undefined
+    }
+  }
+  expectSuccess(`the end of ${path}`)
+  return sent
+}
+
+// ── The README ─────────────────────────────────────────────────────────────────────────────────────────────
+
+const shell = Bun.which('bash') !== null && Bun.which('curl') !== null
+if (!shell) console.log('docs.test.ts: no bash or no curl here; the commands in the documents are not run')
+
+/** Runs the blocks one after the other in one shell; what each wrote to standard output. */
+const runBlocks = async (blocks: Block[], env: Record<string, string>, prelude = ''): Promise<string[]> => {
+  const mark = `--- ${crypto.randomUUID()} ---`
+  const script = blocks.map(({ text }) => `${text}\nprintf '%s' '${mark}'\n`).join('')
+  const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', prelude + script], {
+    cwd: env.HOME,
+    env: { PATH: process.env.PATH!, ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, problems] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  const outputs = out.split(mark)
+  const failed = blocks[outputs.length - 1]
+  expect({ exitCode: await child.exited, at: failed?.at, problems: failed === undefined ? '' : problems }).toEqual({
+    exitCode: 0,
+    at: undefined,
+    problems: '',
+  })
+  return outputs.slice(0, -1)
+}
+
+describe('the commands that are shown', () => {
+  let top: string
+  let serving: ServeProcess
+  let env: Record<string, string>
+
+  // The very first start, as the README has it: address and keys are those that it prints.
+  beforeAll(async () => {
+    top = makeTempDir()
+    serving = spawnServe({ dataDir: top })
+    await serving.ready
+    const banner = await eventually('the keys are printed', () =>
+      /svc_live_\w{38}[\s\S]*svc_pub_\w{38}[\s\S]*http:\S+\s/.test(serving.stdout) ? serving.stdout : undefined,
+    )
+    env = {
+      HOME: top,
+      CUBBY_DATA: top,
+      CUBBY_URL: /http:\/\/[\w.:]+/.exec(banner)![0],
+      CUBBY_KEY: /svc_live_\w{38}/.exec(banner)![0],
+    }
+  })
+  afterAll(async () => {
+    await serving?.end()
+    removeTempDir(top)
+  })
+
+  test.skipIf(!shell)('the tour of the README works as it is pasted, and prints what is shown', async () => {
+    const blocks = blocksOf('README.md', section('README.md', '## A five-minute tour'))
+    const pasted = blocks.filter(({ language }) => language === 'sh')
+    expect(pasted.length).toBeGreaterThan(10)
+    const outputs = await runBlocks(pasted, env)
+    const stage = new Stage()
+    pasted.forEach((block, i) => {
+      const next = blocks[blocks.indexOf(block) + 1]
+      if (next?.language === 'json') stage.expectSame(JSON.parse(next.text), JSON.parse(outputs[i]!), next.at)
+      else expect(`${block.at} ${outputs[i]}`).not.toContain('"error"')
+    })
+  })
+
+  test.skipIf(!shell)("the operator's commands work as they are pasted, beside the server", async () => {
+    const blocks = blocksOf('docs/operating.md')
+    const pasted = blocks.filter(
+      ({ language, text }) =>
+        language === 'sh' && (/^npx cubby (?!serve)/.test(text) || text.startsWith('curl ')) && !text.includes('sudo'),
+    )
+    expect(pasted.length).toBeGreaterThan(3)
+    // npx finds the cubby of the repository; here it is this one.
+    const npx = `npx() { shift; '${process.execPath}' '${mainFile}' "$@"; }\n`
+    const [, , , store] = storeArguments(top)
+    const outputs = await runBlocks(pasted, { ...env, ...(store === undefined ? {} : { CUBBY_STORE: store }) }, npx)
+    pasted.forEach((block, i) => {
+      const next = blocks[blocks.indexOf(block) + 1]
+      if (next?.language === 'text') expect(`${next.at} ${outputs[i]}`).toBe(`${next.at} ${next.text}`)
+    })
+  })
+
+  test('the two commands of the README are scripts of the repository', () => {
+    const { scripts } = JSON.parse(read('package.json'))
+    for (const [, name] of documents.flatMap((path) => [
+      ...read(path).matchAll(/npm (?:run )?(start|test|typecheck|lint)\b/g),
+    ])) {
+      expect(Object.keys(scripts)).toContain(name!)
+    }
+    for (const command of ['npm ci && npm start', 'npm ci && npm test']) expect(read('README.md')).toContain(command)
+  })
+})
+
+// ── Pages of the HTTP API ──────────────────────────────────────────────────────────────────────────────────
+
+describe('the pages of the HTTP API', () => {
+  let server: Server
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  // Killed, not stopped: how it stops is tested elsewhere.
+  afterAll(async () => {
+    await server?.kill()
+    server?.remove()
+  })
+
+  for (const path of ['docs/http-api.md', 'docs/errors.md']) {
+    test(`${path}: every request that is shown gets the answer that is shown`, async () => {
+      expect(await replay(path, server, await server.createOrganization())).toBeGreaterThan(20)
+    })
+  }
+
+  // What would be too long to show, or takes its time.
+  test('docs/errors.md: the answers without a request are true', async () => {
+    const { secretKey } = await server.createOrganization()
+    const api = server.as(secretKey)
+    await api.post('/v1/app/orders')
+    const expired = async (): Promise<Answer> => {
+      const { key } = (await api.post('/api/keys', { kind: 'secret', expiresAt: Date.now() + 200 })).body
+      return eventually('the key expires', async () => {
+        const answer = await server.as(key).get('/v1')
+        return answer.status === 401 ? answer : undefined
+      })
+    }
+    const provoked: Record<string, () => Promise<Answer>> = {
+      batch_too_large: () => api.post('/v1/app/orders/batch', { operations: Array(26).fill({}) }),
+      record_too_large: () =>
+        api.put('/v1/app/orders', { hashKey: 'a', data: { text: 'x'.repeat(500_012 - '{"text":""}'.length) } }),
+      body_too_large: () => api.put('/v1/app/orders', { hashKey: 'a', data: { text: 'x'.repeat(1_048_576) } }),
+      expired_api_key: expired,
+    }
+    const source = ['http/server.ts', 'engines/sqlite/writer.ts', 'engines/sqlite/write-queue.ts']
+      .map((file) => read(`packages/server/src/${file}`))
+      .join('\n')
+    for (const [code, { blocks }] of errorEntries()) {
+      if (blocks.some(({ text }) => !text.startsWith('HTTP/'))) continue
+      const { text, at } = blocks[0]!
+      const withoutTimes = (body: string) => body.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
+      const shown = parseShown(text)
+      if (provoked[code] === undefined) {
+        // No request brings these about on a healthy machine: at least they are the server's own words.
+        const { message, hint } = shown.answer!.body.error
+        for (const words of [message, hint])
+          expect(`${at} ${source.includes(words)} ${words}`).toBe(`${at} true ${words}`)
+        continue
+      }
+      const came = await provoked[code]()
+      const body = JSON.parse(withoutTimes(came.text))
+      expectShown(new Stage(), shown, { ...came, body }, at)
+    }
+  })
+})
+
+const errorEntries = (): Map<string, { status: number; blocks: Block[] }> => {
+  const path = 'docs/errors.md'
+  const entries = read(path).split(/^### /m).slice(1)
+  return new Map(
+    entries.map((entry) => {
+      const [, code] = /^`(\w+)`\n/.exec(entry)!
+      const [, status] = /^\*\*(\d{3})\*\* /m.exec(entry)!
+      return [code!, { status: Number(status), blocks: blocksOf(path, entry).filter((b) => b.language === 'http') }]
+    }),
+  )
+}
+
+describe('docs/errors.md', () => {
+  test('has one entry for every code, with its status, and no other', () => {
+    const entries = [...errorEntries()].map(([code, { status }]) => [code, status])
+    expect(Object.fromEntries(entries)).toEqual(statusOf)
+    expect(entries.map(([code]) => code).sort()).toEqual([...errorCodes].sort())
+  })
+
+  test('every entry has an example of its code, with its status, and says how to mend it', () => {
+    for (const [code, { status, blocks }] of errorEntries()) {
+      const answers = blocks.flatMap(({ text }) => parseShown(text).answer ?? [])
+      const own = answers.filter(({ body }) => body?.error?.code === code)
+      expect({ code, examples: own.map((answer) => answer.status) }).toEqual({ code, examples: [status] })
+      expect(section('docs/errors.md', `### \`${code}\``)).toContain('\nMend: ')
+    }
+  })
+
+  test('every entry stands under its status', () => {
+    for (const part of read('docs/errors.md').split(/^## /m).slice(1)) {
+      for (const [, status] of part.matchAll(/^\*\*(\d{3})\*\* /gm)) expect(part.slice(0, 3)).toBe(status!)
+    }
+  })
+})
+
+describe('docs/http-api.md', () => {
+  const needs: Record<string, string> = { read: 'any', write: 'secret', keys: 'secret, unlimited' }
+
+  test('lists every route with the key that it needs, and no other', () => {
+    const served = Object.entries(routes).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        // `query`, `batch` and `restore` are hash keys like any other for GET and DELETE.
+        .filter(([method]) => !/\/(query|batch|restore)$/.test(path) || method === 'POST')
+        .map(([method, route]) => [`${method} ${path}`, needs[route.need]!]),
+    )
+    const listed = tableRows(section('docs/http-api.md', '## Routes')).map(([route, , key]) => [
+      codeSpans(route!)[0],
+      key,
+    ])
+    const health = [
+      ['GET /healthz', 'none'],
+      ['GET /readyz', 'none'],
+    ]
+    expect(listed.sort()).toEqual([...served, ...health].sort())
+  })
+
+  test('every code that it names exists', () => {
+    const named = codeSpans(withoutBlocks(read('docs/http-api.md'))).filter((code) =>
+      /^(invalid|reserved|batch|missing|expired|revoked|read_only|key|secret|route|table|record|method|body)_\w+$/.test(
+        code,
+      ),
+    )
+    expect(named.length).toBeGreaterThan(10)
+    expect(named.filter((code) => !errorCodes.includes(code as never))).toEqual([])
+  })
+})
+
+// ── Numbers ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A bound as it is written for people, in the unit that its name ends with. */
+const parseBound = (text: string, name: string): number => {
+  const [, digits, unit = ''] = /^([\d,]+)(?: (\w+))?/.exec(text)!
+  const milliseconds: Record<string, number> = { s: 1_000, min: 60_000, days: 24 * 60 * 60_000 }
+  const factors: Record<string, number> = { MiB: 1_048_576, ...(/Ms(Max)?$/.test(name) ? milliseconds : {}) }
+  return Number(digits!.replaceAll(',', '')) * (factors[unit] ?? 1)
+}
+
+const boundsOf = (path: string, heading: string): [string, number][] =>
+  tableRows(section(path, heading)).map(([, bound, name]) => {
+    const [constant] = codeSpans(name!)
+    return [constant!, parseBound(bound!, constant!)]
+  })
+
+describe('numbers in the documents', () => {
+  test('the tables of limits have every limit of core/limits.ts with its value, once', () => {
+    const shown = [
+      ...boundsOf('docs/http-api.md', '## Limits'),
+      ...boundsOf('docs/operating.md', '## Bounds of a process'),
+    ]
+    expect(shown.map(([name]) => name).sort()).toEqual(Object.keys(limits).sort())
+    expect(Object.fromEntries(shown)).toEqual({ ...limits })
+  })
+
+  test('the checkpoint policy is that of the writer', () => {
+    const source = read('packages/server/src/engines/sqlite/writer-port.ts')
+    const rows = tableRows(section('docs/operating.md', '## Checkpoints'))
+    expect(rows.map(([, , name]) => codeSpans(name!)[0])).toEqual(['copyAtPages', 'restartAtPages', 'logPagesMax'])
+    for (const [pages, , cell] of rows) {
+      const [name] = codeSpans(cell!)
+      const value = new RegExp(`^const ${name} = ([\\d_]+)$`, 'm').exec(source)?.[1]
+      expect(`${name} ${parseBound(pages!, '')}`).toBe(`${name} ${Number(value?.replaceAll('_', ''))}`)
+    }
+  })
+})
+
+// ── Commands, flags and variables ──────────────────────────────────────────────────────────────────────────
+
+/** Everything that a document shows as code, a line each. */
+const codeLines = (path: string): string[] => [
+  ...codeSpans(withoutBlocks(read(path))),
+  ...blocksOf(path).flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n')),
+]
+
+const flagsOf = (words: string[]): string[] =>
+  words.flatMap((word) => (/^--[a-z]/.test(word) ? [word.slice(2).split('=')[0]!] : []))
+
+/** What is wrong with a call of cubby, as `words` after the name. */
+const faultOf = (words: string[]): string | undefined => {
+  const command = commands.find(({ name }) => name.split(' ').every((word, i) => words[i] === word))
+  const everywhere = ['help', 'version']
+  if (command === undefined) {
+    const group = words.length === 1 && commands.some(({ name }) => name.startsWith(`${words[0]} `))
+    return group || everywhere.includes(words[0]!.replace(/^--/, '')) ? undefined : 'no such command'
+  }
+  const unknown = flagsOf(words).find((flag) => !(flag in command.flags) && !everywhere.includes(flag))
+  return unknown === undefined ? undefined : `--${unknown} is not a flag of ${command.name}`
+}
+
+describe('commands and flags', () => {
+  test('every cubby command that is shown exists, with its flags', () => {
+    const faults: string[] = []
+    let calls = 0
+    for (const path of documents) {
+      for (const line of codeLines(path)) {
+        for (const [, rest] of line.matchAll(/(?:^|[\s/])cubby((?: +[^\s|&;]+)+)/g)) {
+          const words = rest!.trim().split(/ +/)
+          if (!/^(--)?[a-z]+$/.test(words[0]!)) continue
+          calls++
+          const fault = faultOf(words)
+          if (fault !== undefined) faults.push(`${path}: cubby ${words.join(' ')}: ${fault}`)
+        }
+        const started = /npm start -- (.+)/.exec(line)?.[1]
+        const fault = started === undefined ? undefined : faultOf(['serve', ...started.split(' ')])
+        if (fault !== undefined) faults.push(`${path}: ${line}: ${fault}`)
+      }
+    }
+    expect(calls).toBeGreaterThan(10)
+    expect(faults).toEqual([])
+  })
+
+  test('every flag that is named alone is a flag of some command', () => {
+    const known = new Set(['help', 'version', ...commands.flatMap(({ flags }) => Object.keys(flags))])
+    const named = documents.flatMap((path) =>
+      codeSpans(withoutBlocks(read(path)))
+        .filter((code) => /^--[a-z]/.test(code))
+        .flatMap((code) => flagsOf(code.split(' ')).map((flag) => ({ path, flag }))),
+    )
+    expect(named.length).toBeGreaterThan(10)
+    expect(named.filter(({ flag }) => !known.has(flag))).toEqual([])
+  })
+
+  test('docs/operating.md lists every command with every flag', () => {
+    const listed = tableRows(section('docs/operating.md', '## Running it'))
+      .filter(([command]) => command!.startsWith('`cubby '))
+      .map(([command, flags]) => [codeSpans(command!)[0], codeSpans(flags!)])
+    const known = commands.map(({ name, positionals = [], flags }) => [
+      ['cubby', name, ...positionals].join(' '),
+      Object.entries(flags).map(([flag, { value }]) => (value === undefined ? `--${flag}` : `--${flag} ${value}`)),
+    ])
+    expect(listed).toEqual(known)
+  })
+
+  test('the defaults that are shown are those of the command', () => {
+    const serve = commands.find(({ name }) => name === 'serve')!.flags
+    const [data, host, port] = ['data', 'host', 'port'].map((flag) => serve[flag]!.default)
+    expect(read('docs/operating.md')).toContain(`npx cubby serve --data ${data} --host ${host} --port ${port}\n`)
+    expect(read('README.md')).toContain(`\`http://${host}:${port}\``)
+    expect(read('README.md')).toContain(`\`${data}\``)
+  })
+
+  test('every CUBBY_ variable that is named is read somewhere, and every one of the tests is named', () => {
+    const flags = commands.flatMap(({ flags }) => Object.keys(flags))
+    const known = new Set([
+      ...flags.map((flag) => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`),
+      // What the tour and the client's own page put the address and the keys into.
+      'CUBBY_URL',
+      'CUBBY_KEY',
+    ])
+    const inTests = new Set<string>()
+    for (const dir of ['packages/server/src', 'packages/server/test', 'packages/client/test']) {
+      for (const name of readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })) {
+        if (!name.endsWith('.ts') || name === 'docs.test.ts') continue
+        for (const [variable] of read(join(dir, name)).matchAll(/\bCUBBY_TEST_[A-Z_]+\b/g)) inTests.add(variable)
+      }
+    }
+    const named = documents.flatMap((path) => Array.from(read(path).matchAll(/\bCUBBY_[A-Z_]+\b/g), ([name]) => name))
+    expect(named.filter((name) => !known.has(name) && !inTests.has(name))).toEqual([])
+    expect([...inTests].filter((name) => !read('CONTRIBUTING.md').includes(name))).toEqual([])
+  })
+
+  test('every line of the log that docs/operating.md explains is logged', () => {
+    const dir = 'packages/server/src'
+    const source = readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => read(join(dir, name)))
+      .join('\n')
+    const messages = tableRows(section('docs/operating.md', '## What to watch')).map(([level, cell]) => ({
+      level,
+      messages: codeSpans(cell!),
+    }))
+    expect(messages.length).toBeGreaterThan(5)
+    for (const { level, messages: texts } of messages) {
+      for (const text of texts) expect(source).toContain(`log('${level}', '${text}'`)
+    }
+  })
+})
+
+// ── Between the documents ──────────────────────────────────────────────────────────────────────────────────
+
+describe('between the documents', () => {
+  test('every link leads to a file and a heading that exist', () => {
+    const broken: string[] = []
+    for (const path of documents) {
+      const text = withoutBlocks(read(path)).replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''))
+      for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target!)) continue
+        const [file, anchor] = target!.split('#') as [string, string | undefined]
+        const to = file === '' ? path : join(dirname(path), file)
+        if (!existsSync(join(root, to))) broken.push(`${path}: ${target}`)
+        else if (anchor !== undefined) {
+          const headings = Array.from(withoutBlocks(read(to)).matchAll(/^#+ (.*)$/gm), ([, heading]) =>
+            anchorOf(heading!),
+          )
+          if (!headings.includes(anchor)) broken.push(`${path}: ${target}`)
+        }
+      }
+    }
+    expect(broken).toEqual([])
+  })
+
+  test('CONTRIBUTING.md gives a reason for every dependency, and for no other', () => {
+    const packages = readdirSync(join(root, 'packages')).map((name) => join('packages', name, 'package.json'))
+    const used = ['package.json', ...packages].flatMap((path) => {
+      const { dependencies, devDependencies, optionalDependencies, peerDependencies } = JSON.parse(read(path))
+      return Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies, ...peerDependencies })
+    })
+    const explained = tableRows(section('CONTRIBUTING.md', '## Dependencies')).map(([name]) => codeSpans(name!)[0])
+    expect(explained.sort()).toEqual([...new Set(used)].sort())
+  })
+
+  test('CHANGELOG.md has an entry for this version', () => {
+    const { version } = JSON.parse(read('packages/server/package.json'))
+    expect(read('CHANGELOG.md')).toContain(`\n## [${version}]`)
+  })
+})
