@@ -216,7 +216,7 @@ export interface Engine {
   // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────
   /** Removes rows past their ttl by the grace, at most `rowsMax`; how many it removed. */
   sweepExpired(nowMs: number, rowsMax: number): Promise<number>
-  /** Removes rows of tables past their recovery by the grace, at most `rowsMax`; 0 when there is nothing left to do. */
+  /** Removes rows of tables past their recovery by the grace, at most `rowsMax`; 0 when there is nothing left to do, and not a count of rows. */
   purgeTables(nowMs: number, rowsMax: number): Promise<number>
   // ── Moving data ────────────────────────────────────────────────────────────────────────────────────────
   openDump(): Promise<Dump>

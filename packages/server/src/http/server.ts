@@ -19,6 +19,8 @@ export interface HttpOptions {
   port: number
   now(): number
   log: Log
+  /** Share the port with other processes of ours. */
+  reusePort?: boolean
   /** Log a line for every request. */
   logRequests: boolean
   /** Told of each use of a key; must be cheap. */
@@ -192,6 +194,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
+    reusePort: options.reusePort ?? false,
     idleTimeout: connectionIdleSecondsMax,
     // Bun's own answer to a body that is too large is empty: we count ourselves.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,

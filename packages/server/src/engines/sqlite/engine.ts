@@ -24,7 +24,7 @@ import type { Log } from '../../core/log.ts'
 import type { RecordKey } from '../../core/record-key.ts'
 import type { Scan } from '../../core/scan.ts'
 import { checkStore } from './check.ts'
-import type { Command, Fence } from './command.ts'
+import type { Fence } from './command.ts'
 import { Connection } from './connection.ts'
 import { openDump } from './dump.ts'
 import { RegistryCache, registryLeaseMs } from './registry-cache.ts'
@@ -42,59 +42,77 @@ import { Scanner } from './scanner.ts'
 import { prepareStore } from './schema.ts'
 import { Snapshot } from './snapshot.ts'
 import { holdStore, type StoreLock } from './store-lock.ts'
+import {
+  type Channel,
+  leaseMarginMs,
+  serveWorker,
+  takesAway,
+  type WorkerCommands,
+  type WorkerOutcomes,
+  WorkerWriter,
+} from './worker-writer.ts'
+import type { WritePort } from './write-port.ts'
 import { WriterPort } from './writer-port.ts'
 
 const readCacheKib = 32_768
-const guestMarginMs = 50
 
 export interface SqliteOptions {
   dataDir: string
   /**
-   * The owner serves the store and alone writes records; there is one at a time. A guest, an operator's
-   * command beside it, changes keys and organizations only.
+   * The owner keeps the store and its writer; there is one at a time. A worker serves the store through the
+   * owner's writer. A guest, an operator's command beside them, changes keys and organizations only.
    */
-  role?: 'owner' | 'guest'
+  role?: 'owner' | 'guest' | 'worker'
+  /** A worker's way to the owner's writer. */
+  channel?: Channel<WorkerCommands, WorkerOutcomes>
   log?: Log
 }
 
-export const openSqliteEngine = async (options: SqliteOptions): Promise<Engine> => {
+export interface EmbeddedEngine extends Engine {
+  /** Lets a worker write through this engine's writer. */
+  serveWorker(channel: Channel<WorkerOutcomes, WorkerCommands>): void
+}
+
+export const openSqliteEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
   const { dataDir, role = 'owner', log = () => {} } = options
+  const path = join(dataDir, 'cubby.db')
+  if (role === 'worker') {
+    return new SqliteEngine(new Connection(path, readCacheKib), new WorkerWriter(options.channel!), role, undefined)
+  }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const lock = role === 'owner' ? holdStore(dataDir) : undefined
   try {
-    const path = join(dataDir, 'cubby.db')
     prepareStore(path)
-    return new SqliteEngine(new Connection(path, readCacheKib), await WriterPort.open(path, log), lock)
+    return new SqliteEngine(new Connection(path, readCacheKib), await WriterPort.open(path, log), role, lock)
   } catch (error) {
     lock?.release()
     throw error
   }
 }
 
-/** Whether what is cached of the registry may be wrong after it. */
-const takesAway = ({ kind }: Command): boolean => kind === 'deleteTable' || kind === 'revokeApiKey'
-
-class SqliteEngine implements Engine {
+class SqliteEngine implements EmbeddedEngine {
   readonly description: string
   readonly #db: Connection
-  readonly #writer: WriterPort
+  readonly #writer: WritePort
+  readonly #role: 'owner' | 'guest' | 'worker'
   readonly #lock: StoreLock | undefined
   readonly #snapshot: Snapshot
   readonly #registry: RegistryCache
   readonly #scanner: Scanner
   readonly #record
 
-  constructor(db: Connection, writer: WriterPort, lock: StoreLock | undefined) {
+  constructor(db: Connection, writer: WritePort, role: 'owner' | 'guest' | 'worker', lock: StoreLock | undefined) {
     this.#db = db
     this.#writer = writer
+    this.#role = role
     this.#lock = lock
     db.run('PRAGMA query_only = ON')
-    this.#snapshot = new Snapshot(db)
+    this.#snapshot = new Snapshot(db, role === 'owner')
     writer.onCommit = (commands) => {
       this.#snapshot.noteCommit()
       if (commands.some(takesAway)) this.#registry.forgetEpoch()
     }
-    this.#registry = new RegistryCache(db, this.#snapshot, lock === undefined ? 0 : registryLeaseMs)
+    this.#registry = new RegistryCache(db, this.#snapshot, role === 'guest' ? 0 : registryLeaseMs)
     this.#scanner = new Scanner(db)
     this.#record = db.prepare<
       { data: string; ttl: number | null; updated_at: number },
@@ -150,7 +168,7 @@ class SqliteEngine implements Engine {
     const command = { kind: 'revokeApiKey' as const, fence: this.#fence(writer), nowMs, orgId, id }
     const revoked = await this.#writer.submit<'revokeApiKey'>(orgId, 0, command)
     // A server beside us believes what it has read until its lease is over.
-    if (this.#lock === undefined) await Bun.sleep(registryLeaseMs + guestMarginMs)
+    if (this.#role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
     return revoked
   }
 
@@ -287,7 +305,7 @@ class SqliteEngine implements Engine {
   }
 
   write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
-    if (this.#lock === undefined) throw new Error('a guest of the store does not write records')
+    if (this.#role === 'guest') throw new Error('a guest of the store does not write records')
     let bytes = 0
     for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
     const command = { kind: 'write' as const, fence: this.#fence(writer, table), nowMs, operations }
@@ -311,7 +329,7 @@ class SqliteEngine implements Engine {
   }
 
   async load(rows: LoadRows): Promise<void> {
-    if (this.#lock === undefined) throw new Error('a guest of the store does not write records')
+    if (this.#role === 'guest') throw new Error('a guest of the store does not write records')
     await this.#writer.submitUpkeep<'load'>({ kind: 'load', rows })
   }
 
@@ -326,7 +344,11 @@ class SqliteEngine implements Engine {
   }
 
   ready(): boolean {
-    return this.#registry.epoch() > 0
+    return this.#writer.ready && this.#registry.epoch() > 0
+  }
+
+  serveWorker(channel: Channel<WorkerOutcomes, WorkerCommands>): void {
+    serveWorker(this.#writer, channel)
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { FromCheckpointer, ToCheckpointer } from './checkpoint-thread.ts'
 import { type Command, type CommandResults, encodeGroup, type Outcome } from './command.ts'
+import type { WritePort } from './write-port.ts'
 import { upkeepLine, type Waiting, WriteQueue } from './write-queue.ts'
 import type { FromWriter, ToWriter } from './writer-thread.ts'
 
@@ -13,15 +14,22 @@ const restartAtPages = 8_000
 /** Past this it does so at once, however much is left: the bound of the log. */
 const logPagesMax = 32_000
 
+const restartPauseMs = 1_000
+const endMsMax = 2_000
+
+const unavailable = (): CubbyError =>
+  new CubbyError('unavailable', 'The store takes no writes just now; nothing was applied.', {
+    hint: 'Repeat the request after the time in Retry-After.',
+  })
+
 /**
  * The serving thread's end of the writer: gathers what waits into groups, one of which is under way at a time,
  * and decides when the log is copied. A read never passes through here.
  */
-export class WriterPort {
+export class WriterPort implements WritePort {
   readonly #path: string
   readonly #log: Log
   readonly #queue = new WriteQueue()
-  /** Called after each commit, before anything in it is acknowledged. */
   onCommit: (commands: Command[]) => void = () => {}
   #writer!: Worker
   #checkpointer!: Worker
@@ -33,6 +41,7 @@ export class WriterPort {
   #forceAtPages = logPagesMax
   #closing: (() => void) | undefined
   #closed = false
+  #lost = false
 
   private constructor(path: string, log: Log) {
     this.#path = path
@@ -45,13 +54,18 @@ export class WriterPort {
     return port
   }
 
+  /** Whether writes are taken. */
+  get ready(): boolean {
+    return !this.#lost && !this.#closed
+  }
+
   submit<K extends Command['kind']>(
     orgId: number,
     bytes: number,
     command: Extract<Command, { kind: K }>,
   ): Promise<CommandResults[K]> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) throw new CubbyError('unavailable', 'The server is stopping; nothing was applied.')
+      if (this.#closed || this.#lost) throw unavailable()
       this.#queue.push(orgId, { command, bytes, resolve: resolve as (value: unknown) => void, reject })
       this.#schedule()
     })
@@ -64,7 +78,11 @@ export class WriterPort {
   /** Commits what was accepted, then ends both threads. */
   async close(): Promise<void> {
     this.#closed = true
-    if (this.#underWay !== undefined || !this.#queue.empty) await new Promise<void>((done) => (this.#closing = done))
+    if (!this.#lost && (this.#underWay !== undefined || !this.#queue.empty)) {
+      await new Promise<void>((done) => {
+        this.#closing = done
+      })
+    }
     await Promise.all([endThread(this.#writer), endThread(this.#checkpointer)])
   }
 
@@ -142,21 +160,21 @@ export class WriterPort {
           if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
           this.#settle([])
         } else if ('refused' in message) reject(new Error(message.refused))
-        else if ('opened' in message) resolve()
+        else if ('opened' in message) {
+          writer.onerror = (event: ErrorEvent) => this.#onWriterLost(event.message)
+          resolve()
+        }
       }
-      writer.onerror = (event: ErrorEvent) => {
-        reject(new Error(event.message))
-        this.#onWriterLost(event.message)
-      }
+      writer.onerror = (event: ErrorEvent) => reject(new Error(event.message))
       this.#toWriter({ open: this.#path })
     })
   }
 
-  /** The thread died: what it had may or may not be in the store, what waits is not. */
+  /** The thread died: what it had may or may not be in the store, what waits is not. Until another runs, nothing is taken. */
   #onWriterLost(cause: string): void {
+    if (this.#lost) return
+    this.#lost = true
     this.#log('error', 'the writer thread failed; starting another', { cause })
-    const lost = this.#underWay ?? []
-    this.#underWay = []
     const unknown = new CubbyError(
       'outcome_unknown',
       'The writer failed; the write may or may not have been applied.',
@@ -164,11 +182,23 @@ export class WriterPort {
         hint: 'Read the record before repeating the request.',
       },
     )
-    for (const waiting of lost) waiting.reject(unknown)
-    this.#startWriter().then(
-      () => this.#settle([]),
-      (error) => this.#log('error', 'the writer thread could not be started', { cause: String(error) }),
-    )
+    for (const waiting of this.#underWay ?? []) waiting.reject(unknown)
+    while (!this.#queue.empty) for (const waiting of this.#queue.take()) waiting.reject(unavailable())
+    void this.#restartWriter()
+  }
+
+  async #restartWriter(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        await this.#startWriter()
+        this.#lost = false
+        this.#underWay = undefined
+        return
+      } catch (error) {
+        this.#log('error', 'the writer thread could not be started', { cause: String(error) })
+        await Bun.sleep(restartPauseMs)
+      }
+    }
   }
 
   async #startCheckpointer(): Promise<void> {
@@ -196,14 +226,18 @@ export class WriterPort {
   }
 }
 
+/** Asks the thread to close its connection and ends it; one that does not answer is ended all the same. */
 const endThread = (thread: Worker): Promise<void> =>
   new Promise((resolve) => {
-    thread.onmessage = (event: MessageEvent<object>) => {
-      if ('closed' in event.data) {
-        thread.terminate()
-        resolve()
-      }
+    const end = (): void => {
+      clearTimeout(timer)
+      thread.terminate()
+      resolve()
     }
-    thread.onerror = () => resolve()
+    const timer = setTimeout(end, endMsMax)
+    thread.onmessage = (event: MessageEvent<object>) => {
+      if ('closed' in event.data) end()
+    }
+    thread.onerror = end
     thread.postMessage({ close: true })
   })

@@ -1,0 +1,247 @@
+import { expect } from 'bun:test'
+import { makeApiKey } from '../../src/core/api-key.ts'
+import type {
+  ApiKey,
+  Condition,
+  DeleteOperation,
+  Engine,
+  Organization,
+  PutOperation,
+  RecordOperation,
+  StoredRecord,
+  Table,
+  WriteResult,
+  Writer,
+} from '../../src/core/engine.ts'
+import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
+import { encodeIndexValue, type IndexScalar } from '../../src/core/index-value.ts'
+import { type Indices, indexEntries, type Slot } from '../../src/core/indices.ts'
+import { batchOperationsMax } from '../../src/core/limits.ts'
+import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/range.ts'
+import { emptySlot } from '../../src/core/record-key.ts'
+import { type ByteScan, resumeScan, type Scan, type TimeScan } from '../../src/core/scan.ts'
+
+/**
+ * Now, for every case that does not say otherwise: a whole second, and long past, because an engine whose
+ * database has a clock of its own never sweeps ahead of that one.
+ */
+export const startMs = 1_750_000_000_000
+export const startSeconds = startMs / 1000
+
+// ── Who writes ───────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Tenant {
+  org: Organization
+  /** An operator's command: no API key. */
+  operator: Writer
+  /** With the organization's first secret key. */
+  writer: Writer
+  apiKey: ApiKey
+  secret: string
+}
+
+export const makeTenant = async (engine: Engine, name = 'acme'): Promise<Tenant> => {
+  const { text, kept } = makeApiKey({ kind: 'secret', name: `first of ${name}` })
+  const org = await engine.createOrganization(name, [kept], startMs)
+  if (org === undefined) throw new Error(`The organization ${name} is there already.`)
+  const apiKey = await engine.findApiKey(text)
+  if (apiKey === undefined) throw new Error('The first key of a new organization is not found.')
+  return {
+    org,
+    operator: { orgId: org.id, apiKey: undefined },
+    writer: { orgId: org.id, apiKey },
+    apiKey,
+    secret: text,
+  }
+}
+
+/** All but what the engine alone reads. */
+export const withoutStamp = <T extends { stamp: number }>(value: T | undefined): Omit<T, 'stamp'> | undefined => {
+  if (value === undefined) return undefined
+  const { stamp: _, ...rest } = value
+  return rest
+}
+
+export const expectRefusal = async (attempt: Promise<unknown>, code: ErrorCode): Promise<void> => {
+  const outcome = await attempt.then(
+    (value) => ({ resolved: value }),
+    (error: unknown) => (error instanceof CubbyError ? { refused: error.code } : { threw: error }),
+  )
+  expect(outcome).toEqual({ refused: code })
+}
+
+// ── What is written ──────────────────────────────────────────────────────────────────────────────────────
+
+export interface PutMaterial {
+  rangeKey?: string
+  /** An object, or JSON text that is to be kept as it stands. */
+  data?: Record<string, unknown> | string
+  ttlSeconds?: number
+  condition?: Condition
+}
+
+export const putOf = (table: Table, hashKey: string, material: PutMaterial = {}): PutOperation => {
+  const data = typeof material.data === 'string' ? material.data : JSON.stringify(material.data ?? {})
+  return {
+    op: 'put',
+    hashKey,
+    rangeKey: material.rangeKey ?? emptySlot,
+    data,
+    ttlSeconds: material.ttlSeconds ?? null,
+    entries: indexEntries(table.indices, JSON.parse(data) as Record<string, unknown>),
+    condition: material.condition,
+  }
+}
+
+export const deleteOf = (hashKey: string, rangeKey = emptySlot, condition?: Condition): DeleteOperation => ({
+  op: 'delete',
+  hashKey,
+  rangeKey,
+  condition,
+})
+
+/** One table of one organization, with the calls that most cases make. */
+export interface Desk {
+  tenant: Tenant
+  table: Table
+  write(operations: RecordOperation[], nowMs?: number): Promise<WriteResult>
+  /** The version written. */
+  put(hashKey: string, material?: PutMaterial, nowMs?: number): Promise<number>
+  /** Whether there was a record. */
+  remove(hashKey: string, rangeKey?: string, nowMs?: number): Promise<boolean>
+  get(hashKey: string, rangeKey?: string, nowMs?: number): Promise<StoredRecord | undefined>
+  /** Every record of the scan, through pages of `rowsMax`. */
+  list(scan: Scan, nowMs?: number, rowsMax?: number): Promise<StoredRecord[]>
+  /** The same, by name: `hash` or `hash/range`. */
+  names(scan: Scan, nowMs?: number, rowsMax?: number): Promise<string[]>
+}
+
+export const makeDesk = async (
+  engine: Engine,
+  indices: Indices = {},
+  at: { tenant?: Tenant; db?: string; name?: string } = {},
+): Promise<Desk> => {
+  const tenant = at.tenant ?? (await makeTenant(engine))
+  const { table } = await engine.createTable(tenant.writer, at.db ?? 'app', at.name ?? 'orders', indices, startMs)
+  return deskOf(engine, tenant, table)
+}
+
+export const deskOf = (engine: Engine, tenant: Tenant, table: Table): Desk => {
+  const desk: Desk = {
+    tenant,
+    table,
+    write: (operations, nowMs = startMs) => engine.write(tenant.writer, table, operations, nowMs),
+    async put(hashKey, material, nowMs) {
+      const result = await desk.write([putOf(table, hashKey, material)], nowMs)
+      return versionsOf(result)[0]!
+    },
+    async remove(hashKey, rangeKey, nowMs) {
+      const result = await desk.write([deleteOf(hashKey, rangeKey)], nowMs)
+      if (!result.applied) throw new Error('A delete without a condition was not applied.')
+      return (result.results[0] as { deleted: boolean }).deleted
+    },
+    get: async (hashKey, rangeKey = emptySlot, nowMs = startMs) =>
+      engine.getRecord(table, { hashKey, rangeKey }, nowMs),
+    async list(scan, nowMs = startMs, rowsMax = 1_000) {
+      return (await readPages(engine, table, scan, rowsMax, nowMs)).flat()
+    },
+    async names(scan, nowMs, rowsMax) {
+      return (await desk.list(scan, nowMs, rowsMax)).map(nameOf)
+    },
+  }
+  return desk
+}
+
+/** The same table as another engine on the store sees it, and the same key. */
+export const deskThrough = async (engine: Engine, desk: Desk): Promise<Desk> => {
+  const { tenant, table } = desk
+  const found = await engine.findTable(table.orgId, table.db, table.name)
+  if (found === undefined) throw new Error('The table is not found through another engine.')
+  return deskOf(engine, await tenantThrough(engine, tenant), found)
+}
+
+export const tenantThrough = async (engine: Engine, tenant: Tenant): Promise<Tenant> => {
+  const apiKey = await engine.findApiKey(tenant.secret)
+  if (apiKey === undefined) throw new Error('The key is not found through another engine.')
+  return { ...tenant, apiKey, writer: { orgId: tenant.org.id, apiKey } }
+}
+
+export const nameOf = (record: StoredRecord): string =>
+  record.rangeKey === emptySlot ? record.hashKey : `${record.hashKey}/${record.rangeKey}`
+
+/** The versions that an applied write of puts gave, in the order of its operations. */
+export const versionsOf = (result: WriteResult): number[] => {
+  if (!result.applied) throw new Error(`Operation ${result.failedOperation} was not applied.`)
+  return result.results.map((one) => (one as { updatedAtMs: number }).updatedAtMs)
+}
+
+/** Many puts, in order, as fast as batches go. */
+export const fill = async (desk: Desk, puts: PutOperation[], nowMs = startMs): Promise<void> => {
+  for (let at = 0; at < puts.length; at += batchOperationsMax) {
+    const result = await desk.write(puts.slice(at, at + batchOperationsMax), nowMs)
+    expect(result.applied).toBe(true)
+  }
+}
+
+/** The same without an order: the batches go at once. */
+export const fillAtOnce = async (desk: Desk, puts: PutOperation[], nowMs = startMs): Promise<void> => {
+  const batches: Promise<WriteResult>[] = []
+  for (let at = 0; at < puts.length; at += batchOperationsMax) {
+    batches.push(desk.write(puts.slice(at, at + batchOperationsMax), nowMs))
+    if (batches.length === 32) for (const result of await Promise.all(batches.splice(0))) versionsOf(result)
+  }
+  for (const result of await Promise.all(batches)) versionsOf(result)
+}
+
+export const numbered = (count: number, prefix = 'k'): string[] =>
+  Array.from({ length: count }, (_, i) => prefix + String(i).padStart(6, '0'))
+
+// ── What is read ─────────────────────────────────────────────────────────────────────────────────────────
+
+export const primaryScan = (hash: string, range?: unknown, descending = false): ByteScan => ({
+  index: 'primary',
+  hash,
+  ...primaryBounds(parseRange(range, 'primary')),
+  lowId: 0,
+  highId: 0,
+  descending,
+})
+
+export const indexScan = (slot: Slot, hash: IndexScalar, range?: unknown, descending = false): ByteScan => ({
+  index: slot,
+  hash: encodeIndexValue(hash),
+  ...indexBounds(parseRange(range, 'index')),
+  lowId: 0,
+  highId: 0,
+  descending,
+})
+
+export const timeScan = (range?: unknown, descending = false): TimeScan => ({
+  index: 't',
+  ...timeBounds(parseRange(range, 't')),
+  lowId: 0,
+  highId: 0,
+  descending,
+})
+
+const pagesMax = 20_000
+
+/** Pages until `next` is undefined. No page is larger than asked. */
+export const readPages = async (
+  engine: Engine,
+  table: Table,
+  scan: Scan,
+  rowsMax: number,
+  nowMs = startMs,
+): Promise<StoredRecord[][]> => {
+  const pages: StoredRecord[][] = []
+  let rest = scan
+  for (let count = 0; count < pagesMax; count++) {
+    const page = await engine.scan(table, rest, rowsMax, nowMs)
+    expect(page.records.length).toBeLessThanOrEqual(rowsMax)
+    pages.push(page.records)
+    if (page.next === undefined) return pages
+    rest = resumeScan(scan, page.next)
+  }
+  throw new Error(`The scan has no end after ${pagesMax} pages.`)
+}

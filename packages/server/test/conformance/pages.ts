@@ -1,0 +1,203 @@
+import { expect } from 'bun:test'
+import { pageBytesMax, pageExpiredRowsMax } from '../../src/core/limits.ts'
+import { resumeScan, type Scan } from '../../src/core/scan.ts'
+import type { Case } from '../engine-conformance.ts'
+import {
+  type Desk,
+  deleteOf,
+  fill,
+  fillAtOnce,
+  indexScan,
+  makeDesk,
+  nameOf,
+  numbered,
+  primaryScan,
+  putOf,
+  readPages,
+  startMs,
+  startSeconds,
+  timeScan,
+} from './material.ts'
+
+const indices = { i1: { hashField: 's', rangeField: 'r' }, i2: { hashField: 's' } }
+
+/** Each order of a table whose records all have the hash key `h` and the index hash `x`, either way. */
+const everyScan: Scan[] = [false, true].flatMap((descending) => [
+  primaryScan('h', undefined, descending),
+  timeScan(undefined, descending),
+  indexScan('i1', 'x', undefined, descending),
+  indexScan('i2', 'x', undefined, descending),
+])
+
+/** JSON of just this many bytes, with characters of one, two and four bytes in it. */
+const dataOfBytes = (bytes: number): string => {
+  const start = '{"s":"x","r":1,"pad":"é\u{1f511}'
+  return `${start}${'.'.repeat(bytes - Buffer.byteLength(start) - 2)}"}`
+}
+
+const sizesOfPages = async (desk: Desk, engine: Parameters<typeof readPages>[0], scan: Scan, rowsMax = 1_000) =>
+  (await readPages(engine, desk.table, scan, rowsMax)).map((page) => page.length)
+
+export const pageCases = (it: Case): void => {
+  it('pages meet each record exactly once, in every order, whatever their size', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const names = numbered(23)
+    // r has ties that reach over the ends of pages.
+    const puts = names.map((rangeKey, i) => putOf(desk.table, 'h', { rangeKey, data: { s: 'x', r: i >> 3 } }))
+    await fill(desk, puts)
+    for (const scan of everyScan) {
+      const wanted = scan.descending ? names.toReversed() : names
+      for (const rowsMax of [1, 2, 5, 22, 23, 24]) {
+        const found = await desk.list(scan, startMs, rowsMax)
+        expect(found.map((record) => record.rangeKey)).toEqual(wanted)
+      }
+    }
+  })
+
+  it('next: undefined on the page with which the scan comes to its end, a full one too', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    await desk.write(numbered(6).map((rangeKey) => putOf(desk.table, 'h', { rangeKey, data: { s: 'x', r: 1 } })))
+    for (const scan of everyScan) {
+      expect(await sizesOfPages(desk, engine, scan, 6)).toEqual([6])
+      expect(await sizesOfPages(desk, engine, scan, 3)).toEqual([3, 3])
+      expect(await sizesOfPages(desk, engine, scan, 4)).toEqual([4, 2])
+    }
+    for (const scan of [primaryScan('none'), indexScan('i1', 'none'), timeScan({ lt: 0 })]) {
+      expect(await engine.scan(desk.table, scan, 3, startMs)).toEqual({ records: [], next: undefined })
+    }
+  })
+
+  it('next: the place of the last row, by which the rest is found although that row is gone', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    for (const scan of everyScan) {
+      const puts = numbered(6).map((rangeKey) => putOf(desk.table, 'h', { rangeKey, data: { s: 'x', r: 1 } }))
+      await desk.write(puts)
+      const page = await engine.scan(desk.table, scan, 3, startMs)
+      await desk.write(page.records.map((record) => deleteOf('h', record.rangeKey)))
+      const rest = await desk.list(resumeScan(scan, page.next!))
+      const met = [...page.records, ...rest].map((record) => record.rangeKey)
+      expect(met).toEqual(scan.descending ? numbered(6).toReversed() : numbered(6))
+      await desk.write(rest.map((record) => deleteOf('h', record.rangeKey)))
+    }
+  })
+
+  it('next: records made behind the place are not met, those ahead of it are', async ({ engine }) => {
+    const desk = await makeDesk(engine, { i1: { hashField: 's', rangeField: 'r' } })
+    for (const r of [10, 20, 30, 40]) await desk.put(`r${r}`, { data: { s: 'x', r } })
+    for (const descending of [false, true]) {
+      const scan = indexScan('i1', 'x', undefined, descending)
+      const page = await engine.scan(desk.table, scan, 2, startMs)
+      const [behind, ahead] = descending ? [35, 15] : [15, 35]
+      for (const r of [behind, ahead]) await desk.put('new', { rangeKey: String(r), data: { s: 'x', r } })
+      const rest = await desk.names(resumeScan(scan, page.next!))
+      expect(rest).toEqual(descending ? ['r20', 'new/15', 'r10'] : ['r30', 'new/35', 'r40'])
+      await desk.write([deleteOf('new', '15'), deleteOf('new', '35')])
+    }
+  })
+
+  it('a page holds data of exactly 1,048,576 bytes, and not one more', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const quarter = pageBytesMax / 4
+    const put = (rangeKey: string, bytes: number) => putOf(desk.table, 'h', { rangeKey, data: dataOfBytes(bytes) })
+    for (const rangeKey of numbered(6)) await desk.write([put(rangeKey, quarter)])
+    for (const scan of everyScan) expect(await sizesOfPages(desk, engine, scan)).toEqual([4, 2])
+    // One byte more in the first and in the last: either page of four is now one too many.
+    await desk.write([put('k000000', quarter + 1)])
+    await desk.write([put('k000005', quarter + 1)])
+    for (const scan of everyScan) {
+      if (scan.index === 't') continue
+      expect(await sizesOfPages(desk, engine, scan)).toEqual([3, 3])
+    }
+    // In t the two have moved to the end, where the bytes do not fit either.
+    expect(await sizesOfPages(desk, engine, timeScan())).toEqual([4, 2])
+    expect(await sizesOfPages(desk, engine, timeScan(undefined, true))).toEqual([3, 3])
+  })
+
+  it('a page holds at least one record, however large', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const sizes = [pageBytesMax + 1, 100, pageBytesMax, 100, pageBytesMax + 1]
+    for (const [i, bytes] of sizes.entries()) {
+      await desk.put('h', { rangeKey: `${i}`, data: dataOfBytes(bytes) })
+    }
+    for (const scan of everyScan) {
+      const pages = await readPages(engine, desk.table, scan, 1_000)
+      expect(pages.map((page) => page.length)).toEqual([1, 1, 1, 1, 1])
+      const wanted = sizes.map((_, i) => `h/${i}`)
+      expect(pages.flat().map(nameOf)).toEqual(scan.descending ? wanted.toReversed() : wanted)
+    }
+  })
+
+  it('a page is bounded by rows and bytes together', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const third = Math.floor(pageBytesMax / 3)
+    for (const [i, bytes] of [third, third, third, third, 50, 50, 50].entries()) {
+      await desk.put('h', { rangeKey: `${i}`, data: dataOfBytes(bytes) })
+    }
+    expect(await sizesOfPages(desk, engine, primaryScan('h'), 4)).toEqual([3, 4])
+    expect(await sizesOfPages(desk, engine, primaryScan('h'), 2)).toEqual([2, 2, 2, 1])
+  })
+
+  it('expired records between live ones are left out of pages, which meet the others exactly once', async ({
+    engine,
+  }) => {
+    const desk = await makeDesk(engine, indices)
+    const names = numbered(40)
+    // The expired ones are large: their data is no part of any page.
+    const puts = names.map((rangeKey, i) =>
+      i % 4 === 1
+        ? putOf(desk.table, 'h', { rangeKey, data: { s: 'x', r: i >> 3 } })
+        : putOf(desk.table, 'h', {
+            rangeKey,
+            data: { s: 'x', r: i >> 3, pad: '.'.repeat(60_000) },
+            ttlSeconds: startSeconds,
+          }),
+    )
+    await fill(desk, puts)
+    const live = names.filter((_, i) => i % 4 === 1)
+    for (const scan of everyScan) {
+      for (const rowsMax of [1, 3, 10, 11, 1_000]) {
+        const found = (await desk.list(scan, startMs, rowsMax)).map((record) => record.rangeKey)
+        expect(found).toEqual(scan.descending ? live.toReversed() : live)
+      }
+      expect(await desk.list(scan, startMs - 1)).toHaveLength(40)
+    }
+  })
+
+  it('a page looks at a bounded number of expired records, then ends early with next', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const count = pageExpiredRowsMax + 500
+    const names = numbered(count)
+    const expired = names.map((rangeKey) =>
+      putOf(desk.table, 'h', { rangeKey, data: { s: 'x', r: 1 }, ttlSeconds: startSeconds }),
+    )
+    await fill(desk, [putOf(desk.table, 'h', { rangeKey: 'a', data: { s: 'x', r: 0 } })])
+    await fillAtOnce(desk, expired)
+    await fill(desk, [putOf(desk.table, 'h', { rangeKey: 'z', data: { s: 'x', r: 2 } })])
+    for (const scan of everyScan) {
+      const pages = await readPages(engine, desk.table, scan, 50)
+      const found = pages.map((page) => page.map((record) => record.rangeKey))
+      const [first, last] = scan.descending ? ['z', 'a'] : ['a', 'z']
+      // Short, though a live record lies ahead; and it takes no more pages than the bound makes needful.
+      expect(found[0]).toEqual([first])
+      expect(found.flat()).toEqual([first, last])
+      expect(found.length).toBeLessThanOrEqual(3)
+    }
+    // From behind the first live record on, the page is empty and still has a next.
+    const page = await engine.scan(desk.table, primaryScan('h', { gt: 'a' }), 50, startMs)
+    expect(page.records).toEqual([])
+    const reached = names.indexOf(page.next!.range as string)
+    expect(reached).toBeGreaterThan(0)
+    expect(reached).toBeLessThan(pageExpiredRowsMax)
+  }, 60_000)
+
+  it('a page steps over fewer expired records than the bound without ending', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const expired = numbered(pageExpiredRowsMax - 100).map((rangeKey) =>
+      putOf(desk.table, 'h', { rangeKey, ttlSeconds: startSeconds }),
+    )
+    await fillAtOnce(desk, expired)
+    await desk.put('h', { rangeKey: 'z' })
+    const page = await engine.scan(desk.table, primaryScan('h'), 50, startMs)
+    expect(page.records.map(nameOf)).toEqual(['h/z'])
+  }, 60_000)
+}

@@ -1,0 +1,164 @@
+import { expect } from 'bun:test'
+import type { Engine } from '../../src/core/engine.ts'
+import { recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
+import type { Case } from '../engine-conformance.ts'
+import {
+  type Desk,
+  deskOf,
+  fill,
+  indexScan,
+  makeDesk,
+  makeTenant,
+  numbered,
+  putOf,
+  startMs,
+  startSeconds,
+  timeScan,
+} from './material.ts'
+
+const indices = { i1: { hashField: 's' } }
+const deadline = startMs + recoveryMs + sweepGraceMs
+
+const fillWith = (desk: Desk, count: number): Promise<void> =>
+  fill(
+    desk,
+    numbered(count).map((name) => putOf(desk.table, name, { data: { s: 'x' } })),
+  )
+
+/** Steps until there is nothing left to do; how many it took. */
+const purgeAll = async (engine: Engine, nowMs: number, rowsMax: number): Promise<number> => {
+  for (let steps = 0; steps < 1_000; steps++) {
+    if ((await engine.purgeTables(nowMs, rowsMax)) === 0) return steps
+  }
+  throw new Error('The purge has no end.')
+}
+
+export const purgeCases = (it: Case): void => {
+  it('purgeTables: 0 on a store without anything to purge', async ({ engine }) => {
+    expect(await engine.purgeTables(startMs, 500)).toBe(0)
+    const desk = await makeDesk(engine)
+    await desk.put('a')
+    expect(await engine.purgeTables(deadline * 2, 500)).toBe(0)
+    expect(await desk.get('a')).toBeDefined()
+  })
+
+  it('purgeTables: removes nothing until 5 minutes past the seven days', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const { writer } = desk.tenant
+    await fillWith(desk, 3)
+    await engine.deleteTable(writer, 'app', 'orders', startMs)
+    for (const nowMs of [startMs, startMs + recoveryMs, deadline - 1]) {
+      expect(await engine.purgeTables(nowMs, 500)).toBe(0)
+    }
+    // By an earlier clock it is all there.
+    const restored = await engine.restoreTable(writer, 'app', 'orders', undefined, startMs + recoveryMs - 1)
+    if (restored.outcome !== 'restored') throw new Error(restored.outcome)
+    expect(await deskOf(engine, desk.tenant, restored.table).names(indexScan('i1', 'x'))).toEqual(numbered(3))
+
+    await engine.deleteTable(writer, 'app', 'orders', startMs)
+    expect(await engine.purgeTables(deadline, 500)).toBeGreaterThan(0)
+    expect(await engine.restoreTable(writer, 'app', 'orders', undefined, startMs)).toEqual({ outcome: 'missing' })
+  })
+
+  it('purgeTables: in steps of at most rowsMax, 0 when nothing is left', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    await fillWith(desk, 23)
+    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
+    // 23 rows, 5 at the most each time.
+    expect(await purgeAll(engine, deadline, 5)).toBeGreaterThanOrEqual(5)
+    expect(await engine.purgeTables(deadline, 5)).toBe(0)
+  })
+
+  it('purgeTables: a table being purged cannot be restored, whatever the clock says', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const { writer, org } = desk.tenant
+    await fillWith(desk, 12)
+    await engine.deleteTable(writer, 'app', 'orders', startMs)
+    expect(await engine.purgeTables(deadline, 5)).toBeGreaterThan(0)
+    for (const deletedAtMs of [undefined, startMs]) {
+      expect(await engine.restoreTable(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
+    }
+    expect(await engine.findDeletedTable(org.id, 'app', 'orders', startMs)).toBeUndefined()
+    const listing = { orgId: org.id, db: 'app', after: undefined, limit: 10 }
+    expect(await engine.listDeletedTables(listing, startMs)).toEqual([])
+    await purgeAll(engine, deadline, 5)
+  })
+
+  it('purgeTables: leaves every other table alone', async ({ engine }) => {
+    const tenant = await makeTenant(engine, 'ours')
+    const theirs = await makeTenant(engine, 'theirs')
+    const gone = await makeDesk(engine, indices, { tenant })
+    await fillWith(gone, 12)
+    await engine.deleteTable(tenant.writer, 'app', 'orders', startMs)
+
+    const again = await makeDesk(engine, indices, { tenant })
+    const beside = await makeDesk(engine, indices, { tenant, name: 'beside' })
+    const foreign = await makeDesk(engine, indices, { tenant: theirs })
+    const recoverable = await makeDesk(engine, indices, { tenant, name: 'recoverable' })
+    for (const desk of [again, beside, foreign, recoverable]) await fillWith(desk, 3)
+    await engine.deleteTable(tenant.writer, 'app', 'recoverable', startMs + 1)
+
+    await purgeAll(engine, deadline, 5)
+    for (const desk of [again, beside, foreign]) {
+      expect(await desk.names(timeScan())).toEqual(numbered(3))
+      expect(await desk.names(indexScan('i1', 'x'))).toEqual(numbered(3))
+    }
+    const restored = await engine.restoreTable(tenant.writer, 'app', 'recoverable', undefined, startMs + recoveryMs)
+    if (restored.outcome !== 'restored') throw new Error(restored.outcome)
+    expect(await deskOf(engine, tenant, restored.table).names(timeScan())).toEqual(numbered(3))
+  })
+
+  it('purgeTables: several tables, empty ones too', async ({ engine }) => {
+    const tenant = await makeTenant(engine)
+    const listing = { orgId: tenant.org.id, db: 'app', after: undefined, limit: 10 }
+    for (const [name, count] of [
+      ['a', 0],
+      ['b', 7],
+      ['b', 4],
+      ['c', 0],
+    ] as const) {
+      const desk = await makeDesk(engine, {}, { tenant, name })
+      await fillWith(desk, count)
+      await engine.deleteTable(tenant.writer, 'app', name, startMs)
+    }
+    expect(await engine.listDeletedTables(listing, startMs)).toHaveLength(4)
+    expect(await purgeAll(engine, deadline + 1, 3)).toBeGreaterThanOrEqual(4)
+    expect(await engine.listDeletedTables(listing, startMs)).toEqual([])
+  })
+
+  it('purgeTables: ids of purged tables are not given again', async (store) => {
+    const desk = await makeDesk(store.engine)
+    const { writer, org, secret } = desk.tenant
+    await desk.put('a')
+    await store.engine.deleteTable(writer, 'app', 'orders', startMs)
+    await purgeAll(store.engine, deadline, 500)
+    const { table: second } = await store.engine.createTable(writer, 'app', 'orders', {}, startMs)
+    expect(second.id).not.toBe(desk.table.id)
+    await store.engine.deleteTable(writer, 'app', 'orders', startMs)
+    await purgeAll(store.engine, deadline, 500)
+
+    const engine = await store.reopen()
+    const apiKey = await engine.findApiKey(secret)
+    const { table: third } = await engine.createTable({ orgId: org.id, apiKey }, 'app', 'orders', {}, startMs)
+    expect([desk.table.id, second.id]).not.toContain(third.id)
+  })
+
+  it('purgeTables and sweepExpired: both may come by a table whose records have expired', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const kept = await makeDesk(engine, indices, { tenant: desk.tenant, name: 'kept' })
+    for (const at of [desk, kept]) {
+      const puts = numbered(9).map((name, i) =>
+        putOf(at.table, name, { data: { s: 'x' }, ttlSeconds: i < 5 ? startSeconds : undefined }),
+      )
+      await fill(at, puts)
+    }
+    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
+    for (let step = 0; step < 40; step++) {
+      await engine.sweepExpired(deadline, 2)
+      await engine.purgeTables(deadline, 2)
+    }
+    expect(await engine.purgeTables(deadline, 2)).toBe(0)
+    expect(await engine.sweepExpired(deadline, 2)).toBe(0)
+    expect(await kept.names(timeScan(), startMs - 1)).toEqual(numbered(9).slice(5))
+  })
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'bun:test'
+import type { Engine } from '../src/core/engine.ts'
+import { apiKeyCases } from './conformance/api-keys.ts'
+import { batchCases } from './conformance/batches.ts'
+import { besideCases } from './conformance/beside.ts'
+import { concurrencyCases } from './conformance/concurrency.ts'
+import { conditionCases } from './conformance/conditions.ts'
+import { expiryCases } from './conformance/expiry.ts'
+import { orderCases } from './conformance/order.ts'
+import { organizationCases } from './conformance/organizations.ts'
+import { pageCases } from './conformance/pages.ts'
+import { purgeCases } from './conformance/purge.ts'
+import { recordCases } from './conformance/records.ts'
+import { reopenCases } from './conformance/reopen.ts'
+import { scanCases } from './conformance/scans.ts'
+import { staleCases } from './conformance/stale.ts'
+import { tableCases } from './conformance/tables.ts'
+
+/** How the suite gets at an engine. Tests run one after another, each on a store of its own. */
+export interface EnginePort {
+  /** A fresh, empty store. */
+  open(): Promise<Engine>
+  /** The store of the last `open`, once more. The suite has closed the engine before. */
+  reopen(): Promise<Engine>
+  /** A second engine on the store of the last `open`, beside the first, as another process would have. */
+  openBeside(): Promise<Engine>
+  /** Removes the store of the last `open`. Its engines are closed. */
+  remove?(): Promise<void>
+  /** Cases that this engine does not pass, by name, each with a reason that a user would accept. */
+  skips?: Record<string, string>
+}
+
+/** What a case works with. `engine` changes with `reopen`. */
+export interface Store {
+  readonly engine: Engine
+  reopen(): Promise<Engine>
+  openBeside(): Promise<Engine>
+}
+
+export type Case = (name: string, run: (store: Store) => Promise<void>, timeoutMs?: number) => void
+
+export const expectSound = async (engine: Engine): Promise<void> => {
+  const findings: string[] = []
+  for await (const finding of engine.check()) findings.push(finding)
+  expect(findings).toEqual([])
+}
+
+const openStore = async (port: EnginePort) => {
+  let engine = await port.open()
+  let open = true
+  const others: Engine[] = []
+  return {
+    get engine() {
+      return engine
+    },
+    async reopen() {
+      await engine.close()
+      open = false
+      engine = await port.reopen()
+      open = true
+      return engine
+    },
+    async openBeside() {
+      const other = await port.openBeside()
+      others.push(other)
+      return other
+    },
+    async close() {
+      for (const other of others) await other.close()
+      if (open) await engine.close()
+      await port.remove?.()
+    },
+  }
+}
+
+/** What every engine owes, as one suite. Each case ends with a check of the whole store. */
+export const describeEngine = (name: string, port: EnginePort): void => {
+  const names = new Set<string>()
+
+  const it: Case = (caseName, run, timeoutMs = 20_000) => {
+    if (names.has(caseName)) throw new Error(`Two cases are named "${caseName}".`)
+    names.add(caseName)
+    const reason = port.skips?.[caseName]
+    if (reason !== undefined) {
+      test.skip(`${caseName} (skipped: ${reason})`, () => {})
+      return
+    }
+    test(
+      caseName,
+      async () => {
+        const store = await openStore(port)
+        try {
+          await run(store)
+          await expectSound(store.engine)
+        } finally {
+          await store.close()
+        }
+      },
+      timeoutMs,
+    )
+  }
+
+  describe(`${name} engine`, () => {
+    describe('organizations', () => organizationCases(it))
+    describe('API keys', () => apiKeyCases(it))
+    describe('tables', () => tableCases(it))
+    describe('records', () => recordCases(it))
+    describe('conditions', () => conditionCases(it))
+    describe('batches', () => batchCases(it))
+    describe('creation order', () => orderCases(it))
+    describe('scans', () => scanCases(it))
+    describe('pages', () => pageCases(it))
+    describe('ttl', () => expiryCases(it))
+    describe('purge', () => purgeCases(it))
+    describe('keys and tables that are gone', () => staleCases(it))
+    describe('concurrency', () => concurrencyCases(it))
+    describe('several processes', () => besideCases(it))
+    describe('closing and opening', () => reopenCases(it))
+
+    test('every skip names a case', () => {
+      expect(Object.keys(port.skips ?? {}).filter((skipped) => !names.has(skipped))).toEqual([])
+    })
+  })
+}
