@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import {
+  type Api,
+  connectRaw,
+  eventually,
+  type RawConnection,
+  type Server,
+  startServer,
+  storeIsEmbedded,
+} from './harness.ts'
+
+// Several processes serve one store. Without these promises a client that is sent to another process than a moment
+// ago would read what was overwritten, or go on with a key that was taken from it.
+
+const workersOf = (pid: number): number[] => {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return children === '' ? [] : children.split(' ').map(Number)
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('serve --workers 3', () => {
+  let server: Server
+  let api: Api
+  let key: string
+  let connections: RawConnection[]
+
+  const ask = async (connection: RawConnection, method: string, path: string, body?: unknown, withKey = key) => {
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const head = [`${method} ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${withKey}`]
+    connection.send(`${head.join('\r\n')}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
+    return connection.answer()
+  }
+
+  beforeAll(async () => {
+    server = await startServer({ args: ['--workers', '3'] })
+    key = (await server.createOrganization()).secretKey
+    api = server.as(key)
+    await api.post('/v1/app/notes')
+    // Each connection stays with the process that the system gave it to; so many reach all three.
+    connections = await Promise.all(Array.from({ length: 24 }, () => connectRaw(server.port)))
+  })
+  afterAll(async () => {
+    for (const connection of connections) connection.close()
+    await server.stop()
+  })
+
+  test('three processes serve, and the log says so', async () => {
+    expect(workersOf(server.pid)).toHaveLength(3)
+    expect(server.logLines.find((line) => line.includes('"listening"'))).toContain('"workers":3')
+    const ids = await Promise.all(connections.map((connection) => ask(connection, 'GET', '/v1/app/notes/none')))
+    // Request ids begin with what is the process's own.
+    const processes = new Set(ids.map((answer) => String(answer.headers.get('x-request-id')).slice(0, 8)))
+    expect(processes.size).toBe(3)
+  })
+
+  test('a write through one process is read through every other from the moment it is answered', async () => {
+    for (let i = 0; i < 40; i++) {
+      const writer = connections[i % connections.length]!
+      const put = await ask(writer, 'PUT', '/v1/app/notes', { hashKey: 'shared', data: { i } })
+      expect(put.status).toBe(200)
+      const reads = await Promise.all(connections.map((connection) => ask(connection, 'GET', '/v1/app/notes/shared')))
+      for (const read of reads) expect(read.body).toMatchObject({ data: { i } })
+    }
+  })
+
+  test('of writers in all processes that name the same version exactly one wins', async () => {
+    await api.put('/v1/app/notes', { hashKey: 'race', data: {} })
+    for (let round = 0; round < 10; round++) {
+      const { updatedAt } = (await api.get('/v1/app/notes/race')).body
+      const batch = (n: number) => ({
+        operations: [{ op: 'put', hashKey: 'race', data: { n }, ifUpdatedAt: updatedAt }],
+      })
+      const answers = await Promise.all(connections.map((c, n) => ask(c, 'POST', '/v1/app/notes/batch', batch(n))))
+      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(23).fill(412)])
+    }
+  })
+
+  test('updatedAt strictly increases, whichever process writes', async () => {
+    const answers = await Promise.all(
+      connections.map((connection, n) => ask(connection, 'PUT', '/v1/app/notes', { hashKey: 'versions', data: { n } })),
+    )
+    const versions = answers.map((answer) => answer.body.updatedAt as number)
+    expect(new Set(versions).size).toBe(versions.length)
+  })
+
+  test('a key revoked through one process is revoked in every other from the moment of the answer', async () => {
+    for (let round = 0; round < 5; round++) {
+      const made = (await api.post('/api/keys', { kind: 'secret' })).body
+      const before = await Promise.all(connections.map((c) => ask(c, 'GET', '/v1', undefined, made.key)))
+      expect(new Set(before.map((answer) => answer.status))).toEqual(new Set([200]))
+      expect((await ask(connections[round]!, 'DELETE', `/api/keys/${made.id}`)).body.status).toBe('revoked')
+      const after = await Promise.all(connections.map((c) => ask(c, 'GET', '/v1', undefined, made.key)))
+      expect(new Set(after.map((answer) => answer.body.error?.code))).toEqual(new Set(['revoked_api_key']))
+    }
+  })
+
+  test('a table deleted through one process is gone in every other from the moment of the answer', async () => {
+    await api.post('/v1/app/gone')
+    await api.put('/v1/app/gone', { hashKey: 'a', data: {} })
+    await Promise.all(connections.map((connection) => ask(connection, 'GET', '/v1/app/gone/a')))
+    expect((await ask(connections[0]!, 'DELETE', '/v1/app/gone')).status).toBe(200)
+    const after = await Promise.all(connections.map((connection) => ask(connection, 'GET', '/v1/app/gone/a')))
+    expect(new Set(after.map((answer) => answer.body.error?.code))).toEqual(new Set(['table_not_found']))
+    const writes = await Promise.all(
+      connections.map((connection, n) => ask(connection, 'PUT', '/v1/app/gone', { hashKey: `w${n}`, data: {} })),
+    )
+    expect(new Set(writes.map((answer) => answer.body.error?.code))).toEqual(new Set(['table_not_found']))
+  })
+})
+
+describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('processes of serve --workers that end', () => {
+  test('a worker that dies is replaced, and nothing that was answered is lost', async () => {
+    const server = await startServer({ args: ['--workers', '2'] })
+    try {
+      const api = server.as((await server.createOrganization()).secretKey)
+      await api.post('/v1/app/notes')
+      await api.put('/v1/app/notes', { hashKey: 'a', data: { kept: true } })
+      const [victim] = workersOf(server.pid)
+      process.kill(victim!, 'SIGKILL')
+      await eventually('two workers, none of them the dead one', () => {
+        const now = workersOf(server.pid)
+        return now.length === 2 && !now.includes(victim!) ? now : undefined
+      })
+      const read = await eventually('an answer', () => api.get('/v1/app/notes/a').catch(() => undefined))
+      expect(read.body.data).toEqual({ kept: true })
+      expect(server.logLines.join('\n')).toContain('a worker ended; starting another')
+    } finally {
+      await server.stop()
+    }
+  })
+
+  test('when the owner of the store dies, its workers end: another may take the store', async () => {
+    const server = await startServer({ args: ['--workers', '2'] })
+    const workers = workersOf(server.pid)
+    await server.kill()
+    await eventually('the workers to end', () => (workers.some(isAlive) ? undefined : true))
+    await server.restart()
+    await server.stop()
+  })
+
+  test('a stop finishes what was accepted and exits 0', async () => {
+    const server = await startServer({ args: ['--workers', '2'] })
+    const { secretKey } = await server.createOrganization()
+    await server.as(secretKey).post('/v1/app/notes')
+    const body = JSON.stringify({ hashKey: 'late', data: {} })
+    const connection = await connectRaw(server.port)
+    connection.send(
+      `PUT /v1/app/notes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secretKey}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+    )
+    await Bun.sleep(50)
+    const ended = server.end('SIGTERM')
+    await Bun.sleep(50)
+    connection.send(body.slice(5))
+    expect((await connection.answer()).status).toBe(200)
+    expect(await ended).toBe(0)
+    connection.close()
+    server.remove()
+  })
+})
