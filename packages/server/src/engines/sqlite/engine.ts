@@ -17,7 +17,7 @@ import type {
   WriteResult,
   Writer,
 } from '../../core/engine.ts'
-import { nowSeconds } from '../../core/expiry.ts'
+import { isExpired } from '../../core/expiry.ts'
 import type { Indices } from '../../core/indices.ts'
 import { recoveryMs } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
@@ -114,12 +114,9 @@ class SqliteEngine implements EmbeddedEngine {
     }
     this.#registry = new RegistryCache(db, this.#snapshot, role === 'guest' ? 0 : registryLeaseMs)
     this.#scanner = new Scanner(db)
-    this.#record = db.prepare<
-      { data: string; ttl: number | null; updated_at: number },
-      [number, string, string, number]
-    >(
+    this.#record = db.prepare<{ data: string; ttl: number | null; updated_at: number }, [number, string, string]>(
       `SELECT data, ttl, updated_at FROM records
-       WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB) AND (ttl IS NULL OR ttl > ?4)`,
+       WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
     )
     this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
   }
@@ -293,8 +290,8 @@ class SqliteEngine implements EmbeddedEngine {
 
   getRecord(table: Table, key: RecordKey, nowMs: number): StoredRecord | undefined {
     this.#snapshot.refresh()
-    const row = this.#record.get(table.id, key.hashKey, key.rangeKey, nowSeconds(nowMs))
-    if (row === null) return undefined
+    const row = this.#record.get(table.id, key.hashKey, key.rangeKey)
+    if (row === null || isExpired(row.ttl, nowMs)) return undefined
     const { hashKey, rangeKey } = key
     return { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
   }
