@@ -21,9 +21,13 @@ import { withStore } from './with-store.ts'
 
 const orgFlag: Flag = { type: 'string', value: 'NAME', help: 'the organization' }
 
+/** Looked at before the store is opened: a call that cannot be meant touches nothing. */
+const requireFlag = (args: Arguments, flag: string, shown: string): void => {
+  if (args.text(flag) === undefined) throw new UsageError(`${shown} is missing`)
+}
+
 const requireOrganization = async (engine: Engine, args: Arguments): Promise<Organization> => {
-  const name = args.text('org')
-  if (name === undefined) throw new UsageError('--org NAME is missing')
+  const name = args.text('org')!
   const organization = await engine.findOrganization(name)
   if (organization === undefined) throw new CommandFailed(`there is no organization ${name}; see cubby orgs list`)
   return organization
@@ -52,9 +56,10 @@ export const keysCreateCommand: CliCommand = {
     databases: { type: 'string', value: 'A,B', help: 'limit it to these databases' },
     json: jsonFlag,
   },
-  run: (args) =>
-    withStore(args, { mustExist: true }, async (engine) => {
-      if (args.text('kind') === undefined) throw new UsageError('--kind secret or --kind public is missing')
+  async run(args) {
+    requireFlag(args, 'org', '--org NAME')
+    requireFlag(args, 'kind', '--kind secret or --kind public')
+    return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
       const request = {
@@ -70,15 +75,17 @@ export const keysCreateCommand: CliCommand = {
         printLine(`key  ${text}`)
       }
       return 0
-    }),
+    })
+  },
 }
 
 export const keysListCommand: CliCommand = {
   name: 'keys list',
   summary: 'list the API keys of an organization, newest first',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
-  run: (args) =>
-    withStore(args, { mustExist: true }, async (engine) => {
+  async run(args) {
+    requireFlag(args, 'org', '--org NAME')
+    return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
       const keys: ApiKey[] = []
@@ -94,7 +101,8 @@ export const keysListCommand: CliCommand = {
         printTable([['ID', 'KIND', 'STATUS', 'KEY', 'NAME'], ...rows])
       }
       return 0
-    }),
+    })
+  },
 }
 
 export const keysRevokeCommand: CliCommand = {
@@ -102,8 +110,9 @@ export const keysRevokeCommand: CliCommand = {
   positionals: ['ID'],
   summary: 'revoke an API key, for ever; holds at once for running servers too',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
-  run: (args) =>
-    withStore(args, { mustExist: true }, async (engine) => {
+  async run(args) {
+    requireFlag(args, 'org', '--org NAME')
+    return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
       const key = await engine.revokeApiKey(asOperator(organization), args.positionals[0]!, nowMs)
@@ -115,5 +124,6 @@ export const keysRevokeCommand: CliCommand = {
       if (args.flag('json')) printJson(presentApiKey(key, nowMs))
       else printLine(`revoked ${key.id}`)
       return 0
-    }),
+    })
+  },
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../core/log.ts'
 
-/** Whatever a caller puts where, a key never reaches the log. */
-const mask = (line: string): string => line.replace(/svc_(live|pub)_[0-9A-Za-z]{38}/g, 'svc_$1_****')
+/** Whatever a caller puts where, a key never reaches the log, nor most of one: the checksum would give the rest. */
+const mask = (line: string): string => line.replace(/svc_(live|pub)_[0-9A-Za-z]{8,}/g, 'svc_$1_****')
 
 /** To standard error: one JSON object a line, or a readable line on a terminal. */
 export const createLogger = (onTerminal = process.stderr.isTTY === true): Log => {

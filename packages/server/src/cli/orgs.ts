@@ -10,9 +10,9 @@ export const orgsCreateCommand: CliCommand = {
   summary: 'make an organization with its first secret and public key',
   details: 'The keys are printed once; only their hashes are kept.',
   flags: { ...storeFlags, json: jsonFlag },
-  run: (args) =>
-    withStore(args, { mustExist: false }, async (engine) => {
-      const name = parseName(args.positionals[0], 'NAME')
+  async run(args) {
+    const name = parseName(args.positionals[0], 'NAME')
+    return withStore(args, { mustExist: false }, async (engine) => {
       const secret = makeApiKey({ kind: 'secret' })
       const open = makeApiKey({ kind: 'public' })
       const organization = await engine.createOrganization(name, [secret.kept, open.kept], openClock(process.env).now())
@@ -24,7 +24,8 @@ export const orgsCreateCommand: CliCommand = {
         printLine(`public key   ${open.text}`)
       }
       return 0
-    }),
+    })
+  },
 }
 
 export const orgsListCommand: CliCommand = {

@@ -2,11 +2,22 @@ import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 import { CubbyError } from '../core/errors.ts'
 import { StoreRefused } from '../core/store-refused.ts'
+import { backupCreateCommand, backupRestoreCommand } from './backup.ts'
 import { type Arguments, type CliCommand, CommandFailed, type Flag, UsageError } from './command.ts'
+import { exportCommand } from './export.ts'
 import { commandHelp, overview } from './help.ts'
+import { importCommand } from './import.ts'
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './keys.ts'
 import { orgsCreateCommand, orgsListCommand } from './orgs.ts'
+import { getCommand, putCommand, queryCommand } from './records.ts'
 import { serveCommand } from './serve.ts'
+import {
+  tableCreateCommand,
+  tableDescribeCommand,
+  tableDropCommand,
+  tableListCommand,
+  tableRestoreCommand,
+} from './tables.ts'
 import { verifyCommand } from './verify.ts'
 
 export const commands: CliCommand[] = [
@@ -17,6 +28,18 @@ export const commands: CliCommand[] = [
   keysListCommand,
   keysRevokeCommand,
   verifyCommand,
+  tableCreateCommand,
+  tableListCommand,
+  tableDescribeCommand,
+  tableDropCommand,
+  tableRestoreCommand,
+  getCommand,
+  putCommand,
+  queryCommand,
+  exportCommand,
+  importCommand,
+  backupCreateCommand,
+  backupRestoreCommand,
 ]
 
 const findCommand = (words: string[]): CliCommand | undefined =>
@@ -34,10 +57,11 @@ const parseArguments = (command: CliCommand, words: string[], env: Record<string
     values = parsed.values as typeof values
     positionals = parsed.positionals
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. To specify')[0]!)
+    throw new UsageError((error as Error).message.split(/\.\s/)[0]!)
   }
   const expected = command.positionals ?? []
-  if (positionals.length < expected.length) throw new UsageError(`${expected[positionals.length]} is missing`)
+  const required = expected.filter((name) => !name.startsWith('['))
+  if (positionals.length < required.length) throw new UsageError(`${required[positionals.length]} is missing`)
   if (positionals.length > expected.length)
     throw new UsageError(`"${positionals[expected.length]}" is one word too many`)
   const fromEnvironment = (name: string): string | undefined => env[environmentName(name)] || undefined

@@ -8,6 +8,8 @@ export interface ErrorDetails {
   field?: string
   /** The next step to take, if there is one to suggest. */
   hint?: string
+  /** For the log, never for the caller. */
+  cause?: string
 }
 
 /** A failure that the caller is told about. Anything else that is thrown is our fault and answers `internal`. */
@@ -18,7 +20,7 @@ export class CubbyError extends Error {
   readonly hint: string | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message)
+    super(message, { cause: details.cause })
     this.code = code
     this.field = details.field
     this.hint = details.hint

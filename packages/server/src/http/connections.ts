@@ -15,6 +15,15 @@ const openFilesMax = (): number | undefined => {
   }
 }
 
+/** undefined when not even this can be opened any more. */
+const openFiles = (): number | undefined => {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return undefined
+  }
+}
+
 const share = 0.8
 
 /**
@@ -25,7 +34,7 @@ export const watchConnections = (server: Server<undefined>, log: Log): Timer => 
   const most = openFilesMax()
   const timer = setInterval(() => {
     if (most === undefined) return
-    const open = readdirSync('/proc/self/fd').length
+    const open = openFiles() ?? most
     if (open < most * share) return
     log('warn', 'too many connections; closing the idle ones', { open, most })
     server.closeIdleConnections()

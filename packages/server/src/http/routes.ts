@@ -2,8 +2,11 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Need } from './authenticate.ts'
 import type { Exchange } from './exchange.ts'
 import * as handle from './handlers.ts'
+import type { OperationId } from './openapi/operations.ts'
 
 export interface Route {
+  /** Under which it is described: see openapi/operations.ts. */
+  operation: OperationId
   /** What the key must allow. */
   need: Need
   handler: (exchange: Exchange) => Awaitable<Response>
@@ -12,8 +15,8 @@ export interface Route {
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 const readOrDeleteRecord: Partial<Record<Method, Route>> = {
-  GET: { need: 'read', handler: handle.handleGetRecord },
-  DELETE: { need: 'write', handler: handle.handleDeleteRecord },
+  GET: { operation: 'getRecord', need: 'read', handler: handle.handleGetRecord },
+  DELETE: { operation: 'deleteRecord', need: 'write', handler: handle.handleDeleteRecord },
 }
 
 /**
@@ -21,25 +24,42 @@ const readOrDeleteRecord: Partial<Record<Method, Route>> = {
  * one of these words are read and deleted like any other.
  */
 export const routes: Record<string, Partial<Record<Method, Route>>> = {
-  '/v1': { GET: { need: 'read', handler: handle.handleListDatabases } },
-  '/v1/:db': { GET: { need: 'read', handler: handle.handleListTables } },
+  '/v1': { GET: { operation: 'listDatabases', need: 'read', handler: handle.handleListDatabases } },
+  '/v1/:db': { GET: { operation: 'listTables', need: 'read', handler: handle.handleListTables } },
   '/v1/:db/:table': {
-    GET: { need: 'read', handler: handle.handleDescribeTable },
-    POST: { need: 'write', handler: handle.handleCreateTable },
-    PUT: { need: 'write', handler: handle.handlePutRecord },
-    DELETE: { need: 'write', handler: handle.handleDeleteTable },
+    GET: { operation: 'describeTable', need: 'read', handler: handle.handleDescribeTable },
+    POST: { operation: 'createTable', need: 'write', handler: handle.handleCreateTable },
+    PUT: { operation: 'putRecord', need: 'write', handler: handle.handlePutRecord },
+    DELETE: { operation: 'deleteTable', need: 'write', handler: handle.handleDeleteTable },
   },
-  '/v1/:db/:table/query': { ...readOrDeleteRecord, POST: { need: 'read', handler: handle.handleQuery } },
-  '/v1/:db/:table/batch': { ...readOrDeleteRecord, POST: { need: 'write', handler: handle.handleBatch } },
-  '/v1/:db/:table/restore': { ...readOrDeleteRecord, POST: { need: 'write', handler: handle.handleRestoreTable } },
+  '/v1/:db/:table/query': {
+    ...readOrDeleteRecord,
+    POST: { operation: 'queryRecords', need: 'read', handler: handle.handleQuery },
+  },
+  '/v1/:db/:table/batch': {
+    ...readOrDeleteRecord,
+    POST: { operation: 'applyBatch', need: 'write', handler: handle.handleBatch },
+  },
+  '/v1/:db/:table/restore': {
+    ...readOrDeleteRecord,
+    POST: { operation: 'restoreTable', need: 'write', handler: handle.handleRestoreTable },
+  },
   '/v1/:db/:table/:hashKey': readOrDeleteRecord,
   '/v1/:db/:table/:hashKey/:rangeKey': readOrDeleteRecord,
   '/api/keys': {
-    GET: { need: 'keys', handler: handle.handleListApiKeys },
-    POST: { need: 'keys', handler: handle.handleCreateApiKey },
+    GET: { operation: 'listApiKeys', need: 'keys', handler: handle.handleListApiKeys },
+    POST: { operation: 'createApiKey', need: 'keys', handler: handle.handleCreateApiKey },
   },
-  '/api/keys/:id': { DELETE: { need: 'keys', handler: handle.handleRevokeApiKey } },
+  '/api/keys/:id': { DELETE: { operation: 'revokeApiKey', need: 'keys', handler: handle.handleRevokeApiKey } },
 }
+
+/** Routes that need no key and answer GET and HEAD alone. */
+export const openRoutes = {
+  '/healthz': 'checkHealth',
+  '/readyz': 'checkReadiness',
+  '/openapi.json': 'getDescription',
+  '/docs': 'getDocsPage',
+} as const satisfies Record<string, OperationId>
 
 /** The last segment of a path when it is a word, not a parameter: the hash key of a record of that name. */
 export const literalHashKey = (path: string): string | undefined => /^\/v1\/:db\/:table\/([a-z]+)$/.exec(path)?.[1]

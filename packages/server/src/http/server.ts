@@ -11,7 +11,7 @@ import { watchConnections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
-import { allowedMethods, literalHashKey, type Method, type Route, routes } from './routes.ts'
+import { allowedMethods, literalHashKey, type Method, type openRoutes, type Route, routes } from './routes.ts'
 
 export interface HttpOptions {
   engine: Engine
@@ -105,6 +105,9 @@ class Service {
 
   answerError(requestId: string, error: unknown): Response {
     if (error instanceof CubbyError) {
+      if (error.code === 'internal' || error.code === 'outcome_unknown') {
+        this.options.log('error', 'request failed', { requestId, code: error.code, cause: error.cause })
+      }
       // The writer knows that a key is gone, the door knows how to say it.
       const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error)
       if (error instanceof SlowBody) response.headers.set('Connection', 'close')
@@ -140,11 +143,22 @@ class Service {
     })
   }
 
-  health(path: string, check: () => Awaitable<boolean>, status: string): Handler {
+  /** A route that needs no key and answers GET and HEAD alone. */
+  open(path: string, answer: (requestId: string) => Awaitable<Response>): Handler {
     return this.#logged(path, async (request) => {
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
       const requestId = requestIdOf(request.headers)
+      try {
+        return await answer(requestId)
+      } catch (error) {
+        return this.answerError(requestId, error)
+      }
+    })
+  }
+
+  health(path: string, check: () => Awaitable<boolean>, status: string): Handler {
+    return this.open(path, async (requestId) => {
       const well = await (async () => check())().catch(() => false)
       if (well) return respondJson(requestId, { status })
       return respondError(requestId, new CubbyError('unavailable', 'The store cannot serve just now.'))
@@ -186,11 +200,20 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
   await Bun.sleep(100)
 }
 
+/** Read rarely, so loaded when it is first asked for: starting does not wait for it. */
+const description = () => import('./openapi/respond.ts')
+
 export const startHttp = (options: HttpOptions): HttpServer => {
   const service = new Service(options)
   const handlers = Object.fromEntries(
     Object.entries(routes).map(([path, methods]) => [path, service.handlerFor(path, methods)]),
   )
+  const openHandlers: Record<keyof typeof openRoutes, Handler> = {
+    '/healthz': service.health('/healthz', () => true, 'ok'),
+    '/readyz': service.health('/readyz', () => options.engine.ready(), 'ready'),
+    '/openapi.json': service.open('/openapi.json', async (id) => (await description()).respondDescription(id)),
+    '/docs': service.open('/docs', async (id) => (await description()).respondDocsPage(id)),
+  }
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
@@ -200,8 +223,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     routes: {
       ...handlers,
-      '/healthz': service.health('/healthz', () => true, 'ok'),
-      '/readyz': service.health('/readyz', () => options.engine.ready(), 'ready'),
+      ...openHandlers,
     },
     fetch: service.notFound() as (request: globalThis.Request, server: Server<undefined>) => Awaitable<Response>,
     error: (error) => service.answerError('unknown', error),

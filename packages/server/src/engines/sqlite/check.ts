@@ -20,11 +20,24 @@ const rowsPerStep = 2_000
  * index values against its data, and that everything belongs to something that exists.
  */
 export async function* checkStore(db: Connection): AsyncIterable<string> {
-  for (const { integrity_check: line } of db.prepare<{ integrity_check: string }, []>('PRAGMA integrity_check').all()) {
-    if (line !== 'ok') yield `sqlite: ${line}`
+  for (const part of [checkPages, checkRegistry, checkRecords]) {
+    try {
+      yield* part(db)
+    } catch (error) {
+      // A damaged page can stop a part; what it found so far stands, and the other parts still look.
+      yield `sqlite: ${(error as Error).message}`
+    }
   }
-  yield* checkRegistry(db)
-  yield* checkRecords(db)
+}
+
+function* checkPages(db: Connection): Iterable<string> {
+  const rows = db.prepare<{ integrity_check: string }, []>('PRAGMA integrity_check').iterate()
+  for (const { integrity_check: text } of rows) {
+    // Several findings can stand in one row, under a heading.
+    for (const line of text.split('\n')) {
+      if (line !== 'ok' && !line.startsWith('***') && line !== '') yield `sqlite: ${line}`
+    }
+  }
 }
 
 function* checkRegistry(db: Connection): Iterable<string> {

@@ -40,10 +40,10 @@ export class RegistryCache {
   epoch(): number {
     const nowMs = performance.now()
     if (nowMs - this.#readAtMs >= this.#leaseMs) {
-      // The lease counts from before the read: a commit that comes after it is waited for.
-      this.#readAtMs = nowMs
       this.#snapshot.renew()
       const epoch = this.#epochRow.get()!.value
+      // The lease counts from before the read, so that a commit after it is waited for; a read that failed gives none.
+      this.#readAtMs = nowMs
       if (epoch !== this.#epoch) {
         this.#epoch = epoch
         this.#keys.clear()

@@ -81,15 +81,19 @@ const schema = `
 const refuseForeign = (path: string): void => {
   if (!existsSync(path)) return
   const db = new Database(path, { readwrite: true })
+  const pragma = (name: string): number =>
+    Object.values(db.query<Record<string, number>, []>(`PRAGMA ${name}`).get()!)[0]!
   try {
-    const version = db.prepare<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
+    db.run('PRAGMA busy_timeout = 5000')
+    const isEmpty = db.query('SELECT 1 FROM sqlite_schema LIMIT 1').get() === null
+    if (!isEmpty && pragma('application_id') !== applicationId) {
+      throw new StoreRefused(`${path} is an SQLite file, but not a Cubby store`)
+    }
+    const version = pragma('user_version')
     if (version > schemaVersion) {
       throw new StoreRefused(
         `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
       )
-    }
-    if (version === 0 && db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== null) {
-      throw new StoreRefused(`${path} is an SQLite file, but not a Cubby store`)
     }
   } finally {
     db.close()

@@ -13,6 +13,8 @@ export interface StoreLock {
 export const holdStore = (dataDir: string): StoreLock => {
   const db = new Database(join(dataDir, 'serve.lock'), { create: true, readwrite: true })
   try {
+    // Two that start in the same instant would otherwise both give way.
+    db.run('PRAGMA busy_timeout = 300')
     db.run('BEGIN EXCLUSIVE')
   } catch (error) {
     db.close()

@@ -135,7 +135,9 @@ export const serveWorker = (port: WritePort, channel: Channel<WorkerOutcomes, Wo
           answer(number, { value })
         },
         (error: CubbyError) =>
-          answer(number, { failure: { code: error.code, message: error.message, hint: error.hint } }),
+          answer(number, {
+            failure: { code: error.code, message: error.message, hint: error.hint, cause: error.cause as string },
+          }),
       )
     }
   })

@@ -129,7 +129,7 @@ export class WriterPort implements WritePort {
         // Once a commit: on a full disk every request of every commit fails alike.
         if (cause !== logged) this.#log('error', 'write failed', { code, cause })
         logged = cause
-        settled[i]!.reject(new CubbyError(code, message, { hint }))
+        settled[i]!.reject(new CubbyError(code, message, { hint, cause }))
       }
     }
   }

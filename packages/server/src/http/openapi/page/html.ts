@@ -1,0 +1,18 @@
+/** Text that is HTML already. Everything else is escaped when it is put into a template. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+type Part = Html | string | number | undefined | Part[]
+
+export const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+const render = (part: Part): string => {
+  if (part instanceof Html) return part.text
+  if (Array.isArray(part)) return part.map(render).join('')
+  return part === undefined ? '' : escapeHtml(String(part))
+}
+
+export const html = (strings: TemplateStringsArray, ...parts: Part[]): Html =>
+  new Html(strings.reduce((text, string, i) => text + render(parts[i - 1]) + string))

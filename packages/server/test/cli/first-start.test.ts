@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import {
+  eventually,
+  type Json,
+  makeTempDir,
+  removeTempDir,
+  runCubby,
+  runCubbyJson,
+  storeArguments,
+  storeIsEmbedded,
+} from '../harness.ts'
+import { ok } from '../http/service.ts'
+import { endAllServing, type ServeProcess, spawnServe } from './serve-process.ts'
+
+setDefaultTimeout(60_000)
+
+const secretPattern = /svc_live_[0-9A-Za-z]{38}/g
+const publicPattern = /svc_pub_[0-9A-Za-z]{38}/g
+
+let top: string
+/** Not there yet: the first start makes it. */
+let dir: string
+beforeEach(() => {
+  top = makeTempDir()
+  dir = join(top, 'data')
+})
+afterEach(async () => {
+  await endAllServing()
+  removeTempDir(top)
+})
+
+/** Starts, stops and gives what the process printed. A stop waits for what the start still has to do. */
+const startAndStop = async (args: string[] = [], env: Record<string, string> = {}): Promise<ServeProcess> => {
+  const serving = spawnServe({ dataDir: dir, args, env })
+  await serving.ready
+  expect(await serving.end()).toBe(0)
+  return serving
+}
+
+const organizations = async (): Promise<string[]> =>
+  (await runCubbyJson(dir, ['orgs', 'list'])).organizations.map(({ name }: { name: string }) => name)
+
+/** The lines that a newcomer copies into a shell. */
+const commandsIn = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /^(export|curl) /.test(line))
+
+/** Runs them all in one shell, as they stand; what each curl answered. */
+const runCommands = async (lines: string[]): Promise<Json[]> => {
+  // An answer has no line end of its own.
+  const script = ['set -eu', ...lines.map((line) => (line.startsWith('curl') ? `${line}; echo` : line))].join('\n')
+  const child = Bun.spawn(['bash', '-c', script], { stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' })
+  const stdout = await new Response(child.stdout).text()
+  expect(await child.exited).toBe(0)
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+describe('the very first start', () => {
+  test.skipIf(Bun.which('curl') === null || Bun.which('bash') === null)(
+    'prints a secret and a public key with curl lines that work',
+    async () => {
+      const serving = spawnServe({ dataDir: dir })
+      await serving.ready
+      const { server } = serving
+      // The banner follows the start-up line.
+      await eventually('the commands', () => (commandsIn(serving.stdout).length >= 2 ? true : undefined))
+      expect(serving.stdout).toEndWith('\n')
+      const [secretKey] = serving.stdout.match(secretPattern)!
+      const [publicKey] = serving.stdout.match(publicPattern)!
+      const [table, record, ...more] = await runCommands(commandsIn(serving.stdout))
+      expect(table.status).toBe('active')
+      for (const answer of more) expect(answer).not.toHaveProperty('error')
+      const path = `/v1/${table.db}/${table.table}/${encodeURIComponent(record.hashKey)}`
+      expect(ok(await server.as(publicKey!).get(path))).toEqual(record)
+      expect(await organizations()).toEqual(['default'])
+      expect(new Set(serving.stdout.match(secretPattern))).toEqual(new Set([secretKey]))
+      expect(await serving.end()).toBe(0)
+      expect(serving.stderr).not.toMatch(/svc_(live|pub)_/)
+    },
+  )
+
+  test('a second start prints none, and the first keys still work', async () => {
+    const first = await startAndStop()
+    const [secretKey] = first.stdout.match(secretPattern)!
+    const second = spawnServe({ dataDir: dir })
+    await second.ready
+    ok(await second.server.as(secretKey!).get('/v1'))
+    expect(await second.end()).toBe(0)
+    expect(second.stdout).toBe('')
+  })
+
+  test('with --no-bootstrap prints none and makes no organization; a later start without it does', async () => {
+    for (const [args, env] of [
+      [['--no-bootstrap'], {}],
+      [[], { CUBBY_NO_BOOTSTRAP: '1' }],
+    ] as const) {
+      expect((await startAndStop([...args], env)).stdout).toBe('')
+      expect(await organizations()).toEqual([])
+    }
+    expect((await startAndStop()).stdout).toMatch(secretPattern)
+    expect(await organizations()).toEqual(['default'])
+  })
+
+  test('on a store that has an organization already prints none', async () => {
+    expect((await runCubby(['orgs', 'create', 'acme', ...storeArguments(dir)])).exitCode).toBe(0)
+    expect((await startAndStop()).stdout).toBe('')
+    expect(await organizations()).toEqual(['acme'])
+  })
+
+  test('of several processes that start at once, one prints keys', async () => {
+    const all = Array.from({ length: 3 }, () => spawnServe({ dataDir: dir }))
+    const up = await Promise.all(all.map((serving) => serving.ready.then(() => serving).catch(() => undefined)))
+    const serving = up.filter((one) => one !== undefined)
+    // Of the embedded engine there is one server at a time; others share the store.
+    expect(serving.length).toBe(storeIsEmbedded() ? 1 : all.length)
+    for (const one of serving) expect(await one.end()).toBe(0)
+    expect(all.filter(({ stdout }) => /svc_live_/.test(stdout)).length).toBe(1)
+    expect(await organizations()).toEqual(['default'])
+  })
+})

@@ -1,0 +1,106 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import packageJson from '../../package.json' with { type: 'json' }
+import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
+
+setDefaultTimeout(60_000)
+
+const store = ['--data DIR', '--store URL']
+const commands: Record<string, string[]> = {
+  serve: [...store, '--host', '--port', '--no-bootstrap', '--log'],
+  'orgs create': [...store, '--json'],
+  'orgs list': [...store, '--json'],
+  'keys create': [...store, '--org NAME', '--kind', '--name', '--expires-at', '--databases', '--json'],
+  'keys list': [...store, '--org NAME', '--json'],
+  'keys revoke': [...store, '--org NAME', '--json'],
+  verify: [...store, '--json'],
+}
+
+const expectReadable = ({ exitCode, stdout, stderr }: CommandResult) => {
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+  for (const line of stdout.split('\n')) {
+    expect(line.length).toBeLessThanOrEqual(110)
+    expect(line).toBe(line.trimEnd())
+  }
+}
+
+describe('--help', () => {
+  for (const words of [['--help'], ['help'], ['-h']]) {
+    test(`cubby ${words[0]} names every command`, async () => {
+      const result = await runCubby(words)
+      expectReadable(result)
+      for (const name of Object.keys(commands)) expect(result.stdout).toContain(`cubby ${name}`)
+      expect(result.stdout).toContain('CUBBY_DATA')
+    })
+  }
+
+  for (const [name, flags] of Object.entries(commands)) {
+    test(`cubby ${name} --help shows the call and each flag`, async () => {
+      const result = await runCubby([...name.split(' '), '--help'])
+      expectReadable(result)
+      expect(result.stdout.split('\n')[0]).toStartWith(`cubby ${name}`)
+      for (const flag of flags) expect(result.stdout).toContain(`  ${flag}`)
+    })
+  }
+
+  test('serve shows the defaults', async () => {
+    const { stdout } = await runCubby(['serve', '--help'])
+    for (const value of ['./cubby-data', '127.0.0.1', '4600']) expect(stdout).toContain(value)
+  })
+})
+
+test('--version prints the version, exit 0', async () => {
+  expect(await runCubby(['--version'])).toEqual({ exitCode: 0, stdout: `cubby ${packageJson.version}\n`, stderr: '' })
+})
+
+test('no command at all: the overview, exit 2', async () => {
+  const { exitCode, stdout } = await runCubby([])
+  expect(exitCode).toBe(2)
+  expect(stdout).toContain('cubby serve')
+})
+
+test('half a command: the commands that begin like it, exit 2', async () => {
+  const { exitCode, stdout, stderr } = await runCubby(['orgs'])
+  expect(exitCode).toBe(2)
+  expect(stdout + stderr).toContain('orgs')
+})
+
+describe('a mistake in the call: one line that names it, exit 2, nothing made', () => {
+  const mistakes: [string[], string][] = [
+    [['sevre'], 'sevre'],
+    [['orgs', 'delete', 'acme'], 'orgs delete'],
+    [['serve', '--prot', '1'], '--prot'],
+    [['serve', '--port', 'http'], 'http'],
+    [['serve', '--port', '65536'], '65536'],
+    [['serve', '--port=-1'], '-1'],
+    [['serve', '--port', '-1'], '--port'],
+    [['serve', '--port'], '--port'],
+    [['serve', '--log', 'all'], 'all'],
+    [['serve', '--no-bootstrap=yes'], '--no-bootstrap'],
+    [['serve', 'now'], 'now'],
+    [['orgs', 'create'], 'NAME'],
+    [['orgs', 'create', 'acme', 'other'], 'other'],
+    [['orgs', 'list', '--yaml'], '--yaml'],
+    [['keys', 'create', '--kind', 'secret'], '--org'],
+    [['keys', 'create', '--org', 'acme'], '--kind'],
+    [['keys', 'list'], '--org'],
+    [['keys', 'revoke', '--org', 'acme'], 'ID'],
+    [['keys', 'revoke', 'key_1'], '--org'],
+    [['verify', 'everything'], 'everything'],
+  ]
+  for (const [words, named] of mistakes) {
+    test(`cubby ${words.join(' ')}`, async () => {
+      const dir = makeTempDir()
+      try {
+        const { exitCode, stdout, stderr } = await runCubby(words, { env: { CUBBY_DATA: join(dir, 'data') } })
+        expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+        expect(stderr).toMatch(/^cubby: [^\n]+\n$/)
+        expect(stderr).toContain(named)
+        expect(existsSync(join(dir, 'data'))).toBe(false)
+      } finally {
+        removeTempDir(dir)
+      }
+    })
+  }
+})

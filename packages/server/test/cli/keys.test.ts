@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Json, type Organization, rawRequest, type Server, startServer } from '../harness.ts'
+import { createKey, ok, refused } from '../http/service.ts'
+
+setDefaultTimeout(60_000)
+
+let server: Server
+let org: Organization
+let other: Organization
+beforeAll(async () => {
+  server = await startServer()
+  org = await server.createOrganization('acme')
+  other = await server.createOrganization('other')
+  ok(await server.as(org.secretKey).post('/v1/app/notes'), 201)
+})
+afterAll(async () => {
+  await server.stop()
+})
+
+/** A command that must fail with `code`: nothing on stdout, one line on stderr, which it returns. */
+const failingWith = async (code: number, ...args: string[]): Promise<string> => {
+  const { exitCode, stdout, stderr } = await server.cubby(...args)
+  expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' })
+  expect(stderr).toMatch(/^cubby: [^\n]+\n$/)
+  return stderr
+}
+
+const failing = (...args: string[]): Promise<string> => failingWith(1, ...args)
+
+const create = (...args: string[]): Promise<Json> => server.cubbyJson('keys', 'create', '--org', 'acme', ...args)
+
+describe('keys create', () => {
+  test('shows the key once, and it works at once', async () => {
+    const { exitCode, stdout, stderr } = await server.cubby('keys', 'create', '--org', 'acme', '--kind', 'secret')
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    const key = /svc_live_[0-9A-Za-z]{38}/.exec(stdout)![0]
+    const id = /key_[0-9A-Za-z]+/.exec(stdout)![0]
+    ok(await server.as(key).put('/v1/app/notes', { hashKey: 'a', data: {} }))
+    const { keys } = await server.cubbyJson('keys', 'list', '--org', 'acme')
+    expect(keys[0]).toMatchObject({ id, kind: 'secret', masked: `svc_live_****${key.slice(-4)}` })
+  })
+
+  test('--json is the body of POST /api/keys', async () => {
+    const expiresAt = Date.now() + 3_600_000
+    const request = { kind: 'public', name: 'the reader', expiresAt, databases: ['app', 'logs'] }
+    const byHttp = await createKey(server.as(org.secretKey), request)
+    const byCommand = await create(
+      ...['--kind', 'public', '--name', 'the reader', '--databases', 'app,logs', '--expires-at', String(expiresAt)],
+    )
+    expect(Object.keys(byCommand)).toEqual(Object.keys(byHttp))
+    expect(byCommand).toMatchObject(request)
+    expect(byCommand.key).toMatch(/^svc_pub_[0-9A-Za-z]{38}$/)
+    expect(byCommand.masked).toBe(`svc_pub_****${byCommand.key.slice(-4)}`)
+    const reader = server.as(byCommand.key)
+    ok(await reader.get('/v1/app/notes'))
+    refused(await reader.get('/v1/elsewhere'), 403, 'key_scope')
+    refused(await reader.post('/v1/app/more'), 403, 'read_only_key')
+  })
+
+  test('--expires-at takes an ISO-8601 date-time', async () => {
+    const key = await create('--kind', 'secret', '--expires-at', '2099-12-31T23:59:59Z')
+    expect(key.expiresAt).toBe(Date.UTC(2099, 11, 31, 23, 59, 59))
+  })
+
+  test('values that the HTTP API refuses are refused in one line, and no key is made', async () => {
+    const before = (await server.cubbyJson('keys', 'list', '--org', 'acme')).keys.length
+    expect(await failing('keys', 'create', '--org', 'acme', '--kind', 'admin')).toContain('admin')
+    await failingWith(2, 'keys', 'create', '--org', 'acme', '--kind', 'secret', '--expires-at', 'tomorrow')
+    await failing('keys', 'create', '--org', 'acme', '--kind', 'secret', '--expires-at', '1000')
+    await failing('keys', 'create', '--org', 'acme', '--kind', 'secret', '--databases', 'App')
+    await failing('keys', 'create', '--org', 'acme', '--kind', 'secret', '--name', 'x'.repeat(129))
+    expect((await server.cubbyJson('keys', 'list', '--org', 'acme')).keys.length).toBe(before)
+  })
+})
+
+describe('keys list', () => {
+  test('--json is the body of GET /api/keys, masked, newest first', async () => {
+    const made = await create('--kind', 'public', '--name', 'newest')
+    const byCommand = await server.cubbyJson('keys', 'list', '--org', 'acme')
+    const byHttp = ok(await server.as(org.secretKey).get('/api/keys'))
+    // When a key was last used is written in the background: it may move between the two.
+    const still = ({ keys, cursor }: Json) => ({ cursor, keys: keys.map((key: Json) => ({ ...key, lastUsedAt: 0 })) })
+    expect(still(byCommand)).toEqual(still(byHttp))
+    expect(byCommand.keys[0].id).toBe(made.id)
+    expect(JSON.stringify(byCommand)).not.toContain(made.key)
+  })
+
+  test('a line a key, with its id, kind and status', async () => {
+    const made = await create('--kind', 'public', '--name', 'on a line')
+    const { exitCode, stdout } = await server.cubby('keys', 'list', '--org', 'acme')
+    expect(exitCode).toBe(0)
+    const line = stdout.split('\n').find((text) => text.includes(made.id))!
+    for (const part of ['public', 'active', made.masked, 'on a line']) expect(line).toContain(part)
+    expect(stdout).not.toMatch(/svc_(live|pub)_[0-9A-Za-z]{38}/)
+    const { keys } = await server.cubbyJson('keys', 'list', '--org', 'acme')
+    expect(stdout.trimEnd().split('\n').length).toBe(keys.length + 1)
+  })
+
+  test('shows nothing of another organization', async () => {
+    const { keys } = await server.cubbyJson('keys', 'list', '--org', 'other')
+    expect(keys.length).toBe(2)
+  })
+})
+
+describe('keys revoke', () => {
+  test('holds for the running server from the moment the command exits', async () => {
+    for (const more of [[], ['--json'], []]) {
+      const { id, key } = await create('--kind', 'secret')
+      const caller = server.as(key)
+      // The server has the key in its cache.
+      ok(await caller.put('/v1/app/notes', { hashKey: id, data: {} }))
+      const { exitCode, stdout } = await server.cubby('keys', 'revoke', id, '--org', 'acme', ...more)
+      expect(exitCode).toBe(0)
+      expect(stdout).toContain(id)
+      refused(await caller.put('/v1/app/notes', { hashKey: id, data: {} }), 403, 'revoked_api_key')
+      refused(await caller.get(`/v1/app/notes/${id}`), 403, 'revoked_api_key')
+    }
+  })
+
+  test('also for a request whose body was still arriving', async () => {
+    const { id, key } = await create('--kind', 'secret')
+    const body = JSON.stringify({ hashKey: `late ${id}`, data: {} })
+    const connection = await server.connect()
+    const headers: [string, string][] = [['Content-Length', String(body.length)]]
+    connection.send(rawRequest(server, 'PUT', '/v1/app/notes', { key, headers }))
+    connection.send(body.slice(0, 5))
+    expect((await server.cubby('keys', 'revoke', id, '--org', 'acme')).exitCode).toBe(0)
+    connection.send(body.slice(5))
+    refused(await connection.answer(), 403, 'revoked_api_key')
+    connection.close()
+    const path = `/v1/app/notes/${encodeURIComponent(`late ${id}`)}`
+    refused(await server.as(org.secretKey).get(path), 404, 'record_not_found')
+  })
+
+  test('--json is the body of DELETE /api/keys/:id; a second time changes nothing', async () => {
+    const { id } = await create('--kind', 'public')
+    const first = await server.cubbyJson('keys', 'revoke', id, '--org', 'acme')
+    expect([first.id, first.status, typeof first.revokedAt]).toEqual([id, 'revoked', 'number'])
+    expect(await server.cubbyJson('keys', 'revoke', id, '--org', 'acme')).toEqual(first)
+    expect(ok(await server.as(org.secretKey).delete(`/api/keys/${id}`))).toEqual(first)
+  })
+
+  test("an unknown id, and another organization's: exit 1, nothing revoked", async () => {
+    const { keys } = await server.cubbyJson('keys', 'list', '--org', 'other')
+    const unknown = await failing('keys', 'revoke', 'key_00000000000000000000', '--org', 'acme')
+    const foreign = await failing('keys', 'revoke', keys[0].id, '--org', 'acme')
+    expect(foreign).toBe(unknown)
+    ok(await server.as(other.secretKey).get('/v1'))
+    ok(await server.as(other.publicKey).get('/v1'))
+  })
+
+  test('an operator who lost every key makes a new one', async () => {
+    for (const { id } of (await server.cubbyJson('keys', 'list', '--org', 'other')).keys) {
+      expect((await server.cubby('keys', 'revoke', id, '--org', 'other')).exitCode).toBe(0)
+    }
+    refused(await server.as(other.secretKey).get('/v1'), 403, 'revoked_api_key')
+    const { key } = await server.cubbyJson('keys', 'create', '--org', 'other', '--kind', 'secret')
+    ok(await server.as(key).get('/v1'))
+  })
+})
+
+test('an unknown organization: exit 1 and one line that names it, for each command', async () => {
+  for (const words of [['create', '--kind', 'secret'], ['list'], ['revoke', 'key_1']]) {
+    expect(await failing('keys', ...words, '--org', 'nobody')).toContain('nobody')
+  }
+})

@@ -1,0 +1,83 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import packageJson from '../../package.json' with { type: 'json' }
+import { makeTempDir, removeTempDir } from '../harness.ts'
+
+// After `npm ci` the command is there, with nothing else installed than Node and npm.
+
+setDefaultTimeout(60_000)
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const version = { exitCode: 0, stdout: `cubby ${packageJson.version}\n` }
+
+const runIn = async (cwd: string, command: string[], env = process.env) => {
+  const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' })
+  return { stdout: await new Response(child.stdout).text(), exitCode: await child.exited }
+}
+
+describe('the launcher', () => {
+  test.skipIf(Bun.which('npx') === null)('npx cubby, inside the repository', async () => {
+    expect(await runIn(root, ['npx', 'cubby', '--version'])).toEqual(version)
+    expect(await runIn(join(root, 'packages/server'), ['npx', 'cubby', '--version'])).toEqual(version)
+  })
+
+  test('node_modules/.bin/cubby, from anywhere and without bun on the path', async () => {
+    const dir = makeTempDir()
+    try {
+      const env = { ...process.env, PATH: '/usr/bin:/bin' }
+      expect(await runIn(dir, [join(root, 'node_modules/.bin/cubby'), '--version'], env)).toEqual(version)
+    } finally {
+      removeTempDir(dir)
+    }
+  })
+
+  test('through a chain of links, relative ones too', async () => {
+    const dir = makeTempDir()
+    try {
+      mkdirSync(join(dir, 'bin here'))
+      symlinkSync(join(root, 'node_modules/.bin/cubby'), join(dir, 'bin here/one'))
+      symlinkSync('bin here/one', join(dir, 'two'))
+      expect(await runIn('/', [join(dir, 'two'), '--version'])).toEqual(version)
+      expect(await runIn(dir, ['./two', '--version'])).toEqual(version)
+    } finally {
+      removeTempDir(dir)
+    }
+  })
+
+  test('passes arguments as they are, and the exit code back', async () => {
+    const dir = makeTempDir()
+    try {
+      const data = join(dir, 'a "strange" $name')
+      const cubby = join(root, 'node_modules/.bin/cubby')
+      expect((await runIn(dir, [cubby, 'orgs', 'create', 'acme', '--data', data])).exitCode).toBe(0)
+      const verified = await runIn(dir, [cubby, 'verify', '--data', data])
+      expect(verified.exitCode).toBe(0)
+      expect(verified.stdout).toContain(data)
+      expect((await runIn(dir, [cubby, 'orgs', 'create', 'acme', '--data', data])).exitCode).toBe(1)
+    } finally {
+      removeTempDir(dir)
+    }
+  })
+
+  test('becomes the server: a signal to it is a signal to the service', async () => {
+    const dir = makeTempDir()
+    const child = Bun.spawn(
+      [join(root, 'node_modules/.bin/cubby'), 'serve', '--no-bootstrap', '--port', '0', '--data', dir],
+      { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
+    )
+    try {
+      let log = ''
+      for await (const chunk of child.stderr) {
+        log += new TextDecoder().decode(chunk)
+        if (log.includes('listening') && !log.includes('stopping')) child.kill('SIGTERM')
+      }
+      expect(await child.exited).toBe(0)
+      expect(log).toContain('stopped')
+    } finally {
+      child.kill('SIGKILL')
+      removeTempDir(dir)
+    }
+  })
+})

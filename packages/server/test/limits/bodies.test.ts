@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { bodiesInFlightBytesMax, bodyMsMax } from '../../src/core/limits.ts'
+import {
+  type Answer,
+  connectRaw,
+  eventually,
+  type RawConnection,
+  rawRequest,
+  type Server,
+  startServer,
+} from '../harness.ts'
+import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
+
+// Bodies are memory that strangers fill. Each is bounded, all of them together are, and so is the time one may take.
+
+setDefaultTimeout(90_000)
+
+const mib = 1_048_576
+
+let server: Server
+let table: TestTable
+let slow: SlowSender[]
+let endlessHead: Promise<void>
+beforeAll(async () => {
+  server = await startServer()
+  table = await makeTable(server.as((await server.createOrganization()).secretKey))
+  // They take half a minute: begun here, looked at by the last tests.
+  slow = await Promise.all([
+    beginSlowBody([['Content-Length', '1000']], '{', undefined),
+    beginSlowBody([['Content-Length', '1000']], '{', ' '),
+    beginSlowBody([['Transfer-Encoding', 'chunked']], '1\r\n{\r\n', undefined),
+    beginSlowBody([['Transfer-Encoding', 'chunked']], '1\r\n{\r\n', '1\r\n \r\n'),
+  ])
+  endlessHead = sendEndlessHead()
+})
+afterAll(async () => {
+  for (const { stop } of slow ?? []) stop()
+  await server?.stop()
+})
+
+interface SlowSender {
+  startedAtMs: number
+  answer: Promise<Answer>
+  answeredAtMs: Promise<number>
+  closed: Promise<void>
+  stop(): void
+}
+
+/** Sends a body that never ends: nothing more after its first bytes, or a drop now and then. */
+const beginSlowBody = async (
+  headers: [string, string][],
+  first: string,
+  drop: string | undefined,
+): Promise<SlowSender> => {
+  const connection = await connectRaw(server.port, bodyMsMax + 20_000)
+  connection.send(rawRequest(server, 'PUT', table.path, { key: table.api.key, headers }))
+  connection.send(first)
+  const startedAtMs = performance.now()
+  const timer = setInterval(() => drop !== undefined && connection.send(drop), 1_000)
+  const answer = connection.answer()
+  const answeredAtMs = answer.then(() => performance.now())
+  answeredAtMs.catch(() => {})
+  const stop = () => {
+    clearInterval(timer)
+    connection.close()
+  }
+  return { startedAtMs, answer, answeredAtMs, closed: connection.closed, stop }
+}
+
+/** Resolves when the server has closed the connection. */
+const sendEndlessHead = async (): Promise<void> => {
+  const connection = await server.connect()
+  connection.send(`GET /v1 HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`)
+  const timer = setInterval(() => connection.send('X-More: 1\r\n'), 1_000)
+  await connection.closed
+  clearInterval(timer)
+}
+
+describe('bodies in flight are bounded in total', () => {
+  const batchMax = 12 * mib
+  const empty = '{"operations":[{"op":"delete","hashKey":"none"}]}'
+
+  /** A batch of which the head and one byte have arrived. */
+  const beginBatch = async (headers: [string, string][], first: string | Uint8Array): Promise<RawConnection> => {
+    const connection = await server.connect()
+    connection.send(rawRequest(server, 'POST', `${table.path}/batch`, { key: table.api.key, headers }))
+    connection.send(first)
+    return connection
+  }
+
+  const tryLargeBatch = () => table.api.post(`${table.path}/batch`, empty.padEnd(batchMax - 1))
+
+  test('by their declared lengths: one too many is 503, small ones go on, and room comes back', async () => {
+    const many = Math.floor(bodiesInFlightBytesMax / batchMax)
+    const open = await Promise.all(
+      Array.from({ length: many }, () => beginBatch([['Content-Length', String(batchMax)]], '{')),
+    )
+    await eventually('there is no room for another', async () => {
+      const answer = await tryLargeBatch()
+      return answer.status === 200 ? undefined : refused(answer, 503, 'unavailable')
+    })
+    await table.put('small', { fits: true })
+    ok(await table.get('small'))
+    for (const connection of open) connection.close()
+    await eventually('room for a large one', async () => ((await tryLargeBatch()).status === 200 ? true : undefined))
+  })
+
+  test('by what has come, where no length is declared', async () => {
+    const chunk = Buffer.concat([Buffer.from(`${mib.toString(16)}\r\n`), Buffer.alloc(mib, ' '), Buffer.from('\r\n')])
+    const open = await Promise.all(
+      Array.from({ length: 7 }, () => beginBatch([['Transfer-Encoding', 'chunked']], Buffer.alloc(0))),
+    )
+    const answers = open.map((connection) => connection.answer())
+    for (const answer of answers) answer.catch(() => {})
+    for (let sent = 0; sent < 11; sent++) for (const connection of open) connection.send(chunk)
+    refused(await Promise.any(answers), 503, 'unavailable')
+    await table.put('small', { fits: true })
+    for (const connection of open) connection.close()
+    await eventually('room for a large one', async () => ((await tryLargeBatch()).status === 200 ? true : undefined))
+  })
+})
+
+describe('a body over its limit', () => {
+  test('is 413 and leaves the connection fit for the next request', async () => {
+    for (const [path, method, over] of [
+      [table.path, 'PUT', mib + 1],
+      [`${table.path}/batch`, 'POST', 12 * mib + 1],
+    ] as const) {
+      const connection = await server.connect()
+      const body = Buffer.alloc(over, ' ')
+      const put = { key: table.api.key, body: '{"hashKey":"next","data":{}}' }
+      connection.send(rawRequest(server, method, path, { key: table.api.key, body }))
+      refused(await connection.answer(), 413, 'body_too_large')
+      connection.send(rawRequest(server, 'PUT', table.path, put))
+      ok(await connection.answer())
+      // The same in chunks.
+      const headers: [string, string][] = [['Transfer-Encoding', 'chunked']]
+      connection.send(rawRequest(server, method, path, { key: table.api.key, headers }))
+      connection.send(Buffer.concat([Buffer.from(`${over.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]))
+      refused(await connection.answer(), 413, 'body_too_large')
+      connection.send(rawRequest(server, 'PUT', table.path, put))
+      ok(await connection.answer())
+      connection.close()
+    }
+  })
+
+  test('under load: every sender hears 413, no connection breaks, others are served', async () => {
+    const body = '{"hashKey":"large","data":{}}'.padEnd(2 * mib)
+    const senders = Array.from({ length: 16 }, async () => {
+      for (let i = 0; i < 6; i++) refused(await table.tryPut(body), 413, 'body_too_large')
+    })
+    const others = Array.from({ length: 8 }, async (_, writer) => {
+      for (let i = 0; i < 25; i++) await table.put(`beside ${writer} ${i}`)
+    })
+    await Promise.all([...senders, ...others])
+    refused(await table.get('large'), 404, 'record_not_found')
+  })
+
+  test.skipIf(!existsSync('/proc/self/status'))('is not kept while it goes on arriving', async () => {
+    const memory = (): number =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024
+    const before = memory()
+    const connection = await server.connect()
+    const total = 200 * mib
+    connection.send(
+      rawRequest(server, 'PUT', table.path, { key: table.api.key, headers: [['Content-Length', String(total)]] }),
+    )
+    const part = Buffer.alloc(mib, ' ')
+    for (let sent = 0; sent < total; sent += mib) connection.send(part)
+    refused(await connection.answer(), 413, 'body_too_large')
+    connection.send(rawRequest(server, 'GET', '/healthz'))
+    // Behind all of the body, so all of it has been read.
+    ok(await connection.answer())
+    expect(memory() - before).toBeLessThan(100 * mib)
+    connection.close()
+  })
+})
+
+test('a body that takes longer than 30 s is given up with 503, and its connection is closed', async () => {
+  for (const { startedAtMs, answer, answeredAtMs, closed } of slow) {
+    const refusal = refused(await answer, 503, 'unavailable')
+    expect(refusal.message).toContain('30 seconds')
+    expect((await answeredAtMs) - startedAtMs).toBeGreaterThan(bodyMsMax - 100)
+    expect((await answeredAtMs) - startedAtMs).toBeLessThan(bodyMsMax + 10_000)
+    await closed
+  }
+  await table.put('afterwards')
+})
+
+test('a request whose head never ends holds its connection no longer either', async () => {
+  await endlessHead
+})

@@ -1,0 +1,98 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { commitBytesMax, writeQueueBytesMax } from '../../src/core/limits.ts'
+import { type Answer, eventually, type Server, startServer, storeIsEmbedded } from '../harness.ts'
+import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
+
+// Without a bound, writes that come faster than the disk takes them fill the memory until the process is killed,
+// and one organization's flood becomes everybody's outage. The disk is made slow by a lock that the test holds.
+
+setDefaultTimeout(60_000)
+
+describe.skipIf(!storeIsEmbedded())('a full write queue', () => {
+  let server: Server
+  let flooding: TestTable
+  let other: TestTable
+  beforeAll(async () => {
+    server = await startServer()
+    flooding = await makeTable(server.as((await server.createOrganization()).secretKey), { i1: { hashField: 'batch' } })
+    other = await makeTable(server.as((await server.createOrganization()).secretKey))
+  })
+  afterAll(async () => {
+    await server?.stop()
+  })
+
+  /** Nothing can be committed while `work` runs. */
+  const whileStoreIsBusy = async (work: () => Promise<void>): Promise<void> => {
+    const db = new Database(join(server.dataDir, 'cubby.db'))
+    try {
+      db.run('PRAGMA busy_timeout = 5000')
+      db.run('BEGIN IMMEDIATE')
+      await work()
+      db.run('ROLLBACK')
+    } finally {
+      db.close()
+    }
+  }
+
+  const recordsEach = 4
+  const bytesEach = 100_000
+  const batchOf = (name: string) =>
+    Array.from({ length: recordsEach }, (_, i) => ({
+      op: 'put',
+      hashKey: name,
+      rangeKey: `r${i}`,
+      data: { batch: name, text: 'x'.repeat(bytesEach) },
+    }))
+
+  test('answers 503 unavailable, another organization still gets through, and nothing is half applied', async () => {
+    // Half of the queue is one organization's; a commit's worth more is under way.
+    const fit = Math.floor((writeQueueBytesMax / 2 + commitBytesMax) / (recordsEach * bytesEach))
+    const floods = Math.ceil(fit * 1.4)
+    const names = Array.from({ length: floods }, (_, i) => `batch ${i}`)
+    const answers = new Map<string, Answer>()
+    let all: Promise<unknown> = Promise.resolve()
+    let others: Promise<Answer[]> = Promise.resolve([])
+    await whileStoreIsBusy(async () => {
+      all = Promise.all(
+        names.map(async (name) => {
+          answers.set(name, await flooding.tryBatch(batchOf(name)))
+        }),
+      )
+      await eventually('the queue is full for one organization', () => (answers.size > 0 ? true : undefined))
+      // A small write and some that are large: all of them find the other half free.
+      others = Promise.all([
+        other.tryPut({ hashKey: 'small', data: {} }),
+        ...Array.from({ length: 10 }, (_, i) => other.tryBatch(batchOf(`other ${i}`))),
+      ])
+      // Well before the writer gives up waiting for the store: what is refused is refused for want of room.
+      await eventually(
+        'no more than half of the queue is held',
+        () => (answers.size >= floods - fit ? true : undefined),
+        {
+          waitMsMax: 3_000,
+        },
+      )
+      for (const answer of answers.values()) refused(answer, 503, 'unavailable')
+    })
+    await all
+    const refusedNames = names.filter((name) => answers.get(name)!.status !== 200)
+    const acceptedNames = names.filter((name) => answers.get(name)!.status === 200)
+    for (const name of refusedNames) refused(answers.get(name)!, 503, 'unavailable')
+    expect(acceptedNames.length).toBeGreaterThan(0)
+    for (const answer of await others) ok(answer)
+
+    for (const name of acceptedNames) {
+      expect(await flooding.ranges({ hash: name })).toEqual(['r0', 'r1', 'r2', 'r3'])
+      expect((await flooding.hashes({ index: 'i1', hash: name })).length).toBe(recordsEach)
+    }
+    for (const name of refusedNames) expect(await flooding.hashes({ hash: name })).toEqual([])
+    ok(await other.get('small'))
+
+    // Repeated as Retry-After says, each is taken.
+    for (const name of refusedNames.slice(0, 10))
+      expect(ok(await flooding.tryBatch(batchOf(name)))).toEqual({ count: 4 })
+    expect(await server.cubby('verify')).toMatchObject({ exitCode: 0 })
+  })
+})

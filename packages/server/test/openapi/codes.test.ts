@@ -1,0 +1,251 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { batchBodyBytesMax, batchOperationsMax, bodyBytesMax, dataBytesMax } from '../../src/core/limits.ts'
+import { makeDocument } from '../../src/http/openapi/document.ts'
+import type { Answer, Json } from '../harness.ts'
+import { createExpiredKey, createKey, createRevokedKey, useService } from '../http/service.ts'
+import { codesOf, type Operation, operationsOf, resolve, responsesOf, scenariosOf } from './scenario.ts'
+import { SchemaCheck } from './schema-check.ts'
+import { Stage } from './stage.ts'
+
+// A program decides by the codes that an operation is said to answer. Here a faulty request of each kind goes to each
+// operation: what is described must come, and what comes must be described.
+
+const service = useService()
+const document: Json = JSON.parse(JSON.stringify(makeDocument()))
+const check = new SchemaCheck(document)
+const keys: Record<'expired' | 'revoked' | 'limited', string> = { expired: '', revoked: '', limited: '' }
+const stage = new Stage()
+
+beforeAll(async () => {
+  keys.expired = (await createExpiredKey(service.api)).key
+  keys.revoked = (await createRevokedKey(service.api)).key
+  keys.limited = (await createKey(service.api, { kind: 'secret', databases: ['blog'] })).key
+  for (const { method, path, body, answer } of document['x-given']) {
+    const came = await service.api.request(method, path, body)
+    stage.expectSame(answer, came.body, `${method} ${path}`)
+  }
+})
+
+interface Request {
+  method: string
+  target: string
+  key?: string
+  headers: Record<string, string>
+  body: string | undefined
+}
+
+/** The first example of the operation that succeeds. */
+const goodRequest = (operation: Operation): Request => {
+  const { target, headers, body } = scenariosOf(document, operation).find(({ response }) => response.status < 300)!
+  return {
+    method: operation.method,
+    target,
+    key: operation.object.security.length > 0 ? service.org.secretKey : undefined,
+    headers,
+    body: stage.translateBody(body),
+  }
+}
+
+const send = ({ method, target, key, headers, body }: Request): Promise<Answer> =>
+  service.server.raw(method, target, { key, body, headers: Object.entries(headers) })
+
+/** The path with the last of its parameters, or a certain one, replaced. */
+const withSegment = ({ path }: Operation, target: string, segment: string, name?: string): string => {
+  const templates = path.split('/')
+  const at =
+    name === undefined ? templates.findLastIndex((part) => part.startsWith('{')) : templates.indexOf(`{${name}}`)
+  const [base, query] = target.split('?') as [string, string?]
+  const filled = base.split('/').with(at, segment).join('/')
+  return query === undefined ? filled : `${filled}?${query}`
+}
+
+const add = (target: string, parameter: string): string => `${target}${target.includes('?') ? '&' : '?'}${parameter}`
+
+const record = (bytes: number): Json => ({ hashKey: 'a', data: { text: 'x'.repeat(bytes - '{"text":""}'.length) } })
+
+const hasKey = ({ object }: Operation): boolean => object.security.length > 0
+const hasBody = ({ object }: Operation): boolean => object.requestBody !== undefined
+const names = (part: string) => (operation: Operation) => operation.path.includes(`{${part}}`)
+const isPut = ({ id }: Operation): boolean => id === 'putRecord'
+const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const endsInParameter = ({ path }: Operation): boolean => path.endsWith('}')
+
+/** How a good request is made to meet the code, and for which operations that can be tried. */
+const faults: Record<
+  string,
+  { tries(operation: Operation): boolean; spoil(good: Request, to: Operation): Partial<Request> }
+> = {
+  missing_api_key: { tries: hasKey, spoil: () => ({ key: undefined }) },
+  invalid_api_key: { tries: hasKey, spoil: () => ({ key: 'svc_live_nonsense' }) },
+  expired_api_key: { tries: hasKey, spoil: () => ({ key: keys.expired }) },
+  revoked_api_key: { tries: hasKey, spoil: () => ({ key: keys.revoked }) },
+  read_only_key: { tries: hasKey, spoil: () => ({ key: service.org.publicKey }) },
+  key_scope: { tries: hasKey, spoil: () => ({ key: keys.limited }) },
+  secret_key_in_browser: {
+    tries: hasKey,
+    spoil: ({ headers }) => ({ headers: { ...headers, 'Sec-Fetch-Site': 'cross-site' } }),
+  },
+  route_not_found: {
+    tries: ({ path }) => path.includes('{'),
+    spoil: ({ target }, to) => ({ target: withSegment(to, target, '') }),
+  },
+  method_not_allowed: { tries: () => true, spoil: () => ({ method: 'PATCH', body: undefined }) },
+  invalid_name: { tries: names('db'), spoil: ({ target }, to) => ({ target: withSegment(to, target, 'Shop', 'db') }) },
+  reserved_name: {
+    tries: names('db'),
+    spoil: ({ target }, to) => ({ target: withSegment(to, target, '_shop', 'db') }),
+  },
+  invalid_request: { tries: hasKey, spoil: ({ target }) => ({ target: add(target, 'pretty=true') }) },
+  invalid_key: {
+    tries: (operation) => endsInParameter(operation) && (names('hashKey')(operation) || names('id')(operation)),
+    spoil: ({ target }, to) => ({ target: withSegment(to, target, '%ff') }),
+  },
+  invalid_cursor: {
+    tries: ({ method, path }) => method === 'GET' && ['/v1', '/v1/{db}', '/api/keys'].includes(path),
+    spoil: ({ target }) => ({ target: add(target, 'cursor=nonsense') }),
+  },
+  invalid_json: { tries: hasBody, spoil: () => ({ body: '{hashKey: "ada"}' }) },
+  body_too_large: {
+    tries: hasBody,
+    spoil: (_, to) => ({ body: ' '.repeat((isBatch(to) ? batchBodyBytesMax : bodyBytesMax) + 1) }),
+  },
+  unsupported_media_type: {
+    tries: hasBody,
+    spoil: ({ headers }) => ({ body: '{}', headers: { ...headers, 'Content-Type': 'text/plain' } }),
+  },
+  table_not_found: {
+    // Where there is none, a table can be created: that is no fault.
+    tries: (operation) => names('table')(operation) && operation.id !== 'createTable',
+    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'table') }),
+  },
+  record_too_large: {
+    tries: (operation) => isPut(operation) || isBatch(operation),
+    spoil: (_, to) => {
+      const large = record(dataBytesMax + 1)
+      return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
+    },
+  },
+  batch_too_large: {
+    tries: isBatch,
+    spoil: () => {
+      const operations = Array.from({ length: batchOperationsMax + 1 }, (_, i) => ({ op: 'delete', hashKey: `k${i}` }))
+      return { body: JSON.stringify({ operations }) }
+    },
+  },
+}
+
+/** No request brings these about: they need a machine that fails. Tests of the engines make them. */
+const notByRequest = ['internal', 'outcome_unknown', 'unavailable', 'storage_full']
+
+/** Codes that stand in the operation by the shared example, so that no example of its own is replayed for them. */
+const sharedCodes = (operation: Operation): string[] =>
+  responsesOf(document, operation).flatMap((response) => {
+    const { examples = {} } = response.content['application/json'] ?? {}
+    return codesOf(response).filter((code) => examples[code]?.$ref !== undefined)
+  })
+
+const isDescribed = (operation: Operation, answer: Answer): boolean => {
+  const response = responsesOf(document, operation).find(({ status }) => status === answer.status)
+  if (response === undefined) return false
+  return answer.status < 400 || operation.method === 'HEAD' || codesOf(response).includes(answer.body.error.code)
+}
+
+const seen = new Map<string, Answer[]>()
+
+// OPTIONS answers everything alike.
+for (const operation of operationsOf(document).filter(({ method }) => method !== 'OPTIONS')) {
+  describe(`${operation.method} ${operation.path}`, () => {
+    const shared = sharedCodes(operation)
+
+    test('every code that it is said to answer is tried, or is shown by an example of its own', () => {
+      const untried = shared.filter((code) => !notByRequest.includes(code) && faults[code]?.tries(operation) !== true)
+      expect(untried).toEqual([])
+    })
+
+    for (const [code, { tries, spoil }] of Object.entries(faults)) {
+      if (!tries(operation)) continue
+      const expected = shared.includes(code)
+      test(expected ? code : `what comes of ${code} is described`, async () => {
+        const good = goodRequest(operation)
+        const answer = await send({ ...good, ...spoil(good, operation) })
+        if (expected) expect([answer.status, answer.body?.error.code]).toEqual([statusOfCode(operation, code), code])
+        else
+          expect([isDescribed(operation, answer), answer.status, answer.text]).toEqual([
+            true,
+            answer.status,
+            answer.text,
+          ])
+        if (!expected) return
+        const { schema } = responsesOf(document, operation).find(({ status }) => status === answer.status)!.content[
+          'application/json'
+        ]
+        expect(check.faults(schema, answer.body)).toEqual([])
+        seen.set(code, [...(seen.get(code) ?? []), answer])
+      })
+    }
+  })
+}
+
+const statusOfCode = (operation: Operation, code: string): number =>
+  responsesOf(document, operation).find((response) => codesOf(response).includes(code))!.status
+
+describe('the shared example of', () => {
+  for (const [code, { value }] of Object.entries<Json>(document.components.examples)) {
+    if (notByRequest.includes(code)) continue
+    test(`${code} is an answer that came, word for word`, () => {
+      const text = ({ message, field, hint }: Json) =>
+        JSON.stringify([message, field, hint]).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<a time>')
+      expect((seen.get(code) ?? []).map(({ body }) => text(body.error))).toContain(text(value.error))
+    })
+  }
+})
+
+describe('what a request knows', () => {
+  /** `Known fields: a, b.` as a list; `It takes none.` is an empty one. */
+  const known = (answer: Answer): string[] => {
+    const { hint } = answer.body.error
+    return hint === 'It takes none.' ? [] : (/: (.*)\.$/.exec(hint)?.[1]?.split(', ').sort() ?? [`? ${hint}`])
+  }
+  const schemaNamed = (schema: Json): Json => document.components.schemas[schema.$ref.split('/').at(-1)]
+  const fieldsOf = (schema: Json): string[] => {
+    const whole = schema.$ref === undefined ? schema : schemaNamed(schema)
+    if (whole.oneOf === undefined) return Object.keys(whole.properties)
+    return [...new Set<string>(whole.oneOf.flatMap(fieldsOf))]
+  }
+  const all = operationsOf(document)
+
+  test('of query parameters is what is described', async () => {
+    for (const operation of all.filter(hasKey)) {
+      if (operation.method === 'HEAD') continue
+      const good = goodRequest(operation)
+      const answer = await send({ ...good, target: add(good.target, 'zzz=1') })
+      const described = (operation.object.parameters ?? [])
+        .map((parameter: Json) => resolve(document, parameter))
+        .filter((parameter: Json) => parameter.in === 'query')
+        .map((parameter: Json) => parameter.name)
+      expect([operation.id, ...known(answer)]).toEqual([operation.id, ...described.sort()])
+    }
+  })
+
+  test('of fields in a body is what is described', async () => {
+    for (const operation of all.filter(hasBody)) {
+      const good = goodRequest(operation)
+      const body = JSON.stringify({ ...JSON.parse(good.body ?? '{}'), zzz: 1 })
+      const answer = await send({ ...good, body })
+      const { schema } = operation.object.requestBody.content['application/json']
+      expect([operation.id, ...known(answer)]).toEqual([operation.id, ...fieldsOf(schema).sort()])
+    }
+  })
+
+  test('of fields in an operation of a batch is what is described', async () => {
+    const batch = all.find(isBatch)!
+    for (const [op, schema] of [
+      ['put', 'PutOperation'],
+      ['delete', 'DeleteOperation'],
+    ] as const) {
+      const operations = [{ op, hashKey: 'a', ...(op === 'put' && { data: {} }), zzz: 1 }]
+      const answer = await send({ ...goodRequest(batch), body: JSON.stringify({ operations }) })
+      expect([op, ...known(answer)]).toEqual([op, ...fieldsOf(document.components.schemas[schema]).sort()])
+    }
+  })
+})

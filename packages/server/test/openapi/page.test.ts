@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+import { errorCodes } from '../../src/core/errors.ts'
+import { type Json, type Server, startServer } from '../harness.ts'
+import { operationsOf } from './scenario.ts'
+
+// The page is read where there is no network, and by people who hold keys: it must load nothing and send nothing.
+
+setDefaultTimeout(60_000)
+
+let server: Server
+let page: string
+let headers: Headers
+let document: Json
+beforeAll(async () => {
+  server = await startServer()
+  const answer = await fetch(`${server.url}/docs`, { headers: { 'x-request-id': 'mine' } })
+  headers = answer.headers
+  page = await answer.text()
+  document = (await server.request('GET', '/openapi.json')).body
+})
+afterAll(async () => {
+  await server?.stop()
+})
+
+const withoutEntities = (text: string): string =>
+  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+
+const attributes = (name: string): string[] =>
+  Array.from(page.matchAll(new RegExp(`<[^>]*\\s${name}="([^"]*)"`, 'g')), ([, value]) => withoutEntities(value!))
+
+const contentsOf = (element: string): string[] =>
+  Array.from(page.matchAll(new RegExp(`<${element}>(.*?)</${element}>`, 'gs')), ([, text]) => text!)
+
+const policy = (): Record<string, string> =>
+  Object.fromEntries(
+    headers
+      .get('content-security-policy')!
+      .split('; ')
+      .map((directive) => [directive.split(' ')[0]!, directive.split(' ').slice(1).join(' ')]),
+  )
+
+describe('the page', () => {
+  test('is HTML, and carries the headers of every answer', () => {
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(headers.get('x-request-id')).toBe('mine')
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+    expect(headers.get('access-control-expose-headers')).toBe('ETag, Retry-After, X-Request-Id')
+    expect(headers.get('cache-control')).toBe('private, no-cache')
+  })
+
+  test('has every operation, with its curl lines', () => {
+    const text = withoutEntities(page)
+    for (const { id, path, object } of operationsOf(document)) {
+      expect(text).toContain(path)
+      // Special cases of another are named with it.
+      if (object['x-same-as'] !== undefined) continue
+      expect(attributes('id')).toContain(id)
+      expect(attributes('href')).toContain(`#${id}`)
+      for (const { source } of object['x-codeSamples']) expect(text).toContain(source)
+    }
+  })
+
+  test('has every error code and every schema, where links lead to', () => {
+    const ids = attributes('id')
+    for (const code of errorCodes) expect(ids).toContain(`error-${code}`)
+    for (const name of Object.keys(document.components.schemas)) expect(ids).toContain(`schema-${name}`)
+  })
+
+  test('links lead to places that are there, each of one name only', () => {
+    const ids = attributes('id')
+    expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([])
+    const inside = attributes('href').filter((href) => href.startsWith('#'))
+    expect(inside.length).toBeGreaterThan(100)
+    expect(inside.filter((href) => !ids.includes(href.slice(1)))).toEqual([])
+  })
+
+  test('shows no key and asks for none: the curl lines take it from the environment', () => {
+    expect(page).not.toMatch(/svc_(live|pub)_(?!EXAMPLE)[0-9A-Za-z]{38}/)
+    expect(page).not.toMatch(/<(input|textarea|form|iframe|object|embed)\b/)
+  })
+})
+
+describe('nothing is loaded from elsewhere', () => {
+  test('no element names another address', () => {
+    expect(attributes('src')).toEqual([])
+    const outside = attributes('href').filter((href) => !href.startsWith('#'))
+    expect(outside.map((href) => href.slice(0, 20))).toEqual(['data:image/svg+xml,%', 'openapi.json'])
+    for (const style of contentsOf('style')) expect(style).not.toMatch(/@import|url\(|image-set/)
+    for (const script of contentsOf('script'))
+      expect(script).not.toMatch(/fetch|XMLHttpRequest|import|sendBeacon|WebSocket|EventSource/)
+  })
+
+  test('the policy forbids everything but the style and the script that are in the page, by their hashes', () => {
+    const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+    expect(contentsOf('style')).toHaveLength(1)
+    expect(contentsOf('script')).toHaveLength(1)
+    expect(policy()).toEqual({
+      'default-src': "'none'",
+      'style-src': hash(contentsOf('style')[0]!),
+      'script-src': hash(contentsOf('script')[0]!),
+      'img-src': 'data:',
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+    })
+    // Nothing that the policy would silently drop.
+    expect(page).not.toMatch(/<[^>]+\s(style|on\w+)=/)
+  })
+})
+
+const candidates = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+const executablePath = candidates.find((path) => path !== undefined && path !== '' && existsSync(path))
+if (executablePath === undefined) {
+  console.warn('SKIPPED: the page in a browser. No Chromium was found; set CHROMIUM_PATH or install one.')
+}
+
+describe.skipIf(executablePath === undefined)('in a browser', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync']
+    const quiet = ['--disable-background-networking', '--disable-component-update']
+    browser = await chromium.launch({ executablePath, args: [...args, ...quiet] })
+  })
+  afterAll(async () => {
+    await browser?.close()
+  })
+
+  for (const [screen, viewport] of Object.entries({
+    'a desk': { width: 1280, height: 900 },
+    'a phone': { width: 360, height: 740 },
+  })) {
+    test(`on ${screen} it makes one request, has no complaints and does not scroll sideways`, async () => {
+      const tab = await browser.newPage({ viewport })
+      const requests: string[] = []
+      const complaints: string[] = []
+      tab.on('request', (request) => requests.push(request.url()))
+      tab.on('console', (message) => complaints.push(message.text()))
+      tab.on('pageerror', (error) => complaints.push(error.message))
+      await tab.goto(`${server.url}/docs`, { waitUntil: 'load' })
+      expect(complaints).toEqual([])
+      expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([`${server.url}/docs`])
+      // The script ran: it knows where the server is.
+      expect(await tab.locator('[data-base]').textContent()).toBe(server.url)
+      const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      expect(await tab.evaluate(sideways)).toBe(0)
+      await tab.close()
+    })
+  }
+
+  test('the table of contents can be narrowed by path and by words', async () => {
+    const tab = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+    await tab.goto(`${server.url}/docs`)
+    await tab.locator('nav input').fill('/batch')
+    const shown = await tab.locator('nav li:visible').allTextContents()
+    expect(shown.map((text) => text.trim())).toEqual(['POSTPut and delete several records at once'])
+    await tab.close()
+  })
+
+  test('it reads as well in the dark', async () => {
+    const tab = await browser.newPage({ colorScheme: 'dark' })
+    await tab.goto(`${server.url}/docs`)
+    const ground = await tab.evaluate('getComputedStyle(document.body).backgroundColor')
+    await tab.emulateMedia({ colorScheme: 'light' })
+    expect(await tab.evaluate('getComputedStyle(document.body).backgroundColor')).not.toBe(ground as string)
+    await tab.close()
+  })
+})

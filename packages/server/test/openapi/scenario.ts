@@ -1,0 +1,124 @@
+import type { Json } from '../harness.ts'
+
+// Reads the document as a stranger would, without the code that made it: examples of one name belong together,
+// wherever in an operation they stand.
+
+export interface Operation {
+  id: string
+  method: string
+  /** As OpenAPI writes it: `/v1/{db}`. */
+  path: string
+  object: Json
+}
+
+const methods = ['get', 'head', 'put', 'post', 'delete', 'options']
+
+export const operationsOf = (document: Json): Operation[] =>
+  Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    methods
+      .filter((method) => item[method] !== undefined)
+      .map((method) => ({
+        id: item[method].operationId,
+        method: method.toUpperCase(),
+        path,
+        object: item[method],
+      })),
+  )
+
+export const resolve = (document: Json, value: Json): Json => {
+  if (value?.$ref === undefined) return value
+  const steps: string[] = value.$ref.slice(2).split('/')
+  const found = steps.reduce((at, step) => at?.[step], document)
+  if (found === undefined) throw new Error(`${value.$ref} leads nowhere`)
+  return resolve(document, found)
+}
+
+/** Of the path and of the operation; those of the operation count. */
+export const parametersOf = (document: Json, { path, object }: Operation): Json[] => {
+  const all = [...(document.paths[path].parameters ?? []), ...(object.parameters ?? [])].map((parameter) =>
+    resolve(document, parameter),
+  )
+  return [...new Map(all.map((parameter) => [`${parameter.in} ${parameter.name}`, parameter])).values()]
+}
+
+export interface Response {
+  status: number
+  description: string
+  headers: Record<string, Json>
+  content: Record<string, Json>
+}
+
+export const responsesOf = (document: Json, { object }: Operation): Response[] =>
+  Object.entries<Json>(object.responses).map(([status, value]) => {
+    const { description, headers, content = {} } = resolve(document, value)
+    const resolved = Object.entries<Json>(headers).map(([name, header]) => [name, resolve(document, header)])
+    return { status: Number(status), description, headers: Object.fromEntries(resolved), content }
+  })
+
+/** The codes that an answer may have. */
+export const codesOf = (response: Response): string[] =>
+  response.content['application/json']?.schema.allOf?.[1].properties.error.properties.code.enum ?? []
+
+export interface Scenario {
+  operation: Operation
+  name: string
+  /** With its query string. */
+  target: string
+  headers: Record<string, string>
+  body: Json
+  given: Json[]
+  response: Response
+  answer: Json
+  answerHeaders: Record<string, string>
+}
+
+/** Names of examples that are the operation's own: what stands there by reference is shared by many. */
+const namesOf = (document: Json, operation: Operation): string[] => {
+  const holders = [
+    ...parametersOf(document, operation).map(({ examples }) => examples),
+    ...Object.values<Json>(operation.object.requestBody?.content ?? {}).map(({ examples }) => examples),
+    ...responsesOf(document, operation).flatMap(({ headers, content }) =>
+      [...Object.values(headers), ...Object.values(content)].map(({ examples }) => examples),
+    ),
+  ]
+  const own = holders.flatMap((examples) => Object.entries<Json>(examples ?? {}))
+  return [...new Set(own.filter(([, example]) => example.$ref === undefined).map(([name]) => name))]
+}
+
+const answerOf = (document: Json, operation: Operation, name: string) => {
+  const found = responsesOf(document, operation).flatMap((response) => {
+    const example = Object.values(response.content)[0]?.examples?.[name]
+    const shown = Object.entries(response.headers).filter(([, header]) => header.examples?.[name] !== undefined)
+    if (example === undefined && shown.length === 0) return []
+    const answerHeaders = Object.fromEntries(shown.map(([header, { examples }]) => [header, examples[name].value]))
+    const given = [example, ...shown.map(([, { examples }]) => examples[name])].flatMap((one) => one?.['x-given'] ?? [])
+    return [{ response, answer: example?.value, given, answerHeaders }]
+  })
+  if (found.length !== 1) throw new Error(`${operation.id}: the example ${name} has ${found.length} answers`)
+  return found[0]!
+}
+
+const scenario = (document: Json, operation: Operation, name: string): Scenario => {
+  const values = parametersOf(document, operation).flatMap(({ name: parameter, in: where, example, examples }) => {
+    const value = examples?.[name]?.value ?? (where === 'path' ? example : undefined)
+    return value === undefined ? [] : [{ parameter, where, value: String(value) }]
+  })
+  const of = (where: string) =>
+    values.filter((value) => value.where === where).map(({ parameter, value }): [string, string] => [parameter, value])
+  const filled = of('path').reduce(
+    (path, [parameter, value]) => path.replace(`{${parameter}}`, encodeURIComponent(value)),
+    operation.path,
+  )
+  const query = new URLSearchParams(of('query')).toString()
+  return {
+    operation,
+    name,
+    target: query === '' ? filled : `${filled}?${query}`,
+    headers: Object.fromEntries(of('header')),
+    body: operation.object.requestBody?.content['application/json'].examples?.[name]?.value,
+    ...answerOf(document, operation, name),
+  }
+}
+
+export const scenariosOf = (document: Json, operation: Operation): Scenario[] =>
+  namesOf(document, operation).map((name) => scenario(document, operation, name))

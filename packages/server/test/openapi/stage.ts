@@ -1,0 +1,47 @@
+import { expect } from 'bun:test'
+import type { Json } from '../harness.ts'
+
+const varying = new Set(
+  'updatedAt createdAt deletedAt recoverableUntil revokedAt id key masked cursor requestId'.split(' '),
+)
+
+/** Times in the text of an error. */
+const withoutTimes = (text: string): string => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<a time>')
+
+/**
+ * What an example shows and what really came differ in times, ids, keys and cursors. Which stands for which is
+ * remembered, so that one shown value stands for one real value, in later requests too.
+ */
+export class Stage {
+  readonly #real = new Map<string, string>()
+
+  /** A shown text with the real values in it. */
+  translate(shown: string): string {
+    const byLength = [...this.#real].sort(([a], [b]) => b.length - a.length)
+    return byLength.reduce((text, [from, to]) => text.replaceAll(from, to), shown)
+  }
+
+  translateBody(shown: Json): string | undefined {
+    return shown === undefined ? undefined : this.translate(JSON.stringify(shown))
+  }
+
+  #expected(shown: Json, came: Json, name = ''): Json {
+    if (varying.has(name) && shown !== null && typeof shown === typeof came) {
+      if (!this.#real.has(String(shown))) this.#real.set(String(shown), String(came))
+      const real = this.#real.get(String(shown))!
+      return typeof shown === 'number' ? Number(real) : real
+    }
+    if (name === 'message' || name === 'hint') return withoutTimes(this.translate(shown))
+    if (Array.isArray(shown)) return shown.map((value, i) => this.#expected(value, came?.[i]))
+    if (typeof shown !== 'object' || shown === null) return shown
+    return Object.fromEntries(
+      Object.entries(shown).map(([member, value]) => [member, this.#expected(value, came?.[member], member)]),
+    )
+  }
+
+  /** Compared as text: members come in the order in which they are shown. */
+  expectSame(shown: Json, came: Json, at: string): void {
+    const expected = `${at}\n${JSON.stringify(this.#expected(shown, came), null, 2)}`
+    expect(withoutTimes(`${at}\n${JSON.stringify(came, null, 2)}`)).toBe(withoutTimes(expected))
+  }
+}

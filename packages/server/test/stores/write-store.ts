@@ -1,0 +1,107 @@
+import { Database } from 'bun:sqlite'
+import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { schemaVersion } from '../../src/engines/sqlite/schema.ts'
+import { type Api, makeTempDir, type Organization, removeTempDir, Server } from '../harness.ts'
+import { ok, type TestTable } from '../http/service.ts'
+import { accounts, deletedRecords, eventRecords, indices, peopleRecords, plainRecords, requestsOf } from './content.ts'
+import { dayMs, type Expected, openCopy, replay } from './expected.ts'
+
+// Writes the store of this version that later versions prove they can open, and what it answers:
+//
+//   bun packages/server/test/stores/write-store.ts
+//
+// Once a version of the store is released, its directory is never written again.
+
+const here = dirname(fileURLToPath(import.meta.url))
+const target = join(here, `v${schemaVersion}`)
+/** The instant at which all of it was written, whenever that truly is: so its seven days can be looked at for ever. */
+const writtenAtMs = Date.UTC(2026, 0, 1)
+
+const writeRecords = async (api: Api, path: string, records: string[]): Promise<void> => {
+  // Each as the text that it is: what is stored is what was sent.
+  for (const record of records) {
+    const answer = await api.put(path, record)
+    ok(answer)
+    const data = record.slice(record.indexOf('"data":'), -1)
+    if (!answer.text.includes(data)) throw new Error(`${data} came back as ${answer.text}`)
+  }
+}
+
+const createTable = async (api: Api, path: string, declared?: TestTable['created']): Promise<void> => {
+  ok(await api.post(path, declared === undefined ? undefined : { indices: declared }), 201)
+}
+
+const deleteTable = async (api: Api, path: string): Promise<void> => {
+  ok(await api.delete(path))
+}
+
+const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
+  const server = new Server({ dataDir, clock: true })
+  server.setClock(writtenAtMs - Date.now())
+  await server.start()
+  try {
+    const [acme, globex] = [await server.createOrganization('acme'), await server.createOrganization('globex')]
+    const api = server.as(acme.secretKey)
+    const other = server.as(globex.secretKey)
+
+    await createTable(api, '/v1/app/people', indices)
+    await writeRecords(api, '/v1/app/people', peopleRecords)
+    await createTable(api, '/v1/app/plain')
+    await writeRecords(api, '/v1/app/plain', plainRecords)
+    await createTable(api, '/v1/app/empty', { i5: { hashField: 'a field of "its" own' } })
+    await createTable(api, '/v1/logs/events', { i1: { hashField: 'kind' } })
+    await writeRecords(api, '/v1/logs/events', eventRecords(writtenAtMs))
+    // Two of one name, both to be had again.
+    for (const records of [deletedRecords.slice(0, 1), deletedRecords]) {
+      await createTable(api, '/v1/app/gone', { i1: { hashField: 'n' } })
+      await writeRecords(api, '/v1/app/gone', records)
+      await deleteTable(api, '/v1/app/gone')
+    }
+    // The same names in another organization.
+    await createTable(other, '/v1/app/people', { i1: { hashField: 'city' } })
+    await writeRecords(other, '/v1/app/people', ['{"hashKey":"ada","data":{"city":"elsewhere"}}'])
+    return await writeKeys(api, acme, globex)
+  } finally {
+    await server.stop()
+  }
+}
+
+const writeKeys = async (api: Api, acme: Organization, globex: Organization): Promise<Expected['keys']> => {
+  const keys: Expected['keys'] = {
+    secret: acme.secretKey,
+    public: acme.publicKey,
+    other: globex.secretKey,
+  }
+  for (const [name, request] of Object.entries(accounts(writtenAtMs))) {
+    const made = ok(await api.post('/api/keys', request), 201)
+    keys[name] = made.key
+    if (name === 'revoked') ok(await api.delete(`/api/keys/${made.id}`))
+  }
+  return keys
+}
+
+const work = makeTempDir()
+try {
+  const keys = await writeStore(join(work, 'store'))
+  const file = join(work, 'store', 'cubby.db')
+  const db = new Database(file)
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+  mkdirSync(target, { recursive: true })
+  copyFileSync(file, join(target, 'cubby.db'))
+
+  const expected: Expected = { writtenAtMs, keys, answers: [] }
+  const server = await openCopy(target, expected, dayMs)
+  try {
+    for (const request of requestsOf())
+      expected.answers.push({ ...request, ...(await replay(server, expected, request)) })
+  } finally {
+    await server.stop()
+  }
+  writeFileSync(join(target, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`)
+  console.log(`${target}: ${statSync(join(target, 'cubby.db')).size} bytes, ${expected.answers.length} answers`)
+} finally {
+  removeTempDir(work)
+}
