@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 
 // The real server process on a directory of its own, and two ways to speak with it: `fetch`, and a raw socket
 // for what fetch would mend before sending (paths, headers, half bodies).
@@ -14,17 +15,29 @@ export type Json = any
 
 // ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * The one place that picks the engine. Without CUBBY_TEST_STORE: the embedded one in `dataDir`. With it: that
- * URL, in which `{name}` becomes a name of the directory's own, for engines that want a database each.
- */
-export const storeArguments = (dataDir: string): string[] => {
-  const store = process.env.CUBBY_TEST_STORE
-  if (store === undefined || store === '') return ['--data', dataDir]
-  const name = basename(dataDir)
+/** Each data directory has a schema of its own in the database that CUBBY_TEST_STORE names. */
+const schemaOf = (dataDir: string): string =>
+  basename(dataDir)
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]/g, '_')
-  return ['--data', dataDir, '--store', store.replaceAll('{name}', name)]
+
+/**
+ * The one place that picks the engine. Without CUBBY_TEST_STORE: the embedded one in `dataDir`. With it, the URL of a
+ * PostgreSQL database (see scripts/test-on-postgres.ts): a schema there.
+ */
+export const storeArguments = (dataDir: string): string[] => {
+  if (storeIsEmbedded()) return ['--data', dataDir]
+  const options = encodeURIComponent(`-c search_path=${schemaOf(dataDir)}`)
+  return ['--data', dataDir, '--store', `${process.env.CUBBY_TEST_STORE}?options=${options}`]
+}
+
+/** Before anything is run on the store of `dataDir`. */
+const makeStorePlace = async (dataDir: string): Promise<void> => {
+  if (storeIsEmbedded()) return
+  const client = new pg.Client({ connectionString: process.env.CUBBY_TEST_STORE })
+  await client.connect()
+  await client.query(`create schema if not exists ${schemaOf(dataDir)}`)
+  await client.end()
 }
 
 /** Whether the store's files are in the data directory, for tests that look into them. */
@@ -40,7 +53,9 @@ type Environment = Record<string, string | undefined>
 /** What surrounds the test run must not reach the process: its flags are given here or not at all. */
 const environment = (own: Environment): Environment => {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('CUBBY_') && name !== 'NODE_ENV')
-  return { ...Object.fromEntries(kept), ...own }
+  // A revocation waits for the lease of a shared store: a short one keeps the tests short.
+  const lease = storeIsEmbedded() ? {} : { NODE_ENV: 'test', CUBBY_TEST_LEASE_MS: '100' }
+  return { ...Object.fromEntries(kept), ...lease, ...own }
 }
 
 const running = new Set<Bun.Subprocess>()
@@ -75,6 +90,7 @@ export const runCubby = async (args: string[], options: { env?: Environment } = 
 
 /** The same on the store in `dataDir`, with `--json`; throws if it fails. */
 export const runCubbyJson = async (dataDir: string, args: string[], env: Environment = {}): Promise<Json> => {
+  await makeStorePlace(dataDir)
   const result = await runCubby([...args, ...storeArguments(dataDir), '--json'], { env })
   if (result.exitCode !== 0) throw new Error(`cubby ${args.join(' ')} exited ${result.exitCode}: ${result.stderr}`)
   return JSON.parse(result.stdout)
@@ -134,6 +150,7 @@ export class Server {
 
   async start(): Promise<void> {
     const { args = [], env = {}, readyMsMax = 20_000 } = this.options
+    await makeStorePlace(this.dataDir)
     const command = ['serve', ...storeArguments(this.dataDir), '--port', '0', '--no-bootstrap', ...args]
     const child = Bun.spawn([process.execPath, mainFile, ...command], {
       stdin: 'ignore',

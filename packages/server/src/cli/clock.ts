@@ -9,6 +9,8 @@ export interface Clock {
   /** How often sweeps look for work and key uses are written: tests do not wait a minute. */
   sweepEveryMs: number
   keyUseEveryMs: number
+  /** The lease of a PostgreSQL store that is made now; undefined for the default. */
+  leaseMs?: number
 }
 
 /**
@@ -16,9 +18,13 @@ export interface Clock {
  * tests that is refused, since whoever sets the clock decides what has expired.
  */
 export const openClock = (env: Record<string, string | undefined>): Clock => {
-  const file = env.CUBBY_TEST_CLOCK
-  if (file === undefined) return { now: Date.now, isMoved: false, sweepEveryMs: 60_000, keyUseEveryMs: lastUsedFlushMs }
-  if (env.NODE_ENV !== 'test') throw new CommandFailed('CUBBY_TEST_CLOCK is for tests only: it needs NODE_ENV=test')
+  const { CUBBY_TEST_CLOCK: file, CUBBY_TEST_LEASE_MS: lease } = env
+  if ((file ?? lease) !== undefined && env.NODE_ENV !== 'test') {
+    throw new CommandFailed('CUBBY_TEST_CLOCK and CUBBY_TEST_LEASE_MS are for tests only: they need NODE_ENV=test')
+  }
+  const leaseMs = lease === undefined ? undefined : Number(lease)
+  if (file === undefined)
+    return { now: Date.now, isMoved: false, sweepEveryMs: 60_000, keyUseEveryMs: lastUsedFlushMs, leaseMs }
   const offsetMs = (): number => {
     try {
       return Number(readFileSync(file, 'utf8')) || 0
@@ -26,5 +32,5 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
       return 0
     }
   }
-  return { now: () => Date.now() + offsetMs(), isMoved: true, sweepEveryMs: 200, keyUseEveryMs: 200 }
+  return { now: () => Date.now() + offsetMs(), isMoved: true, sweepEveryMs: 200, keyUseEveryMs: 200, leaseMs }
 }

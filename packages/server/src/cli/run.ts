@@ -4,6 +4,7 @@ import { CubbyError } from '../core/errors.ts'
 import { StoreRefused } from '../core/store-refused.ts'
 import { backupCreateCommand, backupRestoreCommand } from './backup.ts'
 import { type Arguments, type CliCommand, CommandFailed, type Flag, UsageError } from './command.ts'
+import { copyCommand } from './copy.ts'
 import { exportCommand } from './export.ts'
 import { commandHelp, overview } from './help.ts'
 import { importCommand } from './import.ts'
@@ -36,6 +37,7 @@ export const commands: CliCommand[] = [
   getCommand,
   putCommand,
   queryCommand,
+  copyCommand,
   exportCommand,
   importCommand,
   backupCreateCommand,

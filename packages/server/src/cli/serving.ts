@@ -28,6 +28,7 @@ export const openServingEngine = ({ location, poolSize, statementMsMax, clock, l
     poolSize,
     statementMsMax,
     sweepClock: clock.isMoved ? 'caller' : 'database',
+    leaseMs: clock.leaseMs,
   })
 
 /** A fault that nobody caught is logged; the process goes on. */

@@ -1,5 +1,6 @@
 import type { Engine } from '../core/engine.ts'
 import { openEngine } from '../engines/open-engine.ts'
+import { openClock } from './clock.ts'
 import { type Arguments, storeLocation } from './command.ts'
 
 /** Opens the store beside a server that may be running, and closes it whatever happens. */
@@ -8,7 +9,11 @@ export const withStore = async <T>(
   options: { mustExist: boolean },
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> => {
-  const engine = await openEngine(storeLocation(args), { role: 'guest', ...options })
+  const engine = await openEngine(storeLocation(args), {
+    role: 'guest',
+    leaseMs: openClock(process.env).leaseMs,
+    ...options,
+  })
   try {
     return await use(engine)
   } finally {

@@ -21,6 +21,8 @@ export interface OpenOptions {
   statementMsMax?: number
   /** Tests move the clock; sweeps then believe it rather than the database's. */
   sweepClock?: 'database' | 'caller'
+  /** Of a PostgreSQL store that is made now. */
+  leaseMs?: number
   log?: Log
 }
 
@@ -30,8 +32,8 @@ export const openEngine = async (location: StoreLocation, options: OpenOptions):
   if (store !== undefined) {
     // Loaded only when it is used: the embedded engine starts faster without it.
     const { openPostgresEngine } = await import('./postgres/engine.ts')
-    const { poolSize, statementMsMax, sweepClock, log } = options
-    return openPostgresEngine({ url: store, poolSize, statementMsMax, sweepClock, log })
+    const { poolSize, statementMsMax, sweepClock, leaseMs, log } = options
+    return openPostgresEngine({ url: store, poolSize, statementMsMax, sweepClock, leaseMs, log })
   }
   const dataDir = resolve(location.data)
   if (options.mustExist && !existsSync(join(dataDir, 'cubby.db')))

@@ -268,7 +268,7 @@ describe('lastUsedAt', () => {
 describe('the clock that tests set', () => {
   test('is refused outside tests: exit 1 and a line that says so', async () => {
     const args = ['serve', ...storeArguments(service.server.dataDir), '--port', '0']
-    for (const env of [{}, { NODE_ENV: 'production' }]) {
+    for (const env of [{ NODE_ENV: undefined }, { NODE_ENV: 'production' }]) {
       const result = await runCubby(args, { env: { CUBBY_TEST_CLOCK: '/dev/null', ...env } })
       expect(result.exitCode).toBe(1)
       expect(result.stderr).toContain('CUBBY_TEST_CLOCK')

@@ -1,0 +1,81 @@
+// A request as text with holes: the load tool fills them anew for every request. Every hole has a fixed width, so the
+// length of a body never changes and a request costs the tool a few digits.
+
+export type Hole =
+  /** A record's number. One is drawn for each request; `plus` counts on from it, round the end. */
+  | { hole: 'record'; plus: number }
+  /** A random group: the hash of an index. */
+  | { hole: 'group' }
+  /** A random number: the range of an index. */
+  | { hole: 'score' }
+  /** A number that grows with every request, as a clock does. */
+  | { hole: 'rising' }
+
+export type Part = string | Hole
+
+/** One kind of request; `times` is its share in a round of all kinds. */
+export interface RequestTemplate {
+  times: number
+  parts: Part[]
+}
+
+export const holeWidth = { record: 8, group: 5, score: 10, rising: 13 } as const
+
+export const record = (plus = 0): Hole => ({ hole: 'record', plus })
+export const group: Hole = { hole: 'group' }
+export const score: Hole = { hole: 'score' }
+export const rising: Hole = { hole: 'rising' }
+
+export const partLength = (part: Part): number => (typeof part === 'string' ? part.length : holeWidth[part.hole])
+
+const lengthOf = (parts: Part[]): number => parts.reduce((sum, part) => sum + partLength(part), 0)
+
+export interface RequestText {
+  method: string
+  path: Part[]
+  headers: Record<string, string>
+  body?: Part[]
+}
+
+/** The bytes of an HTTP/1.1 request. All text is ASCII. */
+export const httpRequest = ({ method, path, headers, body }: RequestText): Part[] => {
+  const lines = Object.entries({ Host: '127.0.0.1', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  if (body !== undefined) lines.push(`Content-Type: application/json\r\nContent-Length: ${lengthOf(body)}\r\n`)
+  return joinText([`${method} `, ...path, ` HTTP/1.1\r\n${lines.join('')}\r\n`, ...(body ?? [])])
+}
+
+/** Neighbouring texts become one. */
+const joinText = (parts: Part[]): Part[] => {
+  const joined: Part[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (typeof part === 'string' && typeof last === 'string') joined[joined.length - 1] = last + part
+    else joined.push(part)
+  }
+  return joined
+}
+
+/** What the holes are drawn from. */
+export interface Shape {
+  records: number
+  groups: number
+}
+
+const digits = (value: number, width: number): string => String(value).padStart(width, '0')
+
+const sample = (hole: Hole, shape: Shape): string => {
+  switch (hole.hole) {
+    case 'record':
+      return digits(hole.plus % shape.records, holeWidth.record)
+    case 'group':
+      return digits(0, holeWidth.group)
+    case 'score':
+      return '1000000000'
+    case 'rising':
+      return String(Date.now())
+  }
+}
+
+/** One request with its holes filled, for a look at the answer before the load starts. */
+export const renderRequest = (parts: Part[], shape: Shape): string =>
+  parts.map((part) => (typeof part === 'string' ? part : sample(part, shape))).join('')

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+// CPU and memory of processes, from /proc; undefined where there is none.
+
+const hasProc = process.platform === 'linux'
+const ticksPerSecond = 100
+
+const childrenOf = (pid: number): number[] => {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+  } catch {
+    return []
+  }
+}
+
+/** The process with everything that it started. */
+export const processTree = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(processTree)]
+
+/** Children of this very process by the name of their program: a database server that a library started. */
+export const ownChildren = (program: string): number[] =>
+  childrenOf(process.pid).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === program
+    } catch {
+      return false
+    }
+  })
+
+/** User and system time of all threads. */
+export const cpuSeconds = (pids: number[]): number | undefined => {
+  if (!hasProc) return undefined
+  let ticks = 0
+  for (const pid of pids) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      // The name of the program, in parentheses, may hold anything.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      ticks += Number(fields[11]) + Number(fields[12])
+    } catch {
+      // It has ended.
+    }
+  }
+  return ticks / ticksPerSecond
+}
+
+const kibibytes = (file: string, name: string): number => {
+  try {
+    return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+/** Resident memory, summed: what processes share counts for each of them. */
+export const residentBytes = (pids: number[]): number | undefined =>
+  hasProc ? pids.reduce((sum, pid) => sum + kibibytes(`/proc/${pid}/status`, 'VmRSS'), 0) * 1024 : undefined
+
+export interface Usage {
+  /** Cores kept busy: 1 is one core. */
+  cpuCores: number | undefined
+  /** The highest that was seen. */
+  residentBytes: number | undefined
+}
+
+/** What the processes use from now until `stop`; `helpers` count for CPU alone. */
+export const watchUsage = (pids: () => number[], helpers: () => number[] = () => []): { stop(): Usage } => {
+  const started = performance.now()
+  const cpu = () => cpuSeconds([...pids(), ...helpers()])
+  const before = cpu()
+  let highest = residentBytes(pids())
+  const look = () => {
+    const now = residentBytes(pids())
+    if (now !== undefined && highest !== undefined && now > highest) highest = now
+  }
+  const timer = setInterval(look, 200)
+  return {
+    stop() {
+      clearInterval(timer)
+      look()
+      const after = cpu()
+      const seconds = (performance.now() - started) / 1000
+      return {
+        cpuCores: before === undefined || after === undefined ? undefined : (after - before) / seconds,
+        residentBytes: highest,
+      }
+    },
+  }
+}

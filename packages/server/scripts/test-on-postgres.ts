@@ -1,0 +1,19 @@
+import { startPostgres } from '../test/postgres-server.ts'
+
+// The black-box tests once more, on PostgreSQL: a real server from npm, in a temporary directory. Part of `npm test`;
+// with arguments, only the test files named.
+
+const suites =
+  process.argv.length > 2 ? process.argv.slice(2) : ['packages/server/test/http', 'packages/server/test/model.test.ts']
+
+const postgres = await startPostgres({ auth: 'password' })
+try {
+  const run = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...suites], {
+    env: { ...process.env, CUBBY_TEST_STORE: postgres.url() },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  process.exitCode = await run.exited
+} finally {
+  await postgres.remove()
+}
+process.exit()
