@@ -1,0 +1,26 @@
+import { CubbyError } from '../core/errors.ts'
+import { parseName } from '../core/names.ts'
+import { type Arguments, type Flag, UsageError } from './command.ts'
+
+export const dbFlag: Flag = { type: 'string', value: 'NAME', help: 'the database' }
+export const tableFlag: Flag = { type: 'string', value: 'NAME', help: 'the table' }
+
+export const requireName = (args: Arguments, flag: 'db' | 'table'): string => {
+  const name = optionalName(args, flag)
+  if (name === undefined) throw new UsageError(`--${flag} NAME is missing`)
+  return name
+}
+
+export const optionalName = (args: Arguments, flag: 'db' | 'table'): string | undefined => {
+  const name = args.text(flag)
+  return name === undefined ? undefined : checkName(name, `--${flag}`)
+}
+
+/** A name that breaks the rule is a mistake in the call, and must not reach a path. */
+export const checkName = (name: string, what: string): string => {
+  try {
+    return parseName(name, what)
+  } catch (error) {
+    throw error instanceof CubbyError ? new UsageError(error.message.replace(/\.$/, '')) : error
+  }
+}

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { closeSync, createWriteStream, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { CommandFailed } from './command.ts'
+
+export interface LineWriter {
+  /** Resolves when there is room for more. Each text ends in a line feed. */
+  write(text: string): Promise<void>
+  /** All is written, and a file is in its place. */
+  end(): Promise<void>
+  /** Something went wrong: a file that is not whole does not take its place. */
+  abandon(): void
+}
+
+/** Texts gathered before they are handed on: a system call a line would cost more than the line. */
+const gatherCharacters = 128 * 1024
+
+const gathered = (put: (text: string) => Promise<void>) => {
+  let texts = ''
+  const flush = async (): Promise<void> => {
+    const full = texts
+    texts = ''
+    if (full !== '') await put(full)
+  }
+  const write = async (text: string): Promise<void> => {
+    texts += text
+    if (texts.length >= gatherCharacters) await flush()
+  }
+  return { write, flush }
+}
+
+export class OutputClosed extends CommandFailed {
+  constructor() {
+    super('whoever read the output has gone')
+  }
+}
+
+/** Standard output. Throws OutputClosed when its reader goes away, as `head` does. */
+export const writeToStdout = (): LineWriter => {
+  // The callback tells of the failure; without a listener it would be reported a second time.
+  process.stdout.on('error', () => {})
+  const { write, flush } = gathered(
+    (text) =>
+      new Promise((resolve, reject) => {
+        process.stdout.write(text, (error) => {
+          if (error === null || error === undefined) resolve()
+          else reject((error as { code?: string }).code === 'EPIPE' ? new OutputClosed() : error)
+        })
+      }),
+  )
+  return { write, end: flush, abandon: () => {} }
+}
+
+/**
+ * A file, packed if its name ends in `.gz`. It is written beside its place and moved there when it is whole and synced,
+ * so that nobody takes half an export for one. What is no plain file (a pipe, a device) is written to as it is.
+ */
+export const writeToFile = (file: string): LineWriter => {
+  const failed = (error: Error): CommandFailed => new CommandFailed(`${file} cannot be written: ${error.message}`)
+  const special = isSpecial(file, failed)
+  const path = special ? file : `${file}.partial`
+  const out = createWriteStream(path)
+  const gzip = file.endsWith('.gz') ? createGzip() : undefined
+  const entry: Writable = gzip ?? out
+  const done = gzip === undefined ? once(out, 'close') : pipeline(gzip, out)
+  let failure: Error | undefined
+  done.catch((error: Error) => {
+    failure = error
+  })
+  const { write, flush } = gathered(async (text) => {
+    if (failure !== undefined) throw failed(failure)
+    if (!entry.write(text)) await Promise.race([once(entry, 'drain'), done]).catch(() => {})
+  })
+  return {
+    write,
+    async end() {
+      await flush()
+      entry.end()
+      await done.catch(() => {})
+      if (failure !== undefined) throw failed(failure)
+      if (special) return
+      const synced = openSync(path, 'r')
+      fsyncSync(synced)
+      closeSync(synced)
+      renameSync(path, file)
+    },
+    abandon() {
+      out.destroy()
+      if (!special) rmSync(path, { force: true })
+    },
+  }
+}
+
+const isSpecial = (file: string, failed: (error: Error) => CommandFailed): boolean => {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.isFile() === false
+  } catch (error) {
+    throw failed(error as Error)
+  }
+}

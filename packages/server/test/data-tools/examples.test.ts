@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { buildScript } from '../../../client/build.ts'
+import {
+  eventually,
+  type Json,
+  makeTempDir,
+  type Organization,
+  removeTempDir,
+  type Server,
+  startServer,
+} from '../harness.ts'
+import { makeCommands, runShellBlocks } from './shell-blocks.ts'
+
+// Examples are copied before they are read. Each is run here as its README says, on Node, with the built client.
+
+setDefaultTimeout(60_000)
+
+const root = resolve(import.meta.dir, '../../../..')
+let dir: string
+let commands: string
+let server: Server
+let org: Organization
+let env: Record<string, string>
+
+beforeAll(async () => {
+  dir = makeTempDir()
+  commands = makeCommands(join(dir, 'commands'))
+  cpSync(join(root, 'examples'), join(dir, 'examples'), { recursive: true })
+  const client = join(dir, 'node_modules/@cubby/client')
+  await buildScript(client)
+  writeFileSync(join(client, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
+  server = await startServer()
+  org = await server.createOrganization('default')
+  env = { CUBBY_URL: server.url, CUBBY_KEY: org.secretKey, CUBBY_PUBLIC_KEY: org.publicKey }
+})
+afterAll(async () => {
+  await server?.stop()
+  removeTempDir(dir)
+})
+
+test('every example is run by a test', () => {
+  const folders = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(folders.map(({ name }) => name).sort()).toEqual(['bulk-import', 'node-script', 'todo'])
+})
+
+for (const name of ['node-script', 'bulk-import']) {
+  test(`${name} does what its README shows, and a second time`, async () => {
+    const readme = join(root, 'examples', name, 'README.md')
+    expect(await runShellBlocks(readme, { cwd: dir, commands, env })).toBeGreaterThan(0)
+    await runShellBlocks(readme, { cwd: dir, commands, env })
+  })
+}
+
+const candidates = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+const executablePath = candidates.find((path) => path !== undefined && path !== '' && existsSync(path))
+if (executablePath === undefined) {
+  console.warn('SKIPPED: the page of examples/todo. No Chromium was found; set CHROMIUM_PATH or install one.')
+}
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+describe('todo', () => {
+  let app: Bun.Subprocess<'ignore', 'pipe', 'inherit'>
+  let url: string
+
+  beforeAll(async () => {
+    app = Bun.spawn(['node', 'examples/todo/server.mjs'], {
+      cwd: dir,
+      env: { PATH: process.env.PATH, ...env, PORT: '0' },
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    const { value } = await app.stdout.getReader().read()
+    url = Buffer.from(value!).toString().trim()
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  })
+  afterAll(async () => {
+    app?.kill()
+    await app?.exited
+  })
+
+  const send = (method: string, path: string, body?: object, type = 'application/json') =>
+    fetch(url + path, { method, headers: { 'content-type': type }, body: body && JSON.stringify(body) })
+
+  test('the server hands the page the public key only', async () => {
+    for (const path of ['/', '/config.json', '/cubby.js']) {
+      const response = await fetch(url + path)
+      expect(response.status).toBe(200)
+      expect(await response.text()).not.toContain(org.secretKey)
+    }
+    expect(await (await fetch(`${url}/config.json`)).json()).toEqual({ url: server.url, key: org.publicKey })
+  })
+
+  test('the server adds, marks and removes; what is wrong is refused', async () => {
+    const added: Json = await (await send('POST', '/todos', { text: ' milk ' })).json()
+    expect(added.data).toMatchObject({ list: 'home', text: 'milk', done: false })
+    const marked: Json = await (await send('PUT', `/todos/${added.hashKey}`, { done: true })).json()
+    expect(marked.data).toEqual({ ...added.data, done: true })
+    expect(await (await send('DELETE', `/todos/${added.hashKey}`)).json()).toEqual({ deleted: true })
+    const refused = [
+      await send('PUT', `/todos/${added.hashKey}`, { done: true }),
+      await send('POST', '/todos', { text: ' ' }),
+      await send('POST', '/todos', { text: 'x'.repeat(501) }),
+      await send('POST', '/todos', { text: 'x'.repeat(20_000) }),
+      await send('POST', '/todos', { text: 'a form of another site' }, 'text/plain'),
+      await send('DELETE', '/todos/../../x'),
+      await send('GET', '/server.mjs'),
+    ]
+    expect(refused.map(({ status }) => status)).toEqual([404, 400, 400, 413, 415, 404, 404])
+  })
+
+  test('its README names the commands that start it', async () => {
+    const skip = (text: string): boolean => text.includes('server.mjs')
+    // The other block makes the limited key, on the store in ./cubby-data.
+    const options = { cwd: dir, commands, env: { ...env, CUBBY_DATA: server.dataDir }, skip }
+    expect(await runShellBlocks(join(root, 'examples/todo/README.md'), options)).toBe(1)
+  })
+
+  describe.skipIf(executablePath === undefined)('in a browser', () => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath, args: flags })
+    })
+    afterAll(async () => {
+      await browser?.close()
+    })
+
+    const rows = (page: Page): Promise<string[]> => page.locator('li label').allInnerTexts()
+    const shows = (page: Page, texts: string[]): Promise<true> =>
+      eventually(`the page shows ${texts}`, async () =>
+        JSON.stringify((await rows(page)).map((text) => text.trim())) === JSON.stringify(texts) ? true : undefined,
+      )
+
+    test('the page reads with the public key and writes through the server', async () => {
+      const page = await browser.newPage()
+      const problems: string[] = []
+      page.on('pageerror', (error) => problems.push(String(error)))
+      const toCubby: string[] = []
+      page.on('request', (request) => {
+        if (request.url().startsWith(server.url)) toCubby.push(`${request.method()} ${new URL(request.url()).pathname}`)
+      })
+      await page.goto(url)
+      for (const text of ['milk', '<b>bread</b>']) {
+        await page.locator('input[name=text]').fill(text)
+        await page.getByRole('button', { name: 'Add' }).click()
+        await page.locator('li').filter({ hasText: text }).waitFor()
+      }
+      await shows(page, ['milk', '<b>bread</b>'])
+      await page.getByLabel('milk').check()
+      await page.locator('li.done').waitFor()
+      await page.reload()
+      await shows(page, ['milk', '<b>bread</b>'])
+      expect(await page.getByLabel('milk').isChecked()).toBe(true)
+      await page.locator('li').filter({ hasText: 'milk' }).getByRole('button', { name: 'Remove' }).click()
+      await shows(page, ['<b>bread</b>'])
+      expect(problems).toEqual([])
+      expect(new Set(toCubby.filter((call) => !call.startsWith('OPTIONS')))).toEqual(
+        new Set(['POST /v1/todo/todos/query']),
+      )
+      await page.close()
+    })
+  })
+})
