@@ -20,6 +20,7 @@ export const citus = (facts: ServerFacts, base: Dialect): Dialect | undefined =>
     // INSERT … SELECT would go through the coordinator row by row; plain VALUES go straight to the worker.
     // Without the guard a write is kept from a revoked key by the lease alone.
     guardsWrites: false,
+    putsFromArrays: false,
     // A DELETE whose rows another query picks across shards is refused.
     sweepsInOneStatement: false,
   }

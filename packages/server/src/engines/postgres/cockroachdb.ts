@@ -12,9 +12,12 @@ export const cockroachdb = (facts: ServerFacts, base: Dialect): Dialect | undefi
     isolation: 'serializable',
     // Its text sorts by bytes as it is.
     nameType: 'text',
+    // The table is stored in the order of its primary key.
+    addsPrimaryKeyLast: false,
     // Advisory locks are accepted and do nothing.
     hasNamedLocks: false,
     listsWriters: false,
     pipelinesAreTransactions: false,
+    putsFromArrays: false,
   }
 }

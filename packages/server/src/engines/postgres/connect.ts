@@ -1,13 +1,16 @@
+import { StoreRefused } from '../../core/store-refused.ts'
 import { type Dialect, openingOf } from './dialect.ts'
 import { Session } from './driver.ts'
 import { unavailable } from './failure.ts'
-import { StoreRefused, type StoreUrl } from './store-url.ts'
+import type { StoreUrl } from './store-url.ts'
 
 export const connectMsMax = 5_000
 
 /** A connection with the settings that every one of ours has. */
 export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   const session = await Session.connect(url, connectMsMax)
+  // A server that stops answering here must not keep a place of the pool for ever.
+  const timer = setTimeout(() => session.destroy(), connectMsMax)
   try {
     const [readOnly] = await session.run(openingOf(dialect))
     // A standby would answer with what was true a moment ago.
@@ -16,6 +19,8 @@ export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<S
   } catch (error) {
     session.destroy()
     throw error
+  } finally {
+    clearTimeout(timer)
   }
 }
 

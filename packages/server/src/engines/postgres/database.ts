@@ -3,9 +3,19 @@ import { isLost, isRaised, isRetryable, toCallersError } from './failure.ts'
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
+/** On how many connections a call is tried that found each of them broken. */
+const connectionsMax = 3
 const firstPauseMs = 4
 /** What an answer may take beyond the statement's own time, before the connection counts as dead. */
 const answerGraceMs = 2_000
+
+const lookUpsTogetherMax = 16
+
+interface LookUp {
+  orgId: number
+  step: Step
+  resolve(result: StepResult | Promise<StepResult>): void
+}
 
 export interface Transaction {
   send(...steps: Step[]): Promise<StepResult[]>
@@ -25,6 +35,8 @@ export class Database {
   readonly #pool: Pool
   readonly #msMax: number
   readonly #pipelinesAreTransactions: boolean
+  /** Those that wait, the longest first. */
+  readonly #lookUps = new Set<LookUp>()
 
   constructor(pool: Pool, statementMsMax: number, pipelinesAreTransactions: boolean) {
     this.#pool = pool
@@ -35,6 +47,41 @@ export class Database {
   /** Reads may be repeated on another connection. */
   read(orgId: number, ...steps: Step[]): Promise<StepResult[]> {
     return this.#attempt(orgId, false, (session) => session.send(steps, this.#msMax))
+  }
+
+  /**
+   * One row by its key. Those that wait for a connection go together when one comes free: of so small a statement
+   * most of the cost is the way there and back. On their own again if that fails, so that each has its own error.
+   */
+  lookUp(orgId: number, step: Step): Promise<StepResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<StepResult>()
+    const own: LookUp = { orgId, step, resolve }
+    this.#lookUps.add(own)
+    this.#pool
+      .run(orgId, (session) => this.#answerLookUps(session, own))
+      .catch((error: unknown) => {
+        // No connection came free; otherwise others have taken it along, or it was asked again.
+        if (this.#lookUps.delete(own)) reject(error)
+      })
+    return promise
+  }
+
+  async #answerLookUps(session: Session, first: LookUp): Promise<void> {
+    if (!this.#lookUps.delete(first)) return
+    const together = [first]
+    for (const next of this.#lookUps) {
+      if (together.length >= lookUpsTogetherMax) break
+      this.#lookUps.delete(next)
+      together.push(next)
+    }
+    const steps = together.map(({ step }) => step)
+    try {
+      const results = await session.send(steps, this.#msMax)
+      for (const [i, { resolve }] of together.entries()) resolve(results[i]!)
+    } catch (error) {
+      for (const { orgId, step, resolve } of together) resolve(this.read(orgId, step).then(([result]) => result!))
+      throw error
+    }
   }
 
   /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */
@@ -90,8 +137,8 @@ export class Database {
         if (isRaised(error)) throw error
         const mayCommit = typeof commits === 'boolean' ? commits : commits()
         const again = isRetryable(error) || (isLost(error) && (!(error as PipelineFailure).sent || !mayCommit))
-        // A lost connection is tried once more, for the server may have been restarted; not for longer.
-        const most = isLost(error) ? 2 : attemptsMax
+        // Another connection may be there at once, if only this one was ended; a server that is gone is not waited for.
+        const most = isLost(error) ? connectionsMax : attemptsMax
         if (!again || attempt >= most) throw toCallersError(error, mayCommit)
         if (!isLost(error)) await Bun.sleep(firstPauseMs * 2 ** attempt * (0.5 + Math.random()))
       }

@@ -1,7 +1,7 @@
+import { StoreRefused } from '../../core/store-refused.ts'
 import { citus } from './citus.ts'
 import { cockroachdb } from './cockroachdb.ts'
 import type { Session } from './driver.ts'
-import { StoreRefused } from './store-url.ts'
 import { yugabytedb } from './yugabytedb.ts'
 
 /** In what the engines that speak PostgreSQL's protocol differ. Each that is not PostgreSQL has a file of its own. */
@@ -16,6 +16,11 @@ export interface Dialect {
   isolation: 'read committed' | 'serializable'
   /** The type of names: they sort by bytes. */
   nameType: string
+  /**
+   * PostgreSQL's planner takes the youngest of indexes that seem alike. In an empty store the primary key and the
+   * index by time do so to a get, and a plan made then is kept: so the primary key is made last.
+   */
+  addsPrimaryKeyLast: boolean
   /** SQL before the tables are made, and behind it in the same transaction. */
   beforeSchema: string[]
   afterSchema: string[]
@@ -25,6 +30,8 @@ export interface Dialect {
   pipelinesAreTransactions: boolean
   /** Whether a write statement looks for itself whether its key and table are active. */
   guardsWrites: boolean
+  /** Whether a batch of puts goes as one statement over arrays. */
+  putsFromArrays: boolean
   /** Whether `pg_locks` tells who is writing, so that a revocation can wait for them. */
   listsWriters: boolean
   /** Whether one statement can pick expired rows and remove them. */
@@ -94,9 +101,11 @@ export const dialectOf = (facts: ServerFacts, statementMsMax: number): Dialect =
     nameType: 'text collate "C"',
     beforeSchema: [],
     afterSchema: [],
+    addsPrimaryKeyLast: true,
     hasNamedLocks: true,
     pipelinesAreTransactions: true,
     guardsWrites: true,
+    putsFromArrays: true,
     listsWriters: true,
     sweepsInOneStatement: true,
   }

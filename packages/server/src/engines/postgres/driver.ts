@@ -133,6 +133,8 @@ class Pipeline implements pg.Submittable {
 /** Values as the server wrote them. */
 const asText = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
 
+const goodbyeMsMax = 1_000
+
 export class Session {
   readonly #client: pg.Client
   readonly #prepared: Prepared = new Map()
@@ -203,8 +205,11 @@ export class Session {
     ;(this.#client as unknown as { connection: Wire }).connection.stream.destroy()
   }
 
+  /** Says goodbye, and does not wait long for an answer. */
   async close(): Promise<void> {
+    const timer = setTimeout(() => this.destroy(), goodbyeMsMax)
     await this.#client.end().catch(() => {})
+    clearTimeout(timer)
   }
 
   #end(cause: string): void {

@@ -51,6 +51,8 @@ export interface PostgresOptions {
   url: string
   /** Connections to the database at the most. */
   poolSize?: number
+  /** How long a request may wait for one of them. */
+  waitMsMax?: number
   /** What a statement may take. */
   statementMsMax?: number
   /** Whose clock says what has expired for good: the earlier of the database's and the caller's, unless tests move time. */
@@ -63,7 +65,7 @@ export interface PostgresOptions {
 }
 
 export const openPostgresEngine = async (options: PostgresOptions): Promise<Engine> => {
-  const { poolSize = 8, statementMsMax = 5_000, sweepClock = 'database', log = () => {} } = options
+  const { poolSize = 8, waitMsMax = 5_000, statementMsMax = 5_000, sweepClock = 'database', log = () => {} } = options
   const url = parseStoreUrl(options.url)
   let dialect: Dialect
   let store: StoreFacts
@@ -73,6 +75,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
       const facts = await readFacts(session)
       dialect = { ...dialectOf(facts, statementMsMax), ...options.dialect }
       store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
+      if (store.idsAhead > 1) log('warn', 'the database gives ids out in blocks: see YugabyteDB in docs/engines.md')
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
     } finally {
       await session.close()
@@ -83,7 +86,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   if (url.ssl === false && !isLocal(url)) {
     log('warn', 'the connection to the database is not encrypted; add sslmode=verify-full to the URL')
   }
-  const pool = new Pool({ size: poolSize, connect: () => connectSession(url, dialect), log })
+  const pool = new Pool({ size: poolSize, waitMsMax, connect: () => connectSession(url, dialect), log })
   return new PostgresEngine({
     pool,
     db: new Database(pool, statementMsMax, dialect.pipelinesAreTransactions),
@@ -127,7 +130,7 @@ class PostgresEngine implements Engine {
     this.#registry = new RegistryReader(db)
     this.#cache = new RegistryCache(this.#registry, store.leaseMs)
     this.#registryWriter = new RegistryWriter(db)
-    this.#recordWriter = new RecordWriter(db, dialect.guardsWrites)
+    this.#recordWriter = new RecordWriter(db, dialect)
     this.#upkeep = new Upkeep({ db, clock: sweepClock, inOneStatement: dialect.sweepsInOneStatement })
     this.#settle = () => settle({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log })
   }
@@ -222,11 +225,11 @@ class PostgresEngine implements Engine {
   // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
 
   async getRecord(table: Table, { hashKey, rangeKey }: RecordKey, nowMs: number): Promise<StoredRecord | undefined> {
-    const [result] = await this.#db.read(table.orgId, {
+    const { rows } = await this.#db.lookUp(table.orgId, {
       statement: getRecord,
       values: [table.id, toBytes(hashKey), toBytes(rangeKey), nowSeconds(nowMs)],
     })
-    const row = result!.rows[0]
+    const row = rows[0]
     if (row === undefined) return undefined
     const [data, ttl, updatedAt] = row
     return {
@@ -273,7 +276,7 @@ class PostgresEngine implements Engine {
   }
 
   load(rows: LoadRows): Promise<void> {
-    return loadRows(this.#db, rows)
+    return loadRows(this.#db, rows, this.#dialect.putsFromArrays)
   }
 
   async lastRecordId(tableId: number): Promise<number> {

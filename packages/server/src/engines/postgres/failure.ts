@@ -1,6 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
+import { StoreRefused } from '../../core/store-refused.ts'
 import { PipelineFailure } from './driver.ts'
-import { StoreRefused, type StoreUrl } from './store-url.ts'
+import type { StoreUrl } from './store-url.ts'
 
 // SQLSTATEs are told apart here and nowhere else.
 
@@ -9,7 +10,7 @@ export const isRaised = (error: unknown): boolean => stateOf(error) === '22012'
 
 /** Two processes made the same thing at once, where no lock could keep them apart. */
 export const isSetupRace = (error: unknown): boolean =>
-  ['23505', '42P07', '42710', '42P06', '40001', '40P01', 'XX000'].includes(stateOf(error) ?? '')
+  ['23505', '42P07', '42P16', '42710', '42P06', '40001', '40P01', 'XX000'].includes(stateOf(error) ?? '')
 
 const stateOf = (error: unknown): string | undefined => (error instanceof PipelineFailure ? error.sqlState : undefined)
 

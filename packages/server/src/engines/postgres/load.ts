@@ -1,4 +1,5 @@
-import type { LoadRows } from '../../core/engine.ts'
+import type { DumpedRecord, LoadRows } from '../../core/engine.ts'
+import { bigintArray, bytesArray, textArray } from './arrays.ts'
 import { toBytes, toBytesOrNull } from './bytes.ts'
 import { type Database, noOrg } from './database.ts'
 import type { Statement, Step } from './driver.ts'
@@ -29,6 +30,44 @@ const loadRecord: Statement = {
     values (${places(7 + indexColumns.length)}) on conflict do nothing`,
 }
 
+const recordTypes = [
+  'bigint',
+  'bigint',
+  'bytea',
+  'bytea',
+  'text',
+  'bigint',
+  'bigint',
+  ...indexColumns.map(() => 'bytea'),
+]
+
+/** The same for any number of records at once. */
+const loadRecords: Statement = {
+  name: 'load_records',
+  text: `insert into cubby_records (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
+    select * from unnest(${recordTypes.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) on conflict do nothing`,
+}
+
+const recordsAtOnce = (records: DumpedRecord[]): Step => ({
+  statement: loadRecords,
+  values: [
+    ...[bigintArray(records.map(({ id }) => id)), bigintArray(records.map(({ tableId }) => tableId))],
+    ...[bytesArray(records.map(({ hashKey }) => hashKey)), bytesArray(records.map(({ rangeKey }) => rangeKey))],
+    ...[textArray(records.map(({ data }) => data)), bigintArray(records.map(({ ttlSeconds }) => ttlSeconds))],
+    bigintArray(records.map(({ updatedAtMs }) => updatedAtMs)),
+    ...indexColumns.map((_, column) => bytesArray(records.map(({ entries }) => entries[column]!))),
+  ],
+})
+
+const recordsOneByOne = (records: DumpedRecord[]): Step[] =>
+  records.map((record) => ({
+    statement: loadRecord,
+    values: [
+      ...[record.id, record.tableId, toBytes(record.hashKey), toBytes(record.rangeKey), record.data],
+      ...[record.ttlSeconds, record.updatedAtMs, ...record.entries.map(toBytesOrNull)],
+    ],
+  }))
+
 /** Raises what gives out ids: it never goes back. */
 const raiseSequence = (sequence: string): Statement => ({
   name: `raise_${sequence}`,
@@ -46,7 +85,7 @@ const raise = (statement: Statement, ids: number[]): Step[] =>
   ids.length === 0 ? [] : [{ statement, values: [ids.reduce((most, id) => Math.max(most, id))] }]
 
 /** Adds a copy's rows, ids and all, in one transaction. */
-export const loadRows = async (db: Database, rows: LoadRows): Promise<void> => {
+export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
   const { organizations = [], apiKeys = [], tables = [], records = [] } = rows
   const steps: Step[] = [
     ...organizations.map(({ id, name, createdAtMs }) => ({
@@ -67,13 +106,7 @@ export const loadRows = async (db: Database, rows: LoadRows): Promise<void> => {
         ...[table.createdAtMs, table.deletedAtMs, table.purging ? 't' : 'f'],
       ],
     })),
-    ...records.map((record) => ({
-      statement: loadRecord,
-      values: [
-        ...[record.id, record.tableId, toBytes(record.hashKey), toBytes(record.rangeKey), record.data],
-        ...[record.ttlSeconds, record.updatedAtMs, ...record.entries.map(toBytesOrNull)],
-      ],
-    })),
+    ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
     ...raise(
       raiseOrganizations,
       organizations.map(({ id }) => id),

@@ -3,8 +3,6 @@ import type { Log } from '../../core/log.ts'
 import type { Session } from './driver.ts'
 import { endsSession, unavailable } from './failure.ts'
 
-/** How long a caller waits for a connection at the most. */
-const waitMsMax = 5_000
 /** After a connection could not be made, callers are refused at once for so long, instead of each trying. */
 const backOffMs = 200
 const tickMs = 100
@@ -17,6 +15,8 @@ interface Waiter {
 
 export interface PoolOptions {
   size: number
+  /** How long a caller waits for a connection at the most. */
+  waitMsMax: number
   connect(): Promise<Session>
   log: Log
 }
@@ -34,6 +34,7 @@ export class Pool {
   #waitingCount = 0
   #connecting = 0
   #busy = 0
+  #failures = 0
   #refusedUntilMs = Number.NEGATIVE_INFINITY
   #isDown = false
   #closed = false
@@ -66,10 +67,11 @@ export class Pool {
     this.#closed = true
     this.#refuseAll('The server is stopping.')
     if (this.#busy > 0) {
-      const quiet = new Promise<void>((resolve) => {
-        this.#onQuiet = resolve
-      })
-      await Promise.race([quiet, Bun.sleep(msMax)])
+      const quiet = Promise.withResolvers<void>()
+      this.#onQuiet = quiet.resolve
+      const timer = setTimeout(quiet.resolve, msMax)
+      await quiet.promise
+      clearTimeout(timer)
     }
     clearInterval(this.#ticker)
     await Promise.all([...this.#open].map((session) => session.close()))
@@ -136,6 +138,7 @@ export class Pool {
     session.onGone = (cause) => this.#drop(session, cause)
     if (this.#isDown) this.#options.log('info', 'the database is back')
     this.#isDown = false
+    this.#failures = 0
     this.#release(session)
   }
 
@@ -150,6 +153,11 @@ export class Pool {
 
   #connectFailed(error: Error): void {
     if (this.#closed) return
+    // One may fail by accident, as when an operator ends all connections; it is made again at once.
+    if (++this.#failures === 1 && this.#waitingCount > 0) {
+      this.#connect()
+      return
+    }
     if (!this.#isDown) this.#options.log('error', 'the database cannot be reached', { cause: error.message })
     this.#isDown = true
     // With connections left, those that wait go on waiting for them.
@@ -168,7 +176,7 @@ export class Pool {
     const now = performance.now()
     for (const session of this.#open) session.endIfLate(now)
     for (const [orgId, queue] of this.#waiting) {
-      while (queue.length > 0 && now - queue[0]!.sinceMs > waitMsMax) {
+      while (queue.length > 0 && now - queue[0]!.sinceMs > this.#options.waitMsMax) {
         queue.shift()!.refuse(unavailable('No connection to the database came free in time.'))
         this.#waitingCount--
       }

@@ -1,10 +1,20 @@
-import type { Condition, OperationResult, RecordOperation, Table, WriteResult, Writer } from '../../core/engine.ts'
+import type {
+  Condition,
+  OperationResult,
+  PutOperation,
+  RecordOperation,
+  Table,
+  WriteResult,
+  Writer,
+} from '../../core/engine.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { nowSeconds } from '../../core/expiry.ts'
 import { batchOperationsMax } from '../../core/limits.ts'
 import type { RecordKey } from '../../core/record-key.ts'
-import { toBytes, toBytesOrNull } from './bytes.ts'
+import { bigintArray, bytesArray, textArray } from './arrays.ts'
+import { toBytes, toBytesOrNull, toHex } from './bytes.ts'
 import type { Database } from './database.ts'
+import type { Dialect } from './dialect.ts'
 import type { Row, Statement, Step, StepResult, Value } from './driver.ts'
 import { isRaised, unavailable } from './failure.ts'
 import * as sql from './statements.ts'
@@ -52,6 +62,9 @@ const inLockOrder = (operations: RecordOperation[]): number[] =>
       return x.rangeKey < y.rangeKey ? -1 : 1
     })
 
+const isPlainPut = (operation: RecordOperation): operation is PutOperation =>
+  operation.op === 'put' && operation.condition === undefined
+
 const batchStep = (table: Table, operation: RecordOperation, place: number, nowMs: number): Step => {
   const kind = sql.conditionKind(operation.condition)
   const change = changeValues(table, operation, nowMs)
@@ -66,23 +79,21 @@ const batchStep = (table: Table, operation: RecordOperation, place: number, nowM
 export class RecordWriter {
   readonly #db: Database
   readonly #guarded: boolean
+  readonly #fromArrays: boolean
   readonly #putAlone
   readonly #deleteAlone
 
-  /** `guarded`: the statements themselves look whether key and table are still active. */
-  constructor(db: Database, guarded: boolean) {
+  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect) {
     this.#db = db
-    this.#guarded = guarded
-    this.#putAlone = byKind((kind) => sql.putAlone(kind, guarded))
-    this.#deleteAlone = byKind((kind) => sql.deleteAlone(kind, guarded))
+    this.#guarded = guardsWrites
+    this.#fromArrays = guardsWrites && putsFromArrays
+    this.#putAlone = byKind((kind) => sql.putAlone(kind, guardsWrites))
+    this.#deleteAlone = byKind((kind) => sql.deleteAlone(kind, guardsWrites))
   }
 
   async write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
-      const results =
-        operations.length === 1
-          ? await this.#writeOne(writer, table, operations[0]!, nowMs)
-          : await this.#writeBatch(writer, table, operations, nowMs)
+      const results = await this.#apply(writer, table, operations, nowMs)
       if (results !== undefined) return { applied: true, results }
       const refusal = await this.#findRefusal(writer, table, operations, nowMs)
       if (refusal !== undefined) return refusal
@@ -92,6 +103,17 @@ export class RecordWriter {
   }
 
   /** undefined: it was not applied. */
+  #apply(
+    writer: Writer,
+    table: Table,
+    operations: RecordOperation[],
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    if (operations.length === 1) return this.#writeOne(writer, table, operations[0]!, nowMs)
+    if (this.#fromArrays && operations.every(isPlainPut)) return this.#putMany(writer, table, operations, nowMs)
+    return this.#writeBatch(writer, table, operations, nowMs)
+  }
+
   async #writeOne(
     writer: Writer,
     table: Table,
@@ -118,6 +140,28 @@ export class RecordWriter {
     // No such record; unless the guard kept the delete from looking.
     if (this.#guarded) await this.#requireActive(writer, table)
     return [{ deleted: false }]
+  }
+
+  /** The commonest batch, and half as fast again as its operations one by one. */
+  async #putMany(
+    writer: Writer,
+    table: Table,
+    operations: PutOperation[],
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    const order = inLockOrder(operations)
+    const puts = order.map((place) => operations[place]!)
+    const values = [
+      ...[table.id, writer.apiKey?.seq ?? null, nowSeconds(nowMs), bigintArray(order)],
+      ...[bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
+      ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
+      bigintArray(puts.map((put) => put.updatedAtMs ?? nowMs)),
+      ...sql.indexColumns.map((_, column) => bytesArray(puts.map((put) => put.entries[column]!))),
+    ]
+    const [result] = await this.#db.write(writer.orgId, { statement: sql.putMany, values })
+    if (result!.rows.length === 0) return undefined
+    const versions = new Map(result!.rows.map(([hash, range, version]) => [`${hash}${range}`, Number(version)]))
+    return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
   }
 
   async #writeBatch(

@@ -12,6 +12,9 @@ import {
   toTable,
 } from './rows.ts'
 
+// Orders name every column of the index that is meant, also those that are fixed: a planner that knows nothing of
+// an empty store yet would otherwise take another one.
+
 const statement = (name: string, text: string): Statement => ({ name, text })
 
 const findKey = statement('find_key', `select ${keyColumns}, ${epochColumn} from cubby_api_keys k where k.hash = $1`)
@@ -19,7 +22,7 @@ const findKey = statement('find_key', `select ${keyColumns}, ${epochColumn} from
 const listKeys = statement(
   'list_keys',
   `select ${keyColumns}, ${epochColumn} from cubby_api_keys k
-   where k.org_id = $1::bigint and k.seq < $2::bigint order by k.seq desc limit $3::bigint`,
+   where k.org_id = $1::bigint and k.seq < $2::bigint order by k.org_id desc, k.seq desc limit $3::bigint`,
 )
 
 const findOrganization = statement(
@@ -42,7 +45,7 @@ const findDeletedTable = statement(
   'find_deleted_table',
   `select ${tableColumns}, ${epochColumn} from cubby_tables t
    where t.org_id = $1::bigint and t.db = $2 and t.name = $3 and t.deleted_at > $4::bigint and not t.purging
-   order by t.deleted_at desc limit 1`,
+   order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
 )
 
 const listTables = statement(
@@ -76,8 +79,8 @@ const readEpoch = statement('epoch', `select ${epochColumn}`)
 
 const isActive = statement(
   'is_active',
-  `select exists (select 1 from cubby_tables t where t.id = $1::bigint and t.deleted_at is null),
-     exists (select 1 from cubby_api_keys k where k.seq = $2::bigint and k.revoked_at is null)`,
+  `select coalesce((select t.deleted_at is null from cubby_tables t where t.id = $1::bigint), false),
+     coalesce((select k.revoked_at is null from cubby_api_keys k where k.seq = $2::bigint), false)`,
 )
 
 // PostgreSQL's text has no NUL, and neither has any name of ours. So behind `a\0…` lies just what lies behind `a`.

@@ -101,12 +101,13 @@ const recoverableTables: Statement = {
   name: 'recoverable_tables',
   text: `select ${tableColumns}, ${epochColumn} from cubby_tables t
     where ${named} and t.deleted_at > $4::bigint and not t.purging and ($5::bigint is null or t.deleted_at = $5::bigint)
-    order by t.deleted_at desc limit 1`,
+    order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
 }
 
 const unmarkDeleted: Statement = {
   name: 'unmark_deleted',
-  text: `update cubby_tables as t set deleted_at = null where t.id = $1::bigint returning ${tableColumns}, ${epochColumn}`,
+  text: `update cubby_tables as t set deleted_at = null where t.id = $1::bigint and not t.purging
+    returning ${tableColumns}, ${epochColumn}`,
 }
 
 const keyValues = (orgId: number, key: NewApiKey, nowMs: number): Value[] => [
@@ -224,7 +225,9 @@ export class RegistryWriter {
         const table = toTable(row)
         if (present !== undefined) return { outcome: 'taken', deletedAtMs: table.deletedAtMs! }
         const [restored] = await commit(step(unmarkDeleted, table.id))
-        return { outcome: 'restored', table: toTable(restored!.rows[0]!) }
+        // A purge by a clock that runs ahead of the caller's may have been faster.
+        const back = restored!.rows[0]
+        return back === undefined ? { outcome: 'missing' } : { outcome: 'restored', table: toTable(back) }
       }),
     )
   }

@@ -1,9 +1,9 @@
 import { slots } from '../../core/indices.ts'
+import { StoreRefused } from '../../core/store-refused.ts'
 import type { Dialect } from './dialect.ts'
 import type { Session } from './driver.ts'
 import { isSetupRace } from './failure.ts'
 import { idStride, indexColumns } from './statements.ts'
-import { StoreRefused } from './store-url.ts'
 
 /** Raised with every change to the schema below; a store of a higher version is refused. */
 export const schemaVersion = 1
@@ -13,10 +13,14 @@ export const leaseMsDefault = 1_000
 
 export interface StoreFacts {
   leaseMs: number
+  /** Ids that a connection draws ahead. More than one, and equals in an index are not in order of creation. */
+  idsAhead: number
 }
 
 const setupLock = 0x43756279
 const setupAttemptsMax = 20
+
+const primaryKey = 'primary key (table_id, hash_key, range_key)'
 
 // An index is not a second table: a record is one row that carries its index values, and the database keeps
 // sparse indexes over them. Keys and index values are bytes, so that their order is memcmp and NUL may stand in
@@ -72,8 +76,7 @@ const tables = (dialect: Dialect, leaseMs: number): string[] => [
     updated_at bigint not null,
     ttl bigint,
     ${indexColumns.map((column) => `${column} bytea,`).join(' ')}
-    data text not null,
-    primary key (table_id, hash_key, range_key)
+    data text not null${dialect.addsPrimaryKeyLast ? '' : `, ${primaryKey}`}
   )`,
   'create index if not exists cubby_records_by_time on cubby_records (table_id, updated_at, id)',
   'create index if not exists cubby_records_by_ttl on cubby_records (ttl) where ttl is not null',
@@ -81,6 +84,7 @@ const tables = (dialect: Dialect, leaseMs: number): string[] => [
     (slot) => `create index if not exists cubby_records_by_${slot}
       on cubby_records (table_id, ${slot}_hash, ${slot}_range, id) where ${slot}_hash is not null`,
   ),
+  ...(dialect.addsPrimaryKeyLast ? [`alter table cubby_records add ${primaryKey}`] : []),
   ...dialect.afterSchema,
   // Last: a store with a version is a whole one.
   `insert into cubby_store (id, version, lease_ms, registry_epoch) values (1, ${schemaVersion}, ${leaseMs}, 1)`,
@@ -97,7 +101,10 @@ const readStore = async (session: Session): Promise<StoreFacts | undefined> => {
       `the store has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
     )
   }
-  return { leaseMs: Number(row[1]) }
+  const [sequence] = await session.run(
+    `select cache_size from pg_sequences where sequencename = 'cubby_record_ids' and schemaname = any (current_schemas(false))`,
+  )
+  return { leaseMs: Number(row[1]), idsAhead: Number(sequence?.[0] ?? 1) }
 }
 
 /** A right that is missing is better told at the start than by the first request that needs it. */

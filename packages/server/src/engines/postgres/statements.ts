@@ -10,11 +10,13 @@ export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_ra
 
 const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea'
 
-const tableIsActive = 'exists (select 1 from cubby_tables t where t.id = $1::bigint and t.deleted_at is null)'
+// Not "where … deleted_at is null": that would let the planner of an empty store take the partial index over
+// all active tables for this, and keep to it.
+const tableIsActive = 'coalesce((select t.deleted_at is null from cubby_tables t where t.id = $1::bigint), false)'
 
 /** An operator's command has no key, hence null. */
 const keyIsActive = (place: number): string =>
-  `($${place}::bigint is null or exists (select 1 from cubby_api_keys k where k.seq = $${place}::bigint and k.revoked_at is null))`
+  `($${place}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_keys k where k.seq = $${place}::bigint), false))`
 
 /** What must hold of table and key for a write of theirs to be applied, looked at by the very statement. */
 const guard = (keyPlace: number): string => `${tableIsActive} and ${keyIsActive(keyPlace)}`
@@ -35,13 +37,17 @@ const recordColumns = `id, table_id, hash_key, range_key, data, ttl, updated_at,
 const expired = `r.ttl <= $${nowPlace}::bigint`
 const live = (place: number): string => `(r.ttl is null or r.ttl > $${place}::bigint)`
 
+// Not "updated_at =": the index by time has that too, and would be walked through all that one instant wrote.
+const isVersion = (place: number): string => `r.updated_at - $${place}::bigint = 0`
+
 const rowOf = (id: string): string =>
   `${id}, $1::bigint, $2::bytea, $3::bytea, $4::text, $5::bigint, $6::bigint, ${entryPlaces.join(', ')}`
 
 // An expired row in the way is taken over with the id of the new record: it is created anew.
 const overwrite = `on conflict (table_id, hash_key, range_key) do update set
   id = case when ${expired} then excluded.id else r.id end,
-  data = excluded.data, ttl = excluded.ttl, updated_at = greatest(excluded.updated_at, r.updated_at + 1),
+  updated_at = case when ${expired} then excluded.updated_at else greatest(excluded.updated_at, r.updated_at + 1) end,
+  data = excluded.data, ttl = excluded.ttl,
   ${indexColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`
 
 const updateLive = `update cubby_records as r set
@@ -68,7 +74,7 @@ const idInBatch = "currval('cubby_record_ids') + $18::bigint"
 export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
   const name = `put_${kind}${guarded ? '_guarded' : ''}`
   if (kind === 'exists' || kind === 'version') {
-    const version = kind === 'version' ? ` and r.updated_at = $${guarded ? 19 : 18}::bigint` : ''
+    const version = kind === 'version' ? ` and ${isVersion(guarded ? 19 : 18)}` : ''
     return { name, text: `${updateLive}${version}${guarded ? ` and ${guard(18)}` : ''} returning r.updated_at` }
   }
   const source = guarded ? `select ${rowOf(newId)} where ${guard(18)}` : `values (${rowOf(newId)})`
@@ -81,7 +87,7 @@ export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
 export const putInBatch = (kind: ConditionKind): Statement => {
   const name = `batch_put_${kind}`
   if (kind === 'exists' || kind === 'version') {
-    const version = kind === 'version' ? ' and r.updated_at = $18::bigint' : ''
+    const version = kind === 'version' ? ` and ${isVersion(18)}` : ''
     return { name, text: raisingUnlessApplied(`${updateLive}${version} returning r.updated_at`) }
   }
   const only = kind === 'absent' ? ` where ${raising(expired)} = 1` : ''
@@ -89,11 +95,31 @@ export const putInBatch = (kind: ConditionKind): Statement => {
   return { name, text }
 }
 
+// ── Puts of a batch without conditions ─────────────────────────────────────────────────────────────────────
+// $1 table, $2 the key of the guard, $3 now in seconds, then arrays: places, the two parts of the key, data, ttl,
+// times, index entries. The rows are written in the order of the arrays.
+
+const arrayTypes = ['bigint', 'bytea', 'bytea', 'text', 'bigint', 'bigint', ...indexColumns.map(() => 'bytea')]
+const arrayColumns = ['place', 'hash_key', 'range_key', 'data', 'ttl', 'updated_at', ...indexColumns]
+
+/** No row: the guard does not hold. Otherwise the key and the version of each, in any order. */
+export const putMany: Statement = {
+  name: 'put_many',
+  text: `insert into cubby_records as r (${recordColumns})
+    select (select ${newId}) + v.place, $1::bigint, ${arrayColumns
+      .slice(1)
+      .map((column) => `v.${column}`)
+      .join(', ')}
+    from unnest(${arrayTypes.map((type, i) => `$${i + 4}::${type}[]`).join(', ')}) as v (${arrayColumns.join(', ')})
+    where ${guard(2)}
+    ${overwrite.replaceAll(`$${nowPlace}::`, '$3::')} returning r.hash_key, r.range_key, r.updated_at`,
+}
+
 // ── Delete ─────────────────────────────────────────────────────────────────────────────────────────────────
 // $1 table, $2 $3 the key, $4 now in seconds, then the version if there is one, then the key of the guard.
 
 const deleteLive = (kind: ConditionKind): string =>
-  `delete from cubby_records as r where ${theRecord} and ${live(4)}${kind === 'version' ? ' and r.updated_at = $5::bigint' : ''}`
+  `delete from cubby_records as r where ${theRecord} and ${live(4)}${kind === 'version' ? ` and ${isVersion(5)}` : ''}`
 
 export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement => ({
   name: `delete_${kind}${guarded ? '_guarded' : ''}`,

@@ -17,8 +17,6 @@ export interface StoreUrl {
   shown: string
 }
 
-export { StoreRefused }
-
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'port', 'options']
 

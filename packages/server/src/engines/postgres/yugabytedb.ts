@@ -1,5 +1,5 @@
+import { StoreRefused } from '../../core/store-refused.ts'
 import type { Dialect, ServerFacts } from './dialect.ts'
-import { StoreRefused } from './store-url.ts'
 
 /** Versions whose partial indexes lose entries on INSERT … ON CONFLICT; both ends included. */
 const corrupting = [
@@ -29,6 +29,8 @@ export const yugabytedb = (facts: ServerFacts, base: Dialect): Dialect | undefin
     beforeSchema: ['set yb_use_hash_splitting_by_default = off'],
     // Its row locks are not in pg_locks in full.
     listsWriters: false,
+    // The table is stored in the order of its primary key.
+    addsPrimaryKeyLast: false,
     hasNamedLocks: false,
     // Its own repeats of a statement end at the transaction's bounds: these are said aloud.
     pipelinesAreTransactions: false,

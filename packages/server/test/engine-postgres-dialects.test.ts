@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Engine } from '../src/core/engine.ts'
+import { type Dialect, dialectOf, type ServerFacts } from '../src/engines/postgres/dialect.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import { batchCases } from './conformance/batches.ts'
+import { besideCases } from './conformance/beside.ts'
+import { concurrencyCases } from './conformance/concurrency.ts'
+import { staleCases } from './conformance/stale.ts'
+import { type Case, expectSound } from './engine-conformance.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+setDefaultTimeout(30_000)
+
+const facts = (own: Partial<ServerFacts>): ServerFacts => ({
+  version: 'PostgreSQL 18.4 on aarch64-unknown-linux-gnu',
+  number: '18.4',
+  numeric: 180_004,
+  encoding: 'UTF8',
+  fsync: 'on',
+  citus: undefined,
+  ...own,
+})
+
+const yugabyte = (version: string) =>
+  facts({
+    version: `PostgreSQL 15.12-YB-${version}-b0 on x86_64-pc-linux-gnu`,
+    number: `15.12-YB-${version}`,
+    numeric: 150_012,
+  })
+
+describe('the engine behind the protocol is found, not configured', () => {
+  test('PostgreSQL from version 15 on', () => {
+    expect(dialectOf(facts({}), 1).description).toBe('postgres 18.4')
+    expect(dialectOf(facts({ number: '15.0 (Debian 15.0-1)', numeric: 150_000 }), 1).description).toBe('postgres 15.0')
+    expect(() => dialectOf(facts({ number: '14.19', numeric: 140_019 }), 1)).toThrow(
+      'the server is PostgreSQL 14.19; the oldest supported version is 15',
+    )
+  })
+
+  test('Citus by its extension: records by table, the registry on every node', () => {
+    const citus = dialectOf(facts({ citus: '13.2-1' }), 1)
+    expect(citus.description).toBe('citus 13.2-1 on postgres 18.4')
+    expect(citus.afterSchema).toContain(`select create_distributed_table('cubby_records', 'table_id')`)
+    for (const table of ['store', 'organizations', 'api_keys', 'tables']) {
+      expect(citus.afterSchema).toContain(`select create_reference_table('cubby_${table}')`)
+    }
+  })
+
+  test('YugabyteDB by its version, refused where that corrupts partial indexes', () => {
+    expect(dialectOf(yugabyte('2025.2.1.0'), 1)).toMatchObject({ description: 'yugabytedb 2025.2.1.0' })
+    for (const version of ['2024.2.0.0', '2024.2.7.2', '2025.1.0.1', '2025.1.3.0', '2025.2.0.0', '2025.2.0.9']) {
+      expect(() => dialectOf(yugabyte(version), 1)).toThrow(`YugabyteDB ${version} loses entries of partial indexes`)
+    }
+    for (const version of ['2024.1.9.0', '2024.2.7.3', '2025.1.3.1', '2025.2.1.0']) {
+      expect(() => dialectOf(yugabyte(version), 1)).not.toThrow()
+    }
+  })
+
+  test('CockroachDB by its version, whatever PostgreSQL it claims to be', () => {
+    const version = 'CockroachDB CCL v25.3.1 (x86_64-pc-linux-gnu, built 2025/09/01)'
+    const cockroach = dialectOf(facts({ version, number: '13.0.0', numeric: 130_000, fsync: undefined }), 1)
+    expect(cockroach).toMatchObject({ description: 'cockroachdb 25.3.1', isolation: 'serializable', planning: [] })
+  })
+})
+
+// The ways that the other engines take, walked on PostgreSQL: what they write must be as right.
+describe('as on Citus: BEGIN and COMMIT said aloud, no guard but the lease, sweeps row by row', () => {
+  const dialect: Partial<Dialect> = {
+    pipelinesAreTransactions: false,
+    guardsWrites: false,
+    sweepsInOneStatement: false,
+    hasNamedLocks: false,
+    addsPrimaryKeyLast: false,
+  }
+  let server: PostgresServer
+  let url = ''
+
+  beforeAll(async () => {
+    server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+    url = await server.createDatabase()
+  }, 60_000)
+
+  afterAll(() => server.remove(), 60_000)
+
+  const it: Case = (name, run, timeoutMs = 20_000) => {
+    test(
+      name,
+      async () => {
+        const engines: Engine[] = []
+        const open = async () => {
+          const engine = await openPostgresEngine({ url, leaseMs: 20, sweepClock: 'caller', dialect })
+          engines.push(engine)
+          return engine
+        }
+        const store = { engine: await open(), reopen: open, openBeside: open }
+        try {
+          await run(store)
+          await expectSound(store.engine)
+        } finally {
+          await Promise.all(engines.map((engine) => engine.close()))
+          await server.empty(url)
+        }
+      },
+      timeoutMs,
+    )
+  }
+
+  batchCases(it)
+  staleCases(it)
+  besideCases(it)
+  concurrencyCases(it)
+})

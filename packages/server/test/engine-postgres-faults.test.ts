@@ -1,0 +1,532 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import pg from 'pg'
+import { makeApiKey } from '../src/core/api-key.ts'
+import type { Engine, WriteResult } from '../src/core/engine.ts'
+import { CubbyError } from '../src/core/errors.ts'
+import { writeQueueRequestsMax } from '../src/core/limits.ts'
+import { openPostgresEngine, type PostgresOptions } from '../src/engines/postgres/engine.ts'
+import {
+  type Desk,
+  deleteOf,
+  deskThrough,
+  expectRefusal,
+  indexScan,
+  makeDesk,
+  makeTenant,
+  numbered,
+  primaryScan,
+  putOf,
+  startMs,
+  startSeconds,
+  timeScan,
+} from './conformance/material.ts'
+import { expectSound } from './engine-conformance.ts'
+import { eventually } from './harness.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+setDefaultTimeout(30_000)
+
+let server: PostgresServer
+let url = ''
+const opened: Engine[] = []
+
+beforeAll(async () => {
+  server = await startPostgres({ settings: { deadlock_timeout: '300ms' } })
+  url = await server.createDatabase('faults')
+}, 60_000)
+
+afterAll(async () => {
+  await Promise.all(opened.map((engine) => engine.close()))
+  await server.remove()
+}, 60_000)
+
+const open = async (options: Partial<PostgresOptions> = {}): Promise<Engine> => {
+  const engine = await openPostgresEngine({ url, leaseMs: 1_000, ...options })
+  opened.push(engine)
+  return engine
+}
+
+let desks = 0
+/** Organization and table of the test's own. */
+const openDesk = async (options: Partial<PostgresOptions> = {}, name = 'orders') => {
+  const engine = await open(options)
+  const desk = await makeDesk(engine, { i1: { hashField: 's' } }, { tenant: await tenantOf(engine), name })
+  return { engine, desk }
+}
+
+const tenantOf = (engine: Engine) => makeTenant(engine, `org-${++desks}`)
+
+const codeOf = (error: unknown): string => {
+  if (!(error instanceof CubbyError)) throw error
+  return error.code
+}
+
+/** What a start says, as one line. */
+const refusalOf = (options: PostgresOptions): Promise<string> =>
+  openPostgresEngine(options).then(
+    async (engine) => {
+      await engine.close()
+      throw new Error('The store was opened.')
+    },
+    (error: Error) => error.message,
+  )
+
+/** A transaction beside the service, as an operator's shell would have. */
+const openTransaction = async () => {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('begin')
+  return {
+    lock: (hashKey: string) =>
+      client.query('select 1 from cubby_records where hash_key = $1 for update', [Buffer.from(hashKey)]),
+    async end() {
+      await client.query('commit')
+      await client.end()
+    },
+  }
+}
+
+const waitingForLock = () =>
+  eventually('a statement that waits for a lock', async () => {
+    const rows = await server.query(
+      `select 1 from pg_stat_activity where application_name = 'cubby' and wait_event_type = 'Lock'`,
+    )
+    return rows.length > 0 ? true : undefined
+  })
+
+describe('the store is set up', () => {
+  test('by several processes that start at once on an empty database: each gets the same whole store', async () => {
+    for (const hasNamedLocks of [true, false]) {
+      const empty = await server.createDatabase()
+      const engines = await Promise.all(
+        Array.from({ length: 6 }, () => openPostgresEngine({ url: empty, dialect: { hasNamedLocks } })),
+      )
+      const made = await Promise.all(
+        engines.map((engine) => engine.bootstrap('default', [makeApiKey({ kind: 'secret' }).kept], startMs)),
+      )
+      expect(made.filter((org) => org !== undefined)).toHaveLength(1)
+      for (const engine of engines) expect(await engine.listOrganizations()).toHaveLength(1)
+      const [{ indexes }] = (await server.query(
+        `select count(*) as indexes from pg_indexes where tablename = 'cubby_records' and indexname ~ '_by_|pkey'`,
+        empty,
+      )) as [{ indexes: string }]
+      expect(Number(indexes)).toBe(8)
+      await expectSound(engines[0]!)
+      await Promise.all(engines.map((engine) => engine.close()))
+    }
+  })
+
+  test('unless it is newer than the server: refused with a clear line', async () => {
+    const newer = await server.createDatabase()
+    await (await openPostgresEngine({ url: newer })).close()
+    await server.query('update cubby_store set version = 99', newer)
+    expect(await refusalOf({ url: newer })).toContain('the store has version 99; this Cubby knows versions up to 1')
+  })
+
+  test('with the lease that the store has, whatever a process was told', async () => {
+    const own = await server.createDatabase()
+    await (await openPostgresEngine({ url: own, leaseMs: 20 })).close()
+    const engine = await openPostgresEngine({ url: own, leaseMs: 60_000 })
+    const { tenant } = await makeDesk(engine)
+    const began = performance.now()
+    await engine.deleteTable(tenant.writer, 'app', 'orders', startMs)
+    expect(performance.now() - began).toBeLessThan(3_000)
+    await engine.close()
+  })
+
+  test('only in a database with the encoding UTF8', async () => {
+    await server.query(`create database latin encoding 'LATIN1' template template0`)
+    expect(await refusalOf({ url: server.url('latin') })).toContain('the encoding LATIN1; make one with encoding UTF8')
+  })
+
+  test('with a warning where fsync is off', async () => {
+    const warnings: string[] = []
+    await server.query('alter system set fsync = off')
+    await server.query('select pg_reload_conf()')
+    try {
+      await eventually('fsync off', async () => {
+        const engine = await openPostgresEngine({
+          url,
+          log: (level, message) => level === 'warn' && warnings.push(message),
+        })
+        await engine.close()
+        return warnings.length > 0 ? true : undefined
+      })
+      expect(warnings[0]).toContain('fsync = off')
+    } finally {
+      await server.query('alter system reset fsync')
+      await server.query('select pg_reload_conf()')
+    }
+  })
+})
+
+describe('a start that cannot be is one clear line without the password', () => {
+  const secret = 's3cr3t-word'
+  const at = (text: string) => `postgres://postgres:${secret}@127.0.0.1:${text}`
+
+  test('a wrong password', async () => {
+    const line = await refusalOf({ url: at(`${server.port}/faults`) })
+    expect(line).toStartWith(
+      `the store at postgres@127.0.0.1:${server.port}/faults cannot be opened: it refuses the user`,
+    )
+    expect(line).not.toContain(secret)
+    expect(line).not.toContain('\n')
+  })
+
+  test('a host that does not listen', async () => {
+    const line = await refusalOf({ url: at('1/faults') })
+    expect(line).toBe('the store at postgres@127.0.0.1:1/faults cannot be opened: nothing listens there')
+  })
+
+  test('a database that is not there', async () => {
+    expect(await refusalOf({ url: server.url('nowhere') })).toContain(
+      'the database does not exist; make it with: createdb',
+    )
+  })
+
+  test('a right that is missing', async () => {
+    await server.query(`create role guest login password '${secret}'`)
+    const line = await refusalOf({ url: `postgres://guest:${secret}@127.0.0.1:${server.port}/postgres` })
+    expect(line).toContain('the user lacks a right (permission denied for schema public)')
+    // The tables are there, and it may read some of them.
+    await open()
+    await server.query('grant select on cubby_store to guest', url)
+    const later = await refusalOf({ url: `postgres://guest:${secret}@127.0.0.1:${server.port}/faults` })
+    expect(later).toContain('the user may not insert in the table cubby_store')
+    expect(line + later).not.toContain(secret)
+  })
+
+  test('a URL that cannot be read', async () => {
+    for (const [text, reason] of [
+      [`postgres//${secret}`, 'this is no URL'],
+      [`mysql://root:${secret}@h/db`, 'the URL starts with postgres://'],
+      [`postgres://u:${secret}@h/db?sslmod=require`, 'a parameter that is not known'],
+      [`postgres://u:${secret}@h/db?sslmode=prefer`, 'sslmode takes one of disable, require, verify-ca, verify-full'],
+      [`postgres://u:${secret}@h/db?sslmode=verify-ca`, 'needs sslrootcert'],
+      [
+        `postgres://u:${secret}@h/db?sslmode=verify-full&sslrootcert=/no/such.pem`,
+        '/no/such.pem cannot be read (ENOENT)',
+      ],
+      [`postgres://u:${secret}%zz@h/db`, 'a percent-escape in the URL is malformed'],
+    ] as const) {
+      const line = await refusalOf({ url: text })
+      expect(line).toContain(reason)
+      expect(line).not.toContain(secret)
+    }
+  })
+})
+
+// Whatever happens to the server, what was acknowledged is there and what was refused is not: otherwise a caller
+// that repeats a refused write writes twice, and one that does not loses what it was told is safe.
+describe('under load', () => {
+  type Ledger = Map<string, string>
+
+  /** Batches of two by several writers until `disturb` is over and each has come through once more. */
+  const keepLedger = async (desk: Desk, disturb: () => Promise<void>): Promise<Ledger> => {
+    const ledger: Ledger = new Map()
+    let disturbed = false
+    const writer = async (number: number): Promise<void> => {
+      for (let i = 0, after = 0; after < 3; i++) {
+        const name = `w${number}-${i}`
+        const wasOver = disturbed
+        const outcome = await desk
+          .write(
+            [putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin', data: { s: 'x' } })],
+            startMs + i,
+          )
+          .then(() => 'applied', codeOf)
+        ledger.set(name, outcome)
+        if (outcome === 'applied' && wasOver) after++
+        if (outcome !== 'applied') await Bun.sleep(5)
+      }
+    }
+    const writers = Array.from({ length: 12 }, (_, n) => writer(n))
+    await disturb()
+    disturbed = true
+    await Promise.all(writers)
+    return ledger
+  }
+
+  const expectLedger = async (engine: Engine, desk: Desk, ledger: Ledger): Promise<void> => {
+    const found = new Set(await desk.names(timeScan()))
+    const indexed = new Set(await desk.names(indexScan('i1', 'x')))
+    const wrong: string[] = []
+    for (const [name, outcome] of ledger) {
+      const parts = [found.has(name), found.has(`${name}/twin`), indexed.has(`${name}/twin`)].filter(Boolean).length
+      const right =
+        outcome === 'applied' ? parts === 3 : outcome === 'unavailable' ? parts === 0 : parts === 0 || parts === 3
+      if (!right || !['applied', 'unavailable', 'outcome_unknown'].includes(outcome)) {
+        wrong.push(`${name}: ${outcome}, but ${parts} of 3 parts are there`)
+      }
+    }
+    expect(wrong).toEqual([])
+    expect([...ledger.values()]).toContain('applied')
+    await expectSound(engine)
+  }
+
+  test('the server restarted, in order and by a crash: the ledger holds, ready says so', async () => {
+    const { engine, desk } = await openDesk()
+    const ledger = await keepLedger(desk, async () => {
+      for (const how of ['crash', 'fast'] as const) {
+        await eventually('some load', async () => ((await desk.names(timeScan())).length > 20 ? true : undefined))
+        expect(await engine.ready()).toBe(true)
+        await server.stop(how)
+        expect(await engine.ready()).toBe(false)
+        await server.start()
+        await eventually('ready again', async () => (await engine.ready()) || undefined)
+      }
+    })
+    expect([...ledger.values()].some((outcome) => outcome !== 'applied')).toBe(true)
+    await expectLedger(engine, desk, ledger)
+  })
+
+  test('its connections killed again and again: the ledger holds', async () => {
+    const { engine, desk } = await openDesk()
+    let killed = 0
+    const ledger = await keepLedger(desk, async () => {
+      for (let round = 0; round < 12; round++) {
+        const rows = await server.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cubby' and datname = 'faults'`,
+        )
+        killed += rows.length
+        await Bun.sleep(20)
+      }
+    })
+    expect(killed).toBeGreaterThan(10)
+    await expectLedger(engine, desk, ledger)
+  })
+
+  test('a read whose connection is killed is asked again', async () => {
+    const { engine, desk } = await openDesk({ poolSize: 1 })
+    await desk.put('a')
+    for (let round = 0; round < 5; round++) {
+      const reads = Array.from({ length: 20 }, () => desk.get('a'))
+      const [, ...records] = await Promise.all([
+        server.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cubby'`),
+        ...reads,
+      ])
+      for (const record of records) expect(record).toBeDefined()
+    }
+    expect(await engine.ready()).toBe(true)
+  })
+})
+
+describe('limits', () => {
+  test('a statement over its time limit is unavailable, and was not applied', async () => {
+    const { engine, desk } = await openDesk({ statementMsMax: 200 })
+    const version = await desk.put('slow', { data: { n: 1 } })
+    const beside = await openTransaction()
+    await beside.lock('slow')
+    const outcomes = await Promise.all([
+      desk.write([putOf(desk.table, 'slow', { data: { n: 2 } })]).catch(codeOf),
+      desk.write([deleteOf('slow'), putOf(desk.table, 'other')]).catch(codeOf),
+    ])
+    await beside.end()
+    expect(outcomes).toEqual(['unavailable', 'unavailable'])
+    expect(await desk.get('slow')).toMatchObject({ data: '{"n":1}', updatedAtMs: version })
+    expect(await desk.get('other')).toBeUndefined()
+    await expectSound(engine)
+  })
+
+  test('with every connection taken a request waits so long, then it is unavailable; later all is well', async () => {
+    const { desk } = await openDesk({ poolSize: 2, waitMsMax: 300 })
+    await desk.put('held')
+    const beside = await openTransaction()
+    await beside.lock('held')
+    const holding = [desk.put('held'), desk.put('held')]
+    await waitingForLock()
+    await expectRefusal(desk.get('held'), 'unavailable')
+    await beside.end()
+    await Promise.all(holding)
+    expect(await desk.get('held')).toBeDefined()
+  })
+
+  test('no organization holds more than half of the queue, and they take turns', async () => {
+    const { engine, desk } = await openDesk({ poolSize: 1, waitMsMax: 20_000, statementMsMax: 20_000 })
+    const other = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    await desk.put('held')
+    await other.put('a')
+    const beside = await openTransaction()
+    await beside.lock('held')
+    const holding = desk.put('held')
+    let served = 0
+    const flood = Array.from({ length: writeQueueRequestsMax / 2 + 100 }, () =>
+      desk.get('held').then(() => {
+        served++
+        return 'served'
+      }, codeOf),
+    )
+    const turn = other.get('a').then(() => served)
+    await beside.end()
+    await holding
+    expect(await turn).toBeLessThan(10)
+    const outcomes = await Promise.all(flood)
+    expect(outcomes.filter((outcome) => outcome === 'unavailable')).toHaveLength(100)
+    expect(outcomes.filter((outcome) => outcome === 'served')).toHaveLength(writeQueueRequestsMax / 2)
+  })
+
+  test('a server that has stopped answering costs the calls that wait for it, no others', async () => {
+    const { desk } = await openDesk({ poolSize: 1, statementMsMax: 100 })
+    await desk.put('a')
+    const [row] = await server.query(
+      `select pid from pg_stat_activity where application_name = 'cubby' order by backend_start desc limit 1`,
+    )
+    const pid = Number(row!.pid)
+    process.kill(pid, 'SIGSTOP')
+    try {
+      await expectRefusal(desk.write([putOf(desk.table, 'a')]), 'outcome_unknown')
+      expect(await desk.get('a')).toBeDefined()
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+  })
+
+  test('a database without space is storage_full', async () => {
+    const { engine, desk } = await openDesk()
+    // The server's own word for it, from a trigger instead of a disk.
+    await server.query(
+      `create function no_space() returns trigger language plpgsql as $$ begin
+         if new.hash_key = 'too-much' then raise exception 'could not extend file' using errcode = '53100'; end if;
+         return new; end $$;
+       create trigger no_space before insert on cubby_records for each row execute function no_space()`,
+      url,
+    )
+    try {
+      await expectRefusal(desk.write([putOf(desk.table, 'too-much')]), 'storage_full')
+      await expectRefusal(desk.write([putOf(desk.table, 'a'), putOf(desk.table, 'too-much')]), 'storage_full')
+      expect(await desk.names(timeScan())).toEqual([])
+    } finally {
+      await server.query('drop trigger no_space on cubby_records; drop function no_space', url)
+    }
+    await expectSound(engine)
+  })
+})
+
+describe('contention', () => {
+  test('a deadlock with a transaction from elsewhere is tried again and comes through', async () => {
+    const { desk } = await openDesk()
+    for (const name of ['lock-a', 'lock-b']) await desk.put(name)
+    const beside = await openTransaction()
+    await beside.lock('lock-b')
+    const batch = desk.write([putOf(desk.table, 'lock-a', { data: { n: 2 } }), deleteOf('lock-b')])
+    await waitingForLock()
+    // Now each waits for the other; the one that has waited longer is given up by the database.
+    await beside.lock('lock-a')
+    await beside.end()
+    expect(await batch).toMatchObject({ applied: true })
+    expect(await desk.names(timeScan())).toEqual(['lock-a'])
+    // It counts deadlocks, and each connection hands its count in with its first statement a second later.
+    await eventually('a deadlock', async () => {
+      await Promise.all(Array.from({ length: 8 }, () => desk.get('lock-a')))
+      const [row] = await server.query(`select deadlocks from pg_stat_database where datname = 'faults'`)
+      return Number(row!.deadlocks) > 0 || undefined
+    })
+  })
+
+  test('serialization failures are tried again: racing batches all come through', async () => {
+    const { engine, desk } = await openDesk({ dialect: { isolation: 'serializable' } })
+    const names = numbered(4)
+    const results = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        desk.write(names.map((rangeKey) => putOf(desk.table, 'h', { rangeKey, data: { s: 'x', n } }))),
+      ),
+    )
+    expect(results.every((result) => result.applied)).toBe(true)
+    expect(new Set((await desk.list(primaryScan('h'))).map((record) => record.data)).size).toBe(1)
+    await expectSound(engine)
+  })
+
+  // A delete that finds no record locks none. Were that all, two batches could each apply a half in between the
+  // halves of the other, and readers would meet a state that no order of the two can give.
+  test('batches that swap one record for another leave exactly one, through two engines', async () => {
+    const { engine, desk } = await openDesk()
+    const there = await deskThrough(await open(), desk)
+    await desk.put('h', { rangeKey: 'a' })
+    const swap = async (through: Desk, seed: number): Promise<void> => {
+      for (let i = 0; i < 40; i++) {
+        const [gone, made] = (seed + i) % 3 === 0 ? ['a', 'b'] : ['b', 'a']
+        const operations = [deleteOf('h', gone), putOf(desk.table, 'h', { rangeKey: made })]
+        const result: WriteResult = await through.write(i % 2 === 0 ? operations : operations.toReversed())
+        expect(result.applied).toBe(true)
+        expect(await through.list(primaryScan('h'))).toHaveLength(1)
+      }
+    }
+    await Promise.all([desk, there, desk, there, desk, there].map(swap))
+    await expectSound(engine)
+  })
+})
+
+describe('several processes', () => {
+  // The other process has key and table at hand and uses them all the time: nothing but the lease tells it.
+  test('what one revokes or deletes is so for the other from the moment the promise resolves, within 3 s', async () => {
+    const { engine, desk } = await openDesk()
+    const other = await open()
+    const spare = makeApiKey({ kind: 'secret' })
+    const apiKey = await engine.createApiKey(desk.tenant.writer, spare.kept, startMs)
+    const second = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'second' })
+    let settled = false
+    const late: string[] = []
+    const use = async (number: number): Promise<void> => {
+      for (let i = 0; !settled || i < 50; i++) {
+        const wasSettled = settled
+        const found = await other.findApiKey(spare.text)
+        const table = await other.findTable(desk.tenant.org.id, 'app', 'second')
+        if (wasSettled && found!.revokedAtMs === null) late.push('the key was found active')
+        if (wasSettled && table !== undefined) late.push('the table was found active')
+        const writer = { orgId: desk.tenant.org.id, apiKey }
+        const writes = [
+          other.write(writer, desk.table, [putOf(desk.table, `k${number}-${i}`)], startMs),
+          other.write(desk.tenant.writer, second.table, [putOf(second.table, `t${number}-${i}`)], startMs),
+        ]
+        for (const outcome of await Promise.all(writes.map((write) => write.then(() => 'applied', codeOf)))) {
+          if (wasSettled && outcome === 'applied') late.push('a write was applied')
+        }
+      }
+    }
+    const users = [use(0), use(1), use(2)]
+    await Bun.sleep(100)
+    const began = performance.now()
+    await Promise.all([
+      engine.revokeApiKey(desk.tenant.operator, spare.kept.id, startMs),
+      engine.deleteTable(desk.tenant.writer, 'app', 'second', startMs),
+    ])
+    expect(performance.now() - began).toBeLessThan(3_000)
+    settled = true
+    const before = (await desk.names(timeScan())).length
+    await Promise.all(users)
+    expect(late).toEqual([])
+    expect(await desk.names(timeScan())).toHaveLength(before)
+  })
+
+  test('a write that began before a revocation and hangs is not applied after it', async () => {
+    const { engine, desk } = await openDesk()
+    const other = await deskThrough(await open(), desk)
+    const version = await desk.put('stuck', { data: { n: 1 } })
+    const beside = await openTransaction()
+    await beside.lock('stuck')
+    const stuck = other.write([putOf(desk.table, 'stuck', { data: { n: 2 } })]).then(() => 'applied', codeOf)
+    await waitingForLock()
+    const began = performance.now()
+    await engine.revokeApiKey(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
+    expect(performance.now() - began).toBeLessThan(3_000)
+    await beside.end()
+    expect(await stuck).toBe('unavailable')
+    expect(await desk.get('stuck')).toMatchObject({ data: '{"n":1}', updatedAtMs: version })
+  })
+
+  test('sweeps go by the database’s clock where a process’s runs ahead', async () => {
+    const { engine, desk } = await openDesk()
+    const soon = Math.floor(Date.now() / 1000) + 3_600
+    await desk.put('soon', { ttlSeconds: soon })
+    await desk.put('gone', { ttlSeconds: startSeconds })
+    await engine.sweepExpired((soon + 86_400) * 1000, 500)
+    expect(await desk.get('soon')).toBeDefined()
+    expect(await desk.get('gone', '#', startMs - 1)).toBeUndefined()
+    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', Date.now())
+    await engine.purgeTables(Date.now() + 365 * 86_400_000, 500)
+    expect(await engine.restoreTable(desk.tenant.writer, 'app', 'orders', undefined, Date.now())).toMatchObject({
+      outcome: 'restored',
+    })
+  })
+})

