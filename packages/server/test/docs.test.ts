@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { commands } from '../src/cli/run.ts'
 import { errorCodes } from '../src/core/errors.ts'
 import * as limits from '../src/core/limits.ts'
-import { routes } from '../src/http/routes.ts'
+import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { mainFile, type ServeProcess, spawnServe } from './cli/serve-process.ts'
 import {
@@ -231,38 +231,52 @@ describe('the commands that are shown', () => {
   let top: string
   let serving: ServeProcess
   let env: Record<string, string>
+  /** The line that the README says to paste. */
+  let exportLine: string
 
   // The very first start, as the README has it: address and keys are those that it prints.
   beforeAll(async () => {
     top = makeTempDir()
     serving = spawnServe({ dataDir: top })
     await serving.ready
-    const banner = await eventually('the keys are printed', () =>
-      /svc_live_\w{38}[\s\S]*svc_pub_\w{38}[\s\S]*http:\S+\s/.test(serving.stdout) ? serving.stdout : undefined,
+    const [line, url, key] = await eventually(
+      'the line to paste is printed',
+      () => /^ *export CUBBY_URL=(http:\S+) CUBBY_KEY=(svc_live_\w{38})\n/m.exec(serving.stdout) ?? undefined,
     )
-    env = {
-      HOME: top,
-      CUBBY_DATA: top,
-      CUBBY_URL: /http:\/\/[\w.:]+/.exec(banner)![0],
-      CUBBY_KEY: /svc_live_\w{38}/.exec(banner)![0],
-    }
+    exportLine = line!
+    env = { HOME: top, CUBBY_DATA: top, CUBBY_URL: url!, CUBBY_KEY: key! }
   })
   afterAll(async () => {
     await serving?.end()
     removeTempDir(top)
   })
 
-  test.skipIf(!shell)('the tour of the README works as it is pasted, and prints what is shown', async () => {
+  const runProgram = async (text: string): Promise<{ out: string; problems: string }> => {
+    const child = Bun.spawn([process.execPath, '-'], {
+      cwd: root,
+      env: { PATH: process.env.PATH!, ...env },
+      stdin: new TextEncoder().encode(text),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [out, problems] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+    return { out, problems }
+  }
+
+  test.skipIf(!shell)('the tour of the README works as it is pasted, and so does the program behind it', async () => {
     const blocks = blocksOf('README.md', section('README.md', '## A five-minute tour'))
     const pasted = blocks.filter(({ language }) => language === 'sh')
     expect(pasted.length).toBeGreaterThan(10)
-    const outputs = await runBlocks(pasted, env)
+    const outputs = await runBlocks(pasted, { HOME: top }, exportLine)
     const stage = new Stage()
     pasted.forEach((block, i) => {
       const next = blocks[blocks.indexOf(block) + 1]
       if (next?.language === 'json') stage.expectSame(JSON.parse(next.text), JSON.parse(outputs[i]!), next.at)
       else expect(`${block.at} ${outputs[i]}`).not.toContain('"error"')
     })
+    const [program, ...more] = blocksOf('README.md').filter(({ language }) => language === 'ts')
+    expect(more).toEqual([])
+    expect(await runProgram(program!.text)).toEqual({ out: 'o-1 paid\no-2 open\no-4 open\n', problems: '' })
   })
 
   test.skipIf(!shell)("the operator's commands work as they are pasted, beside the server", async () => {
@@ -285,7 +299,7 @@ describe('the commands that are shown', () => {
   test('the two commands of the README are scripts of the repository', () => {
     const { scripts } = JSON.parse(read('package.json'))
     for (const [, name] of documents.flatMap((path) => [
-      ...read(path).matchAll(/npm (?:run )?(start|test|typecheck|lint)\b/g),
+      ...read(path).matchAll(/npm (?:run )?(start|test|typecheck|lint|bench)\b/g),
     ])) {
       expect(Object.keys(scripts)).toContain(name!)
     }
@@ -402,11 +416,8 @@ describe('docs/http-api.md', () => {
       codeSpans(route!)[0],
       key,
     ])
-    const health = [
-      ['GET /healthz', 'none'],
-      ['GET /readyz', 'none'],
-    ]
-    expect(listed.sort()).toEqual([...served, ...health].sort())
+    const open = Object.keys(openRoutes).map((path) => [`GET ${path}`, 'none'])
+    expect(listed.sort()).toEqual([...served, ...open].sort())
   })
 
   test('every code that it names exists', () => {
@@ -535,12 +546,7 @@ describe('commands and flags', () => {
 
   test('every CUBBY_ variable that is named is read somewhere, and every one of the tests is named', () => {
     const flags = commands.flatMap(({ flags }) => Object.keys(flags))
-    const known = new Set([
-      ...flags.map((flag) => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`),
-      // What the tour and the client's own page put the address and the keys into.
-      'CUBBY_URL',
-      'CUBBY_KEY',
-    ])
+    const known = new Set(flags.map((flag) => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`))
     const inTests = new Set<string>()
     for (const dir of ['packages/server/src', 'packages/server/test', 'packages/client/test']) {
       for (const name of readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })) {
@@ -553,20 +559,17 @@ describe('commands and flags', () => {
     expect([...inTests].filter((name) => !read('CONTRIBUTING.md').includes(name))).toEqual([])
   })
 
-  test('every line of the log that docs/operating.md explains is logged', () => {
+  test('docs/operating.md explains every line of the log, with its level, and no other', () => {
     const dir = 'packages/server/src'
     const source = readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => read(join(dir, name)))
       .join('\n')
-    const messages = tableRows(section('docs/operating.md', '## What to watch')).map(([level, cell]) => ({
-      level,
-      messages: codeSpans(cell!),
-    }))
-    expect(messages.length).toBeGreaterThan(5)
-    for (const { level, messages: texts } of messages) {
-      for (const text of texts) expect(source).toContain(`log('${level}', '${text}'`)
-    }
+    const logged = Array.from(source.matchAll(/\blog\('(\w+)', '([^']+)'/g), ([, level, text]) => `${level} ${text}`)
+    const explained = tableRows(section('docs/operating.md', '## What to watch')).flatMap(([level, cell]) =>
+      codeSpans(cell!).map((text) => `${level} ${text}`),
+    )
+    expect(explained.sort()).toEqual([...new Set(logged)].sort())
   })
 })
 

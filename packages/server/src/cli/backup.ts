@@ -163,7 +163,7 @@ const verifyCopy = async (path: string, what: string): Promise<Contents> => {
     const count = (from: string): number => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()!.n
     return {
       organizations: count('organizations'),
-      tables: count('tables WHERE deleted_at IS NULL'),
+      tables: count('tables'),
       records: count('records'),
     }
   } catch (error) {

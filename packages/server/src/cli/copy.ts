@@ -28,9 +28,9 @@ const refuseFilled = async (target: Engine, place: StoreLocation): Promise<void>
 export const copyCommand: CliCommand = {
   name: 'copy',
   summary: 'copy a whole store into another, embedded or PostgreSQL, either way',
-  details: `Organizations, API keys, tables (soft-deleted ones too) and records with their versions and times come along,
-from one snapshot of the source, and the two are compared at the end. Keys and cursors go on working. What is written
-to the source after the copy has begun is not in it: stop its servers first.`,
+  details: `Organizations, API keys, tables (soft-deleted ones too) and records with their versions and times
+come along, from one snapshot of the source, and the two are compared at the end. Keys and cursors go on
+working. What is written to the source after the copy has begun is not in it: stop its servers first.`,
   flags: {
     from: { type: 'string', value: 'PLACE', help: 'a data directory or postgres://user:password@host/db' },
     to: { type: 'string', value: 'PLACE', help: 'the same; the store there must be empty' },

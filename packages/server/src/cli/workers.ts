@@ -111,7 +111,8 @@ class Workers {
 
   #spawn(): Promise<void> {
     return new Promise((ready, failed) => {
-      const timer = setTimeout(() => failed(new CommandFailed('a worker did not start in time')), startMsMax)
+      // Killed, it is replaced like any other that ends.
+      const timer = setTimeout(() => worker.kill('SIGKILL'), startMsMax)
       let receive: (message: WorkerCommands) => void = () => {}
       const worker = Bun.spawn([process.execPath, ...process.execArgv, Bun.main, ...process.argv.slice(2)], {
         env: { ...process.env, [portVariable]: String(this.#port) },

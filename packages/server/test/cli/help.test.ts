@@ -7,14 +7,36 @@ import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../har
 setDefaultTimeout(60_000)
 
 const store = ['--data DIR', '--store URL']
+const server = ['--url URL', '--key APIKEY']
+const table = ['--db NAME', '--table NAME']
 const commands: Record<string, string[]> = {
-  serve: [...store, '--host', '--port', '--no-bootstrap', '--log'],
+  serve: [
+    ...store,
+    ...['--host', '--port', '--pool-size', '--statement-timeout', '--workers', '--no-bootstrap', '--log'],
+  ],
   'orgs create': [...store, '--json'],
   'orgs list': [...store, '--json'],
   'keys create': [...store, '--org NAME', '--kind', '--name', '--expires-at', '--databases', '--json'],
   'keys list': [...store, '--org NAME', '--json'],
   'keys revoke': [...store, '--org NAME', '--json'],
   verify: [...store, '--json'],
+  'table create': ['--db NAME', '--i1', '--i2', '--i3', '--i4', '--i5', '--indices JSON', ...server],
+  'table list': ['--db NAME', '--deleted', ...server],
+  'table describe': ['--db NAME', ...server],
+  'table drop': ['--db NAME', ...server],
+  'table restore': ['--db NAME', '--deleted-at', ...server],
+  get: [...table, ...server],
+  put: [...table, '--data JSON', '--ttl', '--if-match', '--if-absent', ...server],
+  query: [
+    ...table,
+    ...['--index', '--hash', '--eq', '--lt', '--lte', '--gt', '--gte', '--begins-with', '--ascending', '--descending'],
+    ...['--limit', '--all', '--cursor', '--page', ...server],
+  ],
+  copy: ['--from PLACE', '--to PLACE', '--resume', '--json'],
+  export: [...table, '--out FILE', ...server, ...store, '--org NAME', '--json'],
+  import: [...table, '--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
+  'backup create': [...store, '--json'],
+  'backup restore': [...store, '--json'],
 }
 
 const expectReadable = ({ exitCode, stdout, stderr }: CommandResult) => {
@@ -44,9 +66,15 @@ describe('--help', () => {
     })
   }
 
+  test('the overview names no other command', async () => {
+    const { stdout } = await runCubby(['--help'])
+    const names = Array.from(stdout.matchAll(/^ +cubby ([a-z]+(?: [a-z]+)?)(?= |$)/gm), ([, name]) => name)
+    expect(names.sort()).toEqual(Object.keys(commands).sort())
+  })
+
   test('serve shows the defaults', async () => {
     const { stdout } = await runCubby(['serve', '--help'])
-    for (const value of ['./cubby-data', '127.0.0.1', '4600']) expect(stdout).toContain(value)
+    for (const value of ['./cubby-data', '127.0.0.1', '4600', '(8)', '(5000)', '(1)']) expect(stdout).toContain(value)
   })
 })
 
@@ -79,6 +107,9 @@ describe('a mistake in the call: one line that names it, exit 2, nothing made', 
     [['serve', '--log', 'all'], 'all'],
     [['serve', '--no-bootstrap=yes'], '--no-bootstrap'],
     [['serve', 'now'], 'now'],
+    [['serve', '--workers', '0'], '--workers'],
+    [['serve', '--pool-size', 'many'], '--pool-size'],
+    [['serve', '--statement-timeout', '0'], '--statement-timeout'],
     [['orgs', 'create'], 'NAME'],
     [['orgs', 'create', 'acme', 'other'], 'other'],
     [['orgs', 'list', '--yaml'], '--yaml'],
@@ -88,6 +119,11 @@ describe('a mistake in the call: one line that names it, exit 2, nothing made', 
     [['keys', 'revoke', '--org', 'acme'], 'ID'],
     [['keys', 'revoke', 'key_1'], '--org'],
     [['verify', 'everything'], 'everything'],
+    [['copy', '--to', 'elsewhere'], '--from'],
+    [['copy', '--from', 'here'], '--to'],
+    [['backup', 'create'], 'FILE'],
+    [['import'], 'FILE'],
+    [['get', 'a', 'b', 'c', '--db', 'app', '--table', 'orders'], '"c"'],
   ]
   for (const [words, named] of mistakes) {
     test(`cubby ${words.join(' ')}`, async () => {

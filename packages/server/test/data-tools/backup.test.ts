@@ -66,7 +66,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
       acknowledgedBefore = round
       const { exitCode, stdout, stderr } = await runCommand(['backup', 'create', file, '--data', server.dataDir])
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
-      expect(stdout).toMatch(/^wrote .*store\.backup: 1 organization, 1 table, 2,026 records, [\d.]+ MB, verified\n$/)
+      expect(stdout).toMatch(/^wrote .*store\.backup: 1 organization, 2 tables, 2,026 records, [\d.]+ MB, verified\n$/)
       expect(round).toBeGreaterThan(acknowledgedBefore)
     } finally {
       stopped = true

@@ -9,7 +9,7 @@ const firstPauseMs = 4
 /** What an answer may take beyond the statement's own time, before the connection counts as dead. */
 const answerGraceMs = 2_000
 
-const lookUpsTogetherMax = 16
+const lookUpsTogetherMax = 8
 
 interface LookUp {
   orgId: number

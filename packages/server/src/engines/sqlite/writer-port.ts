@@ -201,6 +201,16 @@ export class WriterPort implements WritePort {
     }
   }
 
+  /** Until it runs again, `logPagesMax` alone bounds the log. */
+  async #restartCheckpointer(): Promise<void> {
+    try {
+      await this.#startCheckpointer()
+      this.#copying = false
+    } catch (error) {
+      this.#log('error', 'the checkpoint thread could not be started', { cause: String(error) })
+    }
+  }
+
   async #startCheckpointer(): Promise<void> {
     const checkpointer = new Worker(new URL('./checkpoint-thread.ts', import.meta.url).href)
     this.#checkpointer = checkpointer
@@ -217,9 +227,9 @@ export class WriterPort implements WritePort {
         }
       }
       checkpointer.onerror = (event: ErrorEvent) => {
-        this.#copying = false
-        this.#log('error', 'the checkpoint thread failed', { cause: event.message })
+        this.#log('error', 'the checkpoint thread failed; starting another', { cause: event.message })
         reject(new Error(event.message))
+        if (!this.#closed) setTimeout(() => void this.#restartCheckpointer(), restartPauseMs).unref()
       }
       checkpointer.postMessage({ open: this.#path } satisfies ToCheckpointer)
     })
