@@ -7,6 +7,7 @@ export interface Exchange {
   readonly requestId: string
   /** Who asks. Renewed when a body has arrived: the key may have been revoked meanwhile. */
   readonly access: Access
-  now(): number
+  /** When the caller was last authenticated: with the request, and again when its body had arrived. */
+  readonly nowMs: number
   readBody(bytesMax: number): Promise<string>
 }

@@ -85,7 +85,7 @@ export const handlePutRecord = async (exchange: Exchange): Promise<Response> => 
   const record = parsePut(await exchange.readBody(bodyBytesMax))
   parseParameters(url, [])
   const condition = parseWriteCondition(headers, 'PUT')
-  const stored = await putRecord(exchange.access, table, record, condition, exchange.now())
+  const stored = await putRecord(exchange.access, table, record, condition, exchange.nowMs)
   return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange.requestId, stored)
 }
 
@@ -95,7 +95,7 @@ export const handleGetRecord = (exchange: Exchange): Awaitable<Response> => {
   const { headers, url } = exchange.request
   parseParameters(url, [])
   refuseIfMatchOnRead(headers)
-  return andThen(getRecord(exchange.access, table, key, exchange.now()), (record) => {
+  return andThen(getRecord(exchange.access, table, key, exchange.nowMs), (record) => {
     if (record === undefined) {
       throw new CubbyError('record_not_found', 'There is no record of that key.', {
         hint: key.rangeKey === emptySlot ? 'If it has a range key, add it to the path.' : undefined,
@@ -114,7 +114,7 @@ export const handleDeleteRecord = async (exchange: Exchange): Promise<Response> 
   refuseBody(headers)
   parseParameters(url, [])
   const condition = parseWriteCondition(headers, 'DELETE')
-  const deleted = await deleteRecord(exchange.access, table, key, condition, exchange.now())
+  const deleted = await deleteRecord(exchange.access, table, key, condition, exchange.nowMs)
   return respondJson(exchange.requestId, { deleted })
 }
 
@@ -122,7 +122,7 @@ export const handleQuery = async (exchange: Exchange): Promise<Response> => {
   const table = address(exchange)
   const members = await readMembers(exchange)
   refuseExtras(exchange)
-  const { records, cursor } = await queryRecords(exchange.access, table, parseQuery(members), exchange.now())
+  const { records, cursor } = await queryRecords(exchange.access, table, parseQuery(members), exchange.nowMs)
   return respondPage(exchange.requestId, records, cursor)
 }
 
@@ -130,7 +130,7 @@ export const handleBatch = async (exchange: Exchange): Promise<Response> => {
   const table = address(exchange)
   const batch = parseBatch(await exchange.readBody(batchBodyBytesMax))
   refuseExtras(exchange)
-  const count = await applyBatch(exchange.access, table, batch, exchange.now())
+  const count = await applyBatch(exchange.access, table, batch, exchange.nowMs)
   return respondJson(exchange.requestId, { count })
 }
 
@@ -140,28 +140,28 @@ export const handleCreateTable = async (exchange: Exchange): Promise<Response> =
   const where = address(exchange)
   const indices = parseCreateTable(await readMembers(exchange, true))
   refuseExtras(exchange)
-  const { table, created } = await createTable(exchange.access, where, indices, exchange.now())
+  const { table, created } = await createTable(exchange.access, where, indices, exchange.nowMs)
   return respondJson(exchange.requestId, presentTable(table), created ? 201 : 200)
 }
 
 export const handleDescribeTable = async (exchange: Exchange): Promise<Response> => {
   const where = address(exchange)
   refuseExtras(exchange)
-  return respondJson(exchange.requestId, presentTable(await requireTable(exchange.access, where, exchange.now())))
+  return respondJson(exchange.requestId, presentTable(await requireTable(exchange.access, where, exchange.nowMs)))
 }
 
 export const handleDeleteTable = async (exchange: Exchange): Promise<Response> => {
   const where = address(exchange)
   refuseBody(exchange.request.headers)
   refuseExtras(exchange)
-  return respondJson(exchange.requestId, presentTable(await deleteTable(exchange.access, where, exchange.now())))
+  return respondJson(exchange.requestId, presentTable(await deleteTable(exchange.access, where, exchange.nowMs)))
 }
 
 export const handleRestoreTable = async (exchange: Exchange): Promise<Response> => {
   const where = address(exchange)
   const deletedAtMs = parseRestoreTable(await readMembers(exchange, true))
   refuseExtras(exchange)
-  const table = await restoreTable(exchange.access, where, deletedAtMs, exchange.now())
+  const table = await restoreTable(exchange.access, where, deletedAtMs, exchange.nowMs)
   return respondJson(exchange.requestId, presentTable(table))
 }
 
@@ -174,7 +174,7 @@ export const handleListTables = async (exchange: Exchange): Promise<Response> =>
     limit: parseLimitParameter(parameters.limit),
     cursor: parameters.cursor,
   }
-  const { tables, cursor } = await listTables(exchange.access, db, options, exchange.now())
+  const { tables, cursor } = await listTables(exchange.access, db, options, exchange.nowMs)
   return respondJson(exchange.requestId, { tables: tables.map(presentTable), cursor })
 }
 
@@ -190,8 +190,7 @@ export const handleListDatabases = async (exchange: Exchange): Promise<Response>
 export const handleCreateApiKey = async (exchange: Exchange): Promise<Response> => {
   const members = await readMembers(exchange)
   refuseExtras(exchange)
-  const nowMs = exchange.now()
-  const { access } = exchange
+  const { access, nowMs } = exchange
   const { apiKey, text } = await createApiKey(access.engine, asWriter(access), parseCreateApiKey(members, nowMs), nowMs)
   return respondJson(exchange.requestId, presentNewApiKey(apiKey, text), 201)
 }
@@ -202,7 +201,7 @@ export const handleListApiKeys = async (exchange: Exchange): Promise<Response> =
   const options = { limit: parseLimitParameter(parameters.limit), cursor: parameters.cursor }
   const { engine, apiKey } = exchange.access
   const { keys, cursor } = await listApiKeys(engine, apiKey.orgId, options)
-  const nowMs = exchange.now()
+  const nowMs = exchange.nowMs
   return respondJson(exchange.requestId, { keys: keys.map((key) => presentApiKey(key, nowMs)), cursor })
 }
 
@@ -212,7 +211,7 @@ export const handleRevokeApiKey = async (exchange: Exchange): Promise<Response> 
   const id = parseKeyPart(params.id, 'id')
   refuseBody(request.headers)
   refuseExtras(exchange)
-  const nowMs = exchange.now()
+  const nowMs = exchange.nowMs
   const revoked = await revokeApiKey(access.engine, asWriter(access), id, nowMs)
   return respondJson(exchange.requestId, presentApiKey(revoked, nowMs))
 }

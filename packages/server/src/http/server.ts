@@ -39,6 +39,7 @@ type Request = BunRequest<string>
 
 class RequestExchange implements Exchange {
   access!: Access
+  nowMs = 0
   constructor(
     readonly request: Request,
     readonly params: Exchange['params'],
@@ -47,16 +48,12 @@ class RequestExchange implements Exchange {
     private readonly route: Route,
   ) {}
 
-  now(): number {
-    return this.service.options.now()
-  }
-
   authenticate(): Awaitable<void> {
     const { engine } = this.service.options
-    const nowMs = this.now()
-    return andThen(findActiveKey(engine, this.request.headers.get('authorization'), nowMs), (apiKey) => {
+    this.nowMs = this.service.options.now()
+    return andThen(findActiveKey(engine, this.request.headers.get('authorization'), this.nowMs), (apiKey) => {
       authorize(apiKey, this.route.need, this.params.db, this.request.headers)
-      this.service.options.onKeyUse(apiKey.id, nowMs)
+      this.service.noteKeyUse(apiKey.id, this.nowMs)
       this.access = { engine, apiKey }
     })
   }
@@ -68,39 +65,65 @@ class RequestExchange implements Exchange {
   }
 }
 
+const keyUseNoteMs = 1_000
+
+const tooMany = (): CubbyError =>
+  new CubbyError('unavailable', 'Too many requests are under way; nothing was applied.', {
+    hint: 'Repeat the request after the time in Retry-After.',
+  })
+
 type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
 class Service {
   readonly bodies = new BodyReader()
+  #underWay = 0
+  #notedKeyId = ''
+  #notedAtMs = Number.NEGATIVE_INFINITY
   constructor(readonly options: HttpOptions) {}
 
   /** For one path: all methods that it knows, and an answer to those that it does not. */
   handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
     const allow = allowedMethods(methods)
     const hashKey = literalHashKey(path)
-    return this.#logged(path, (request, server) => {
+    return this.#logged(path, (request) => {
       const { method } = request
       const route = methods[(method === 'HEAD' ? 'GET' : method) as Method]
       if (route === undefined) return this.#withoutRoute(request, allow)
       const params = hashKey === undefined ? request.params : { ...request.params, hashKey }
       const exchange = new RequestExchange(request, params, requestIdOf(request.headers), this, route)
-      return this.#answer(exchange, route, server)
+      return this.#answer(exchange, route)
     })
   }
 
-  #answer(exchange: RequestExchange, route: Route, server: Server<undefined>): Awaitable<Response> {
+  #answer(exchange: RequestExchange, route: Route): Awaitable<Response> {
     try {
-      if (server.pendingRequests > requestsInFlightMax) {
-        throw new CubbyError('unavailable', 'Too many requests are under way; nothing was applied.', {
-          hint: 'Repeat the request after the time in Retry-After.',
-        })
-      }
+      if (this.#underWay >= requestsInFlightMax) throw tooMany()
       const response = andThen(exchange.authenticate(), () => route.handler(exchange))
-      if (!(response instanceof Promise)) return response
-      return response.catch((error) => this.answerError(exchange.requestId, error))
+      return response instanceof Promise ? this.#awaited(exchange.requestId, response) : response
     } catch (error) {
       return this.answerError(exchange.requestId, error)
     }
+  }
+
+  /** Counts what is under way. A read that is answered at once never is. */
+  async #awaited(requestId: string, response: Promise<Response>): Promise<Response> {
+    this.#underWay++
+    try {
+      return await response
+    } catch (error) {
+      return this.answerError(requestId, error)
+    } finally {
+      this.#underWay--
+    }
+  }
+
+  /** A key that is used all the time need not be noted a thousand times a second. */
+  noteKeyUse(keyId: string, nowMs: number): void {
+    const sinceMs = nowMs - this.#notedAtMs
+    if (keyId === this.#notedKeyId && sinceMs >= 0 && sinceMs < keyUseNoteMs) return
+    this.#notedKeyId = keyId
+    this.#notedAtMs = nowMs
+    this.options.onKeyUse(keyId, nowMs)
   }
 
   answerError(requestId: string, error: unknown): Response {

@@ -11,5 +11,12 @@ export const toHex = (text: string): string => `\\x${Buffer.from(text).toString(
 
 export const bytesOfHex = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')
 
+const scratch = Buffer.allocUnsafe(4_096)
+
 /** `\x6162` as `ab`. */
-export const fromHex = (hex: string): string => bytesOfHex(hex).toString()
+export const fromHex = (hex: string): string => {
+  // Most records have no range key.
+  if (hex === '\\x23') return '#'
+  if (hex.length > scratch.length) return bytesOfHex(hex).toString()
+  return scratch.toString('utf8', 0, scratch.write(hex.slice(2), 'hex'))
+}

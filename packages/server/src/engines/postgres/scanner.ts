@@ -5,18 +5,12 @@ import { type Position, resumeScan, type Scan } from '../../core/scan.ts'
 import { asBuffer, fromHex, toBytes } from './bytes.ts'
 import type { Database } from './database.ts'
 import type { Row, Value } from './driver.ts'
-import { scanRecords } from './statements.ts'
+import { scanColumn as column, scanRecords } from './statements.ts'
 
 /** Expired rows that the first statement of a page may meet: few, as sweeps remove them. */
 const firstExpiredRows = 250
 /** Further statements take longer walks, but not so long that one is felt. */
 const nextExpiredRows = 4_000
-
-interface Budget {
-  rows: number
-  bytes: number
-  expired: number
-}
 
 const statements = new Map(
   (['primary', 't', 'i1', 'i2', 'i3', 'i4', 'i5'] as const).flatMap((index) =>
@@ -31,18 +25,25 @@ const boundsOf = (scan: Scan): Value[] => {
   return scan.index === 'primary' ? [...bytes, toBytes(scan.hash)] : [...bytes, id, toBytes(scan.hash)]
 }
 
-const placeOf = (scan: Scan, row: Row): Position => ({
-  range: scan.index === 't' ? Number(row[1]) : fromHex(row[1]!),
-  id: Number(row[0]),
-})
+const placeOf = (scan: Scan, row: Row): Position => {
+  const id = Number(row[column.id])
+  if (scan.index === 't') return { range: Number(row[column.updatedAt]), id }
+  return { range: fromHex(row[scan.index === 'primary' ? column.rangeKey : column.place]!), id }
+}
 
-const recordOf = (scan: Scan, row: Row): StoredRecord => ({
-  hashKey: scan.index === 'primary' ? scan.hash : fromHex(row[5]!),
-  rangeKey: fromHex(row[6]!),
-  data: row[9]!,
-  ttlSeconds: row[4] === null ? null : Number(row[4]),
-  updatedAtMs: Number(row[3]),
-})
+const recordOf = (scan: Scan, row: Row): StoredRecord => {
+  const ttl = row[column.ttl]
+  return {
+    hashKey: scan.index === 'primary' ? scan.hash : fromHex(row[column.hashKey]!),
+    rangeKey: fromHex(row[column.rangeKey]!),
+    data: row[column.data]!,
+    ttlSeconds: ttl == null ? null : Number(ttl),
+    updatedAtMs: Number(row[column.updatedAt]),
+  }
+}
+
+const dataBytes = (records: StoredRecord[]): number =>
+  records.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0)
 
 /** One statement a page, unless it meets hundreds of expired rows: then it goes on from there, bounded too. */
 export const readPage = async (
@@ -54,34 +55,34 @@ export const readPage = async (
 ): Promise<Page> => {
   const statement = statements.get(`${scan.index} ${scan.descending}`)!
   const records: StoredRecord[] = []
-  const left: Budget = { rows: rowsMax, bytes: pageBytesMax, expired: pageExpiredRowsMax }
+  let expiredLeft = pageExpiredRowsMax
   let rest = scan
   let place: Position | undefined
   for (let slack = firstExpiredRows; ; slack = nextExpiredRows) {
-    const walkRows = left.rows + 1 + Math.min(slack, left.expired)
+    const rowsLeft = rowsMax - records.length
+    const walkRows = rowsLeft + 1 + Math.min(slack, expiredLeft)
     // However large the first record is, a page has it.
     const given = records.length === 0 ? 1 : 0
-    const budget = [walkRows, left.expired, left.rows, left.bytes, given]
+    const budget = [walkRows, expiredLeft, rowsLeft, pageBytesMax - dataBytes(records), given]
     const values = [table.id, nowSeconds(nowMs), ...budget, ...boundsOf(rest)]
     const [result] = await db.read(table.orgId, { statement, values })
     let last: Row | undefined
     for (const row of result!.rows) {
-      const expired = row[2] === 't'
+      const expired = row[column.isExpired] !== null
       // A live row without data is the first that did not fit: the page ends before it.
-      if (!expired && row[9] === null) return { records, next: last === undefined ? place : placeOf(scan, last) }
+      if (!expired && row[column.data] === null) {
+        return { records, next: last === undefined ? place : placeOf(scan, last) }
+      }
       last = row
       if (expired) break
       records.push(recordOf(scan, row))
-      left.rows--
-      left.bytes -= Buffer.byteLength(row[9]!)
     }
     if (last === undefined) return { records, next: undefined }
-    const walkEnded = Number(last[7]) === walkRows
-    const expiredEnded = last[2] === 't' && Number(last[8]) === left.expired
-    if (!walkEnded && !expiredEnded) return { records, next: undefined }
+    expiredLeft -= Number(last[column.steppedOver])
+    const gaveUp = last[column.isExpired] !== null && expiredLeft <= 0
+    if (!gaveUp && last[column.endsWalk] === null) return { records, next: undefined }
     place = placeOf(scan, last)
-    if (expiredEnded) return { records, next: place }
-    left.expired -= Number(last[8])
+    if (gaveUp) return { records, next: place }
     rest = resumeScan(scan, place)
   }
 }

@@ -201,6 +201,21 @@ const walkOf = (index: Scan['index'], descending: boolean): Walk => {
   return { range, where: `${hash}${bounds}`, order: (column, id) => `${column}${down}, ${id}${down}` }
 }
 
+/** What comes back of each row. What is known anyway is null, since every text that crosses has its cost. */
+export const scanColumn = {
+  id: 0,
+  updatedAt: 1,
+  ttl: 2,
+  hashKey: 3,
+  rangeKey: 4,
+  /** The value of a declared index. */
+  place: 5,
+  data: 6,
+  isExpired: 7,
+  endsWalk: 8,
+  steppedOver: 9,
+}
+
 /**
  * A page and, behind it, the row that ends it, without data: the first record that did not fit, or the expired
  * row at which the walk gave up. The running sums follow the walk of the index, so the server stops reading
@@ -221,8 +236,10 @@ export const scanRecords = (index: Scan['index'], descending: boolean): Statemen
   return {
     name: `scan_${index}${descending ? '_down' : ''}`,
     text: `
-    select p.id, p.place, p.expired, p.updated_at, p.ttl, p.hash_key, p.range_key, p.walked, p.stepped_over,
-      case when p.met <= $5::bigint and (p.met <= $7::bigint or p.bytes <= $6::bigint) then p.data end
+    select p.id, p.updated_at, p.ttl, ${index === 'primary' ? 'null' : 'p.hash_key'}, p.range_key,
+      ${index === 'primary' || index === 't' ? 'null' : 'p.place'},
+      case when p.met <= $5::bigint and (p.met <= $7::bigint or p.bytes <= $6::bigint) then p.data end,
+      nullif(p.expired, false), nullif(p.walked = $3::bigint, false), nullif(p.stepped_over, 0)
     from (${counted}) as p
     where case when p.expired then p.walked = $3::bigint or p.stepped_over = $4::bigint
       else p.met <= $7::bigint + 1 or p.bytes - octet_length(p.data) <= $6::bigint end
