@@ -460,7 +460,12 @@ describe('numbers in the documents', () => {
   test('the checkpoint policy is that of the writer', () => {
     const source = read('packages/server/src/engines/sqlite/writer-port.ts')
     const rows = tableRows(section('docs/operating.md', '## Checkpoints'))
-    expect(rows.map(([, , name]) => codeSpans(name!)[0])).toEqual(['copyAtPages', 'restartAtPages', 'logPagesMax'])
+    expect(rows.map(([, , name]) => codeSpans(name!)[0])).toEqual([
+      'copyAtPages',
+      'restartAtPages',
+      'restPagesMax',
+      'logPagesMax',
+    ])
     for (const [pages, , cell] of rows) {
       const [name] = codeSpans(cell!)
       const value = new RegExp(`^const ${name} = ([\\d_]+)$`, 'm').exec(source)?.[1]

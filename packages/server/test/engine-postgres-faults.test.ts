@@ -13,6 +13,7 @@ import {
   indexScan,
   makeDesk,
   makeTenant,
+  nameOf,
   numbered,
   primaryScan,
   putOf,
@@ -222,7 +223,7 @@ describe('a start that cannot be is one clear line without the password', () => 
 describe('under load', () => {
   type Ledger = Map<string, string>
 
-  /** Batches of two by several writers until `disturb` is over and each has come through once more. */
+  /** Puts and batches of two by several writers until `disturb` is over and each has come through once more. */
   const keepLedger = async (desk: Desk, disturb: () => Promise<void>): Promise<Ledger> => {
     const ledger: Ledger = new Map()
     let disturbed = false
@@ -230,18 +231,17 @@ describe('under load', () => {
       for (let i = 0, after = 0; after < 3; i++) {
         const name = `w${number}-${i}`
         const wasOver = disturbed
+        const pair = [putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin', data: { s: 'x' } })]
+        // Half of the writers put a record at a time, as most requests do.
         const outcome = await desk
-          .write(
-            [putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin', data: { s: 'x' } })],
-            startMs + i,
-          )
+          .write(number % 2 === 0 ? pair : pair.slice(1), startMs + i)
           .then(() => 'applied', codeOf)
         ledger.set(name, outcome)
         if (outcome === 'applied' && wasOver) after++
         if (outcome !== 'applied') await Bun.sleep(5)
       }
     }
-    const writers = Array.from({ length: 12 }, (_, n) => writer(n))
+    const writers = Array.from({ length: 24 }, (_, n) => writer(n))
     await disturb()
     disturbed = true
     await Promise.all(writers)
@@ -249,16 +249,22 @@ describe('under load', () => {
   }
 
   const expectLedger = async (engine: Engine, desk: Desk, ledger: Ledger): Promise<void> => {
-    const found = new Set(await desk.names(timeScan()))
+    const versions = new Map((await desk.list(timeScan())).map((record) => [nameOf(record), record.updatedAtMs]))
     const indexed = new Set(await desk.names(indexScan('i1', 'x')))
     const wrong: string[] = []
     for (const [name, outcome] of ledger) {
-      const parts = [found.has(name), found.has(`${name}/twin`), indexed.has(`${name}/twin`)].filter(Boolean).length
+      const [number, round] = name.slice(1).split('-').map(Number)
+      const twin = `${name}/twin`
+      const all = number! % 2 === 0 ? 3 : 2
+      const parts = [versions.has(name), versions.has(twin), indexed.has(twin)].filter(Boolean).length
       const right =
-        outcome === 'applied' ? parts === 3 : outcome === 'unavailable' ? parts === 0 : parts === 0 || parts === 3
+        outcome === 'applied' ? parts === all : outcome === 'unavailable' ? parts === 0 : parts === 0 || parts === all
       if (!right || !['applied', 'unavailable', 'outcome_unknown'].includes(outcome)) {
-        wrong.push(`${name}: ${outcome}, but ${parts} of 3 parts are there`)
+        wrong.push(`${name}: ${outcome}, but ${parts} of ${all} parts are there`)
       }
+      // Sent again after it had been applied, it would have a later version.
+      const version = versions.get(twin) ?? startMs + round!
+      if (version !== startMs + round!) wrong.push(`${name}: ${outcome}, and was applied more than once`)
     }
     expect(wrong).toEqual([])
     expect([...ledger.values()]).toContain('applied')
@@ -399,6 +405,76 @@ describe('limits', () => {
     } finally {
       await server.query('drop trigger no_space on cubby_records; drop function no_space', url)
     }
+    await expectSound(engine)
+  })
+})
+
+// With every connection busy, puts of separate requests wait and go in one statement. What one of them meets must
+// not be felt by those that happen to go with it.
+describe('puts that wait go together, and each has its own answer', () => {
+  /** Puts that all wait behind one connection, which a lock from elsewhere holds. */
+  const putTogether = async (desk: Desk, puts: () => Promise<unknown>[]): Promise<unknown[]> => {
+    await desk.put('held')
+    const beside = await openTransaction()
+    await beside.lock('held')
+    const holding = desk.put('held')
+    await waitingForLock()
+    const outcomes = Promise.all(puts().map((put) => put.catch(codeOf)))
+    await beside.end()
+    await holding
+    return outcomes
+  }
+
+  test('a revoked key and a deleted table refuse their own puts only', async () => {
+    const { engine, desk } = await openDesk({ poolSize: 1 })
+    const { tenant } = desk
+    const other = await open()
+    const revoked = await other.createApiKey(tenant.writer, makeApiKey({ kind: 'secret' }).kept, startMs)
+    const gone = await makeDesk(other, {}, { tenant, name: 'gone' })
+    await Promise.all([
+      other.revokeApiKey(tenant.operator, revoked.id, startMs),
+      other.deleteTable(tenant.operator, 'app', 'gone', startMs),
+    ])
+    const writerOf = (i: number) => (i % 3 === 1 ? { orgId: tenant.org.id, apiKey: revoked } : tenant.writer)
+    const outcomes = await putTogether(desk, () =>
+      numbered(12).map(async (name, i) => {
+        const table = i % 3 === 2 ? gone.table : desk.table
+        return (await engine.write(writerOf(i), table, [putOf(table, name)], startMs)).applied
+      }),
+    )
+    expect(outcomes).toEqual(numbered(12).map((_, i) => [true, 'revoked_api_key', 'table_not_found'][i % 3]))
+    const applied = numbered(12).filter((_, i) => i % 3 === 0)
+    expect((await desk.names(timeScan())).toSorted()).toEqual(['held', ...applied].toSorted())
+    await expectSound(engine)
+  })
+
+  test('one that waits too long for a lock is unavailable, the others are applied', async () => {
+    const { engine, desk } = await openDesk({ poolSize: 1, statementMsMax: 1_500, waitMsMax: 20_000 })
+    await desk.put('k000005', { data: { n: 'old' } })
+    const beside = await openTransaction()
+    await beside.lock('k000005')
+    const outcomes = await putTogether(desk, () =>
+      numbered(10).map(async (name) => {
+        await desk.put(name, { data: { n: 'new' } })
+        return 'applied'
+      }),
+    )
+    await beside.end()
+    expect(outcomes).toEqual(numbered(10).map((name) => (name === 'k000005' ? 'unavailable' : 'applied')))
+    expect(await desk.get('k000005')).toMatchObject({ data: '{"n":"old"}' })
+    await expectSound(engine)
+  })
+
+  test('several on one record are all applied, with increasing versions; new records keep the order of arrival', async () => {
+    const { engine, desk } = await openDesk({ poolSize: 1 })
+    const names = ['z', 'same', 'b', 'same', 'a', 'same', 'y']
+    const versions = (await putTogether(desk, () =>
+      names.map((name, i) => desk.put(name, { data: { s: 'x', i } })),
+    )) as number[]
+    const same = versions.filter((_, i) => names[i] === 'same')
+    expect(same).toEqual([startMs, startMs + 1, startMs + 2])
+    expect(await desk.get('same')).toMatchObject({ data: '{"s":"x","i":5}' })
+    expect(await desk.names(indexScan('i1', 'x'))).toEqual(['z', 'same', 'b', 'a', 'y'])
     await expectSound(engine)
   })
 })

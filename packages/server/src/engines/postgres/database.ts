@@ -1,5 +1,6 @@
-import type { PipelineFailure, Session, Step, StepResult } from './driver.ts'
-import { isLost, isRaised, isRetryable, toCallersError } from './failure.ts'
+import type { Session, Step, StepResult } from './driver.ts'
+import { isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
+import { Gathering, type Way } from './gathering.ts'
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
@@ -10,12 +11,6 @@ const firstPauseMs = 4
 const answerGraceMs = 2_000
 
 const lookUpsTogetherMax = 8
-
-interface LookUp {
-  orgId: number
-  step: Step
-  resolve(result: StepResult | Promise<StepResult>): void
-}
 
 export interface Transaction {
   send(...steps: Step[]): Promise<StepResult[]>
@@ -35,13 +30,23 @@ export class Database {
   readonly #pool: Pool
   readonly #msMax: number
   readonly #pipelinesAreTransactions: boolean
-  /** Those that wait, the longest first. */
-  readonly #lookUps = new Set<LookUp>()
+  readonly #lookUps: Gathering<Step>
 
   constructor(pool: Pool, statementMsMax: number, pipelinesAreTransactions: boolean) {
     this.#pool = pool
     this.#pipelinesAreTransactions = pipelinesAreTransactions
     this.#msMax = statementMsMax + answerGraceMs
+    const way = {
+      most: lookUpsTogetherMax,
+      groupOf: () => noOrg,
+      fits: () => true,
+      send: (session: Session, together: Step[]) => this.send(session, together),
+    }
+    this.#lookUps = this.gather(way, (step) => step, false)
+  }
+
+  send(session: Session, steps: Step[]): Promise<StepResult[]> {
+    return session.send(steps, this.#msMax)
   }
 
   /** Reads may be repeated on another connection. */
@@ -49,39 +54,21 @@ export class Database {
     return this.#attempt(orgId, false, (session) => session.send(steps, this.#msMax))
   }
 
-  /**
-   * One row by its key. Those that wait for a connection go together when one comes free: of so small a statement
-   * most of the cost is the way there and back. On their own again if that fails, so that each has its own error.
-   */
+  /** One row by its key, with others that wait: see gathering.ts. */
   lookUp(orgId: number, step: Step): Promise<StepResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<StepResult>()
-    const own: LookUp = { orgId, step, resolve }
-    this.#lookUps.add(own)
-    this.#pool
-      .run(orgId, (session) => this.#answerLookUps(session, own))
-      .catch((error: unknown) => {
-        // No connection came free; otherwise others have taken it along, or it was asked again.
-        if (this.#lookUps.delete(own)) reject(error)
-      })
-    return promise
+    return this.#lookUps.run(orgId, step)
   }
 
-  async #answerLookUps(session: Session, first: LookUp): Promise<void> {
-    if (!this.#lookUps.delete(first)) return
-    const together = [first]
-    for (const next of this.#lookUps) {
-      if (together.length >= lookUpsTogetherMax) break
-      this.#lookUps.delete(next)
-      together.push(next)
+  /** Calls of one kind that go together when they have to wait. */
+  gather<Call>(way: Omit<Way<Call>, 'recover'>, stepOf: (call: Call) => Step, commits: boolean): Gathering<Call> {
+    const recover = async (orgId: number, call: Call, error: unknown, alone: boolean): Promise<StepResult> => {
+      // The fault of one undoes all that went with it, so each is tried on its own; unless it is not known to be undone.
+      const again = alone ? isRetryable(error) || isLost(error) : true
+      if (!again || !isUndone(error, commits)) throw toCallersError(error, commits)
+      const [result] = await (commits ? this.write(orgId, stepOf(call)) : this.read(orgId, stepOf(call)))
+      return result!
     }
-    const steps = together.map(({ step }) => step)
-    try {
-      const results = await session.send(steps, this.#msMax)
-      for (const [i, { resolve }] of together.entries()) resolve(results[i]!)
-    } catch (error) {
-      for (const { orgId, step, resolve } of together) resolve(this.read(orgId, step).then(([result]) => result!))
-      throw error
-    }
+    return new Gathering(this.#pool, { ...way, recover })
   }
 
   /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */
@@ -136,7 +123,7 @@ export class Database {
       } catch (error) {
         if (isRaised(error)) throw error
         const mayCommit = typeof commits === 'boolean' ? commits : commits()
-        const again = isRetryable(error) || (isLost(error) && (!(error as PipelineFailure).sent || !mayCommit))
+        const again = isRetryable(error) || (isLost(error) && isUndone(error, mayCommit))
         // Another connection may be there at once, if only this one was ended; a server that is gone is not waited for.
         const most = isLost(error) ? connectionsMax : attemptsMax
         if (!again || attempt >= most) throw toCallersError(error, mayCommit)

@@ -49,17 +49,22 @@ const outcomeUnknown = (): CubbyError =>
   })
 
 /**
- * What the caller is told. `commits` says whether the pipeline would have committed: if it was sent and the
+ * Whether nothing of it was applied. `commits` says whether the pipeline would have committed: if it was sent and the
  * connection broke, nobody knows whether it did, unless the server broke off while it was still executing.
  */
+export const isUndone = (error: unknown, commits: boolean): boolean => {
+  if (!(error instanceof PipelineFailure)) return false
+  if (error.sqlState === '40003') return false
+  const brokenOff = error.sqlState !== undefined && !error.executed
+  return !isLost(error) || !commits || !error.sent || brokenOff
+}
+
+/** What the caller is told. */
 export const toCallersError = (error: unknown, commits: boolean): unknown => {
   if (!(error instanceof PipelineFailure)) return error
   const state = error.sqlState
-  if (state === '40003') return outcomeUnknown()
-  if (isLost(error)) {
-    const brokenOff = state !== undefined && !error.executed
-    return commits && error.sent && !brokenOff ? outcomeUnknown() : unavailable('The connection to the database broke.')
-  }
+  if (!isUndone(error, commits)) return outcomeUnknown()
+  if (isLost(error)) return unavailable('The connection to the database broke.')
   switch (state) {
     case '40001':
     case '40P01':

@@ -15,11 +15,16 @@ import { bigintArray, bytesArray, textArray } from './arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from './bytes.ts'
 import type { Database } from './database.ts'
 import type { Dialect } from './dialect.ts'
-import type { Row, Statement, Step, StepResult, Value } from './driver.ts'
+import type { Row, Session, Statement, Step, StepResult, Value } from './driver.ts'
 import { isRaised, unavailable } from './failure.ts'
+import type { Gathering } from './gathering.ts'
 import * as sql from './statements.ts'
 
-if (batchOperationsMax > sql.idStride) throw new Error('a batch has more operations than ids')
+const putsTogetherMax = 16
+const putsTogetherBytesMax = 1024 * 1024
+
+if (Math.max(batchOperationsMax, putsTogetherMax) > sql.idStride)
+  throw new Error('a batch has more operations than ids')
 
 /** How often a batch is tried again whose condition failed and then, when looked at, held after all. */
 const raceAttemptsMax = 10
@@ -52,15 +57,30 @@ const changeValues = (table: Table, operation: RecordOperation, nowMs: number): 
   return [...key, operation.data, operation.ttlSeconds, operation.updatedAtMs ?? nowMs, ...entries, nowSeconds(nowMs)]
 }
 
+const compareKeys = (a: RecordKey, b: RecordKey): number => {
+  if (a.hashKey !== b.hashKey) return a.hashKey < b.hashKey ? -1 : 1
+  return a.rangeKey < b.rangeKey ? -1 : a.rangeKey > b.rangeKey ? 1 : 0
+}
+
 /** Every process locks the records of a batch in one order, so that no two wait for each other. */
 const inLockOrder = (operations: RecordOperation[]): number[] =>
-  operations
-    .map((_, i) => i)
-    .sort((a, b) => {
-      const [x, y] = [operations[a]!, operations[b]!]
-      if (x.hashKey !== y.hashKey) return x.hashKey < y.hashKey ? -1 : 1
-      return x.rangeKey < y.rangeKey ? -1 : 1
-    })
+  operations.map((_, i) => i).sort((a, b) => compareKeys(operations[a]!, operations[b]!))
+
+/** A put of a request of its own. */
+interface PutCall {
+  writer: Writer
+  table: Table
+  put: PutOperation
+  nowMs: number
+}
+
+/** The arrays of `putBatch` and `putTogether`; `places` is where each stands among its operations. */
+const rowArrays = (puts: PutOperation[], places: number[], nowsMs: number[]): Value[] => [
+  ...[bigintArray(places), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
+  ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
+  bigintArray(puts.map((put, i) => put.updatedAtMs ?? nowsMs[i]!)),
+  ...sql.indexColumns.map((_, column) => bytesArray(puts.map((put) => put.entries[column]!))),
+]
 
 const isPlainPut = (operation: RecordOperation): operation is PutOperation =>
   operation.op === 'put' && operation.condition === undefined
@@ -75,11 +95,23 @@ const batchStep = (table: Table, operation: RecordOperation, place: number, nowM
   return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
 }
 
+/** A statement writes a record once, has one now, and holds so many bytes. */
+const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
+  let bytes = next.put.data.length
+  for (const { table, put, nowMs } of together) {
+    if (table.id === next.table.id && compareKeys(put, next.put) === 0) return false
+    if (nowSeconds(nowMs) !== nowSeconds(next.nowMs)) return false
+    bytes += put.data.length
+  }
+  return bytes <= putsTogetherBytesMax
+}
+
 /** Writes records: one statement for one operation, one pipeline for a batch; either way one round trip. */
 export class RecordWriter {
   readonly #db: Database
   readonly #guarded: boolean
   readonly #fromArrays: boolean
+  readonly #puts: Gathering<PutCall>
   readonly #putAlone
   readonly #deleteAlone
 
@@ -89,6 +121,14 @@ export class RecordWriter {
     this.#fromArrays = guardsWrites && putsFromArrays
     this.#putAlone = byKind((kind) => sql.putAlone(kind, guardsWrites))
     this.#deleteAlone = byKind((kind) => sql.deleteAlone(kind, guardsWrites))
+    const way = {
+      most: putsTogetherMax,
+      // One organization's locks are not to be another's wait.
+      groupOf: (orgId: number) => orgId,
+      fits: canGoTogether,
+      send: (session: Session, together: PutCall[]) => this.#putTogether(session, together),
+    }
+    this.#puts = db.gather<PutCall>(way, (call) => this.#putAloneStep(call), true)
   }
 
   async write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
@@ -110,7 +150,7 @@ export class RecordWriter {
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
     if (operations.length === 1) return this.#writeOne(writer, table, operations[0]!, nowMs)
-    if (this.#fromArrays && operations.every(isPlainPut)) return this.#putMany(writer, table, operations, nowMs)
+    if (this.#fromArrays && operations.every(isPlainPut)) return this.#putBatch(writer, table, operations, nowMs)
     return this.#writeBatch(writer, table, operations, nowMs)
   }
 
@@ -127,14 +167,7 @@ export class RecordWriter {
       const refusal = await this.#findRefusal(writer, table, [operation], nowMs)
       return refusal === undefined ? [{ deleted: false }] : undefined
     }
-    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
-    const change = changeValues(table, operation, nowMs)
-    const version = versionValues(operation)
-    const step: Step = isDelete
-      ? { statement: this.#deleteAlone[kind], values: [...change, ...version, ...guardKey] }
-      : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
-    const [result] = await this.#db.write(writer.orgId, step)
-    const row = result!.rows[0]
+    const row = await this.#changeOne(writer, table, operation, nowMs)
     if (row !== undefined) return [isDelete ? { deleted: true } : { updatedAtMs: Number(row[0]) }]
     if (!isDelete || kind !== 'none') return undefined
     // No such record; unless the guard kept the delete from looking.
@@ -142,8 +175,24 @@ export class RecordWriter {
     return [{ deleted: false }]
   }
 
+  async #changeOne(writer: Writer, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
+    if (this.#fromArrays && isPlainPut(operation)) {
+      return (await this.#puts.run(writer.orgId, { writer, table, put: operation, nowMs })).rows[0]
+    }
+    const kind = sql.conditionKind(operation.condition)
+    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
+    const change = changeValues(table, operation, nowMs)
+    const version = versionValues(operation)
+    const step: Step =
+      operation.op === 'delete'
+        ? { statement: this.#deleteAlone[kind], values: [...change, ...version, ...guardKey] }
+        : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
+    const [result] = await this.#db.write(writer.orgId, step)
+    return result!.rows[0]
+  }
+
   /** The commonest batch, and half as fast again as its operations one by one. */
-  async #putMany(
+  async #putBatch(
     writer: Writer,
     table: Table,
     operations: PutOperation[],
@@ -151,17 +200,45 @@ export class RecordWriter {
   ): Promise<OperationResult[] | undefined> {
     const order = inLockOrder(operations)
     const puts = order.map((place) => operations[place]!)
-    const values = [
-      ...[table.id, writer.apiKey?.seq ?? null, nowSeconds(nowMs), bigintArray(order)],
-      ...[bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
-      ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
-      bigintArray(puts.map((put) => put.updatedAtMs ?? nowMs)),
-      ...sql.indexColumns.map((_, column) => bytesArray(puts.map((put) => put.entries[column]!))),
-    ]
-    const [result] = await this.#db.write(writer.orgId, { statement: sql.putMany, values })
+    const rows = rowArrays(
+      puts,
+      order,
+      puts.map(() => nowMs),
+    )
+    const values = [nowSeconds(nowMs), ...rows, table.id, writer.apiKey?.seq ?? null]
+    const [result] = await this.#db.write(writer.orgId, { statement: sql.putBatch, values })
     if (result!.rows.length === 0) return undefined
     const versions = new Map(result!.rows.map(([hash, range, version]) => [`${hash}${range}`, Number(version)]))
     return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
+  }
+
+  #putAloneStep({ writer, table, put, nowMs }: PutCall): Step {
+    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
+    return { statement: this.#putAlone.none, values: [...changeValues(table, put, nowMs), ...guardKey] }
+  }
+
+  /** As many answers as calls, each as if it had gone alone. */
+  async #putTogether(session: Session, calls: PutCall[]): Promise<StepResult[]> {
+    if (calls.length === 1) return this.#db.send(session, [this.#putAloneStep(calls[0]!)])
+    const sorted = calls
+      .map((call, place) => ({ ...call, place }))
+      .sort((a, b) => a.table.id - b.table.id || compareKeys(a.put, b.put))
+    const rows = rowArrays(
+      sorted.map(({ put }) => put),
+      sorted.map(({ place }) => place),
+      sorted.map(({ nowMs }) => nowMs),
+    )
+    const guards = [
+      bigintArray(sorted.map(({ table }) => table.id)),
+      bigintArray(sorted.map(({ writer }) => writer.apiKey?.seq ?? null)),
+    ]
+    const values = [nowSeconds(calls[0]!.nowMs), ...rows, ...guards]
+    const [result] = await this.#db.send(session, [{ statement: sql.putTogether, values }])
+    const versions = new Map(result!.rows.map(([hash, range, version, id]) => [`${id}${hash}${range}`, version!]))
+    return calls.map(({ table, put }) => {
+      const version = versions.get(`${table.id}${toHex(put.hashKey)}${toHex(put.rangeKey)}`)
+      return version === undefined ? { rows: [], count: 0 } : { rows: [[version]], count: 1 }
+    })
   }
 
   async #writeBatch(

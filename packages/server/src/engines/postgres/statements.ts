@@ -95,24 +95,45 @@ export const putInBatch = (kind: ConditionKind): Statement => {
   return { name, text }
 }
 
-// ── Puts of a batch without conditions ─────────────────────────────────────────────────────────────────────
-// $1 table, $2 the key of the guard, $3 now in seconds, then arrays: places, the two parts of the key, data, ttl,
-// times, index entries. The rows are written in the order of the arrays.
+// ── Puts without conditions, several in one statement ──────────────────────────────────────────────────────
+// $1 now in seconds, then arrays with a value a row, the rows in the order in which they are to be locked; for a
+// batch the table and the key of the guard stand behind them, for puts of several requests they are arrays too.
 
-const arrayTypes = ['bigint', 'bytea', 'bytea', 'text', 'bigint', 'bigint', ...indexColumns.map(() => 'bytea')]
-const arrayColumns = ['place', 'hash_key', 'range_key', 'data', 'ttl', 'updated_at', ...indexColumns]
+const rowTypes = ['bigint', 'bytea', 'bytea', 'text', 'bigint', 'bigint', ...indexColumns.map(() => 'bytea')]
+const rowNames = ['place', 'hash_key', 'range_key', 'data', 'ttl', 'updated_at', ...indexColumns]
 
-/** No row: the guard does not hold. Otherwise the key and the version of each, in any order. */
-export const putMany: Statement = {
-  name: 'put_many',
-  text: `insert into cubby_records as r (${recordColumns})
-    select (select ${newId}) + v.place, $1::bigint, ${arrayColumns
+const unnest = (types: string[], names: string[]): string =>
+  `unnest(${types.map((type, i) => `$${i + 2}::${type}[]`).join(', ')}) as v (${names.join(', ')})`
+
+const insertRows = (tableId: string, source: string, guarded: string): string =>
+  `insert into cubby_records as r (${recordColumns})
+    select (select ${newId}) + v.place, ${tableId}, ${rowNames
       .slice(1)
-      .map((column) => `v.${column}`)
+      .map((name) => `v.${name}`)
       .join(', ')}
-    from unnest(${arrayTypes.map((type, i) => `$${i + 4}::${type}[]`).join(', ')}) as v (${arrayColumns.join(', ')})
-    where ${guard(2)}
-    ${overwrite.replaceAll(`$${nowPlace}::`, '$3::')} returning r.hash_key, r.range_key, r.updated_at`,
+    from ${source} where ${guarded}
+    ${overwrite.replaceAll(`$${nowPlace}::`, '$1::')}`
+
+const behindRows = rowTypes.length + 2
+
+/** The puts of a batch. No row: the guard does not hold. Otherwise the key and the version of each, in any order. */
+export const putBatch: Statement = {
+  name: 'put_batch',
+  text: `${insertRows(
+    `$${behindRows}::bigint`,
+    unnest(rowTypes, rowNames),
+    guard(behindRows + 1).replaceAll('$1::', `$${behindRows}::`),
+  )} returning r.hash_key, r.range_key, r.updated_at`,
+}
+
+/** Puts of several requests, each with a guard of its own: those that are not among the rows were not applied. */
+export const putTogether: Statement = {
+  name: 'put_together',
+  text: `${insertRows(
+    'v.table_id',
+    unnest([...rowTypes, 'bigint', 'bigint'], [...rowNames, 'table_id', 'key_seq']),
+    guard(0).replaceAll('$1::bigint', 'v.table_id').replaceAll('$0::bigint', 'v.key_seq'),
+  )} returning r.hash_key, r.range_key, r.updated_at, r.table_id`,
 }
 
 // ── Delete ─────────────────────────────────────────────────────────────────────────────────────────────────

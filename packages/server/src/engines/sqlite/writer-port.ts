@@ -1,3 +1,4 @@
+import { fdatasync, openSync } from 'node:fs'
 import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { FromCheckpointer, ToCheckpointer } from './checkpoint-thread.ts'
@@ -9,8 +10,10 @@ import type { FromWriter, ToWriter } from './writer-thread.ts'
 // When the log is copied into the database file. See docs/operating.md for the measurements behind the numbers.
 /** The second thread copies once this many pages wait for it. */
 const copyAtPages = 2_000
-/** Past this the writer copies the rest itself, right after the second thread is done, and the log starts over. */
+/** Past this the log is to start over: the second thread goes on copying until little is left, … */
 const restartAtPages = 8_000
+/** … and then the writer copies that rest itself, the only part for which commits wait. */
+const restPagesMax = 1_000
 /** Past this it does so at once, however much is left: the bound of the log. */
 const logPagesMax = 32_000
 
@@ -30,6 +33,8 @@ export class WriterPort implements WritePort {
   readonly #path: string
   readonly #log: Log
   readonly #queue = new WriteQueue()
+  /** Never closed: that would drop the locks that SQLite has on the file in this process. */
+  readonly #file: number
   onCommit: (commands: Command[]) => void = () => {}
   #writer!: Worker
   #checkpointer!: Worker
@@ -46,6 +51,7 @@ export class WriterPort implements WritePort {
   private constructor(path: string, log: Log) {
     this.#path = path
     this.#log = log
+    this.#file = openSync(path, 'r+')
   }
 
   static async open(path: string, log: Log): Promise<WriterPort> {
@@ -137,14 +143,30 @@ export class WriterPort implements WritePort {
   #onLogState(log: number, pending: number): void {
     if (log < this.#logPages) this.#forceAtPages = logPagesMax
     this.#logPages = log
+    const restart = log >= restartAtPages
     if (log >= this.#forceAtPages) {
       this.#restartDue = true
       // A long read keeps the log from starting over, however often it is copied: the next try comes later.
       this.#forceAtPages = log + restartAtPages
-    } else if (pending >= copyAtPages && !this.#copying) {
+    } else if (this.#copying) {
+      // It is at it.
+    } else if (restart && pending > 0 && pending <= restPagesMax) {
+      this.#restartDue = true
+    } else if (pending >= (restart ? restPagesMax : copyAtPages)) {
       this.#copying = true
       this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
     }
+  }
+
+  /**
+   * SQLite syncs the database file only with the copy that empties the log, and all commits would wait for all that
+   * was copied since. So it is synced ahead, from no thread of ours, and SQLite's own sync finds little left to do.
+   */
+  #syncFile(): void {
+    fdatasync(this.#file, (error) => {
+      this.#copying = false
+      if (error !== null) this.#log('error', 'checkpoint failed', { cause: error.message })
+    })
   }
 
   async #startWriter(): Promise<void> {
@@ -219,12 +241,9 @@ export class WriterPort implements WritePort {
         const message = event.data
         if ('opened' in message) resolve()
         if (!('copied' in message)) return
-        this.#copying = false
         if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
-        else if (this.#logPages >= restartAtPages) {
-          this.#restartDue = true
-          this.#sendNext()
-        }
+        if (this.#logPages >= restartAtPages) this.#syncFile()
+        else this.#copying = false
       }
       checkpointer.onerror = (event: ErrorEvent) => {
         this.#log('error', 'the checkpoint thread failed; starting another', { cause: event.message })
