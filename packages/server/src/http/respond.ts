@@ -14,27 +14,29 @@ const jsonHeaders = (requestId: string) => ({
   'Access-Control-Expose-Headers': exposedHeaders,
 })
 
-const recordHeaders = (requestId: string, updatedAtMs: number) => ({
+const recordHeaders = (requestId: string, version: string) => ({
   'Content-Type': 'application/json',
   'Cache-Control': 'private, no-cache',
   'X-Request-Id': requestId,
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposedHeaders,
-  ETag: `"${updatedAtMs}"`,
+  ETag: `"${version}"`,
 })
 
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
   new Response(JSON.stringify(body), { status, headers: jsonHeaders(requestId) })
 
 /** `data` is spliced in as it is stored: never parsed, never stringified. */
-const recordJson = (record: StoredRecord): string => {
+const recordJson = (record: StoredRecord, version: string): string => {
   const range = record.rangeKey === emptySlot ? '' : `,"rangeKey":${JSON.stringify(record.rangeKey)}`
   const ttl = record.ttlSeconds === null ? '' : `,"ttl":${record.ttlSeconds}`
-  return `{"hashKey":${JSON.stringify(record.hashKey)}${range},"data":${record.data}${ttl},"updatedAt":${record.updatedAtMs}}`
+  return `{"hashKey":${JSON.stringify(record.hashKey)}${range},"data":${record.data}${ttl},"updatedAt":${version}}`
 }
 
-export const respondRecord = (requestId: string, record: StoredRecord): Response =>
-  new Response(recordJson(record), { headers: recordHeaders(requestId, record.updatedAtMs) })
+export const respondRecord = (requestId: string, record: StoredRecord): Response => {
+  const version = String(record.updatedAtMs)
+  return new Response(recordJson(record, version), { headers: recordHeaders(requestId, version) })
+}
 
 /** The record without its data, for writers that have it already. */
 export const respondMinimal = (requestId: string, record: StoredRecord): Response => {
@@ -45,15 +47,18 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
     ttl: ttlSeconds ?? undefined,
     updatedAt: updatedAtMs,
   })
-  return new Response(body, { headers: recordHeaders(requestId, updatedAtMs) })
+  return new Response(body, { headers: recordHeaders(requestId, String(updatedAtMs)) })
 }
 
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
-  new Response(null, { status: 304, headers: recordHeaders(requestId, updatedAtMs) })
+  new Response(null, { status: 304, headers: recordHeaders(requestId, String(updatedAtMs)) })
 
 export const respondPage = (requestId: string, records: StoredRecord[], cursor: string | null): Response => {
   let items = ''
-  for (let i = 0; i < records.length; i++) items += i === 0 ? recordJson(records[i]!) : `,${recordJson(records[i]!)}`
+  for (let i = 0; i < records.length; i++) {
+    const record = records[i]!
+    items += `${i === 0 ? '' : ','}${recordJson(record, String(record.updatedAtMs))}`
+  }
   const body = `{"items":[${items}],"count":${records.length},"cursor":${JSON.stringify(cursor)}}`
   return new Response(body, { headers: jsonHeaders(requestId) })
 }

@@ -95,7 +95,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
     const data = join(dir, 'restored')
     const { exitCode, stdout } = await runCommand(['backup', 'restore', file, '--data', data, '--json'])
     expect(exitCode).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ data, organizations: 1, tables: 1, records: 2_026 })
+    expect(JSON.parse(stdout)).toMatchObject({ data, organizations: 1, tables: 2, records: 2_026 })
     expect(readdirSync(data).sort()).toEqual(['cubby.db', 'serve.lock'])
     expect(statSync(data).mode & 0o777).toBe(0o700)
     expect((await runCommand(['verify', '--data', data])).stdout).toStartWith('ok: ')
