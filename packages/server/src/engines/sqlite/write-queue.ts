@@ -57,10 +57,15 @@ export class WriteQueue {
     this.#bytes += waiting.bytes
   }
 
-  /** The next commit's worth: from each line in turn, in the order of each line. */
-  take(): Waiting[] {
+  /**
+   * What may leave now, beside `ahead` that has left already: from each line in turn, in the order of each line. The two
+   * together are one commit's worth at the most.
+   */
+  take(ahead: { requests: number; bytes: number }): Waiting[] {
+    const requestsMax = commitRequestsMax - ahead.requests
+    const bytesMax = commitBytesMax - ahead.bytes
     const [first] = this.#lines
-    if (this.#lines.size === 1 && this.#requests <= commitRequestsMax && this.#bytes <= commitBytesMax) {
+    if (this.#lines.size === 1 && this.#requests <= requestsMax && this.#bytes <= bytesMax) {
       this.#lines.clear()
       this.#requests = 0
       this.#bytes = 0
@@ -68,12 +73,13 @@ export class WriteQueue {
     }
     const taken: Waiting[] = []
     let bytes = 0
-    while (taken.length < commitRequestsMax) {
+    while (taken.length < requestsMax) {
       const [turn] = this.#lines
       if (turn === undefined) break
       const [orgId, line] = turn
       const next = line.waiting[0]!
-      if (taken.length > 0 && bytes + next.bytes > commitBytesMax) break
+      const isAlone = ahead.requests + taken.length === 0
+      if (!isAlone && bytes + next.bytes > bytesMax) break
       taken.push(next)
       bytes += next.bytes
       line.waiting.shift()

@@ -17,8 +17,16 @@ const restPagesMax = 1_000
 /** Past this it does so at once, however much is left: the bound of the log. */
 const logPagesMax = 32_000
 
+/**
+ * So many requests leave for the writer before the turn that they arrived in is over: a turn with 64 puts takes
+ * milliseconds, in which the writer would have nothing to do.
+ */
+const handOverRequests = 8
+
 const restartPauseMs = 1_000
 const endMsMax = 2_000
+
+const nothing = { requests: 0, bytes: 0 }
 
 const unavailable = (): CubbyError =>
   new CubbyError('unavailable', 'The store takes no writes just now; nothing was applied.', {
@@ -26,8 +34,8 @@ const unavailable = (): CubbyError =>
   })
 
 /**
- * The serving thread's end of the writer: gathers what waits into groups, one of which is under way at a time,
- * and decides when the log is copied. A read never passes through here.
+ * The serving thread's end of the writer: hands over what waits, a commit's worth at a time, and decides when the
+ * log is copied. A read never passes through here.
  */
 export class WriterPort implements WritePort {
   readonly #path: string
@@ -38,10 +46,13 @@ export class WriterPort implements WritePort {
   onCommit: (commands: Command[]) => void = () => {}
   #writer!: Worker
   #checkpointer!: Worker
-  #underWay: Waiting[] | undefined
+  /** Handed over and not yet answered, in that order. */
+  #underWay: Waiting[] = []
+  #underWayBytes = 0
+  #gathered = 0
   #scheduled = false
   #copying = false
-  #restartDue = false
+  #restarting = false
   #logPages = 0
   #forceAtPages = logPagesMax
   #closing: (() => void) | undefined
@@ -73,7 +84,8 @@ export class WriterPort implements WritePort {
     return new Promise((resolve, reject) => {
       if (this.#closed || this.#lost) throw unavailable()
       this.#queue.push(orgId, { command, bytes, resolve: resolve as (value: unknown) => void, reject })
-      this.#schedule()
+      if (++this.#gathered >= handOverRequests) this.#handOver()
+      else this.#schedule()
     })
   }
 
@@ -84,7 +96,7 @@ export class WriterPort implements WritePort {
   /** Commits what was accepted, then ends both threads. */
   async close(): Promise<void> {
     this.#closed = true
-    if (!this.#lost && (this.#underWay !== undefined || !this.#queue.empty)) {
+    if (!this.#lost && (this.#underWay.length > 0 || !this.#queue.empty)) {
       await new Promise<void>((done) => {
         this.#closing = done
       })
@@ -92,28 +104,27 @@ export class WriterPort implements WritePort {
     await Promise.all([endThread(this.#writer), endThread(this.#checkpointer)])
   }
 
-  // Requests that arrived in one turn of the event loop share a commit: the group leaves when the turn is over.
+  /** What arrived in one turn of the event loop leaves when the turn is over, if it has not left before. */
   #schedule(): void {
-    if (this.#scheduled || this.#underWay !== undefined) return
+    if (this.#scheduled) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      this.#sendNext()
+      this.#handOver()
     })
   }
 
-  #sendNext(): void {
-    if (this.#underWay !== undefined) return
-    if (this.#restartDue) {
-      this.#restartDue = false
-      this.#underWay = []
-      this.#toWriter({ checkpoint: true })
-    } else if (!this.#queue.empty) {
-      this.#underWay = this.#queue.take()
-      this.#toWriter({ group: encodeGroup(this.#underWay.map((waiting) => waiting.command)) })
-    } else {
-      this.#closing?.()
+  /** While the writer commits, what comes next is on its way to it already. */
+  #handOver(): void {
+    this.#gathered = 0
+    if (this.#queue.empty || this.#lost) return
+    const group = this.#queue.take({ requests: this.#underWay.length, bytes: this.#underWayBytes })
+    if (group.length === 0) return
+    for (const waiting of group) {
+      this.#underWay.push(waiting)
+      this.#underWayBytes += waiting.bytes
     }
+    this.#toWriter({ group: encodeGroup(group.map((waiting) => waiting.command)) })
   }
 
   #toWriter(message: ToWriter): void {
@@ -121,11 +132,11 @@ export class WriterPort implements WritePort {
   }
 
   #settle(outcomes: Outcome[]): void {
-    const settled = this.#underWay ?? []
-    this.#underWay = undefined
+    const settled = this.#underWay.splice(0, outcomes.length)
+    for (const waiting of settled) this.#underWayBytes -= waiting.bytes
     this.onCommit(settled.map((waiting) => waiting.command))
-    // The next group leaves before the answers of this one are written.
-    this.#sendNext()
+    // What waits leaves before these answers are written.
+    this.#handOver()
     let logged: string | undefined
     for (let i = 0; i < settled.length; i++) {
       const outcome = outcomes[i]!
@@ -138,6 +149,7 @@ export class WriterPort implements WritePort {
         settled[i]!.reject(new CubbyError(code, message, { hint, cause }))
       }
     }
+    if (this.#underWay.length === 0) this.#closing?.()
   }
 
   #onLogState(log: number, pending: number): void {
@@ -145,17 +157,23 @@ export class WriterPort implements WritePort {
     this.#logPages = log
     const restart = log >= restartAtPages
     if (log >= this.#forceAtPages) {
-      this.#restartDue = true
+      this.#restart()
       // A long read keeps the log from starting over, however often it is copied: the next try comes later.
       this.#forceAtPages = log + restartAtPages
     } else if (this.#copying) {
       // It is at it.
     } else if (restart && pending > 0 && pending <= restPagesMax) {
-      this.#restartDue = true
+      this.#restart()
     } else if (pending >= (restart ? restPagesMax : copyAtPages)) {
       this.#copying = true
       this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
     }
+  }
+
+  #restart(): void {
+    if (this.#restarting) return
+    this.#restarting = true
+    this.#toWriter({ checkpoint: true })
   }
 
   /**
@@ -179,8 +197,8 @@ export class WriterPort implements WritePort {
           this.#onLogState(message.log, message.pending)
           this.#settle(message.outcomes)
         } else if ('checkpointed' in message) {
+          this.#restarting = false
           if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
-          this.#settle([])
         } else if ('refused' in message) reject(new Error(message.refused))
         else if ('opened' in message) {
           writer.onerror = (event: ErrorEvent) => this.#onWriterLost(event.message)
@@ -204,8 +222,12 @@ export class WriterPort implements WritePort {
         hint: 'Read the record before repeating the request.',
       },
     )
-    for (const waiting of this.#underWay ?? []) waiting.reject(unknown)
-    while (!this.#queue.empty) for (const waiting of this.#queue.take()) waiting.reject(unavailable())
+    for (const waiting of this.#underWay) waiting.reject(unknown)
+    this.#underWay = []
+    this.#underWayBytes = 0
+    this.#restarting = false
+    while (!this.#queue.empty) for (const waiting of this.#queue.take(nothing)) waiting.reject(unavailable())
+    this.#closing?.()
     void this.#restartWriter()
   }
 
@@ -214,7 +236,6 @@ export class WriterPort implements WritePort {
       try {
         await this.#startWriter()
         this.#lost = false
-        this.#underWay = undefined
         return
       } catch (error) {
         this.#log('error', 'the writer thread could not be started', { cause: String(error) })

@@ -1,7 +1,8 @@
-import { type CommandFailure, decodeGroup, type Outcome } from './command.ts'
+import { type Command, type CommandFailure, decodeGroup, type Outcome } from './command.ts'
 import { Writer } from './writer.ts'
 
-// The writer's thread: takes groups of commands, one transaction each, and answers after the sync.
+// The writer's thread. All that has arrived when a commit ends becomes the next one, so the writer never waits for
+// the serving thread to notice that it is free.
 
 declare const self: Worker
 
@@ -15,6 +16,9 @@ export type FromWriter =
   | { closed: true }
 
 let writer: Writer
+let waiting: Command[] = []
+let checkpointDue = false
+let scheduled = false
 
 const reply = (message: FromWriter): void => self.postMessage(message)
 
@@ -23,18 +27,42 @@ const logState = (): { log: number; pending: number } => {
   return { log, pending: log - checkpointed }
 }
 
+const commitWaiting = (): void => {
+  const commands = waiting
+  waiting = []
+  const outcomes = writer.commit(commands)
+  reply({ outcomes, ...logState() })
+}
+
+const checkpoint = (): void => {
+  checkpointDue = false
+  try {
+    writer.checkpoint()
+    reply({ checkpointed: true, ...logState() })
+  } catch (error) {
+    reply({ checkpointed: true, log: 0, pending: 0, fault: String(error) })
+  }
+}
+
+// Messages that are there already are delivered before an immediate runs.
+const schedule = (): void => {
+  if (scheduled) return
+  scheduled = true
+  setImmediate(() => {
+    scheduled = false
+    if (waiting.length > 0) commitWaiting()
+    if (checkpointDue) checkpoint()
+  })
+}
+
 self.onmessage = (event: MessageEvent<ToWriter>) => {
   const message = event.data
   if ('group' in message) {
-    const outcomes = writer.commit(decodeGroup(message.group))
-    reply({ outcomes, ...logState() })
+    for (const command of decodeGroup(message.group)) waiting.push(command)
+    schedule()
   } else if ('checkpoint' in message) {
-    try {
-      writer.checkpoint()
-      reply({ checkpointed: true, ...logState() })
-    } catch (error) {
-      reply({ checkpointed: true, log: 0, pending: 0, fault: String(error) })
-    }
+    checkpointDue = true
+    schedule()
   } else if ('open' in message) {
     try {
       writer = new Writer(message.open)
@@ -43,6 +71,7 @@ self.onmessage = (event: MessageEvent<ToWriter>) => {
       reply({ refused: (error as Error).message })
     }
   } else {
+    checkpointDue = false
     writer.close()
     reply({ closed: true })
   }
