@@ -26,11 +26,16 @@ const recordHeaders = (requestId: string, version: string) => ({
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
   new Response(JSON.stringify(body), { status, headers: jsonHeaders(requestId) })
 
+const needsNoEscape = /^[ !#-[\]-~]*$/
+
+/** As JSON.stringify; nearly every key is plain ASCII, and seeing that costs half as much. */
+const quote = (text: string): string => (needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text))
+
 /** `data` is spliced in as it is stored: never parsed, never stringified. */
-const recordJson = (record: StoredRecord, version: string): string => {
-  const range = record.rangeKey === emptySlot ? '' : `,"rangeKey":${JSON.stringify(record.rangeKey)}`
-  const ttl = record.ttlSeconds === null ? '' : `,"ttl":${record.ttlSeconds}`
-  return `{"hashKey":${JSON.stringify(record.hashKey)}${range},"data":${record.data}${ttl},"updatedAt":${version}}`
+const recordJson = ({ hashKey, rangeKey, data, ttlSeconds }: StoredRecord, version: string): string => {
+  const range = rangeKey === emptySlot ? '' : `,"rangeKey":${quote(rangeKey)}`
+  const ttl = ttlSeconds === null ? '' : `,"ttl":${ttlSeconds}`
+  return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${version}}`
 }
 
 export const respondRecord = (requestId: string, record: StoredRecord): Response => {

@@ -1,3 +1,4 @@
+import type { Statement } from 'bun:sqlite'
 import type { Page, StoredRecord, Table } from '../../core/engine.ts'
 import { nowSeconds } from '../../core/expiry.ts'
 import { pageBytesMax, pageExpiredRowsMax } from '../../core/limits.ts'
@@ -5,13 +6,13 @@ import type { Position, Scan } from '../../core/scan.ts'
 import type { Connection } from './connection.ts'
 
 /** `data` is null in a row past its ttl: it is not even read then. */
-type Row = Omit<StoredRecord, 'data'> & { id: number; data: string | null }
+type Row = Omit<StoredRecord, 'data'> & { data: string | null }
 
 type Bound = Uint8Array | string | number
 
 const columns = `
   CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs, ttl AS ttlSeconds,
-  id, CASE WHEN ttl <= ?1 THEN NULL ELSE data END AS data`
+  CASE WHEN ttl <= ?1 THEN NULL ELSE data END AS data`
 
 // A row comparison resumes inside rows of equal range at the right id, and SQLite turns it into an index seek.
 const between = (column: string, descending: boolean): string =>
@@ -32,33 +33,54 @@ export const scanSql = (index: Scan['index'], descending: boolean): string => {
     WHERE table_id = ?2 AND ${index}_hash = CAST(?3 AS BLOB) AND ${between(`${index}_range`, descending)}`
 }
 
+const placeOf = (range: string): string =>
+  `SELECT id, ${range} AS range FROM records
+   WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`
+
+const placeSql = {
+  t: placeOf('NULL'),
+  i1: placeOf('CAST(i1_range AS TEXT)'),
+  i2: placeOf('CAST(i2_range AS TEXT)'),
+  i3: placeOf('CAST(i3_range AS TEXT)'),
+  i4: placeOf('CAST(i4_range AS TEXT)'),
+  i5: placeOf('CAST(i5_range AS TEXT)'),
+}
+
 /** Runs scans: one statement each, stepped only as far as the page goes. */
 export class Scanner {
   readonly #db: Connection
+  readonly #ascending = new Map<Scan['index'], Statement<Row, Bound[]>>()
+  readonly #descending = new Map<Scan['index'], Statement<Row, Bound[]>>()
 
   constructor(db: Connection) {
     this.#db = db
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
-    const statement = this.#db.prepare<Row, Bound[]>(scanSql(scan.index, scan.descending))
     const hash = scan.index === 't' ? '' : scan.hash
     const id = scan.descending ? scan.highId : scan.lowId
     const values: Bound[] = [nowSeconds(nowMs), table.id, hash, scan.low, scan.high, id]
     if (scan.index === 'primary') values.pop()
 
     const records: StoredRecord[] = []
+    let units = 0
     let bytes = 0
     let expired = 0
     let last: Row | undefined
-    for (const row of statement.iterate(...values)) {
-      if (row.data === null) {
-        if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(last!, scan.index) }
+    for (const row of this.#statement(scan).iterate(...values)) {
+      const { data } = row
+      if (data === null) {
+        if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
-        bytes += Buffer.byteLength(row.data)
+        // A UTF-16 unit is three bytes at the most: the bytes of nearly every page need no counting.
+        units += data.length
+        if (units * 3 > pageBytesMax) {
+          if (bytes === 0) for (const record of records) bytes += Buffer.byteLength(record.data)
+          bytes += Buffer.byteLength(data)
+        }
         // This row is for the next page; that it is there tells that there is one.
         if (records.length === rowsMax || (bytes > pageBytesMax && records.length > 0)) {
-          return { records, next: this.#positionOf(last!, scan.index) }
+          return { records, next: this.#positionOf(table, last!, scan.index) }
         }
         records.push(row as StoredRecord)
       }
@@ -67,15 +89,26 @@ export class Scanner {
     return { records, next: undefined }
   }
 
-  /** The row's place in the order that was scanned. The snapshot is still the one that the row was read in. */
-  #positionOf(row: Row, index: Scan['index']): Position {
-    const { id, rangeKey, updatedAtMs } = row
-    if (index === 'primary') return { range: rangeKey, id }
-    if (index === 't') return { range: updatedAtMs, id }
-    // Looked up for the last row alone: it is in the index, but reading it with every row would cost more.
-    const place = this.#db.prepare<{ place: string }, [number]>(
-      `SELECT CAST(${index}_range AS TEXT) AS place FROM records WHERE id = ?1`,
-    )
-    return { range: place.get(id)!.place, id }
+  #statement({ index, descending }: Scan): Statement<Row, Bound[]> {
+    const statements = descending ? this.#descending : this.#ascending
+    let statement = statements.get(index)
+    if (statement === undefined) {
+      statement = this.#db.prepare<Row, Bound[]>(scanSql(index, descending))
+      statements.set(index, statement)
+    }
+    return statement
+  }
+
+  /**
+   * The row's place in the order that was scanned. Looked up for the last row alone: to read it with every row would
+   * cost more. The snapshot is still the one that the row was read in.
+   */
+  #positionOf(table: Table, { hashKey, rangeKey, updatedAtMs }: Row, index: Scan['index']): Position {
+    // The range key is unique, so ids play no part.
+    if (index === 'primary') return { range: rangeKey, id: 0 }
+    const place = this.#db
+      .prepare<{ id: number; range: string | null }, [number, string, string]>(placeSql[index])
+      .get(table.id, hashKey, rangeKey)!
+    return { range: place.range ?? updatedAtMs, id: place.id }
   }
 }

@@ -52,7 +52,8 @@ export class WriterPort implements WritePort {
   #gathered = 0
   #scheduled = false
   #copying = false
-  #restarting = false
+  /** Of the log: nothing is handed over while it is due, nothing is under way while it is done. */
+  #restart: 'no' | 'due' | 'under way' = 'no'
   #logPages = 0
   #forceAtPages = logPagesMax
   #closing: (() => void) | undefined
@@ -117,7 +118,8 @@ export class WriterPort implements WritePort {
   /** While the writer commits, what comes next is on its way to it already. */
   #handOver(): void {
     this.#gathered = 0
-    if (this.#queue.empty || this.#lost) return
+    if (this.#lost || this.#restart !== 'no') return this.#sendRestart()
+    if (this.#queue.empty) return
     const group = this.#queue.take({ requests: this.#underWay.length, bytes: this.#underWayBytes })
     if (group.length === 0) return
     for (const waiting of group) {
@@ -149,30 +151,32 @@ export class WriterPort implements WritePort {
         settled[i]!.reject(new CubbyError(code, message, { hint, cause }))
       }
     }
-    if (this.#underWay.length === 0) this.#closing?.()
+    if (this.#underWay.length === 0 && this.#queue.empty) this.#closing?.()
   }
 
   #onLogState(log: number, pending: number): void {
     if (log < this.#logPages) this.#forceAtPages = logPagesMax
     this.#logPages = log
     const restart = log >= restartAtPages
+    if (this.#restart !== 'no') return
     if (log >= this.#forceAtPages) {
-      this.#restart()
+      this.#restart = 'due'
       // A long read keeps the log from starting over, however often it is copied: the next try comes later.
       this.#forceAtPages = log + restartAtPages
     } else if (this.#copying) {
       // It is at it.
     } else if (restart && pending > 0 && pending <= restPagesMax) {
-      this.#restart()
+      this.#restart = 'due'
     } else if (pending >= (restart ? restPagesMax : copyAtPages)) {
       this.#copying = true
       this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
     }
   }
 
-  #restart(): void {
-    if (this.#restarting) return
-    this.#restarting = true
+  /** Waits for what is under way: a commit or a copy beside it would keep the log from starting over. */
+  #sendRestart(): void {
+    if (this.#restart !== 'due' || this.#underWay.length > 0 || this.#copying) return
+    this.#restart = 'under way'
     this.#toWriter({ checkpoint: true })
   }
 
@@ -182,9 +186,14 @@ export class WriterPort implements WritePort {
    */
   #syncFile(): void {
     fdatasync(this.#file, (error) => {
-      this.#copying = false
       if (error !== null) this.#log('error', 'checkpoint failed', { cause: error.message })
+      this.#endCopy()
     })
+  }
+
+  #endCopy(): void {
+    this.#copying = false
+    this.#sendRestart()
   }
 
   async #startWriter(): Promise<void> {
@@ -197,8 +206,9 @@ export class WriterPort implements WritePort {
           this.#onLogState(message.log, message.pending)
           this.#settle(message.outcomes)
         } else if ('checkpointed' in message) {
-          this.#restarting = false
+          this.#restart = 'no'
           if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
+          this.#handOver()
         } else if ('refused' in message) reject(new Error(message.refused))
         else if ('opened' in message) {
           writer.onerror = (event: ErrorEvent) => this.#onWriterLost(event.message)
@@ -225,7 +235,7 @@ export class WriterPort implements WritePort {
     for (const waiting of this.#underWay) waiting.reject(unknown)
     this.#underWay = []
     this.#underWayBytes = 0
-    this.#restarting = false
+    this.#restart = 'no'
     while (!this.#queue.empty) for (const waiting of this.#queue.take(nothing)) waiting.reject(unavailable())
     this.#closing?.()
     void this.#restartWriter()
@@ -248,7 +258,7 @@ export class WriterPort implements WritePort {
   async #restartCheckpointer(): Promise<void> {
     try {
       await this.#startCheckpointer()
-      this.#copying = false
+      this.#endCopy()
     } catch (error) {
       this.#log('error', 'the checkpoint thread could not be started', { cause: String(error) })
     }
@@ -264,7 +274,7 @@ export class WriterPort implements WritePort {
         if (!('copied' in message)) return
         if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
         if (this.#logPages >= restartAtPages) this.#syncFile()
-        else this.#copying = false
+        else this.#endCopy()
       }
       checkpointer.onerror = (event: ErrorEvent) => {
         this.#log('error', 'the checkpoint thread failed; starting another', { cause: event.message })
