@@ -118,8 +118,8 @@ export class WriterPort implements WritePort {
   /** While the writer commits, what comes next is on its way to it already. */
   #handOver(): void {
     this.#gathered = 0
-    if (this.#lost || this.#restart !== 'no') return this.#sendRestart()
-    if (this.#queue.empty) return
+    this.#sendRestart()
+    if (this.#lost || this.#restart !== 'no' || this.#queue.empty) return
     const group = this.#queue.take({ requests: this.#underWay.length, bytes: this.#underWayBytes })
     if (group.length === 0) return
     for (const waiting of group) {
