@@ -5,26 +5,28 @@ import { retryAfterSeconds, statusOf } from './status.ts'
 
 const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
 
-// Written out in full: an object literal of a fixed shape is the cheapest way to give Bun headers.
-const jsonHeaders = (requestId: string) => ({
+/** On every answer. As an instance: copying one is cheaper for Bun than reading an object's members. */
+const commonHeaders = new Headers({
   'Content-Type': 'application/json',
   'Cache-Control': 'private, no-cache',
-  'X-Request-Id': requestId,
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposedHeaders,
 })
 
-const recordHeaders = (requestId: string, version: string) => ({
-  'Content-Type': 'application/json',
-  'Cache-Control': 'private, no-cache',
-  'X-Request-Id': requestId,
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': exposedHeaders,
-  ETag: `"${version}"`,
-})
+const respond = (requestId: string, body: string | null, status = 200): Response => {
+  const response = new Response(body, { status, headers: commonHeaders })
+  response.headers.set('X-Request-Id', requestId)
+  return response
+}
+
+/** The version of a record is its entity tag. */
+const tagged = (response: Response, version: string): Response => {
+  response.headers.set('ETag', `"${version}"`)
+  return response
+}
 
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
-  new Response(JSON.stringify(body), { status, headers: jsonHeaders(requestId) })
+  respond(requestId, JSON.stringify(body), status)
 
 const needsNoEscape = /^[ !#-[\]-~]*$/
 
@@ -40,7 +42,7 @@ const recordJson = ({ hashKey, rangeKey, data, ttlSeconds }: StoredRecord, versi
 
 export const respondRecord = (requestId: string, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)
-  return new Response(recordJson(record, version), { headers: recordHeaders(requestId, version) })
+  return tagged(respond(requestId, recordJson(record, version)), version)
 }
 
 /** The record without its data, for writers that have it already. */
@@ -52,11 +54,11 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
     ttl: ttlSeconds ?? undefined,
     updatedAt: updatedAtMs,
   })
-  return new Response(body, { headers: recordHeaders(requestId, String(updatedAtMs)) })
+  return tagged(respond(requestId, body), String(updatedAtMs))
 }
 
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
-  new Response(null, { status: 304, headers: recordHeaders(requestId, String(updatedAtMs)) })
+  tagged(respond(requestId, null, 304), String(updatedAtMs))
 
 export const respondPage = (requestId: string, records: StoredRecord[], cursor: string | null): Response => {
   let items = ''
@@ -65,17 +67,17 @@ export const respondPage = (requestId: string, records: StoredRecord[], cursor: 
     items += `${i === 0 ? '' : ','}${recordJson(record, String(record.updatedAtMs))}`
   }
   const body = `{"items":[${items}],"count":${records.length},"cursor":${JSON.stringify(cursor)}}`
-  return new Response(body, { headers: jsonHeaders(requestId) })
+  return respond(requestId, body)
 }
 
 export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
   const { code, message, field, hint } = error
   const status = statusOf[code]
-  const headers: Record<string, string> = jsonHeaders(requestId)
-  if (status === 401) headers['WWW-Authenticate'] = 'Bearer'
-  if (status === 503) headers['Retry-After'] = String(retryAfterSeconds)
-  if (allow !== undefined) headers.Allow = allow
-  return new Response(JSON.stringify({ error: { code, message, field, hint, requestId } }), { status, headers })
+  const response = respondJson(requestId, { error: { code, message, field, hint, requestId } }, status)
+  if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
+  if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))
+  if (allow !== undefined) response.headers.set('Allow', allow)
+  return response
 }
 
 export const respondPreflight = (requestId: string): Response =>
