@@ -14,7 +14,9 @@ if (import.meta.main) {
   const answers = JSON.parse(await Bun.file(process.argv[2]!).text()) as Answer[]
   process.stdin.on('end', () => process.exit(0)).resume()
 
-  const handlerOf = ({ method, headers, body }: Answer) => {
+  const handlerOf = ({ method, headers: members, body }: Answer) => {
+    // An instance is copied faster than an object is read.
+    const headers = new Headers(members)
     const answer = (request: Request) =>
       request.headers.get('authorization') === null
         ? new Response(null, { status: 401 })

@@ -53,7 +53,8 @@ success ends the run: no figure here has one.
 Each measurement is ${seconds} s long and taken ${rounds} times, in turn with those it is compared with (A B C A B C …), after a run that is
 thrown away. Figures are medians; ratios are taken round by round, then their median. Latencies count what a stall kept
 the load from asking (the correction for coordinated omission that \`wrk\` makes; the other programs make the same).
-CPU is of all threads and processes of the subject, 100 % being one core; memory is resident memory, the highest seen.
+CPU is of all threads and processes of the subject, 100 % being one core; memory is resident memory, the highest seen,
+without mapped files, which are the system's page cache.
 
 - **http floor**: a bare \`Bun.serve\` that reads the Authorization header and the body and answers the bytes that Cubby answered,
   headers included.

@@ -45,17 +45,28 @@ export const cpuSeconds = (pids: number[]): number | undefined => {
   return ticks / ticksPerSecond
 }
 
-const kibibytes = (file: string, name: string): number => {
+const mappingHeader = /^[0-9a-f]+-[0-9a-f]+ ...(.) /
+const residentLine = /^Rss:\s+(\d+) kB/
+
+/** Mapped files that are shared with the system's page cache do not count: they give way to whoever needs the room. */
+const residentKibibytes = (pid: number): number => {
+  let kibibytes = 0
+  let isShared = false
   try {
-    return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1] ?? 0)
+    for (const line of readFileSync(`/proc/${pid}/smaps`, 'utf8').split('\n')) {
+      const header = mappingHeader.exec(line)
+      if (header !== null) isShared = header[1] === 's'
+      else if (!isShared) kibibytes += Number(residentLine.exec(line)?.[1] ?? 0)
+    }
   } catch {
-    return 0
+    // It has ended.
   }
+  return kibibytes
 }
 
 /** Resident memory, summed: what processes share counts for each of them. */
 export const residentBytes = (pids: number[]): number | undefined =>
-  hasProc ? pids.reduce((sum, pid) => sum + kibibytes(`/proc/${pid}/status`, 'VmRSS'), 0) * 1024 : undefined
+  hasProc ? pids.reduce((sum, pid) => sum + residentKibibytes(pid), 0) * 1024 : undefined
 
 export interface Usage {
   /** Cores kept busy: 1 is one core. */
@@ -74,7 +85,8 @@ export const watchUsage = (pids: () => number[], helpers: () => number[] = () =>
     const now = residentBytes(pids())
     if (now !== undefined && highest !== undefined && now > highest) highest = now
   }
-  const timer = setInterval(look, 200)
+  // Rarely: the look itself takes milliseconds.
+  const timer = setInterval(look, 1_000)
   return {
     stop() {
       clearInterval(timer)

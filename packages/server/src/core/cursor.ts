@@ -31,7 +31,7 @@ const decode = (cursor: unknown): unknown[] => {
 }
 
 /** Table, index, hash, bounds and direction in 16 characters. The same on every process and after a restart. */
-const fingerprint = (tableId: number, scan: Scan): string => {
+export const scanFingerprint = (tableId: number, scan: Scan): string => {
   const bound = (value: Uint8Array | number) => (typeof value === 'number' ? value : Buffer.from(value).toString('hex'))
   const hash = scan.index === 't' ? '' : scan.hash
   return createHash('sha256')
@@ -40,13 +40,25 @@ const fingerprint = (tableId: number, scan: Scan): string => {
     .slice(0, 16)
 }
 
-/** `scan` is the query's own, not yet resumed: every page of a query has the same fingerprint. */
-export const encodeScanCursor = (tableId: number, scan: Scan, position: Position): string =>
-  encode([fingerprint(tableId, scan), position.range, position.id])
+/**
+ * `scan` is the query's own, not yet resumed: every page of a query has the same fingerprint. Whoever knows it already
+ * passes it as `whose`.
+ */
+export const encodeScanCursor = (
+  tableId: number,
+  scan: Scan,
+  position: Position,
+  whose = scanFingerprint(tableId, scan),
+): string => encode([whose, position.range, position.id])
 
-export const decodeScanCursor = (cursor: unknown, tableId: number, scan: Scan): Position => {
-  const [whose, range, id] = decode(cursor)
-  if (whose !== fingerprint(tableId, scan)) {
+export const decodeScanCursor = (
+  cursor: unknown,
+  tableId: number,
+  scan: Scan,
+  whose = scanFingerprint(tableId, scan),
+): Position => {
+  const [itsOwn, range, id] = decode(cursor)
+  if (itsOwn !== whose) {
     return refuse('belongs to another query: table, hash, index, range and direction must be those it came with.')
   }
   const rangeFits = scan.index === 't' ? Number.isSafeInteger(range) : typeof range === 'string' && range.isWellFormed()

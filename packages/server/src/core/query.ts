@@ -1,4 +1,4 @@
-import { decodeScanCursor } from './cursor.ts'
+import { decodeScanCursor, scanFingerprint } from './cursor.ts'
 import { type Members, parseLimit, refuseUnknownMembers } from './envelope.ts'
 import { CubbyError } from './errors.ts'
 import { encodeIndexValue, type IndexScalar, indexValueFault } from './index-value.ts'
@@ -94,9 +94,18 @@ const wholeScan = (query: Query, indices: Indices): Scan => {
   return declaredIndexScan(query, query.index, indices)
 }
 
-/** The scan that answers the query: whole, which its cursors belong to, and from where this page starts. */
-export const planQuery = (query: Query, tableId: number, indices: Indices): { whole: Scan; page: Scan } => {
+export interface QueryPlan {
+  /** The scan that answers the whole query, which its cursors belong to. */
+  whole: Scan
+  /** From where this page starts. */
+  page: Scan
+  /** The fingerprint of `whole`, where a cursor was compared with it. */
+  whose: string | undefined
+}
+
+export const planQuery = (query: Query, tableId: number, indices: Indices): QueryPlan => {
   const whole = wholeScan(query, indices)
-  if (query.cursor === undefined) return { whole, page: whole }
-  return { whole, page: resumeScan(whole, decodeScanCursor(query.cursor, tableId, whole)) }
+  if (query.cursor === undefined) return { whole, page: whole, whose: undefined }
+  const whose = scanFingerprint(tableId, whole)
+  return { whole, page: resumeScan(whole, decodeScanCursor(query.cursor, tableId, whole, whose)), whose }
 }

@@ -15,7 +15,7 @@ export const queryRecords = async (
   nowMs: number,
 ): Promise<QueryPage> => {
   const table = await requireTable(access, address, nowMs)
-  const { whole, page } = planQuery(query, table.id, table.indices)
+  const { whole, page, whose } = planQuery(query, table.id, table.indices)
   const { records, next } = await access.engine.scan(table, page, query.limit, nowMs)
-  return { records, cursor: next === undefined ? null : encodeScanCursor(table.id, whole, next) }
+  return { records, cursor: next === undefined ? null : encodeScanCursor(table.id, whole, next, whose) }
 }
