@@ -38,7 +38,8 @@ const placeOf = (range: string): string =>
    WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`
 
 const placeSql = {
-  t: placeOf('NULL'),
+  primary: placeOf('CAST(range_key AS TEXT)'),
+  t: placeOf('updated_at'),
   i1: placeOf('CAST(i1_range AS TEXT)'),
   i2: placeOf('CAST(i2_range AS TEXT)'),
   i3: placeOf('CAST(i3_range AS TEXT)'),
@@ -103,12 +104,7 @@ export class Scanner {
    * The row's place in the order that was scanned. Looked up for the last row alone: to read it with every row would
    * cost more. The snapshot is still the one that the row was read in.
    */
-  #positionOf(table: Table, { hashKey, rangeKey, updatedAtMs }: Row, index: Scan['index']): Position {
-    // The range key is unique, so ids play no part.
-    if (index === 'primary') return { range: rangeKey, id: 0 }
-    const place = this.#db
-      .prepare<{ id: number; range: string | null }, [number, string, string]>(placeSql[index])
-      .get(table.id, hashKey, rangeKey)!
-    return { range: place.range ?? updatedAtMs, id: place.id }
+  #positionOf(table: Table, { hashKey, rangeKey }: Row, index: Scan['index']): Position {
+    return this.#db.prepare<Position, [number, string, string]>(placeSql[index]).get(table.id, hashKey, rangeKey)!
   }
 }
