@@ -51,6 +51,8 @@ export class WriterPort implements WritePort {
   #underWayBytes = 0
   #gathered = 0
   #scheduled = false
+  /** Whether the second thread runs. */
+  #canCopy = false
   #copying = false
   /** Of the log: nothing is handed over while it is due, nothing is under way while it is done. */
   #restart: 'no' | 'due' | 'under way' = 'no'
@@ -167,7 +169,7 @@ export class WriterPort implements WritePort {
       // It is at it.
     } else if (restart && pending > 0 && pending <= restPagesMax) {
       this.#restart = 'due'
-    } else if (pending >= (restart ? restPagesMax : copyAtPages)) {
+    } else if (this.#canCopy && pending >= (restart ? restPagesMax : copyAtPages)) {
       this.#copying = true
       this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
     }
@@ -258,7 +260,6 @@ export class WriterPort implements WritePort {
   async #restartCheckpointer(): Promise<void> {
     try {
       await this.#startCheckpointer()
-      this.#endCopy()
     } catch (error) {
       this.#log('error', 'the checkpoint thread could not be started', { cause: String(error) })
     }
@@ -270,7 +271,10 @@ export class WriterPort implements WritePort {
     await new Promise<void>((resolve, reject) => {
       checkpointer.onmessage = (event: MessageEvent<FromCheckpointer>) => {
         const message = event.data
-        if ('opened' in message) resolve()
+        if ('opened' in message) {
+          this.#canCopy = true
+          resolve()
+        }
         if (!('copied' in message)) return
         if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
         if (this.#logPages >= restartAtPages) this.#syncFile()
@@ -279,6 +283,8 @@ export class WriterPort implements WritePort {
       checkpointer.onerror = (event: ErrorEvent) => {
         this.#log('error', 'the checkpoint thread failed; starting another', { cause: event.message })
         reject(new Error(event.message))
+        this.#canCopy = false
+        this.#endCopy()
         if (!this.#closed) setTimeout(() => void this.#restartCheckpointer(), restartPauseMs).unref()
       }
       checkpointer.postMessage({ open: this.#path } satisfies ToCheckpointer)
