@@ -66,6 +66,29 @@ test.skipIf(process.platform !== 'linux')('an open store holds the lock on the i
 })
 
 // Every case of the suite ends with a check that finds nothing. These show that it would find something.
+// What is handed to the writer while it commits, and reads beside it, must not keep the log from starting over.
+test('the log is bounded while writers and readers never pause', async () => {
+  const dir = makeDataDir()
+  const engine = await openSqliteEngine({ dataDir: dir })
+  try {
+    const desk = await makeDesk(engine)
+    const data = { text: 'x'.repeat(100_000) }
+    const putsEach = 50
+    const work = async (_: unknown, writer: number): Promise<void> => {
+      for (let i = 0; i < putsEach; i++) {
+        await desk.put(`${writer}-${i % 4}`, { data })
+        expect(await desk.get(`${writer}-${i % 4}`)).toBeDefined()
+      }
+    }
+    await Promise.all(Array.from({ length: 64 }, work))
+    // 64 x 50 puts of 100 kB are 320 MB of log, were it never to start over.
+    expect(statSync(join(dir, 'cubby.db-wal')).size).toBeLessThan(160e6)
+  } finally {
+    await engine.close()
+    removeDataDir(dir)
+  }
+})
+
 describe('sqlite check', () => {
   const b = `WHERE hash_key = CAST('b' AS BLOB)`
   const damages: [string, string | ((db: Database, path: string) => void), RegExp][] = [
