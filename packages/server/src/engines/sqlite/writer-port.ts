@@ -12,9 +12,9 @@ import type { FromWriter, ToWriter } from './writer-thread.ts'
 const copyAtPages = 2_000
 /** Past this the log is to start over: the second thread goes on copying until little is left, … */
 const restartAtPages = 8_000
-/** … and then the writer copies that rest itself, the only part for which commits wait. */
+/** … and then, with nothing under way, the writer copies that rest itself: the only part for which commits wait. */
 const restPagesMax = 1_000
-/** Past this it does so at once, however much is left: the bound of the log. */
+/** Past this commits wait for both, however much is left: the bound of the log, but for what is under way. */
 const logPagesMax = 32_000
 
 /**
