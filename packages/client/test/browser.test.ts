@@ -1,35 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import { buildScript } from '../build.ts'
 import type * as Client from '../src/index.ts'
+import { chromiumFlags, findChromium } from './chromium.ts'
 import { type RealServer, startRealServer } from './real-server.ts'
 
-const candidates = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-]
-const executablePath = candidates.find((path) => path !== undefined && path !== '' && existsSync(path))
-if (executablePath === undefined) {
-  console.warn('SKIPPED: the browser tests of the client. No Chromium was found; set CHROMIUM_PATH or install one.')
-}
+const executablePath = findChromium('the browser tests of the client')
 const browserTest = executablePath === undefined ? test.skip : test
-
-const flags = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 /** What the page's own script leaves behind for the test. */
 type PageWindow = { client: typeof Client }
@@ -65,7 +45,7 @@ beforeAll(async () => {
     },
     fetch: () => new Response(null, { status: 404 }),
   })
-  browser = await chromium.launch({ executablePath, args: flags })
+  browser = await chromium.launch({ executablePath, args: chromiumFlags })
 }, 60_000)
 
 afterAll(async () => {

@@ -13,12 +13,12 @@ import {
   type Json,
   makeTempDir,
   type Organization,
-  type RawOptions,
   removeTempDir,
   type Server,
   startServer,
   storeArguments,
 } from './harness.ts'
+import type { RawOptions } from './raw-connection.ts'
 
 // A newcomer pastes what the README says, an operator what docs/operating.md says, at night. Without these tests a
 // changed word in the code would make liars of both.

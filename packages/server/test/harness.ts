@@ -1,17 +1,17 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { type Answer, type Json, tryJson } from './answer.ts'
+import { connectRaw, type RawConnection, type RawOptions, rawRequest } from './raw-connection.ts'
+
+export type { Answer, Json }
 
 // The real server process on a directory of its own, and two ways to speak with it: `fetch`, and a raw socket
 // for what fetch would mend before sending (paths, headers, half bodies).
 
 const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came; tests look into it.
-export type Json = any
 
 // ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -164,7 +164,7 @@ export class Server {
     this.pumps = [
       readLines(child.stderr, (line) => {
         this.logLines.push(line)
-        const entry = parseLogLine(line)
+        const entry = tryJson(line)
         if (entry?.message === 'listening') ready.resolve(entry.url)
       }),
       readLines(child.stdout, (line) => {
@@ -233,7 +233,7 @@ export class Server {
   }
 
   get log(): Json[] {
-    return this.logLines.map(parseLogLine).filter((entry) => entry !== undefined)
+    return this.logLines.map(tryJson).filter((entry) => entry !== undefined)
   }
 
   /** Runs a command on this server's store, beside it. */
@@ -285,14 +285,6 @@ export const startServer = async (options: StartOptions = {}): Promise<Server> =
   return server
 }
 
-const parseLogLine = (line: string): Json | undefined => {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
-}
-
 const readLines = async (stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> => {
   const decoder = new TextDecoder()
   let rest = ''
@@ -305,14 +297,6 @@ const readLines = async (stream: ReadableStream<Uint8Array>, onLine: (line: stri
 }
 
 // ── Requests through fetch ─────────────────────────────────────────────────────────────────────────────────
-
-export interface Answer {
-  status: number
-  headers: Headers
-  text: string
-  /** The text as JSON; undefined when there is none. */
-  body: Json
-}
 
 export interface RequestOptions {
   key?: string
@@ -341,10 +325,7 @@ const request = async (server: Server, method: string, path: string, options: Re
     redirect: 'manual',
   })
   const text = await response.text()
-  return checkAnswer(
-    { status: response.status, headers: response.headers, text, body: parseLogLine(text) },
-    options.key,
-  )
+  return checkAnswer({ status: response.status, headers: response.headers, text, body: tryJson(text) }, options.key)
 }
 
 const chunksOf = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
@@ -428,148 +409,6 @@ export class Api {
   raw(method: string, target: string | Uint8Array, options: RawOptions = {}): Promise<Answer> {
     return this.server.raw(method, target, { key: this.key, ...options })
   }
-}
-
-// ── Requests byte for byte ─────────────────────────────────────────────────────────────────────────────────
-
-export interface RawOptions {
-  key?: string
-  /** In order, doubles kept; Host, Authorization and Content-Length are added unless they are here. */
-  headers?: [string, string][]
-  body?: string | Uint8Array
-}
-
-/** The bytes of a request. Text is written as UTF-8. */
-export const rawRequest = (
-  server: { port: number },
-  method: string,
-  target: string | Uint8Array,
-  options: RawOptions = {},
-): Uint8Array => {
-  const headers = [...(options.headers ?? [])]
-  const has = (name: string) => headers.some(([other]) => other.toLowerCase() === name)
-  if (!has('host')) headers.unshift(['Host', `127.0.0.1:${server.port}`])
-  if (options.key !== undefined && !has('authorization')) headers.push(['Authorization', `Bearer ${options.key}`])
-  const body = Buffer.from(options.body ?? '')
-  if (options.body !== undefined && !has('content-length') && !has('transfer-encoding')) {
-    headers.push(['Content-Length', String(body.length)])
-  }
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  return Buffer.concat([
-    Buffer.from(`${method} `),
-    Buffer.from(target as string),
-    Buffer.from(` HTTP/1.1\r\n${lines}\r\n`),
-    body,
-  ])
-}
-
-export interface RawConnection {
-  send(bytes: string | Uint8Array): void
-  /** The next answer on this connection; the answer to HEAD has no body whatever its length says. */
-  answer(toHead?: boolean): Promise<Answer>
-  /** Resolves when the server has closed its side. */
-  closed: Promise<void>
-  close(): void
-}
-
-export const connectRaw = async (port: number, waitMsMax = 20_000): Promise<RawConnection> => {
-  const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  let received = Buffer.alloc(0)
-  let ended = false
-  let wake = Promise.withResolvers<void>()
-  const closed = Promise.withResolvers<void>()
-  const stir = () => {
-    wake.resolve()
-    wake = Promise.withResolvers<void>()
-  }
-  socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk])
-    stir()
-  })
-  const onEnd = () => {
-    ended = true
-    closed.resolve()
-    stir()
-  }
-  socket.on('end', onEnd)
-  socket.on('close', onEnd)
-  const connected = Promise.withResolvers<void>()
-  socket.once('connect', () => connected.resolve())
-  // A reset after the answer is the server's right; before it, the answer is missing and that is what fails.
-  socket.on('error', (error) => {
-    connected.reject(error)
-    onEnd()
-  })
-  await connected.promise
-
-  const answer = async (toHead = false): Promise<Answer> => {
-    const deadline = Date.now() + waitMsMax
-    for (;;) {
-      const parsed = parseAnswer(received, toHead, ended)
-      if (parsed !== undefined) {
-        received = received.subarray(parsed.length)
-        return parsed.answer
-      }
-      if (ended) throw new Error(`the connection ended before a whole answer: ${received.toString('latin1')}`)
-      const left = deadline - Date.now()
-      if (left <= 0) throw new Error(`no answer within ${waitMsMax} ms: ${received.toString('latin1')}`)
-      await Promise.race([wake.promise, Bun.sleep(left)])
-    }
-  }
-  return {
-    send: (bytes) => void socket.write(bytes),
-    answer,
-    closed: closed.promise,
-    close: () => void socket.destroy(),
-  }
-}
-
-/** The first answer in `bytes` and how many it took; undefined while some of it is missing. */
-const parseAnswer = (
-  bytes: Buffer,
-  toHead: boolean,
-  ended: boolean,
-): { answer: Answer; length: number } | undefined => {
-  const headEnd = bytes.indexOf('\r\n\r\n')
-  if (headEnd < 0) return undefined
-  const [statusLine, ...lines] = bytes.subarray(0, headEnd).toString('latin1').split('\r\n')
-  const status = Number(statusLine!.split(' ')[1])
-  const headers = new Headers()
-  for (const line of lines) {
-    const colon = line.indexOf(':')
-    headers.append(line.slice(0, colon), line.slice(colon + 1).trim())
-  }
-  const bodyStart = headEnd + 4
-  const body = parseBody(bytes.subarray(bodyStart), status, headers, toHead, ended)
-  if (body === undefined) return undefined
-  const text = body.bytes.toString()
-  return { answer: { status, headers, text, body: parseLogLine(text) }, length: bodyStart + body.length }
-}
-
-const parseBody = (
-  rest: Buffer,
-  status: number,
-  headers: Headers,
-  toHead: boolean,
-  ended: boolean,
-): { bytes: Buffer; length: number } | undefined => {
-  if (toHead || status === 204 || status === 304) return { bytes: Buffer.alloc(0), length: 0 }
-  if (headers.get('transfer-encoding')?.includes('chunked')) {
-    const parts: Buffer[] = []
-    for (let at = 0; ; ) {
-      const lineEnd = rest.indexOf('\r\n', at)
-      if (lineEnd < 0) return undefined
-      const size = Number.parseInt(rest.subarray(at, lineEnd).toString('latin1'), 16)
-      const next = lineEnd + 2 + size + 2
-      if (rest.length < next) return undefined
-      if (size === 0) return { bytes: Buffer.concat(parts), length: next }
-      parts.push(rest.subarray(lineEnd + 2, lineEnd + 2 + size))
-      at = next
-    }
-  }
-  const length = headers.get('content-length')
-  if (length === null) return ended ? { bytes: rest, length: rest.length } : undefined
-  return rest.length < Number(length) ? undefined : { bytes: rest.subarray(0, Number(length)), length: Number(length) }
 }
 
 // ── Waiting ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import {
-  type Api,
-  connectRaw,
-  eventually,
-  type RawConnection,
-  type Server,
-  startServer,
-  storeIsEmbedded,
-} from './harness.ts'
+import { type Api, eventually, type Server, startServer, storeIsEmbedded } from './harness.ts'
+import { connectRaw, type RawConnection } from './raw-connection.ts'
 
 // Several processes serve one store. Without these promises a client that is sent to another process than a moment
 // ago would read what was overwritten, or go on with a key that was taken from it.

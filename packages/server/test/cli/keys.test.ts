@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Json, type Organization, rawRequest, type Server, startServer } from '../harness.ts'
+import { type Json, type Organization, type Server, startServer } from '../harness.ts'
 import { createKey, ok, refused } from '../http/service.ts'
+import { rawRequest } from '../raw-connection.ts'
 
 setDefaultTimeout(60_000)
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { buildScript } from '../../../client/build.ts'
+import { chromiumFlags, findChromium } from '../../../client/test/chromium.ts'
 import {
   eventually,
   type Json,
@@ -54,26 +55,7 @@ for (const name of ['node-script', 'bulk-import']) {
   })
 }
 
-const candidates = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-]
-const executablePath = candidates.find((path) => path !== undefined && path !== '' && existsSync(path))
-if (executablePath === undefined) {
-  console.warn('SKIPPED: the page of examples/todo. No Chromium was found; set CHROMIUM_PATH or install one.')
-}
-const flags = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
+const executablePath = findChromium('the page of examples/todo')
 
 describe('todo', () => {
   let app: Bun.Subprocess<'ignore', 'pipe', 'inherit'>
@@ -135,7 +117,7 @@ describe('todo', () => {
   describe.skipIf(executablePath === undefined)('in a browser', () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath, args: flags })
+      browser = await chromium.launch({ executablePath, args: chromiumFlags })
     })
     afterAll(async () => {
       await browser?.close()

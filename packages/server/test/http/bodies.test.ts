@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { rawRequest } from '../harness.ts'
+import { rawRequest } from '../raw-connection.ts'
 import { createKey, freshName, ok, refused, useService } from './service.ts'
 
 const service = useService()

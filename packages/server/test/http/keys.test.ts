@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually, type Json, rawRequest, storeIsEmbedded } from '../harness.ts'
+import { eventually, type Json, storeIsEmbedded } from '../harness.ts'
+import { rawRequest } from '../raw-connection.ts'
 import {
   createExpiredKey,
   createKey,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { rawRequest, type Server, startServer } from '../harness.ts'
+import { type Server, startServer } from '../harness.ts'
+import { rawRequest } from '../raw-connection.ts'
 import { makeTable, ok, type TestTable } from './service.ts'
 
 // A stop that drops accepted writes, or hangs, makes every deployment a small outage.

@@ -1,16 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { bodiesInFlightBytesMax, bodyMsMax } from '../../src/core/limits.ts'
-import {
-  type Answer,
-  connectRaw,
-  eventually,
-  type RawConnection,
-  rawRequest,
-  type Server,
-  startServer,
-} from '../harness.ts'
+import { type Answer, eventually, type Server, startServer } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
+import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
 
 // Bodies are memory that strangers fill. Each is bounded, all of them together are, and so is the time one may take.
 

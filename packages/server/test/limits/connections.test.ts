@@ -1,7 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { spawnServe } from '../cli/serve-process.ts'
-import { connectRaw, eventually, makeTempDir, type RawConnection, rawRequest, removeTempDir } from '../harness.ts'
+import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
+import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
 
 // A process that may open no more files cannot accept, and spins trying. Clients that keep connections for later
 // would take a service down by doing nothing.

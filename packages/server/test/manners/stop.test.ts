@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { eventually, type RawConnection, rawRequest, type Server, startServer } from '../harness.ts'
+import { eventually, type Server, startServer } from '../harness.ts'
 import { makeTable, ok, type TestTable } from '../http/service.ts'
+import { type RawConnection, rawRequest } from '../raw-connection.ts'
 
 // SIGTERM and SIGINT: stop accepting, finish what was accepted, exit 0 within 10 s.
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
+import { chromiumFlags, findChromium } from '../../../client/test/chromium.ts'
 import { errorCodes } from '../../src/core/errors.ts'
 import { type Json, type Server, startServer } from '../harness.ts'
 import { operationsOf } from './scenario.ts'
@@ -111,23 +111,12 @@ describe('nothing is loaded from elsewhere', () => {
   })
 })
 
-const candidates = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-]
-const executablePath = candidates.find((path) => path !== undefined && path !== '' && existsSync(path))
-if (executablePath === undefined) {
-  console.warn('SKIPPED: the page in a browser. No Chromium was found; set CHROMIUM_PATH or install one.')
-}
+const executablePath = findChromium('the page in a browser')
 
 describe.skipIf(executablePath === undefined)('in a browser', () => {
   let browser: Browser
   beforeAll(async () => {
-    const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync']
-    const quiet = ['--disable-background-networking', '--disable-component-update']
-    browser = await chromium.launch({ executablePath, args: [...args, ...quiet] })
+    browser = await chromium.launch({ executablePath, args: chromiumFlags })
   })
   afterAll(async () => {
     await browser?.close()

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+
+// The browser of the tests, which the machine has or has not: where it has none, they say so and are skipped.
+
+const candidates = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+
+/** undefined where there is none, after a line that says what is skipped. */
+export const findChromium = (what: string): string | undefined => {
+  const path = candidates.find((candidate) => candidate !== undefined && candidate !== '' && existsSync(candidate))
+  if (path === undefined) {
+    console.warn(`SKIPPED: ${what}. No Chromium was found; set CHROMIUM_PATH or install one.`)
+  }
+  return path
+}
+
+/** Headless, and silent on the network but for what the test asks of it. */
+export const chromiumFlags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
