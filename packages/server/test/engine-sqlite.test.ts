@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
-import { makeDesk } from './conformance/material.ts'
+import { makeDesk, putOf } from './conformance/material.ts'
 import { describeEngine } from './engine-conformance.ts'
 
 const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'cubby-engine-'))
@@ -66,28 +66,34 @@ test.skipIf(process.platform !== 'linux')('an open store holds the lock on the i
 })
 
 // Every case of the suite ends with a check that finds nothing. These show that it would find something.
-// What is handed to the writer while it commits, and reads beside it, must not keep the log from starting over.
+// Neither what is handed to the writer while it commits nor a view that a read opened meanwhile may keep the log from
+// starting over. Where it does not, this load leaves 300 MB.
 test('the log is bounded while writers and readers never pause', async () => {
   const dir = makeDataDir()
   const engine = await openSqliteEngine({ dataDir: dir })
+  const draw = (below: number): number => Math.floor(Math.random() * below)
+  const text = 'x'.repeat(250)
   try {
-    const desk = await makeDesk(engine)
-    const data = { text: 'x'.repeat(100_000) }
-    const putsEach = 50
-    const work = async (_: unknown, writer: number): Promise<void> => {
-      for (let i = 0; i < putsEach; i++) {
-        await desk.put(`${writer}-${i % 4}`, { data })
-        expect(await desk.get(`${writer}-${i % 4}`)).toBeDefined()
+    const desk = await makeDesk(engine, {
+      i1: { hashField: 'a', rangeField: 'n' },
+      i2: { hashField: 'b', rangeField: 'n' },
+    })
+    const work = async (): Promise<void> => {
+      for (let i = 0; i < 70; i++) {
+        const base = draw(50_000)
+        const keys = Array.from({ length: 25 }, (_, k) => `k${(base + k * 2_000) % 50_000}`)
+        const data = () => ({ a: `a${draw(200)}`, b: `b${draw(200)}`, n: draw(1e9), text })
+        await desk.write(keys.map((key) => putOf(desk.table, key, { data: data() })))
+        expect(await desk.get(keys[0]!)).toBeDefined()
       }
     }
     await Promise.all(Array.from({ length: 64 }, work))
-    // 64 x 50 puts of 100 kB are 320 MB of log, were it never to start over.
-    expect(statSync(join(dir, 'cubby.db-wal')).size).toBeLessThan(160e6)
+    expect(statSync(join(dir, 'cubby.db-wal')).size).toBeLessThan(170e6)
   } finally {
     await engine.close()
     removeDataDir(dir)
   }
-})
+}, 30_000)
 
 describe('sqlite check', () => {
   const b = `WHERE hash_key = CAST('b' AS BLOB)`

@@ -210,6 +210,8 @@ export class WriterPort implements WritePort {
         } else if ('checkpointed' in message) {
           this.#restart = 'no'
           if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
+          // A view of the log that was opened meanwhile ends: the next does without the log, which can then start over.
+          this.onCommit([])
           this.#handOver()
         } else if ('refused' in message) reject(new Error(message.refused))
         else if ('opened' in message) {
