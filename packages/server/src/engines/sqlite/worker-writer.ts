@@ -5,7 +5,7 @@ import type { WritePort } from './write-port.ts'
 import { upkeepLine } from './write-queue.ts'
 
 // Several serving processes on one store: one process keeps the writer, the others send it their commands. What
-// arrives from all of them in one turn shares a commit.
+// has come from all of them when a commit ends shares the next.
 
 /** From a worker: commands with their numbers, organizations and sizes, in the form that threads use too. */
 export interface WorkerCommands {
