@@ -198,11 +198,13 @@ export class Session {
 
   /** A server that has stopped answering is found out here; the call that waits for it fails. */
   endIfLate(nowMs: number): void {
-    if (nowMs > this.#deadline) this.destroy()
+    if (nowMs > this.#deadline) this.destroy('the server did not answer in time')
   }
 
-  destroy(): void {
+  /** Gone from here on, and not only when the socket says so: nobody is to be given it meanwhile. */
+  destroy(cause = 'it was given up'): void {
     ;(this.#client as unknown as { connection: Wire }).connection.stream.destroy()
+    this.#end(cause)
   }
 
   /** Says goodbye, and does not wait long for an answer. */

@@ -53,7 +53,7 @@ export class Pool {
     try {
       return await work(session)
     } catch (error) {
-      if (endsSession(error)) session.destroy()
+      if (endsSession(error)) session.destroy((error as Error).message)
       throw error
     } finally {
       this.#busy--
@@ -130,8 +130,13 @@ export class Pool {
   }
 
   #adopt(session: Session): void {
-    if (this.#closed || session.isGone) {
+    if (this.#closed) {
       session.destroy()
+      return
+    }
+    // Ended before it was anyone's: nobody else will tell those that wait for it.
+    if (session.isGone) {
+      this.#connectFailed(new Error('the connection ended as soon as it was made'))
       return
     }
     this.#open.add(session)
