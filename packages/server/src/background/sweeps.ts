@@ -1,11 +1,14 @@
 import type { Engine } from '../core/engine.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
+import { makeWaryClock } from './wary-clock.ts'
 
 export interface SweepOptions {
   engine: Engine
   now(): number
   log: Log
+  /** For how long a clock that leapt ahead is not believed. */
+  leapHoldMs: number
   /** How often to look for work. */
   everyMs: number
 }
@@ -23,7 +26,8 @@ const restFactor = 3
  * Removes for good what nobody can read any more: records past their ttl and tables past their recovery. Each
  * step is a small commit between those of the writers; what a stop or a crash interrupts goes on at the next start.
  */
-export const startSweeps = ({ engine, now, log, everyMs }: SweepOptions): Background => {
+export const startSweeps = ({ engine, now, log, leapHoldMs, everyMs }: SweepOptions): Background => {
+  const waryNow = makeWaryClock(now, leapHoldMs, log)
   let stopped = false
   let wake: (() => void) | undefined
   const rest = (ms: number) =>
@@ -43,8 +47,8 @@ export const startSweeps = ({ engine, now, log, everyMs }: SweepOptions): Backgr
   const run = async (): Promise<void> => {
     while (!stopped) {
       try {
-        await drain(() => engine.sweepExpired(now(), Math.min(rowsPerStep, sweepRowsMax)))
-        await drain(() => engine.purgeTables(now(), Math.min(rowsPerStep, sweepRowsMax)))
+        await drain(() => engine.sweepExpired(waryNow(), Math.min(rowsPerStep, sweepRowsMax)))
+        await drain(() => engine.purgeTables(waryNow(), Math.min(rowsPerStep, sweepRowsMax)))
       } catch (error) {
         if (!stopped) log('warn', 'sweep failed; it goes on later', { cause: String(error) })
       }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { lastUsedFlushMs } from '../core/limits.ts'
+import { clockLeapHoldMs, lastUsedFlushMs } from '../core/limits.ts'
 import { CommandFailed } from './command.ts'
 
 export interface Clock {
@@ -8,6 +8,8 @@ export interface Clock {
   isMoved: boolean
   /** How often sweeps look for work and key uses are written: tests do not wait a minute. */
   sweepEveryMs: number
+  /** For how long sweeps do not believe it when it leaps ahead: see wary-clock.ts. */
+  leapHoldMs: number
   keyUseEveryMs: number
   /** The lease of a PostgreSQL store that is made now; undefined for the default. */
   leaseMs?: number
@@ -23,8 +25,10 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
     throw new CommandFailed('CUBBY_TEST_CLOCK and CUBBY_TEST_LEASE_MS are for tests only: they need NODE_ENV=test')
   }
   const leaseMs = lease === undefined ? undefined : Number(lease)
-  if (file === undefined)
-    return { now: Date.now, isMoved: false, sweepEveryMs: 60_000, keyUseEveryMs: lastUsedFlushMs, leaseMs }
+  if (file === undefined) {
+    const periods = { sweepEveryMs: 60_000, leapHoldMs: clockLeapHoldMs, keyUseEveryMs: lastUsedFlushMs }
+    return { now: Date.now, isMoved: false, ...periods, leaseMs }
+  }
   const offsetMs = (): number => {
     try {
       return Number(readFileSync(file, 'utf8')) || 0
@@ -32,5 +36,6 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
       return 0
     }
   }
-  return { now: () => Date.now() + offsetMs(), isMoved: true, sweepEveryMs: 200, keyUseEveryMs: 200, leaseMs }
+  const periods = { sweepEveryMs: 200, leapHoldMs: 0, keyUseEveryMs: 200 }
+  return { now: () => Date.now() + offsetMs(), isMoved: true, ...periods, leaseMs }
 }

@@ -68,7 +68,8 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     await engine.close()
     throw listenFailure(error, host, port)
   }
-  const sweeps = startSweeps({ engine, now: clock.now, log, everyMs: clock.sweepEveryMs })
+  const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
+  const sweeps = startSweeps({ engine, now, log, leapHoldMs, everyMs })
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', { url: http.url, engine: engine.description, data: describeLocation(location) })

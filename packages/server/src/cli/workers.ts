@@ -184,7 +184,8 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
     await engine.close()
     throw error
   }
-  const sweeps = startSweeps({ engine, now: clock.now, log, everyMs: clock.sweepEveryMs })
+  const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
+  const sweeps = startSweeps({ engine, now, log, leapHoldMs, everyMs })
   const url = workers.url
   log('info', 'listening', {
     url,

@@ -45,6 +45,8 @@ export const lastUsedEntriesMax = 50_000
 export const recoveryMs = 7 * 24 * 60 * 60 * 1000
 /** Sweeps stay this far behind every deadline: a clock that jumps must not destroy data. */
 export const sweepGraceMs = 5 * 60 * 1000
+/** A clock that leaps ahead is not believed by sweeps for so long: time to set it back. */
+export const clockLeapHoldMs = 60 * 60 * 1000
 export const sweepRowsMax = 500
 export const lastUsedFlushMs = 30_000
 export const stopMsMax = 10_000

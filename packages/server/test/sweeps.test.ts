@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Background, startSweeps } from '../src/background/sweeps.ts'
+import type { Engine } from '../src/core/engine.ts'
+import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
+import { type Desk, makeDesk, startMs, startSeconds } from './conformance/material.ts'
+import { eventually } from './harness.ts'
+
+// A clock that leaps while the server runs. What it seems to have ended must be there once it is set right.
+
+const dayMs = 24 * 60 * 60 * 1000
+
+let dataDir = ''
+let engine: Engine
+let desk: Desk
+let sweeps: Background
+let warnings: string[] = []
+/** How far the clock is ahead, and how often it was asked. */
+let aheadMs = 0
+let asked = 0
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'cubby-sweeps-'))
+  engine = await openSqliteEngine({ dataDir })
+  desk = await makeDesk(engine)
+  await desk.put('brief', { ttlSeconds: startSeconds + 60 })
+  aheadMs = 0
+  warnings = []
+})
+
+afterEach(async () => {
+  await sweeps.stop()
+  await engine.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const start = (leapHoldMs: number): void => {
+  const now = () => {
+    asked++
+    return startMs + aheadMs
+  }
+  const log = (level: string, message: string) => void warnings.push(`${level}: ${message}`)
+  sweeps = startSweeps({ engine, now, log, leapHoldMs, everyMs: 1 })
+}
+
+const untilSwept = (): Promise<true> => {
+  const before = asked
+  return eventually('several sweeps', () => (asked > before + 20 ? true : undefined))
+}
+
+test('is not believed for a while: set back, it has destroyed nothing', async () => {
+  const other = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'deleted' })
+  await other.put('a')
+  await engine.deleteTable(desk.tenant.writer, 'app', 'deleted', startMs)
+  start(dayMs)
+  await untilSwept()
+  aheadMs = 8 * dayMs
+  await untilSwept()
+  expect(await desk.get('brief', undefined, startMs + aheadMs)).toBeUndefined()
+  aheadMs = 0
+  await untilSwept()
+  expect(await desk.get('brief')).toBeDefined()
+  const restored = await engine.restoreTable(desk.tenant.writer, 'app', 'deleted', undefined, startMs)
+  expect(restored.outcome).toBe('restored')
+  expect(await other.get('a')).toBeDefined()
+  expect(warnings).toEqual(['warn: the clock leapt ahead; sweeps do not believe it yet'])
+  // And the next time that it leaps is a leap of its own.
+  aheadMs = dayMs
+  await untilSwept()
+  expect(await desk.get('brief')).toBeDefined()
+  expect(warnings).toHaveLength(2)
+})
+
+test('is believed when it has stayed there, as after a sleep of the machine', async () => {
+  start(100)
+  await untilSwept()
+  aheadMs = dayMs
+  await eventually('the record swept', async () => ((await desk.get('brief')) === undefined ? true : undefined))
+  expect(warnings).toHaveLength(1)
+})
