@@ -137,6 +137,11 @@ describe('todo', () => {
       page.on('request', (request) => {
         if (request.url().startsWith(server.url)) toCubby.push(`${request.method()} ${new URL(request.url()).pathname}`)
       })
+      // On a slow line too: what is typed before the page knows its server is not lost.
+      await page.route('**/config.json', async (route) => {
+        await Bun.sleep(300)
+        await route.continue()
+      })
       await page.goto(url)
       for (const text of ['milk', '<b>bread</b>']) {
         await page.locator('input[name=text]').fill(text)
