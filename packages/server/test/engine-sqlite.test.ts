@@ -3,9 +3,10 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CubbyError } from '../src/core/errors.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
-import { makeDesk, putOf } from './conformance/material.ts'
-import { describeEngine } from './engine-conformance.ts'
+import { deleteOf, makeDesk, putOf, timeScan } from './conformance/material.ts'
+import { describeEngine, expectSound } from './engine-conformance.ts'
 
 const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'cubby-engine-'))
 const removeDataDir = (dir: string): void => rmSync(dir, { recursive: true, force: true })
@@ -65,7 +66,6 @@ test.skipIf(process.platform !== 'linux')('an open store holds the lock on the i
   }
 })
 
-// Every case of the suite ends with a check that finds nothing. These show that it would find something.
 // Neither what is handed to the writer while it commits nor a view that a read opened meanwhile may keep the log from
 // starting over. Where it does not, this load leaves 300 MB.
 test('the log is bounded while writers and readers never pause', async () => {
@@ -95,6 +95,48 @@ test('the log is bounded while writers and readers never pause', async () => {
   }
 }, 30_000)
 
+// What SQLite refuses in the middle of a batch has half of it written. Commits are shared, so the fault of one command
+// must neither leave that half nor be felt by those that go with it.
+test('a batch that fails half-way leaves nothing, and the others of its commit are applied', async () => {
+  const dir = makeDataDir()
+  const failures: unknown[] = []
+  const engine = await openSqliteEngine({ dataDir: dir, log: (_, message) => failures.push(message) })
+  try {
+    const desk = await makeDesk(engine, { i1: { hashField: 's' } })
+    const first = await desk.put('old', { data: { s: 'x', n: 1 } })
+    const beside = new Database(join(dir, 'cubby.db'))
+    beside.run(`CREATE TRIGGER fault BEFORE INSERT ON records WHEN NEW.hash_key = CAST('fault' AS BLOB)
+      BEGIN SELECT RAISE(ABORT, 'a fault'); END`)
+    const put = (name: string, s = 'x') => putOf(desk.table, name, { data: { s } })
+    const outcomes = await Promise.all(
+      [
+        [put('before')],
+        [put('old', 'y'), deleteOf('old-too'), put('half'), put('fault'), put('never')],
+        [put('a'), put('b')],
+        [put('fault')],
+        [put('after')],
+      ].map((operations) =>
+        desk.write(operations).then(
+          (result) => (result.applied ? 'applied' : 'refused'),
+          (error) => (error instanceof CubbyError ? error.code : String(error)),
+        ),
+      ),
+    )
+    expect(outcomes).toEqual(['applied', 'internal', 'applied', 'internal', 'applied'])
+    expect(await desk.names(timeScan())).toEqual(['old', 'before', 'a', 'b', 'after'])
+    expect(await desk.get('old')).toMatchObject({ data: '{"s":"x","n":1}', updatedAtMs: first })
+    expect(failures).toContain('write failed')
+    beside.run('DROP TRIGGER fault')
+    beside.close()
+    await desk.put('fault')
+    await expectSound(engine)
+  } finally {
+    await engine.close()
+    removeDataDir(dir)
+  }
+})
+
+// Every case of the suite ends with a check that finds nothing. These show that it would find something.
 describe('sqlite check', () => {
   const b = `WHERE hash_key = CAST('b' AS BLOB)`
   const damages: [string, string | ((db: Database, path: string) => void), RegExp][] = [

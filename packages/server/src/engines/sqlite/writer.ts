@@ -54,9 +54,11 @@ export class Writer {
         return outcome
       })
     } catch (error) {
-      // A statement failed in a way that takes the transaction with it: a full disk, an I/O error.
       this.#reopen()
-      return failAll(commands, error, 'statement')
+      // A full disk or an I/O error is everyone's. Any other is that of one command, which may have written half of what
+      // it has to: nothing is kept, and each gets a transaction of its own.
+      if (isFatal(error) || commands.length === 1) return failAll(commands, error, 'statement')
+      return commands.flatMap((command) => this.commit([command]))
     }
     try {
       this.#db.run('COMMIT')
@@ -67,15 +69,13 @@ export class Writer {
     }
   }
 
+  /** What a command refuses it refuses before it writes. */
   #attempt(command: Command, epoch: number): Outcome {
     try {
       return { value: this.#execute(command, epoch) }
     } catch (error) {
-      if (error instanceof CubbyError)
-        return { failure: { code: error.code, message: error.message, hint: error.hint } }
-      // SQLite undid the one statement and kept the transaction: only this command has failed.
-      if (this.#db.inTransaction && !isFatal(error)) return { failure: describeFailure(error, 'statement') }
-      throw error
+      if (!(error instanceof CubbyError)) throw error
+      return { failure: { code: error.code, message: error.message, hint: error.hint } }
     }
   }
 
