@@ -39,7 +39,7 @@ const openBareStore = (dir: string, shape: Shape) => {
   db.run('PRAGMA journal_mode = WAL')
   db.run('PRAGMA synchronous = FULL')
   // The log is bounded about as Cubby bounds its own; the default of 1,000 pages would make this floor slower.
-  db.run('PRAGMA wal_autocheckpoint = 8000')
+  db.run('PRAGMA wal_autocheckpoint = 32000')
   db.run('PRAGMA cache_size = -65536')
   db.run(`CREATE TABLE items (
     id INTEGER PRIMARY KEY,

@@ -60,7 +60,7 @@ without mapped files, which are the system's page cache.
   headers included.
 - **bare bun:sqlite**: one process without HTTP: the same rows with the same indexes, WAL and \`synchronous=FULL\`, as many
   waiting writers sharing each commit; for reads the same scan through the same memory map and the same bytes built. It
-  checkpoints every 8,000 pages, about where Cubby bounds its log.${generator === undefined ? '' : '\n\nThat the load tool is not what is measured: at the end of this page.'}`
+  checkpoints every 32,000 pages, about where Cubby bounds its log.${generator === undefined ? '' : '\n\nThat the load tool is not what is measured: at the end of this page.'}`
 }
 
 const peersText = `Each peer has the same records, the same indexes by status and owner and by time, and acknowledges a write after a sync, as

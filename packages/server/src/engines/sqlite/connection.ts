@@ -37,6 +37,10 @@ export class Connection {
     this.#db.run(sql)
   }
 
+  get inTransaction(): boolean {
+    return this.#db.inTransaction
+  }
+
   close(): void {
     for (const statement of this.#statements.values()) statement.finalize()
     this.#db.close(true)

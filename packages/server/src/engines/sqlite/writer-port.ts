@@ -9,13 +9,15 @@ import type { FromWriter, ToWriter } from './writer-thread.ts'
 
 // When the log is copied into the database file. See docs/operating.md for the measurements behind the numbers.
 /** The second thread copies once this many pages wait for it. */
-const copyAtPages = 2_000
+const copyAtPages = 16_000
 /** Past this the log is to start over: the second thread goes on copying until little is left, … */
-const restartAtPages = 8_000
+const restartAtPages = 32_000
 /** … and then, with nothing under way, the writer copies that rest itself: the only part for which commits wait. */
 const restPagesMax = 1_000
 /** Past this commits wait for both, however much is left: the bound of the log, but for what is under way. */
-const logPagesMax = 32_000
+const logPagesMax = 64_000
+/** After so long without a commit more than a rest is copied too, and the log starts over: reads are faster without one. */
+const quietMs = 100
 
 /**
  * So many requests leave for the writer before the turn that they arrived in is over: a turn with 64 puts takes
@@ -57,7 +59,12 @@ export class WriterPort implements WritePort {
   /** Of the log: nothing is handed over while it is due, nothing is under way while it is done. */
   #restart: 'no' | 'due' | 'under way' = 'no'
   #logPages = 0
+  /** Of these, not yet copied. */
+  #pendingPages = 0
   #forceAtPages = logPagesMax
+  #commits = 0
+  #quietTimer: Timer | undefined
+  #tidying = false
   #closing: (() => void) | undefined
   #closed = false
   #lost = false
@@ -77,6 +84,10 @@ export class WriterPort implements WritePort {
   /** Whether writes are taken. */
   get ready(): boolean {
     return !this.#lost && !this.#closed
+  }
+
+  get #isIdle(): boolean {
+    return this.#underWay.length === 0 && this.#queue.empty
   }
 
   submit<K extends Command['kind']>(
@@ -99,7 +110,7 @@ export class WriterPort implements WritePort {
   /** Commits what was accepted, then ends both threads. */
   async close(): Promise<void> {
     this.#closed = true
-    if (!this.#lost && (this.#underWay.length > 0 || !this.#queue.empty)) {
+    if (!this.#lost && !this.#isIdle) {
       await new Promise<void>((done) => {
         this.#closing = done
       })
@@ -136,6 +147,7 @@ export class WriterPort implements WritePort {
   }
 
   #settle(outcomes: Outcome[]): void {
+    this.#commits++
     const settled = this.#underWay.splice(0, outcomes.length)
     for (const waiting of settled) this.#underWayBytes -= waiting.bytes
     this.onCommit(settled.map((waiting) => waiting.command))
@@ -153,12 +165,15 @@ export class WriterPort implements WritePort {
         settled[i]!.reject(new CubbyError(code, message, { hint, cause }))
       }
     }
-    if (this.#underWay.length === 0 && this.#queue.empty) this.#closing?.()
+    if (!this.#isIdle) return
+    this.#closing?.()
+    this.#awaitQuiet()
   }
 
   #onLogState(log: number, pending: number): void {
     if (log < this.#logPages) this.#forceAtPages = logPagesMax
     this.#logPages = log
+    this.#pendingPages = pending
     const restart = log >= restartAtPages
     if (this.#restart !== 'no') return
     if (log >= this.#forceAtPages) {
@@ -170,9 +185,28 @@ export class WriterPort implements WritePort {
     } else if (restart && pending > 0 && pending <= restPagesMax) {
       this.#restart = 'due'
     } else if (this.#canCopy && pending >= (restart ? restPagesMax : copyAtPages)) {
-      this.#copying = true
-      this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
+      this.#copy()
     }
+  }
+
+  #copy(): void {
+    this.#copying = true
+    this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
+  }
+
+  #awaitQuiet(): void {
+    if (this.#quietTimer !== undefined || this.#pendingPages < restPagesMax) return
+    const commits = this.#commits
+    this.#quietTimer = setTimeout(() => {
+      this.#quietTimer = undefined
+      const isQuiet = this.#isIdle && this.#commits === commits && this.#restart === 'no' && !this.#copying
+      if (!isQuiet) this.#awaitQuiet()
+      else if (this.#canCopy && !this.#closed) {
+        this.#tidying = true
+        this.#copy()
+      }
+    }, quietMs)
+    this.#quietTimer.unref()
   }
 
   /** Waits for what is under way: a commit or a copy beside it would keep the log from starting over. */
@@ -195,6 +229,8 @@ export class WriterPort implements WritePort {
 
   #endCopy(): void {
     this.#copying = false
+    if (this.#tidying && this.#isIdle && !this.#closed) this.#restart = 'due'
+    this.#tidying = false
     this.#sendRestart()
   }
 
@@ -209,6 +245,7 @@ export class WriterPort implements WritePort {
           this.#settle(message.outcomes)
         } else if ('checkpointed' in message) {
           this.#restart = 'no'
+          this.#pendingPages = message.pending
           if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
           // A view of the log that was opened meanwhile ends: the next does without the log, which can then start over.
           this.onCommit([])
@@ -279,7 +316,7 @@ export class WriterPort implements WritePort {
         }
         if (!('copied' in message)) return
         if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
-        if (this.#logPages >= restartAtPages) this.#syncFile()
+        if (this.#tidying || this.#logPages >= restartAtPages) this.#syncFile()
         else this.#endCopy()
       }
       checkpointer.onerror = (event: ErrorEvent) => {

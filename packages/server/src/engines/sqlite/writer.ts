@@ -54,11 +54,18 @@ export class Writer {
         return outcome
       })
     } catch (error) {
-      this.#reopen()
-      // A full disk or an I/O error is everyone's. Any other is that of one command, which may have written half of what
-      // it has to: nothing is kept, and each gets a transaction of its own.
-      if (isFatal(error) || commands.length === 1) return failAll(commands, error, 'statement')
-      return commands.flatMap((command) => this.commit([command]))
+      if (isFatal(error)) {
+        // A full disk, an I/O error: everyone's.
+        this.#reopen()
+        return failAll(commands, error, 'statement')
+      }
+      // That of one command, which may have written half of what it has to: nothing is kept, each gets a transaction of
+      // its own.
+      if (this.#db.inTransaction) this.#db.run('ROLLBACK')
+      this.#records.forgetReservedIds()
+      return commands.length === 1
+        ? failAll(commands, error, 'statement')
+        : commands.flatMap((command) => this.commit([command]))
     }
     try {
       this.#db.run('COMMIT')
