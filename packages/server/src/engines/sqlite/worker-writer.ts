@@ -9,7 +9,7 @@ import { upkeepLine } from './write-queue.ts'
 
 /** From a worker: commands with their numbers, organizations and sizes, in the form that threads use too. */
 export interface WorkerCommands {
-  group: (string | number | null)[]
+  group: string
   numbers: number[]
   orgIds: number[]
   bytes: number[]
@@ -106,7 +106,7 @@ export class WorkerWriter implements WritePort {
 
 const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
   commands: [],
-  group: [],
+  group: '',
   numbers: [],
   orgIds: [],
   bytes: [],

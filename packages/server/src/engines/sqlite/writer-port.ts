@@ -2,7 +2,7 @@ import { fdatasync, openSync } from 'node:fs'
 import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { FromCheckpointer, ToCheckpointer } from './checkpoint-thread.ts'
-import { type Command, type CommandResults, encodeGroup, type Outcome } from './command.ts'
+import { type Command, type CommandResults, decodeOutcomes, encodeGroup, type Outcome } from './command.ts'
 import type { WritePort } from './write-port.ts'
 import { upkeepLine, type Waiting, WriteQueue } from './write-queue.ts'
 import type { FromWriter, ToWriter } from './writer-thread.ts'
@@ -242,7 +242,7 @@ export class WriterPort implements WritePort {
         const message = event.data
         if ('outcomes' in message) {
           this.#onLogState(message.log, message.pending)
-          this.#settle(message.outcomes)
+          this.#settle(decodeOutcomes(message.outcomes))
         } else if ('checkpointed' in message) {
           this.#restart = 'no'
           this.#pendingPages = message.pending

@@ -1,4 +1,4 @@
-import { type Command, type CommandFailure, decodeGroup, type Outcome } from './command.ts'
+import { type Command, type CommandFailure, decodeGroup, encodeOutcomes } from './command.ts'
 import { Writer } from './writer.ts'
 
 // The writer's thread. All that has arrived when a commit ends becomes the next one, so the writer never waits for
@@ -6,12 +6,12 @@ import { Writer } from './writer.ts'
 
 declare const self: Worker
 
-export type ToWriter = { open: string } | { group: (string | number | null)[] } | { checkpoint: true } | { close: true }
+export type ToWriter = { open: string } | { group: string } | { checkpoint: true } | { close: true }
 
 export type FromWriter =
   | { opened: true }
   | { refused: string }
-  | { outcomes: Outcome[]; log: number; pending: number }
+  | { outcomes: string; log: number; pending: number }
   | { checkpointed: true; log: number; pending: number; fault?: CommandFailure['cause'] }
   | { closed: true }
 
@@ -31,7 +31,7 @@ const commitWaiting = (): void => {
   const commands = waiting
   waiting = []
   const outcomes = writer.commit(commands)
-  reply({ outcomes, ...logState() })
+  reply({ outcomes: encodeOutcomes(outcomes), ...logState() })
 }
 
 const checkpoint = (): void => {
