@@ -115,6 +115,7 @@ export class WriterPort implements WritePort {
         this.#closing = done
       })
     }
+    clearTimeout(this.#quietTimer)
     await Promise.all([endThread(this.#writer), endThread(this.#checkpointer)])
   }
 
@@ -195,13 +196,13 @@ export class WriterPort implements WritePort {
   }
 
   #awaitQuiet(): void {
-    if (this.#quietTimer !== undefined || this.#pendingPages < restPagesMax) return
+    if (this.#closed || this.#quietTimer !== undefined || this.#pendingPages < restPagesMax) return
     const commits = this.#commits
     this.#quietTimer = setTimeout(() => {
       this.#quietTimer = undefined
       const isQuiet = this.#isIdle && this.#commits === commits && this.#restart === 'no' && !this.#copying
       if (!isQuiet) this.#awaitQuiet()
-      else if (this.#canCopy && !this.#closed) {
+      else if (this.#canCopy) {
         this.#tidying = true
         this.#copy()
       }
