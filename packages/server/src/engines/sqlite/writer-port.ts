@@ -230,7 +230,7 @@ export class WriterPort implements WritePort {
 
   #endCopy(): void {
     this.#copying = false
-    if (this.#tidying && this.#isIdle && !this.#closed) this.#restart = 'due'
+    if (this.#tidying && this.#isIdle && this.ready) this.#restart = 'due'
     this.#tidying = false
     this.#sendRestart()
   }
