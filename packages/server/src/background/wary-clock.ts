@@ -15,7 +15,7 @@ export const makeWaryClock = (now: () => number, holdMs: number, log: Log): (() 
   return () => {
     const at = performance.now()
     const nowMs = now()
-    const expectedMs = believedMs + (at - believedAt)
+    const expectedMs = Math.floor(believedMs + (at - believedAt))
     const aheadMs = nowMs - expectedMs
     if (aheadMs > leapMs) {
       if (leaptAt === undefined) {
