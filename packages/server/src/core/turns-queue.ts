@@ -1,0 +1,122 @@
+const compactAt = 64
+
+/** First in, first out, each in constant time: an array whose head moves. */
+class Fifo<T> {
+  #items: (T | undefined)[] = []
+  #head = 0
+
+  get size(): number {
+    return this.#items.length - this.#head
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  shift(): T | undefined {
+    if (this.size === 0) return undefined
+    const item = this.#items[this.#head]
+    this.#items[this.#head++] = undefined
+    if (this.#head === this.#items.length) {
+      this.#items = []
+      this.#head = 0
+    } else if (this.#head >= compactAt && this.#head * 2 > this.#items.length) {
+      this.#items.splice(0, this.#head)
+      this.#head = 0
+    }
+    return item
+  }
+}
+
+interface KeyLine<T> {
+  readonly keySeq: number
+  readonly items: Fifo<T>
+}
+
+/** An organization that waits. `turns` are its API keys that wait, the one whose turn is next first. */
+interface OrgLine<T> {
+  readonly orgId: number
+  readonly turns: Fifo<KeyLine<T>>
+  readonly byKey: Map<number, KeyLine<T>>
+}
+
+/**
+ * A queue in which organizations take turns, within an organization its API keys, and within a key the first to come
+ * is the first served. So the backlog of one is not the latency of another. It has no bound: see `Shares`.
+ */
+export class FairQueue<T> {
+  readonly #turns = new Fifo<OrgLine<T>>()
+  readonly #byOrg = new Map<number, OrgLine<T>>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  push(orgId: number, keySeq: number, item: T): void {
+    let org = this.#byOrg.get(orgId)
+    if (org === undefined) {
+      org = { orgId, turns: new Fifo(), byKey: new Map() }
+      this.#byOrg.set(orgId, org)
+      this.#turns.push(org)
+    }
+    let key = org.byKey.get(keySeq)
+    if (key === undefined) {
+      key = { keySeq, items: new Fifo() }
+      org.byKey.set(keySeq, key)
+      org.turns.push(key)
+    }
+    key.items.push(item)
+    this.#size++
+  }
+
+  /** What `shift` would give. */
+  peek(): T | undefined {
+    return this.#turns.first?.turns.first?.items.first
+  }
+
+  shift(): T | undefined {
+    const org = this.#turns.shift()
+    if (org === undefined) return undefined
+    const key = org.turns.shift()!
+    const item = key.items.shift()
+    this.#size--
+    this.#lineUp(org, key)
+    this.#lineUpOrg(org)
+    return item
+  }
+
+  /**
+   * Removes items from the front of every key's line for as long as they are `late`. What lies behind one that is not
+   * late stays. Turns stay as they were.
+   */
+  removeLate(isLate: (item: T) => boolean): T[] {
+    const removed: T[] = []
+    for (let orgs = this.#turns.size; orgs > 0; orgs--) {
+      const org = this.#turns.shift()!
+      for (let keys = org.turns.size; keys > 0; keys--) {
+        const key = org.turns.shift()!
+        while (key.items.size > 0 && isLate(key.items.first!)) removed.push(key.items.shift()!)
+        this.#lineUp(org, key)
+      }
+      this.#lineUpOrg(org)
+    }
+    this.#size -= removed.length
+    return removed
+  }
+
+  /** Behind the other keys of the organization, or nowhere if nothing of the key is left. */
+  #lineUp(org: OrgLine<T>, key: KeyLine<T>): void {
+    if (key.items.size > 0) org.turns.push(key)
+    else org.byKey.delete(key.keySeq)
+  }
+
+  #lineUpOrg(org: OrgLine<T>): void {
+    if (org.turns.size > 0) this.#turns.push(org)
+    else this.#byOrg.delete(org.orgId)
+  }
+}
