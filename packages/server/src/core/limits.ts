@@ -27,13 +27,20 @@ export const pageBytesMax = 1 * MIB
 export const pageExpiredRowsMax = 10_000
 
 // What the process may hold at once.
-export const bodiesInFlightBytesMax = 64 * MIB
+// Of what is shared, an organization may hold half of what the others leave, and an API key half of that: see shares.ts.
+export const bodiesInFlightBytesMax = 128 * MIB
 export const bodyMsMax = 30_000
-export const requestsInFlightMax = 8_192
+/** A body may come in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs as much as a hundred bytes. */
+export const bodyChunksFreeMax = 4_096
+export const bodyChunkBytesMin = 256
+/** Answers that clients have not read yet. */
+export const answersUnsentBytesMax = 64 * MIB
+export const requestsInFlightMax = 16_384
+/** How long a request waits for its turn. */
+export const turnMsMax = 5_000
 export const connectionIdleSecondsMax = 60
-/** An organization may hold half of the queue at the most, so that another always finds room. */
-export const writeQueueRequestsMax = 4_096
-export const writeQueueBytesMax = 64 * MIB
+export const writeQueueRequestsMax = 8_192
+export const writeQueueBytesMax = 128 * MIB
 /** One commit takes this much at the most, or one request, so that one organization's backlog does not become another's latency. */
 export const commitRequestsMax = 256
 export const commitBytesMax = 8 * MIB

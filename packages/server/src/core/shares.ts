@@ -36,26 +36,38 @@ export class Shares {
     return this.#used
   }
 
-  /** False, and nothing is taken, when the share of the organization or of the key is used up. */
-  tryTake(orgId: number, keySeq: number, amount: number): boolean {
+  /** Whether the share of the organization and of the key leaves room for so much. */
+  hasRoom(orgId: number, keySeq: number, amount: number): boolean {
     const org = this.#orgs.get(orgId)
-    if (org === undefined) {
-      if (this.#used + amount > this.#max * 2) return false
-      this.#used += amount
-      this.#orgs.set(orgId, this.#newOrg(keySeq, amount))
-      return true
-    }
+    if (org === undefined) return this.#used + amount <= this.#max * 2
     const heldByKey = org.byKey.get(keySeq) ?? 0
     const orgMax = (this.#max - (this.#used - org.held)) / 2
-    if (heldByKey + amount > orgMax - org.held && (heldByKey > 0 || !this.#admitsKey(org, amount))) return false
-    this.#used += amount
-    org.held += amount
-    org.byKey.set(keySeq, heldByKey + amount)
+    return heldByKey + amount <= orgMax - org.held || (heldByKey === 0 && this.#admitsKey(org, amount))
+  }
+
+  /** False, and nothing is taken, when there is no room. */
+  tryTake(orgId: number, keySeq: number, amount: number): boolean {
+    if (!this.hasRoom(orgId, keySeq, amount)) return false
+    this.take(orgId, keySeq, amount)
     return true
+  }
+
+  /** Takes it whether or not there is room: for what is known only when it is there already. */
+  take(orgId: number, keySeq: number, amount: number): void {
+    if (amount === 0) return
+    const org = this.#orgs.get(orgId)
+    this.#used += amount
+    if (org === undefined) {
+      this.#orgs.set(orgId, this.#newOrg(keySeq, amount))
+      return
+    }
+    org.held += amount
+    org.byKey.set(keySeq, (org.byKey.get(keySeq) ?? 0) + amount)
   }
 
   /** Gives back what the same holder took, in the same or other portions. */
   give(orgId: number, keySeq: number, amount: number): void {
+    if (amount === 0) return
     const org = this.#orgs.get(orgId)
     const left = (org?.byKey.get(keySeq) ?? 0) - amount
     if (org === undefined || left < 0) throw new Error('more was given back than taken')

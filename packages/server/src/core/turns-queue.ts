@@ -1,7 +1,7 @@
 const compactAt = 64
 
 /** First in, first out, each in constant time: an array whose head moves. */
-class Fifo<T> {
+export class Fifo<T> {
   #items: (T | undefined)[] = []
   #head = 0
 

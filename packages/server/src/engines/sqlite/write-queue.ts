@@ -1,20 +1,19 @@
 import { CubbyError } from '../../core/errors.ts'
 import { commitBytesMax, commitRequestsMax, writeQueueBytesMax, writeQueueRequestsMax } from '../../core/limits.ts'
+import { Shares } from '../../core/shares.ts'
+import { FairQueue } from '../../core/turns-queue.ts'
 import type { Command } from './command.ts'
 
 export interface Waiting {
   command: Command
+  /** Set by the queue. */
+  orgId?: number
   bytes: number
   resolve(value: unknown): void
   reject(error: unknown): void
 }
 
-interface Line {
-  waiting: Waiting[]
-  bytes: number
-}
-
-/** Our own upkeep waits in a line of its own, which requests cannot fill. */
+/** Our own upkeep waits as if it were an organization, which requests cannot fill. */
 export const upkeepLine = 0
 
 const full = (): CubbyError =>
@@ -23,73 +22,58 @@ const full = (): CubbyError =>
   })
 
 /**
- * What waits for the next commit: one line an organization, served in turn. No line holds more than half of the
- * whole, in requests or in bytes, so another organization always finds room.
+ * What waits for the next commit. Organizations take turns, and within one its API keys. Each has a share of the room,
+ * in requests and in bytes, so that another always finds some.
  */
 export class WriteQueue {
-  readonly #lines = new Map<number, Line>()
-  #requests = 0
-  #bytes = 0
+  readonly #waiting = new FairQueue<Waiting>()
+  readonly #requests = new Shares(writeQueueRequestsMax)
+  readonly #bytes = new Shares(writeQueueBytesMax)
 
   get empty(): boolean {
-    return this.#requests === 0
+    return this.#waiting.size === 0
   }
 
-  /** Throws `unavailable` when there is no room. An empty queue takes any one request, however large. */
+  /** Throws `unavailable` when there is no room. */
   push(orgId: number, waiting: Waiting): void {
-    let line = this.#lines.get(orgId)
-    const lineRequests = line?.waiting.length ?? 0
-    const lineBytes = line?.bytes ?? 0
-    if (orgId !== upkeepLine && lineRequests > 0) {
-      if (lineRequests + 1 > writeQueueRequestsMax / 2 || lineBytes + waiting.bytes > writeQueueBytesMax / 2)
-        throw full()
+    waiting.orgId = orgId
+    if (orgId !== upkeepLine) {
+      const keySeq = keyOf(waiting)
+      if (!this.#requests.hasRoom(orgId, keySeq, 1) || !this.#bytes.tryTake(orgId, keySeq, waiting.bytes)) throw full()
+      this.#requests.take(orgId, keySeq, 1)
     }
-    if (orgId !== upkeepLine && this.#requests > 0) {
-      if (this.#requests + 1 > writeQueueRequestsMax || this.#bytes + waiting.bytes > writeQueueBytesMax) throw full()
-    }
-    if (line === undefined) {
-      line = { waiting: [], bytes: 0 }
-      this.#lines.set(orgId, line)
-    }
-    line.waiting.push(waiting)
-    line.bytes += waiting.bytes
-    this.#requests++
-    this.#bytes += waiting.bytes
+    this.#waiting.push(orgId, keyOf(waiting), waiting)
   }
 
-  /**
-   * What may leave now, beside `ahead` that has left already: from each line in turn, in the order of each line. The two
-   * together are one commit's worth at the most.
-   */
+  /** Takes requests in turn, up to one commit's worth less what is in flight: `ahead`. */
   take(ahead: { requests: number; bytes: number }): Waiting[] {
     const requestsMax = commitRequestsMax - ahead.requests
     const bytesMax = commitBytesMax - ahead.bytes
-    const [first] = this.#lines
-    if (this.#lines.size === 1 && this.#requests <= requestsMax && this.#bytes <= bytesMax) {
-      this.#lines.clear()
-      this.#requests = 0
-      this.#bytes = 0
-      return first![1].waiting
-    }
     const taken: Waiting[] = []
     let bytes = 0
-    while (taken.length < requestsMax) {
-      const [turn] = this.#lines
-      if (turn === undefined) break
-      const [orgId, line] = turn
-      const next = line.waiting[0]!
+    for (
+      let next = this.#waiting.peek();
+      next !== undefined && taken.length < requestsMax;
+      next = this.#waiting.peek()
+    ) {
       const isAlone = ahead.requests + taken.length === 0
       if (!isAlone && bytes + next.bytes > bytesMax) break
+      this.#waiting.shift()
+      this.#giveBack(next)
       taken.push(next)
       bytes += next.bytes
-      line.waiting.shift()
-      line.bytes -= next.bytes
-      // To the back of the map, which keeps the order in which lines were set.
-      this.#lines.delete(orgId)
-      if (line.waiting.length > 0) this.#lines.set(orgId, line)
     }
-    this.#requests -= taken.length
-    this.#bytes -= bytes
     return taken
   }
+
+  #giveBack(waiting: Waiting): void {
+    const orgId = waiting.orgId!
+    if (orgId === upkeepLine) return
+    const keySeq = keyOf(waiting)
+    this.#requests.give(orgId, keySeq, 1)
+    this.#bytes.give(orgId, keySeq, waiting.bytes)
+  }
 }
+
+/** The API key that asked; 0 for an operator's command. */
+const keyOf = ({ command }: Waiting): number => ('fence' in command ? (command.fence.keySeq ?? 0) : 0)
