@@ -25,7 +25,9 @@ const presentedKey = (header: string | null): string => {
   const text = /^bearer +(\S+)$/i.exec(header)?.[1]
   if (text === undefined) throw invalid('The Authorization header is not of the form "Bearer <API key>".')
   if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
-  // A checksum is easily forged, so this can be filled at will: it is bounded, and a miss costs a microsecond.
+  // A checksum is easily forged, so this can be filled at will: it is bounded, in entries and in bytes (a header may be
+  // padded with spaces), and a miss costs a microsecond.
+  if (header.length !== 'Bearer '.length + text.length) return text
   if (readHeaders.size >= apiKeyCacheEntriesMax) readHeaders.clear()
   readHeaders.set(header, text)
   return text

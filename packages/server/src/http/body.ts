@@ -1,5 +1,15 @@
 import { CubbyError } from '../core/errors.ts'
-import { bodiesInFlightBytesMax, bodyMsMax } from '../core/limits.ts'
+import { bodiesInFlightBytesMax, bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax } from '../core/limits.ts'
+import { Shares } from '../core/shares.ts'
+import { Deadlines, type Timed } from './deadlines.ts'
+
+/** A body that is declared and no longer than this is read in one go; the bound on requests bounds these. */
+const wholeBytesMax = 16 * 1024
+const joinedBytes = 4 * 1024
+const lookEveryMs = 1_000
+/** After a body in too many chunks, further chunked bodies of the same API key are refused unread for so long. */
+const fineChunksPauseMs = 1_000
+const pausedKeysMax = 1_000
 
 // ignoreBOM keeps a byte order mark in the text, so that JSON refuses it as the contract says.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -9,63 +19,124 @@ const tooLarge = (bytesMax: number): CubbyError =>
     hint: 'Send less at once: several records in several requests.',
   })
 
-const unavailable = (message: string): CubbyError =>
-  new CubbyError('unavailable', message, { hint: 'Repeat the request; nothing was applied.' })
+const tooMany = (): CubbyError =>
+  new CubbyError('unavailable', 'Too many bodies of requests with this API key are arriving at once.', {
+    hint: 'Repeat the request after the time in Retry-After; nothing was applied.',
+  })
 
 /** The sender went away: nobody hears this, but it is no fault of ours either. */
 const cutShort = (): CubbyError => new CubbyError('invalid_request', 'The body ended before it was complete.')
 
 /** Its answer closes the connection: the rest of the body would hold it for as long as the sender likes. */
-export class SlowBody extends CubbyError {
-  constructor() {
-    super('unavailable', `The body did not arrive within ${bodyMsMax / 1000} seconds; nothing was applied.`, {
-      hint: 'Send the whole body at once.',
-    })
-  }
+export class BodyAbandoned extends CubbyError {}
+
+const tooSlow = (): CubbyError =>
+  new BodyAbandoned('unavailable', `The body did not arrive within ${bodyMsMax / 1000} seconds; nothing was applied.`, {
+    hint: 'Send the whole body at once.',
+  })
+
+const tooFine = (): CubbyError =>
+  new BodyAbandoned(
+    'invalid_request',
+    `The body came in more than ${bodyChunksFreeMax} chunks that have fewer than ${bodyChunkBytesMin} bytes on average.`,
+    { hint: 'Send it with Content-Length, or in larger chunks.' },
+  )
+
+const paused = (): CubbyError =>
+  new BodyAbandoned(
+    'unavailable',
+    'Another body of this API key came in very many chunks; chunked bodies have to wait.',
+    {
+      hint: 'Repeat the request after the time in Retry-After, or send it with Content-Length.',
+    },
+  )
+
+const ambiguousLength = (): CubbyError =>
+  new BodyAbandoned('invalid_request', 'Content-Length is not one number.', {
+    hint: 'Send Content-Length once.',
+  })
+
+/** Whose body it is, and how much of it is held. */
+export interface BodyHolder {
+  readonly orgId: number
+  readonly keySeq: number
+  heldBytes: number
 }
 
-interface Reading {
-  startedAtMs: number
-  expire(): void
+/** Bytes that come one piece after the other. Small pieces are joined as they come, so each costs no more than it holds. */
+class Pieces {
+  readonly #pieces: Uint8Array[] = []
+  #joined: Uint8Array | undefined
+  #joinedLength = 0
+  length = 0
+
+  push(piece: Uint8Array): void {
+    this.length += piece.length
+    if (piece.length >= joinedBytes / 2) {
+      this.#closeJoined()
+      this.#pieces.push(piece)
+      return
+    }
+    if (this.#joinedLength + piece.length > joinedBytes) this.#closeJoined()
+    this.#joined ??= new Uint8Array(joinedBytes)
+    this.#joined.set(piece, this.#joinedLength)
+    this.#joinedLength += piece.length
+  }
+
+  all(): Uint8Array {
+    this.#closeJoined()
+    return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)
+  }
+
+  #closeJoined(): void {
+    if (this.#joined === undefined) return
+    this.#pieces.push(this.#joined.subarray(0, this.#joinedLength))
+    this.#joined = undefined
+    this.#joinedLength = 0
+  }
 }
 
 /**
- * Reads request bodies. What arrives at once is bounded in total, not only each, and a body that trickles is
- * given up after a while. One timer watches all of them: a timer a request would cost more than the request.
+ * Reads request bodies. What arrives at once is bounded in total, for an organization and for an API key, not only each;
+ * bytes count when they have arrived. A body that trickles is given up after a while, and so is one in very many chunks:
+ * Bun hands over every chunk by itself.
  */
 export class BodyReader {
-  #bytesInFlight = 0
-  readonly #readings = new Set<Reading>()
-  readonly #watch: Timer
-
-  constructor() {
-    this.#watch = setInterval(() => this.#expireOld(performance.now()), 1_000)
-    this.#watch.unref()
-  }
+  readonly #inFlight = new Shares(bodiesInFlightBytesMax)
+  readonly #deadlines = new Deadlines(bodyMsMax, lookEveryMs)
+  /**
+   * Until when, by API key. To find out that a body has too many chunks takes milliseconds, and Bun accepts connections,
+   * each with its request, for as long as there are any, before it does anything else.
+   */
+  readonly #pausedUntilMs = new Map<number, number>()
 
   stop(): void {
-    clearInterval(this.#watch)
+    this.#deadlines.stop()
   }
 
-  #expireOld(nowMs: number): void {
-    // Oldest first: a set keeps the order in which its members came.
-    for (const reading of this.#readings) {
-      if (nowMs - reading.startedAtMs < bodyMsMax) return
-      this.#readings.delete(reading)
-      reading.expire()
-    }
+  /** When what was made of the body is no longer needed. */
+  release(holder: BodyHolder): void {
+    if (holder.heldBytes === 0) return
+    this.#inFlight.give(holder.orgId, holder.keySeq, holder.heldBytes)
+    holder.heldBytes = 0
   }
 
-  /** The body as text; empty when there is none. Checks content type, size and encoding, in that order. */
-  async read(request: Request, bytesMax: number): Promise<string> {
+  /**
+   * The body as text; empty when there is none. Checks content type, size and encoding, in that order. The holder has to
+   * be released in any case.
+   */
+  async read(request: Request, bytesMax: number, holder: BodyHolder): Promise<string> {
     const { headers } = request
     const lengthHeader = headers.get('content-length')
-    const length = lengthHeader === null ? undefined : Number(lengthHeader)
+    const length = lengthHeader === null ? undefined : parseLength(lengthHeader)
     if (length === 0 || (length === undefined && request.body === null)) return ''
     refuseOtherTypes(headers)
     if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
+    if (length === undefined && this.#isPaused(holder.keySeq)) throw paused()
     const bytes =
-      length === undefined ? await this.#readChunks(request, bytesMax) : await this.#readWhole(request, length)
+      length !== undefined && length <= wholeBytesMax
+        ? await this.#readWhole(request)
+        : await this.#readPieces(request, bytesMax, holder)
     try {
       return decoder.decode(bytes)
     } catch {
@@ -73,65 +144,84 @@ export class BodyReader {
     }
   }
 
-  async #readWhole(request: Request, length: number): Promise<Uint8Array> {
-    this.#reserve(length)
-    try {
-      return await this.#withinTime(request.bytes())
-    } finally {
-      this.#bytesInFlight -= length
-    }
-  }
-
-  async #readChunks(request: Request, bytesMax: number): Promise<Uint8Array> {
-    const reader = request.body!.getReader()
-    const chunks: Uint8Array[] = []
-    let length = 0
-    let givenUp = false
-    const collect = async (): Promise<Uint8Array> => {
-      for (;;) {
-        const { value, done } = await reader.read()
-        if (done || givenUp) return Buffer.concat(chunks)
-        this.#reserve(value.length)
-        length += value.length
-        if (length > bytesMax) throw tooLarge(bytesMax)
-        chunks.push(value)
-      }
-    }
-    try {
-      return await this.#withinTime(collect())
-    } catch (error) {
-      reader.cancel().catch(() => {})
-      throw error
-    } finally {
-      givenUp = true
-      this.#bytesInFlight -= length
-    }
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#bytesInFlight + bytes > bodiesInFlightBytesMax) throw unavailable('Too many bodies are arriving at once.')
-    this.#bytesInFlight += bytes
-  }
-
-  #withinTime<T>(promise: Promise<T>): Promise<T> {
+  #readWhole(request: Request): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      const reading = {
-        startedAtMs: performance.now(),
-        expire: () => reject(new SlowBody()),
-      }
-      this.#readings.add(reading)
-      promise.then(
-        (value) => {
-          this.#readings.delete(reading)
-          resolve(value)
+      const reading = { startedAtMs: performance.now(), expire: () => reject(tooSlow()) }
+      this.#deadlines.add(reading)
+      request.bytes().then(
+        (bytes) => {
+          this.#deadlines.remove(reading)
+          resolve(bytes)
         },
-        (error) => {
-          this.#readings.delete(reading)
-          reject(error instanceof CubbyError ? error : cutShort())
+        () => {
+          this.#deadlines.remove(reading)
+          reject(cutShort())
         },
       )
     })
   }
+
+  /** Not an async loop: that costs half as much again for each piece, and there may be thousands. */
+  #readPieces(request: Request, bytesMax: number, holder: BodyHolder): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const reader = request.body!.getReader()
+      const body = new Pieces()
+      let pieces = 0
+      const reading: Timed = { startedAtMs: performance.now(), expire: () => abandon(tooSlow()) }
+      this.#deadlines.add(reading)
+      let isOver = false
+      const abandon = (error: CubbyError): void => {
+        isOver = true
+        this.#deadlines.remove(reading)
+        reader.cancel().catch(() => {})
+        reject(error)
+      }
+      const onPiece = ({ value, done }: { value?: Uint8Array; done: boolean }): void => {
+        if (isOver) return
+        if (done) {
+          this.#deadlines.remove(reading)
+          resolve(body.all())
+          return
+        }
+        body.push(value!)
+        const fault = this.#keep(value!.length, holder) ?? this.#faultOf(body.length, ++pieces, bytesMax, holder)
+        if (fault === undefined) reader.read().then(onPiece, onFault)
+        else abandon(fault)
+      }
+      const onFault = (): void => {
+        if (!isOver) abandon(cutShort())
+      }
+      reader.read().then(onPiece, onFault)
+    })
+  }
+
+  #keep(bytes: number, holder: BodyHolder): CubbyError | undefined {
+    if (!this.#inFlight.tryTake(holder.orgId, holder.keySeq, bytes)) return tooMany()
+    holder.heldBytes += bytes
+    return undefined
+  }
+
+  #faultOf(bytes: number, pieces: number, bytesMax: number, { keySeq }: BodyHolder): CubbyError | undefined {
+    if (bytes > bytesMax) return tooLarge(bytesMax)
+    if (pieces <= bodyChunksFreeMax + bytes / bodyChunkBytesMin) return undefined
+    if (this.#pausedUntilMs.size >= pausedKeysMax) this.#pausedUntilMs.clear()
+    this.#pausedUntilMs.set(keySeq, performance.now() + fineChunksPauseMs)
+    return tooFine()
+  }
+
+  #isPaused(keySeq: number): boolean {
+    const untilMs = this.#pausedUntilMs.get(keySeq)
+    if (untilMs === undefined) return false
+    if (performance.now() < untilMs) return true
+    this.#pausedUntilMs.delete(keySeq)
+    return false
+  }
+}
+
+/** Of a header that was sent twice Bun makes a list. */
+const parseLength = (header: string): number => {
+  if (!/^[0-9]{1,15}$/.test(header)) throw ambiguousLength()
+  return Number(header)
 }
 
 const refuseOtherTypes = (headers: Headers): void => {

@@ -1,4 +1,5 @@
 import type { Access } from '../operations/access.ts'
+import type { AnswerBody } from './answers.ts'
 
 /** One request and what its handler may use. */
 export interface Exchange {
@@ -9,5 +10,8 @@ export interface Exchange {
   readonly access: Access
   /** When the caller was last authenticated: with the request, and again when its body had arrived. */
   readonly nowMs: number
+  /** Resolves when the body has arrived and it is the request's turn. */
   readBody(bytesMax: number): Promise<string>
+  /** The text as the body of the answer. Not to be called for an answer that is not sent. */
+  bodyOf(text: string): AnswerBody
 }

@@ -33,7 +33,14 @@ import {
 import type { Exchange } from './exchange.ts'
 import { presentApiKey, presentNewApiKey, presentTable } from './present.ts'
 import { parseFlagParameter, parseLimitParameter, parseParameters } from './query-parameters.ts'
-import { respondJson, respondMinimal, respondNotModified, respondPage, respondRecord } from './respond.ts'
+import {
+  respondJson,
+  respondListing,
+  respondMinimal,
+  respondNotModified,
+  respondPage,
+  respondRecord,
+} from './respond.ts'
 
 // One handler a route: checks in the order of the contract, one operation, one answer.
 
@@ -90,7 +97,7 @@ export const handlePutRecord = async (exchange: Exchange): Promise<Response> => 
   parseParameters(url, [])
   const condition = parseWriteCondition(headers, 'PUT')
   const stored = await putRecord(exchange.access, table, record, condition, exchange.nowMs)
-  return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange.requestId, stored)
+  return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
 }
 
 export const handleGetRecord = (exchange: Exchange): Awaitable<Response> => {
@@ -107,7 +114,7 @@ export const handleGetRecord = (exchange: Exchange): Awaitable<Response> => {
     }
     return matchesIfNoneMatch(headers, record.updatedAtMs)
       ? respondNotModified(exchange.requestId, record.updatedAtMs)
-      : respondRecord(exchange.requestId, record)
+      : respondRecord(exchange, record)
   })
 }
 
@@ -127,7 +134,7 @@ export const handleQuery = async (exchange: Exchange): Promise<Response> => {
   const members = await readMembers(exchange)
   refuseExtras(exchange)
   const { records, cursor } = await queryRecords(exchange.access, table, parseQuery(members), exchange.nowMs)
-  return respondPage(exchange.requestId, records, cursor)
+  return respondPage(exchange, records, cursor)
 }
 
 export const handleBatch = async (exchange: Exchange): Promise<Response> => {
@@ -179,14 +186,14 @@ export const handleListTables = async (exchange: Exchange): Promise<Response> =>
     cursor: parameters.cursor,
   }
   const { tables, cursor } = await listTables(exchange.access, db, options, exchange.nowMs)
-  return respondJson(exchange.requestId, { tables: tables.map(presentTable), cursor })
+  return respondListing(exchange, { tables: tables.map(presentTable), cursor })
 }
 
 export const handleListDatabases = async (exchange: Exchange): Promise<Response> => {
   const parameters = parseParameters(exchange.request.url, ['limit', 'cursor'])
   refuseConditions(exchange.request.headers)
   const options = { limit: parseLimitParameter(parameters.limit), cursor: parameters.cursor }
-  return respondJson(exchange.requestId, await listDatabases(exchange.access, options))
+  return respondListing(exchange, await listDatabases(exchange.access, options))
 }
 
 // ── API keys ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -206,7 +213,7 @@ export const handleListApiKeys = async (exchange: Exchange): Promise<Response> =
   const { engine, apiKey } = exchange.access
   const { keys, cursor } = await listApiKeys(engine, apiKey.orgId, options)
   const nowMs = exchange.nowMs
-  return respondJson(exchange.requestId, { keys: keys.map((key) => presentApiKey(key, nowMs)), cursor })
+  return respondListing(exchange, { keys: keys.map((key) => presentApiKey(key, nowMs)), cursor })
 }
 
 export const handleRevokeApiKey = async (exchange: Exchange): Promise<Response> => {

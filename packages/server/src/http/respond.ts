@@ -1,6 +1,8 @@
 import type { StoredRecord } from '../core/engine.ts'
 import type { CubbyError } from '../core/errors.ts'
 import { emptySlot } from '../core/record-key.ts'
+import type { AnswerBody } from './answers.ts'
+import type { Exchange } from './exchange.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
@@ -11,9 +13,11 @@ const commonHeaders = new Headers({
   'Cache-Control': 'private, no-cache',
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposedHeaders,
+  'X-Content-Type-Options': 'nosniff',
+  Vary: 'Authorization',
 })
 
-const respond = (requestId: string, body: string | null, status = 200): Response => {
+const respond = (requestId: string, body: AnswerBody | null, status = 200): Response => {
   const response = new Response(body, { status, headers: commonHeaders })
   response.headers.set('X-Request-Id', requestId)
   return response
@@ -28,6 +32,10 @@ const tagged = (response: Response, version: string): Response => {
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
   respond(requestId, JSON.stringify(body), status)
 
+/** For listings, which may be long. */
+export const respondListing = (exchange: Exchange, body: unknown): Response =>
+  respond(exchange.requestId, exchange.bodyOf(JSON.stringify(body)))
+
 const needsNoEscape = /^[ !#-[\]-~]*$/
 
 /** As JSON.stringify; nearly every key is plain ASCII, and seeing that costs half as much. */
@@ -40,9 +48,9 @@ const recordJson = ({ hashKey, rangeKey, data, ttlSeconds }: StoredRecord, versi
   return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${version}}`
 }
 
-export const respondRecord = (requestId: string, record: StoredRecord): Response => {
+export const respondRecord = (exchange: Exchange, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)
-  return tagged(respond(requestId, recordJson(record, version)), version)
+  return tagged(respond(exchange.requestId, exchange.bodyOf(recordJson(record, version))), version)
 }
 
 /** The record without its data, for writers that have it already. */
@@ -60,14 +68,14 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
 
-export const respondPage = (requestId: string, records: StoredRecord[], cursor: string | null): Response => {
+export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response => {
   let items = ''
   for (let i = 0; i < records.length; i++) {
     const record = records[i]!
     items += `${i === 0 ? '' : ','}${recordJson(record, String(record.updatedAtMs))}`
   }
   const body = `{"items":[${items}],"count":${records.length},"cursor":${JSON.stringify(cursor)}}`
-  return respond(requestId, body)
+  return respond(exchange.requestId, exchange.bodyOf(body))
 }
 
 export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
@@ -90,5 +98,6 @@ export const respondPreflight = (requestId: string): Response =>
       'Access-Control-Allow-Headers': 'authorization, content-type, if-match, if-none-match, prefer, x-request-id',
       'Access-Control-Expose-Headers': exposedHeaders,
       'Access-Control-Max-Age': '86400',
+      'X-Content-Type-Options': 'nosniff',
     },
   })

@@ -9,6 +9,8 @@ export interface Route {
   operation: OperationId
   /** What the key must allow. */
   need: Need
+  /** Whether the handler reads a body. */
+  takesBody?: boolean
   handler: (exchange: Exchange) => Awaitable<Response>
 }
 
@@ -28,27 +30,27 @@ export const routes: Record<string, Partial<Record<Method, Route>>> = {
   '/v1/:db': { GET: { operation: 'listTables', need: 'read', handler: handle.handleListTables } },
   '/v1/:db/:table': {
     GET: { operation: 'describeTable', need: 'read', handler: handle.handleDescribeTable },
-    POST: { operation: 'createTable', need: 'write', handler: handle.handleCreateTable },
-    PUT: { operation: 'putRecord', need: 'write', handler: handle.handlePutRecord },
+    POST: { operation: 'createTable', need: 'write', takesBody: true, handler: handle.handleCreateTable },
+    PUT: { operation: 'putRecord', need: 'write', takesBody: true, handler: handle.handlePutRecord },
     DELETE: { operation: 'deleteTable', need: 'write', handler: handle.handleDeleteTable },
   },
   '/v1/:db/:table/query': {
     ...readOrDeleteRecord,
-    POST: { operation: 'queryRecords', need: 'read', handler: handle.handleQuery },
+    POST: { operation: 'queryRecords', need: 'read', takesBody: true, handler: handle.handleQuery },
   },
   '/v1/:db/:table/batch': {
     ...readOrDeleteRecord,
-    POST: { operation: 'applyBatch', need: 'write', handler: handle.handleBatch },
+    POST: { operation: 'applyBatch', need: 'write', takesBody: true, handler: handle.handleBatch },
   },
   '/v1/:db/:table/restore': {
     ...readOrDeleteRecord,
-    POST: { operation: 'restoreTable', need: 'write', handler: handle.handleRestoreTable },
+    POST: { operation: 'restoreTable', need: 'write', takesBody: true, handler: handle.handleRestoreTable },
   },
   '/v1/:db/:table/:hashKey': readOrDeleteRecord,
   '/v1/:db/:table/:hashKey/:rangeKey': readOrDeleteRecord,
   '/api/keys': {
     GET: { operation: 'listApiKeys', need: 'keys', handler: handle.handleListApiKeys },
-    POST: { operation: 'createApiKey', need: 'keys', handler: handle.handleCreateApiKey },
+    POST: { operation: 'createApiKey', need: 'keys', takesBody: true, handler: handle.handleCreateApiKey },
   },
   '/api/keys/:id': { DELETE: { operation: 'revokeApiKey', need: 'keys', handler: handle.handleRevokeApiKey } },
 }

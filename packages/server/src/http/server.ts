@@ -4,14 +4,17 @@ import type { Engine } from '../core/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { connectionIdleSecondsMax, requestsInFlightMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
+import { Shares } from '../core/shares.ts'
 import type { Access } from '../operations/access.ts'
+import { type AnswerBody, Answers } from './answers.ts'
 import { authorize, findActiveKey, revoked } from './authenticate.ts'
-import { BodyReader, SlowBody } from './body.ts'
+import { BodyAbandoned, type BodyHolder, BodyReader } from './body.ts'
 import { watchConnections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
 import { allowedMethods, literalHashKey, type Method, type openRoutes, type Route, routes } from './routes.ts'
+import { Turns } from './turns.ts'
 
 export interface HttpOptions {
   engine: Engine
@@ -37,9 +40,10 @@ export interface HttpServer {
 
 type Request = BunRequest<string>
 
-class RequestExchange implements Exchange {
+class RequestExchange implements Exchange, BodyHolder {
   access!: Access
   nowMs = 0
+  heldBytes = 0
   constructor(
     readonly request: Request,
     readonly params: Exchange['params'],
@@ -47,6 +51,14 @@ class RequestExchange implements Exchange {
     private readonly service: Service,
     private readonly route: Route,
   ) {}
+
+  get orgId(): number {
+    return this.access.apiKey.orgId
+  }
+
+  get keySeq(): number {
+    return this.access.apiKey.seq
+  }
 
   authenticate(): Awaitable<void> {
     const { engine } = this.service.options
@@ -59,24 +71,38 @@ class RequestExchange implements Exchange {
   }
 
   async readBody(bytesMax: number): Promise<string> {
-    const text = await this.service.bodies.read(this.request, bytesMax)
+    const { bodies, turns } = this.service
+    const text = await bodies.read(this.request, bytesMax, this)
+    if (!this.service.isFreeFor(this)) await this.service.turnOf(this)
+    turns.begin(this.orgId, this.keySeq, true)
     await this.authenticate()
     return text
+  }
+
+  bodyOf(text: string): AnswerBody {
+    // The answer to HEAD has none, and Bun takes its length from the text.
+    if (this.request.method === 'HEAD') return text
+    return this.service.answers.body(this.orgId, this.keySeq, text)
   }
 }
 
 const keyUseNoteMs = 1_000
 
 const tooMany = (): CubbyError =>
-  new CubbyError('unavailable', 'Too many requests are under way; nothing was applied.', {
+  new CubbyError('unavailable', 'Too many requests with this API key are in flight; nothing was applied.', {
     hint: 'Repeat the request after the time in Retry-After.',
   })
+
+/** The client closed the connection before its turn came: nobody hears this. */
+const gone = (): CubbyError => new CubbyError('unavailable', 'The client is gone; nothing was applied.')
 
 type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
 class Service {
   readonly bodies = new BodyReader()
-  #underWay = 0
+  readonly turns = new Turns()
+  readonly answers = new Answers()
+  readonly #inFlight = new Shares(requestsInFlightMax)
   #notedKeyId = ''
   #notedAtMs = Number.NEGATIVE_INFINITY
   constructor(readonly options: HttpOptions) {}
@@ -97,24 +123,84 @@ class Service {
 
   #answer(exchange: RequestExchange, route: Route): Awaitable<Response> {
     try {
-      if (this.#underWay >= requestsInFlightMax) throw tooMany()
-      const response = andThen(exchange.authenticate(), () => route.handler(exchange))
-      return response instanceof Promise ? this.#awaited(exchange.requestId, response) : response
+      const authenticated = exchange.authenticate()
+      if (authenticated instanceof Promise || route.need !== 'read' || route.takesBody || !this.isFreeFor(exchange)) {
+        return this.#answerLater(exchange, route, authenticated)
+      }
+      const response = this.#runNow(exchange, route)
+      return response instanceof Promise
+        ? this.#caught(exchange, response)
+        : closingIfUnread(exchange.request, response)
     } catch (error) {
-      return this.answerError(exchange.requestId, error)
+      return closingIfUnread(exchange.request, this.answerError(exchange.requestId, error))
     }
   }
 
-  /** Counts what is under way. A read that is answered at once never is. */
-  async #awaited(requestId: string, response: Promise<Response>): Promise<Response> {
-    this.#underWay++
+  /** Whatever cannot be answered at once is in flight, and counted. */
+  async #answerLater(exchange: RequestExchange, route: Route, authenticated: Awaitable<void>): Promise<Response> {
+    let isCounted = false
     try {
-      return await response
+      if (authenticated instanceof Promise) await authenticated
+      isCounted = this.#inFlight.tryTake(exchange.orgId, exchange.keySeq, 1)
+      if (!isCounted) throw tooMany()
+      // A request with a body has its turn when the body has arrived: see `readBody`.
+      if (route.takesBody) return await route.handler(exchange)
+      if (!this.isFreeFor(exchange)) await this.turnOf(exchange)
+      return await this.#runNow(exchange, route)
     } catch (error) {
-      return this.answerError(requestId, error)
+      return closingIfUnread(exchange.request, this.answerError(exchange.requestId, error))
     } finally {
-      this.#underWay--
+      if (isCounted) {
+        this.bodies.release(exchange)
+        this.#inFlight.give(exchange.orgId, exchange.keySeq, 1)
+      }
     }
+  }
+
+  /** What the handler does before it first waits is charged to the caller. */
+  #runNow(exchange: RequestExchange, route: Route): Awaitable<Response> {
+    this.turns.begin(exchange.orgId, exchange.keySeq)
+    try {
+      return route.handler(exchange)
+    } finally {
+      this.turns.end()
+    }
+  }
+
+  async #caught(exchange: RequestExchange, response: Promise<Response>): Promise<Response> {
+    try {
+      return closingIfUnread(exchange.request, await response)
+    } catch (error) {
+      return closingIfUnread(exchange.request, this.answerError(exchange.requestId, error))
+    }
+  }
+
+  /** Whether the request may run now: the thread is free, and the clients of its key read their answers. */
+  isFreeFor({ orgId, keySeq }: RequestExchange): boolean {
+    return this.turns.isFree && this.answers.hasRoom(orgId, keySeq)
+  }
+
+  /** Resolves when it may; rejects with 503 if that takes too long. */
+  async turnOf(exchange: RequestExchange): Promise<void> {
+    const { orgId, keySeq } = exchange
+    const startedAtMs = performance.now()
+    let hasTurn = this.turns.isFree
+    while (!hasTurn || !this.answers.hasRoom(orgId, keySeq)) {
+      if (this.answers.hasRoom(orgId, keySeq)) {
+        await this.turns.wait(orgId, keySeq, startedAtMs)
+        hasTurn = true
+      } else {
+        await this.answers.wait(keySeq, startedAtMs)
+        hasTurn = this.turns.isFree
+      }
+    }
+    if (exchange.request.signal.aborted) throw gone()
+  }
+
+  stop(): void {
+    this.bodies.stop()
+    this.turns.stop()
+    this.answers.stop()
   }
 
   /** A key that is used all the time need not be noted a thousand times a second. */
@@ -133,7 +219,7 @@ class Service {
       }
       // The writer knows that a key is gone, the door knows how to say it.
       const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error)
-      if (error instanceof SlowBody) response.headers.set('Connection', 'close')
+      if (error instanceof BodyAbandoned) response.headers.set('Connection', 'close')
       return response
     }
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error)
@@ -152,7 +238,7 @@ class Service {
     const error = new CubbyError('method_not_allowed', `${request.method} is not a method of this path.`, {
       hint: `It takes ${allow}.`,
     })
-    return respondError(requestId, error, allow)
+    return closingIfUnread(request, respondError(requestId, error, allow))
   }
 
   notFound(): Handler {
@@ -162,7 +248,7 @@ class Service {
       const error = new CubbyError('route_not_found', 'No route has this path.', {
         hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
       })
-      return respondError(requestId, error)
+      return closingIfUnread(request, respondError(requestId, error))
     })
   }
 
@@ -173,7 +259,7 @@ class Service {
         return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
       const requestId = requestIdOf(request.headers)
       try {
-        return await answer(requestId)
+        return closingIfUnread(request, await answer(requestId))
       } catch (error) {
         return this.answerError(requestId, error)
       }
@@ -204,6 +290,23 @@ class Service {
       return response
     }
   }
+}
+
+/** One answer in so long leaves its connection open although the request's chunked body was not read. */
+const unreadEveryMs = 500
+let unreadAtMs = Number.NEGATIVE_INFINITY
+
+/**
+ * What is left of a chunked body that nobody reads is parsed chunk by chunk before the next request of the connection;
+ * one of a known length costs nothing. Closing the connection ends that, but a client that is still sending may see it
+ * broken before it sees the answer. So it is done only when such requests come in numbers.
+ */
+const closingIfUnread = (request: Request, response: Response): Response => {
+  if (!request.headers.has('transfer-encoding') || request.bodyUsed) return response
+  const nowMs = performance.now()
+  if (nowMs - unreadAtMs < unreadEveryMs) response.headers.set('Connection', 'close')
+  else unreadAtMs = nowMs
+  return response
 }
 
 /** The path as it was matched: the URL that Bun gives has `..` and `\` resolved already. Without the query string. */
@@ -241,6 +344,8 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     hostname: options.host,
     port: options.port,
     reusePort: options.reusePort ?? false,
+    // Otherwise Bun answers some paths of its own, with what it knows of the process.
+    development: false,
     idleTimeout: connectionIdleSecondsMax,
     // Bun's own answer to a body that is too large is empty: we count ourselves.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -258,7 +363,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
       clearInterval(watch)
       await Promise.race([server.stop(false), untilAnswered(server)])
       await server.stop(true)
-      service.bodies.stop()
+      service.stop()
     },
     cut: () => void server.stop(true),
   }

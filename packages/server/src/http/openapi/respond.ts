@@ -1,3 +1,4 @@
+import { sharedBody } from '../answers.ts'
 import { makeDocument } from './document.ts'
 import { contentSecurityPolicy, renderPage } from './page/render.ts'
 import type { OpenApiDocument } from './types.ts'
@@ -24,10 +25,12 @@ const commonHeaders = (requestId: string) => ({
 })
 
 export const respondDescription = (requestId: string): Response =>
-  new Response(documentBytes(), { headers: { ...commonHeaders(requestId), 'Content-Type': 'application/json' } })
+  new Response(sharedBody(documentBytes()), {
+    headers: { ...commonHeaders(requestId), 'Content-Type': 'application/json' },
+  })
 
 export const respondDocsPage = (requestId: string): Response =>
-  new Response(pageBytes(), {
+  new Response(sharedBody(pageBytes()), {
     headers: {
       ...commonHeaders(requestId),
       'Content-Type': 'text/html; charset=utf-8',

@@ -1,0 +1,199 @@
+import { CubbyError } from '../core/errors.ts'
+import { turnMsMax } from '../core/limits.ts'
+import { Fifo } from '../core/turns-queue.ts'
+import { Deadlines, type Timed } from './deadlines.ts'
+
+/** In one iteration of the event loop requests run at once for so long; those that come later wait for their turn. */
+const atOnceMs = 5
+/** Of those that wait, some run for so long before the event loop looks at the sockets again. */
+const sliceMs = 2
+/** So many of them at the most: the loop's own work is small beside that of sixteen requests. */
+const sliceRequestsMax = 16
+/** The time of a request that took less and ran at once is not charged to anybody: it is not what others wait for. */
+const chargedFromMs = 0.5
+const watchEveryMs = 250
+
+interface Waiter extends Timed {
+  resolve(): void
+}
+
+/** What an API key of an organization has used, as far as it matters now, and its requests that wait. */
+class KeyLine {
+  usedMs = 0
+  readonly waiting = new Fifo<Waiter>()
+}
+
+class OrgLine {
+  usedMs = 0
+  /** What its key whose turn it last was had used: a key that comes back does not start from less. */
+  floorMs = 0
+  readonly keys = new Map<number, KeyLine>()
+  readonly waiting = new Set<KeyLine>()
+}
+
+const late = (): CubbyError =>
+  new CubbyError('unavailable', 'The server is busy; the turn of this request did not come. Nothing was applied.', {
+    hint: 'Repeat the request after the time in Retry-After.',
+  })
+
+const leastUsed = <Line extends { usedMs: number }>(lines: Iterable<Line>): Line | undefined => {
+  let least: Line | undefined
+  for (const line of lines) if (least === undefined || line.usedMs < least.usedMs) least = line
+  return least
+}
+
+/**
+ * Shares the serving thread among organizations, and within an organization among its API keys. What a request does in
+ * this thread it does in one go: parse a body, read a page. While there is little to do every request runs at once. When
+ * an iteration of the event loop has run requests for some milliseconds, further ones wait; then the organization that
+ * has used the least time is next, whatever its requests cost. So one that asks for much waits for itself, and a
+ * small request of another waits for the one that runs.
+ */
+export class Turns {
+  readonly #orgs = new Map<number, OrgLine>()
+  readonly #waitingOrgs = new Set<OrgLine>()
+  readonly #waiters: Deadlines
+  #floorMs = 0
+  #usedAtOnceMs = 0
+  #usedInSliceMs = 0
+  #resetIsDue = false
+  #sliceIsDue = false
+  #runningOrgId = 0
+  #runningKeySeq = 0
+  #startedAtMs: number | undefined
+
+  constructor(msMax = turnMsMax) {
+    this.#waiters = new Deadlines(msMax, watchEveryMs)
+  }
+
+  stop(): void {
+    this.#waiters.stop()
+  }
+
+  /** Whether a request may run at once. */
+  get isFree(): boolean {
+    return this.#usedAtOnceMs < atOnceMs && this.#waiters.size === 0
+  }
+
+  /** From here on the time is the request's, until `end`, or else until the next one starts or the iteration is over. */
+  begin(orgId: number, keySeq: number, endsByItself = false): void {
+    if (this.#startedAtMs !== undefined) this.end()
+    this.#runningOrgId = orgId
+    this.#runningKeySeq = keySeq
+    this.#startedAtMs = performance.now()
+    if (endsByItself && !this.#resetIsDue) this.#scheduleReset()
+  }
+
+  end(): void {
+    if (this.#startedAtMs === undefined) return
+    const ms = performance.now() - this.#startedAtMs
+    this.#startedAtMs = undefined
+    this.#usedAtOnceMs += ms
+    this.#usedInSliceMs += ms
+    if (ms >= chargedFromMs || this.#waiters.size > 0) this.#charge(ms)
+    if (this.#usedAtOnceMs > 1 && !this.#resetIsDue) this.#scheduleReset()
+  }
+
+  /** Resolves when the turn has come; the caller then calls `begin` at once. Rejects if that takes too long. */
+  wait(orgId: number, keySeq: number, startedAtMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = { startedAtMs, resolve, expire: () => reject(late()) }
+      const org = this.#orgLine(orgId)
+      const key = keyLine(org, keySeq)
+      if (org.waiting.size === 0) {
+        org.usedMs = Math.max(org.usedMs, this.#floorMs)
+        this.#waitingOrgs.add(org)
+      }
+      if (key.waiting.size === 0) {
+        key.usedMs = Math.max(key.usedMs, org.floorMs)
+        org.waiting.add(key)
+      }
+      key.waiting.push(waiter)
+      this.#waiters.add(waiter)
+      if (!this.#sliceIsDue) this.#scheduleSlice()
+    })
+  }
+
+  #orgLine(orgId: number): OrgLine {
+    let org = this.#orgs.get(orgId)
+    if (org === undefined) {
+      org = new OrgLine()
+      org.usedMs = this.#floorMs
+      this.#orgs.set(orgId, org)
+    }
+    return org
+  }
+
+  #charge(ms: number): void {
+    const org = this.#orgLine(this.#runningOrgId)
+    org.usedMs += ms
+    keyLine(org, this.#runningKeySeq).usedMs += ms
+  }
+
+  /** When the requests of this iteration have run. */
+  #scheduleReset(): void {
+    this.#resetIsDue = true
+    setImmediate(() => {
+      this.#resetIsDue = false
+      this.end()
+      this.#usedAtOnceMs = 0
+      if (this.#waiters.size === 0) this.#forget()
+    })
+  }
+
+  /**
+   * An immediate for each request that may run, since what one does after its turn has come, and the answer, run when
+   * the immediate has returned; and immediates of one iteration run one after the other.
+   */
+  #scheduleSlice(): void {
+    this.#sliceIsDue = true
+    this.#usedInSliceMs = 0
+    const requests = Math.min(this.#waiters.size, sliceRequestsMax)
+    for (let i = 0; i < requests; i++) setImmediate(this.#serveNext)
+    setImmediate(this.#endSlice)
+  }
+
+  readonly #serveNext = (): void => {
+    this.end()
+    if (this.#usedInSliceMs < sliceMs) this.#takeNext()?.resolve()
+  }
+
+  readonly #endSlice = (): void => {
+    this.end()
+    this.#sliceIsDue = false
+    if (this.#waiters.size > 0) this.#scheduleSlice()
+    else this.#forget()
+  }
+
+  #takeNext(): Waiter | undefined {
+    for (;;) {
+      const org = leastUsed(this.#waitingOrgs)
+      if (org === undefined) return undefined
+      this.#floorMs = org.usedMs
+      const key = leastUsed(org.waiting)!
+      org.floorMs = key.usedMs
+      const waiter = key.waiting.shift()!
+      if (key.waiting.size === 0) org.waiting.delete(key)
+      if (org.waiting.size === 0) this.#waitingOrgs.delete(org)
+      // Those that were refused meanwhile are still in their lines.
+      if (this.#waiters.remove(waiter)) return waiter
+    }
+  }
+
+  /** Nobody waits, so who has used what is of no interest any more. */
+  #forget(): void {
+    if (this.#orgs.size > 0) this.#orgs.clear()
+    this.#waitingOrgs.clear()
+    this.#floorMs = 0
+  }
+}
+
+const keyLine = (org: OrgLine, keySeq: number): KeyLine => {
+  let key = org.keys.get(keySeq)
+  if (key === undefined) {
+    key = new KeyLine()
+    key.usedMs = org.floorMs
+    org.keys.set(keySeq, key)
+  }
+  return key
+}

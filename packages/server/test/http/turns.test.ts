@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { Turns } from '../../src/http/turns.ts'
+
+// All requests share one thread. Without turns, one client that asks for a lot makes everybody else wait for all of it.
+
+let turns: Turns
+afterEach(() => turns.stop())
+
+const busy = (ms: number): void => {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+/** A request that waits for its turn, then keeps the thread for so long. Its name goes into `served`. */
+const request = async (served: string[], name: string, orgId: number, keySeq: number, ms: number): Promise<void> => {
+  await turns.wait(orgId, keySeq, performance.now())
+  turns.begin(orgId, keySeq, true)
+  busy(ms)
+  served.push(name)
+}
+
+const many = (count: number, start: (n: number) => Promise<void>): Promise<void>[] =>
+  Array.from({ length: count }, (_, n) => start(n))
+
+describe('turns', () => {
+  test('while little is done every request may run at once; after some milliseconds the next has to wait', async () => {
+    turns = new Turns()
+    const startedAtMs = performance.now()
+    while (performance.now() - startedAtMs < 4) {
+      expect(turns.isFree).toBe(true)
+      turns.begin(1, 1)
+      turns.end()
+    }
+    turns.begin(1, 1)
+    busy(20)
+    turns.end()
+    expect(turns.isFree).toBe(false)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(turns.isFree).toBe(true)
+  })
+
+  test('an organization that asks for little goes before one that has used much, however many of its requests wait', async () => {
+    turns = new Turns()
+    const served: string[] = []
+    const large = many(40, () => request(served, 'large', 1, 1, 5))
+    const small = many(20, () => request(served, 'small', 2, 2, 0.05))
+    await Promise.all([...large, ...small])
+    // At first nobody has used anything; from then on it takes a hundred small ones to use as much as a large one.
+    expect(served.lastIndexOf('small')).toBeLessThan(24)
+  })
+
+  test('one that comes later does not wait for those that wait already', async () => {
+    turns = new Turns()
+    const served: string[] = []
+    const large = many(20, () => request(served, 'large', 1, 1, 5))
+    await Bun.sleep(20)
+    const before = served.length
+    await request(served, 'small', 2, 2, 0.05)
+    expect(served.indexOf('small') - before).toBeLessThanOrEqual(3)
+    expect(before).toBeLessThan(15)
+    await Promise.all(large)
+  })
+
+  test('and so it is with the API keys of one organization', async () => {
+    turns = new Turns()
+    const served: string[] = []
+    const large = many(40, () => request(served, 'public', 1, 1, 5))
+    const small = many(20, () => request(served, 'secret', 1, 2, 0.05))
+    await Promise.all([...large, ...small])
+    expect(served.lastIndexOf('secret')).toBeLessThan(24)
+  })
+
+  test('organizations that ask for the same get the same, however many requests of each wait', async () => {
+    turns = new Turns()
+    const served: string[] = []
+    const all = [
+      ...many(90, () => request(served, 'a', 1, 1, 1)),
+      ...many(20, () => request(served, 'b', 2, 2, 1)),
+      ...many(20, () => request(served, 'c', 3, 3, 1)),
+    ]
+    await Promise.all(all)
+    const first = served.slice(0, 60)
+    for (const name of ['a', 'b', 'c']) expect(first.filter((each) => each === name).length).toBeGreaterThan(12)
+  })
+
+  test('the requests of one key are served in the order in which they came', async () => {
+    turns = new Turns()
+    const served: string[] = []
+    await Promise.all(many(50, (n) => request(served, String(n), 1, 1, 0.1)))
+    expect(served).toEqual(Array.from({ length: 50 }, (_, n) => String(n)))
+  })
+
+  test('between turns the event loop looks at everything else', async () => {
+    turns = new Turns()
+    const served: string[] = []
+    let servedAtTimer = -1
+    setTimeout(() => {
+      servedAtTimer = served.length
+    }, 10)
+    await Promise.all(many(60, () => request(served, 'large', 1, 1, 5)))
+    expect(servedAtTimer).toBeGreaterThan(0)
+    expect(servedAtTimer).toBeLessThan(30)
+  })
+
+  test('a request whose turn does not come in time is refused, and the others go on', async () => {
+    turns = new Turns(300)
+    const served: string[] = []
+    const results = await Promise.allSettled(many(60, (n) => request(served, String(n), 1, 1, 20)))
+    const refused = results.filter((result) => result.status === 'rejected')
+    expect(refused.length).toBeGreaterThan(5)
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'unavailable' })
+    expect(served.length).toBe(60 - refused.length)
+    await request(served, 'later', 1, 1, 1)
+    expect(served.at(-1)).toBe('later')
+  })
+})
