@@ -93,7 +93,7 @@ export interface BatchCondition extends Condition {
 
 export interface SaveRecord<Data> extends RecordKey {
   data: SaveData<Data>
-  /** Epoch seconds, or a date. Without it an earlier one is removed. */
+  /** When it expires: epoch seconds, not a duration, or a date. Without it an earlier one is removed. */
   ttl?: number | Date
 }
 

@@ -60,7 +60,7 @@ export type Line =
 
 const placeFields = ['db', 'table'] as const
 
-/** A line as what it says, or a CubbyError: the rules are those of a put over HTTP. */
+/** A line as what it says, or a CubbyError: the rules are those of a put over HTTP, but its ttl may have passed. */
 export const parseLine = (text: string): Line => {
   const members = parseObject(parseText(text), 'the line')
   let data: Span | undefined
@@ -75,7 +75,7 @@ export const parseLine = (text: string): Line => {
     refuseUnknownMembers(members, [...placeFields, 'indices'])
     return { kind: 'table', db, table, indices: parseIndices(members.indices) }
   }
-  const record = parseRecordToPut(members, text, data, '', [...placeFields, 'updatedAt'])
+  const record = parseRecordToPut(members, text, data, undefined, '', [...placeFields, 'updatedAt'])
   return { kind: 'record', db, table, record, updatedAtMs: parseUpdatedAt(members.updatedAt) }
 }
 

@@ -10,6 +10,8 @@ export const keyBytesMax = 1_024
 export const dataBytesMax = 409_600
 export const dataDepthMax = 64
 export const ttlSecondsMax = 253_402_300_799
+/** How far in the past the ttl of a put may lie. What lies further back was meant otherwise. */
+export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024

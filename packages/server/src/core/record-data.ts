@@ -1,7 +1,8 @@
 import { type Members, refuseUnknownMembers } from './envelope.ts'
 import { CubbyError } from './errors.ts'
+import { nowSeconds } from './expiry.ts'
 import type { Span } from './json-span.ts'
-import { dataBytesMax, dataDepthMax, ttlSecondsMax } from './limits.ts'
+import { dataBytesMax, dataDepthMax, ttlPastSecondsMax, ttlSecondsMax } from './limits.ts'
 import { describe } from './names.ts'
 import { parseRecordKey, type RecordKey } from './record-key.ts'
 
@@ -14,11 +15,15 @@ export interface RecordToPut extends RecordKey {
 
 const putFields = ['hashKey', 'rangeKey', 'data', 'ttl'] as const
 
-/** `text` is the whole body and `span` where `data` stood in it; `prefix` is `operations[3].` inside a batch. */
+/**
+ * `text` is the whole body and `span` where `data` stood in it; `prefix` is `operations[3].` inside a batch. Without a
+ * `nowMs` any ttl may have passed: an import looks for itself.
+ */
 export const parseRecordToPut = (
   members: Members,
   text: string,
   span: Span | undefined,
+  nowMs: number | undefined,
   prefix = '',
   alsoKnown: readonly string[] = [],
 ): RecordToPut => {
@@ -55,13 +60,16 @@ export const parseRecordToPut = (
     rangeKey,
     data,
     parsedData: parsedData as Record<string, unknown>,
-    ttlSeconds: parseTtl(members.ttl, `${prefix}ttl`),
+    ttlSeconds: parseTtl(members.ttl, `${prefix}ttl`, nowMs),
   }
 }
 
-const parseTtl = (value: unknown, field: string): number | null => {
+export const parseTtl = (value: unknown, field: string, nowMs: number | undefined): number | null => {
   if (value === undefined) return null
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= ttlSecondsMax) return value
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= ttlSecondsMax) {
+    if (nowMs !== undefined) refuseLongPast(value, field, nowSeconds(nowMs))
+    return value
+  }
   // Today in milliseconds lies above the year 9999 in seconds, so the commonest mistake is always seen.
   const milliseconds = typeof value === 'number' && value > ttlSecondsMax && value / 1000 <= ttlSecondsMax
   throw new CubbyError(
@@ -73,5 +81,24 @@ const parseTtl = (value: unknown, field: string): number | null => {
         ? `It looks like milliseconds; give seconds: ${Math.floor((value as number) / 1000)}.`
         : 'Leave ttl out for a record that does not expire.',
     },
+  )
+}
+
+/** Smaller numbers are taken for a duration; as epoch seconds they lie in the seventies. */
+const durationSecondsMax = 10 * 365 * 86_400
+
+/** A ttl that has just passed may be a slow request's. One of last week is a mistake, and its record would be gone at once. */
+const refuseLongPast = (ttlSeconds: number, field: string, now: number): void => {
+  if (now - ttlSeconds <= ttlPastSecondsMax) return
+  const hint =
+    ttlSeconds === 0
+      ? `Leave ttl out for a record that does not expire; a time is given in epoch seconds, now ${now}.`
+      : ttlSeconds < durationSecondsMax
+        ? `${ttlSeconds} looks like a duration; for ${ttlSeconds} seconds from now give ${now + ttlSeconds}.`
+        : `It is ${new Date(ttlSeconds * 1000).toISOString()}; a day from now is ${now + 86_400}.`
+  throw new CubbyError(
+    'invalid_ttl',
+    `${field} is ${ttlSeconds}, more than a day in the past; it takes the epoch second at which the record expires.`,
+    { field, hint },
   )
 }

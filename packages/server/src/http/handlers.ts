@@ -93,7 +93,7 @@ const refuseExtras = ({ request }: Exchange): void => {
 export const handlePutRecord = async (exchange: Exchange): Promise<Response> => {
   const table = address(exchange)
   const { headers, url } = exchange.request
-  const record = parsePut(await exchange.readBody(bodyBytesMax))
+  const record = parsePut(await exchange.readBody(bodyBytesMax), exchange.nowMs)
   parseParameters(url, [])
   const condition = parseWriteCondition(headers, 'PUT')
   const stored = await putRecord(exchange.access, table, record, condition, exchange.nowMs)
@@ -139,7 +139,7 @@ export const handleQuery = async (exchange: Exchange): Promise<Response> => {
 
 export const handleBatch = async (exchange: Exchange): Promise<Response> => {
   const table = address(exchange)
-  const batch = parseBatch(await exchange.readBody(batchBodyBytesMax))
+  const batch = parseBatch(await exchange.readBody(batchBodyBytesMax), exchange.nowMs)
   refuseExtras(exchange)
   const count = await applyBatch(exchange.access, table, batch, exchange.nowMs)
   return respondJson(exchange.requestId, { count })

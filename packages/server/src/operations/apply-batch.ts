@@ -42,12 +42,18 @@ const parseIfUpdatedAt = (value: unknown, prefix: string): Condition | undefined
   })
 }
 
-const parseOperation = (value: unknown, text: string, span: Span | undefined, position: number): BatchOperation => {
+const parseOperation = (
+  value: unknown,
+  text: string,
+  span: Span | undefined,
+  nowMs: number,
+  position: number,
+): BatchOperation => {
   const name = `operations[${position}]`
   const prefix = `${name}.`
   const members = parseObject(value, name)
   if (members.op === 'put') {
-    const record = parseRecordToPut(members, text, span, prefix, ['op', 'ifUpdatedAt'])
+    const record = parseRecordToPut(members, text, span, nowMs, prefix, ['op', 'ifUpdatedAt'])
     return { op: 'put', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, prefix) }
   }
   if (members.op === 'delete') {
@@ -87,7 +93,7 @@ const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
   })
 }
 
-export const parseBatch = (text: string): BatchOperation[] => {
+export const parseBatch = (text: string, nowMs: number): BatchOperation[] => {
   const members = parseObject(parseJson(text))
   const spans = dataSpans(text)
   refuseUnknownMembers(members, ['operations'])
@@ -106,7 +112,7 @@ export const parseBatch = (text: string): BatchOperation[] => {
       { field: 'operations', hint: `Send them in batches of ${batchOperationsMax}; each is atomic by itself.` },
     )
   }
-  const parsed = operations.map((value, i) => parseOperation(value, text, spans[i], i))
+  const parsed = operations.map((value, i) => parseOperation(value, text, spans[i], nowMs, i))
   refuseDuplicateKeys(parsed)
   return parsed
 }

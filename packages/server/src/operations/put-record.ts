@@ -7,7 +7,7 @@ import { type Access, requireTable, type TableAddress, writeRecords } from './ac
 import { preconditionFailed } from './condition.ts'
 
 /** Parsed once, to check it and to take index values; `data` is kept as the text that came. */
-export const parsePut = (text: string): RecordToPut => {
+export const parsePut = (text: string, nowMs: number): RecordToPut => {
   const members = parseObject(parseJson(text))
   let span: Span | undefined
   walkObject(text, 0, '', (name, start) => {
@@ -15,7 +15,7 @@ export const parsePut = (text: string): RecordToPut => {
     if (name === 'data') span = value
     return value.end
   })
-  return parseRecordToPut(members, text, span)
+  return parseRecordToPut(members, text, span, nowMs)
 }
 
 export const putRecord = async (

@@ -7,7 +7,7 @@ import { jsonText, space } from './json-text.ts'
 import { refusal, refused } from './refusal.ts'
 
 /** A body as a put reads it. */
-const put = (text: string, prefix?: string, alsoKnown?: readonly string[]): RecordToPut => {
+const put = (text: string, prefix?: string, alsoKnown?: readonly string[], nowMs?: number): RecordToPut => {
   const members = parseJson(text) as Members
   let span: Span | undefined
   walkObject(text, 0, '', (name, start) => {
@@ -15,7 +15,7 @@ const put = (text: string, prefix?: string, alsoKnown?: readonly string[]): Reco
     if (name === 'data') span = found
     return found.end
   })
-  return parseRecordToPut(members, text, span, prefix, alsoKnown)
+  return parseRecordToPut(members, text, span, nowMs, prefix, alsoKnown)
 }
 
 const withData = (data: string): string => `{"hashKey":"h","data":${data}}`
@@ -115,6 +115,29 @@ describe('ttl', () => {
     ]
     for (const text of texts) expect([text, ...refused(() => put(withTtl(text)))]).toEqual([text, 'invalid_ttl', 'ttl'])
     expect(refused(() => put(withTtl('"2026-01-01T00:00:00Z"')))).toEqual(['invalid_ttl', 'ttl'])
+  })
+
+  const now = 1_790_000_000
+  const putAt = (ttl: number, nowMs = now * 1000): RecordToPut => put(withTtl(String(ttl)), undefined, undefined, nowMs)
+
+  test('may have passed by a day, to the second; by more it is invalid_ttl', () => {
+    for (const ttl of [now - 86_400, now - 1, now, now + 1]) {
+      expect(putAt(ttl).ttlSeconds).toBe(ttl)
+      expect(putAt(ttl, now * 1000 + 999).ttlSeconds).toBe(ttl)
+    }
+    for (const ttl of [now - 86_401, 1_000_000_000, 60, 1, 0]) {
+      expect([ttl, ...refused(() => putAt(ttl))]).toEqual([ttl, 'invalid_ttl', 'ttl'])
+    }
+    expect(refused(() => putAt(now - 86_400, (now + 1) * 1000))).toEqual(['invalid_ttl', 'ttl'])
+  })
+
+  test('the hint gives the second that was probably meant', () => {
+    const hintOf = (ttl: number) => refusal(() => putAt(ttl)).hint
+    expect(hintOf(60)).toBe('60 looks like a duration; for 60 seconds from now give 1790000060.')
+    expect(hintOf(30 * 86_400)).toContain(`give ${now + 30 * 86_400}.`)
+    expect(hintOf(1_700_000_000)).toBe('It is 2023-11-14T22:13:20.000Z; a day from now is 1790086400.')
+    expect(hintOf(0)).toContain('Leave ttl out')
+    expect(hintOf(0)).toContain(String(now))
   })
 
   test('the hint says when it looks like milliseconds, and gives the seconds', () => {

@@ -9,6 +9,7 @@ import {
   startServer,
   storeArguments,
 } from '../harness.ts'
+import { justPast } from '../http/service.ts'
 import {
   asClient,
   asOperator,
@@ -66,7 +67,7 @@ beforeAll(async () => {
     expect(answer.status).toBe(200)
   }
   // Gone for every reader, though its row is still there.
-  await api.put('/v1/app/orders', { hashKey: 'expired', data: {}, ttl: 1 })
+  await api.put('/v1/app/orders', { hashKey: 'expired', data: {}, ttl: justPast() })
   straight = await expectDone(['export', '--db', 'app', ...asOperator(server.dataDir, org)])
   overHttp = await expectDone(['export', '--db', 'app'], { env: asClient(server, org) })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Json } from '../harness.ts'
-import { ok, refused, useService } from './service.ts'
+import { justPast, ok, refused, useService } from './service.ts'
 
 const service = useService()
 
@@ -99,7 +99,7 @@ describe('operations', () => {
 
   test('batches know ttl: it is gone at once when it has passed, and a put without it removes it', async () => {
     const table = await service.table()
-    await table.batch([{ op: 'put', hashKey: 'gone', data: {}, ttl: 1 }])
+    await table.batch([{ op: 'put', hashKey: 'gone', data: {}, ttl: justPast() }])
     refused(await table.get('gone'), 404, 'record_not_found')
     await table.put('a', {}, { ttl: 4102444800 })
     await table.batch([{ op: 'put', hashKey: 'a', data: {} }])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { freshName, ok, refused, useService } from './service.ts'
+import { freshName, justPast, ok, refused, useService } from './service.ts'
 
 const service = useService()
 
@@ -135,7 +135,7 @@ describe('PUT', () => {
 
   test('a record past its ttl does not exist for a condition', async () => {
     const table = await service.table()
-    const expired = () => table.put('a', {}, { ttl: 1 })
+    const expired = () => table.put('a', {}, { ttl: justPast() })
     const { updatedAt } = await expired()
     refused(await table.tryPut(put(), { 'if-match': '*' }), 412, 'precondition_failed')
     refused(await table.tryPut(put(), { 'if-match': etag(updatedAt) }), 412, 'precondition_failed')
@@ -306,7 +306,7 @@ describe('ifUpdatedAt in a batch', () => {
 
   test('null holds for a record past its ttl, a version does not', async () => {
     const table = await service.table()
-    const { updatedAt } = await table.put('a', {}, { ttl: 1 })
+    const { updatedAt } = await table.put('a', {}, { ttl: justPast() })
     const stale = await table.tryBatch([{ op: 'put', hashKey: 'a', data: {}, ifUpdatedAt: updatedAt }])
     refused(stale, 412, 'precondition_failed')
     await table.batch([{ op: 'put', hashKey: 'a', data: {}, ifUpdatedAt: null }])

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Json } from '../harness.ts'
-import { ok, refused, type TestTable, useService } from './service.ts'
+import { justPast, ok, refused, type TestTable, useService } from './service.ts'
 
 const service = useService()
 
@@ -267,7 +267,7 @@ describe('by declared index', () => {
 
   test('overwriting an expired record creates it anew', async () => {
     const table = await service.table({ i1: { hashField: 'h' } })
-    await table.put('first', { h: 1 }, { ttl: 1 })
+    await table.put('first', { h: 1 }, { ttl: justPast() })
     await table.put('second', { h: 1 })
     expect(await table.hashes({ index: 'i1', hash: 1 })).toEqual(['second'])
     await table.put('first', { h: 1 })

@@ -219,6 +219,9 @@ export const unknownKey = (kind: 'live' | 'pub' = 'live'): string => {
 /** The same key with its last character changed: the form is right, the checksum is not. */
 export const wrongChecksum = (key: string): string => key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
 
+/** A ttl that has passed, and not so long ago that it is refused. */
+export const justPast = (): number => Math.floor(Date.now() / 1000) - 60
+
 /** Runs `work` for each item, a bounded number at once. */
 export const inParallel = async <T>(items: T[], width: number, work: (item: T) => Promise<unknown>): Promise<void> => {
   let next = 0

@@ -94,12 +94,45 @@ describe('gone for every read and condition from the instant now >= ttl', () => 
     expect(ok(await table.delete('a'))).toEqual({ deleted: false })
   })
 
-  test('a ttl that has passed already: the put answers, the record is gone', async () => {
+  test('a ttl that has passed by less than a day: the put answers, the record is gone', async () => {
     const table = await service.table()
-    for (const ttl of [0, 1, start - 10]) {
+    for (const ttl of [start - 10, start - 86_300]) {
       expect(ok(await table.tryPut({ hashKey: 'a', data: {}, ttl })).ttl).toBe(ttl)
       refused(await table.get('a'), 404, 'record_not_found')
+      await table.batch([{ op: 'put', hashKey: 'a', data: {}, ttl }])
+      refused(await table.get('a'), 404, 'record_not_found')
     }
+  })
+
+  // Without this a client that takes ttl for a duration is told 200 about a record that nobody will ever read.
+  test('a ttl more than a day in the past is refused, and nothing is written', async () => {
+    const table = await service.table()
+    const kept = await table.put('a', { n: 1 })
+    for (const ttl of [0, 60, 86_400, start - 86_500]) {
+      refused(await table.tryPut({ hashKey: 'a', data: {}, ttl }), 400, 'invalid_ttl', 'ttl')
+      const operations = [
+        { op: 'put', hashKey: 'b', data: {} },
+        { op: 'put', hashKey: 'a', data: {}, ttl },
+      ]
+      refused(await table.tryBatch(operations), 400, 'invalid_ttl', 'operations[1].ttl')
+    }
+    expect(ok(await table.get('a'))).toEqual(kept)
+    refused(await table.get('b'), 404, 'record_not_found')
+  })
+
+  test('its hint gives the second that was probably meant, by the clock of the server: it works', async () => {
+    const table = await service.table()
+    setSecond(start + 1_000_000)
+    const { hint } = refused(await table.tryPut({ hashKey: 'a', data: {}, ttl: 60 }), 400, 'invalid_ttl')
+    const meant = Number(/(\d+)\.$/.exec(hint)![1])
+    expect(meant).toBeGreaterThanOrEqual(start + 1_000_060)
+    expect(meant).toBeLessThan(start + 1_000_090)
+    ok(await table.tryPut({ hashKey: 'a', data: {}, ttl: meant }))
+    ok(await table.get('a'))
+    setSecond(meant)
+    refused(await table.get('a'), 404, 'record_not_found')
+    // A ttl that was fine when the clock stood elsewhere is judged by the clock that is.
+    refused(await table.tryPut({ hashKey: 'a', data: {}, ttl: start }), 400, 'invalid_ttl')
   })
 
   test('expired records between live ones do not disturb paging', async () => {

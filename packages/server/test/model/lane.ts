@@ -43,6 +43,9 @@ interface DraftPut {
 
 type NaiveCondition = { version: number } | 'exists' | 'absent' | undefined
 
+/** A ttl so far back is refused; nearer than a day it is not. The clock moves on while a request is made. */
+const longPastSeconds = 100_000
+
 const statusOf: Partial<Record<ErrorCode, number>> = {
   table_not_found: 404,
   record_not_found: 404,
@@ -171,10 +174,16 @@ export class Lane {
       [7, () => undefined],
       // Many at one instant, and those far apart: the clock finds places to stop between them.
       [2.5, () => 3_600 * (Math.ceil((nowSeconds + 1.5 * (quietMs / 1000)) / 3_600) + this.#random.int(0, 2))],
-      [0.5, () => this.#random.pick([0, nowSeconds - 5_000])],
+      [0.4, () => this.#random.pick([nowSeconds - 5_000, nowSeconds - 80_000])],
+      [0.1, () => this.#random.pick([0, 60, nowSeconds - longPastSeconds])],
     ])()
     const data = makeData(this.#random)
     return { ...key, data, text: writeJson(this.#random, data), ttl }
+  }
+
+  /** Refused, whatever else holds. */
+  #isLongPast({ ttl }: DraftPut): boolean {
+    return ttl !== undefined && ttl <= Math.floor(this.#now() / 1000) - longPastSeconds
   }
 
   /** The members of a put in any order; `#` is now said and now left out. */
@@ -252,6 +261,7 @@ export class Lane {
     const headers = { ...this.#conditionHeaders(condition), ...(minimal ? { prefer: 'return=minimal' } : {}) }
     const sentMs = this.#now()
     const answer = await this.#ask(this.#secret, 'PUT', `/${name}`, `{${this.#putMembers(put).join(',')}}`, headers)
+    if (this.#isLongPast(put)) return this.#expectRefusal(answer, 'invalid_ttl')
     if (table === undefined) return this.#expectRefusal(answer, 'table_not_found')
     if (spoilt !== undefined) {
       this.#expectRefusal(answer, 'invalid_index_value')
@@ -348,6 +358,7 @@ export class Lane {
     const sentMs = this.#now()
     const body = `{"operations":[${operations.join(',')}]}`
     const answer = await this.#ask(this.#secret, 'POST', `/${name}/batch`, body)
+    if (puts.some((put) => this.#isLongPast(put))) return this.#expectRefusal(answer, 'invalid_ttl')
     if (doubled) return this.#expectRefusal(answer, 'batch_duplicate_keys')
     if (table === undefined) return this.#expectRefusal(answer, 'table_not_found')
     if (failing.length > 0) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { makeDocument } from '../../src/http/openapi/document.ts'
 import type { Json } from '../harness.ts'
-import { ok, useService } from '../http/service.ts'
+import { justPast, ok, useService } from '../http/service.ts'
 import { SchemaCheck } from './schema-check.ts'
 
 // Forms, mocks and generated clients refuse by the schema what they believe that the server refuses. At each bound the
@@ -49,7 +49,7 @@ describe('a put', () => {
     'without data': { hashKey: 'a' },
     'with data that is an array': put({ data: [] }),
     'with data that is null': put({ data: null }),
-    'with ttl 0': put({ ttl: 0 }),
+    'with a ttl that has just passed': put({ ttl: justPast() }),
     'with a negative ttl': put({ ttl: -1 }),
     'with a ttl that is no integer': put({ ttl: 1.5 }),
     'with the last ttl': put({ ttl: 253402300799 }),

@@ -106,7 +106,7 @@ export const eventRecords = (writtenAtMs: number): string[] => {
     record('until 9999', '{"kind":"kept"}', { ttl: 253402300799 }),
     record('two days', '{"kind":"kept"}', { ttl: second + 2 * 86_400 }),
     record('an hour', '{"kind":"kept"}', { ttl: second + 3_600 }),
-    record('gone at once', '{"kind":"kept"}', { ttl: 0 }),
+    record('gone at once', '{"kind":"kept"}', { ttl: second - 60 }),
   ]
 }
 

@@ -15,7 +15,7 @@ export const meanings: Record<ErrorCode, string> = {
   index_not_declared: 'The table declares no such index.',
   invalid_range: 'The range is not one operator with a fitting operand, or the index has no range field.',
   invalid_cursor: 'The cursor cannot be read or belongs to another request.',
-  invalid_ttl: '`ttl` is not an integer of epoch seconds.',
+  invalid_ttl: '`ttl` is not an integer of epoch seconds, or lies more than a day in the past.',
   batch_too_large: `The batch has more than ${batchOperationsMax} operations.`,
   batch_duplicate_keys: 'Two operations of a batch name the same record.',
   missing_api_key: 'There is no `Authorization` header.',

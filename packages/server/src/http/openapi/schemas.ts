@@ -109,7 +109,7 @@ const ttl: Schema = {
   minimum: 0,
   maximum: ttlSecondsMax,
   description:
-    'Epoch seconds. The record is gone from the instant this second begins. A put without `ttl` removes an earlier one.',
+    'Epoch seconds, not a duration. The record is gone from the instant this second begins. More than a day in the past is refused. A put without `ttl` removes an earlier one.',
 }
 
 const updatedAt = milliseconds(
