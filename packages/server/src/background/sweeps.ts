@@ -17,8 +17,6 @@ export interface Background {
   stop(): Promise<void>
 }
 
-/** Rows a step removes: small, because the writes of a whole commit wait for it. At most `sweepRowsMax`. */
-const rowsPerStep = 50
 /** A step is followed by a rest of so many times its own length, so that writers keep most of the store. */
 const restFactor = 3
 
@@ -47,8 +45,8 @@ export const startSweeps = ({ engine, now, log, leapHoldMs, everyMs }: SweepOpti
   const run = async (): Promise<void> => {
     while (!stopped) {
       try {
-        await drain(() => engine.sweepExpired(waryNow(), Math.min(rowsPerStep, sweepRowsMax)))
-        await drain(() => engine.purgeTables(waryNow(), Math.min(rowsPerStep, sweepRowsMax)))
+        await drain(() => engine.sweepExpired(waryNow(), sweepRowsMax))
+        await drain(() => engine.purgeTables(waryNow(), sweepRowsMax))
       } catch (error) {
         if (!stopped) log('warn', 'sweep failed; it goes on later', { cause: String(error) })
       }

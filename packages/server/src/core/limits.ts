@@ -56,6 +56,7 @@ export const recoveryMs = 7 * 24 * 60 * 60 * 1000
 export const sweepGraceMs = 5 * 60 * 1000
 /** A clock that leaps ahead is not believed by sweeps for so long: time to set it back. */
 export const clockLeapHoldMs = 60 * 60 * 1000
-export const sweepRowsMax = 500
+/** Rows that one step of a sweep removes: few, because the writes of a whole commit wait for it. */
+export const sweepRowsMax = 50
 export const lastUsedFlushMs = 30_000
 export const stopMsMax = 10_000

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test'
+import { startSweeps } from '../../src/background/sweeps.ts'
 import type { Engine } from '../../src/core/engine.ts'
-import { recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
+import { recoveryMs, sweepGraceMs, sweepRowsMax } from '../../src/core/limits.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
   type Desk,
@@ -33,7 +34,66 @@ const purgeAll = async (engine: Engine, nowMs: number, rowsMax: number): Promise
   throw new Error('The purge has no end.')
 }
 
+const rowsOf = async (engine: Engine, ...desks: Desk[]): Promise<number> => {
+  const dump = await engine.openDump()
+  try {
+    let rows = 0
+    for (const { table } of desks) rows += await dump.countRecords(table.id)
+    return rows
+  } finally {
+    await dump.close()
+  }
+}
+
 export const purgeCases = (it: Case): void => {
+  // The writes of a whole commit wait for a step: one that removes a table at once stops the store for seconds.
+  it('sweeps: a step removes sweepRowsMax rows and no more, of expired records and of deleted tables', async ({
+    engine,
+  }) => {
+    const desk = await makeDesk(engine, indices)
+    const expired = await makeDesk(engine, indices, { tenant: desk.tenant, name: 'expired' })
+    const count = 2 * sweepRowsMax + 10
+    await fillWith(desk, count)
+    await fill(
+      expired,
+      numbered(count).map((name) => putOf(expired.table, name, { data: { s: 'x' }, ttlSeconds: startSeconds + 1 })),
+    )
+    await engine.deleteTable(desk.tenant.writer, 'app', desk.table.name, startMs)
+    const removed = { expired: [] as number[], purged: [] as number[] }
+    const done = Promise.withResolvers<void>()
+    /** The engine as sweeps see it, with the rows counted around each step. */
+    const counting = async (into: number[], step: () => Promise<number>): Promise<number> => {
+      const before = await rowsOf(engine, desk, expired)
+      const answered = await step()
+      into.push(before - (await rowsOf(engine, desk, expired)))
+      return answered
+    }
+    const watched = {
+      sweepExpired: (nowMs, rowsMax) => counting(removed.expired, () => engine.sweepExpired(nowMs, rowsMax)),
+      async purgeTables(nowMs, rowsMax) {
+        const answered = await counting(removed.purged, () => engine.purgeTables(nowMs, rowsMax))
+        if (answered === 0) done.resolve()
+        return answered
+      },
+    } satisfies Pick<Engine, 'sweepExpired' | 'purgeTables'>
+    const sweeps = startSweeps({
+      engine: watched as unknown as Engine,
+      now: () => deadline,
+      log: (_, message) => done.reject(new Error(message)),
+      leapHoldMs: 0,
+      everyMs: 60_000,
+    })
+    try {
+      await done.promise
+    } finally {
+      await sweeps.stop()
+    }
+    for (const steps of [removed.expired, removed.purged]) {
+      expect(Math.max(...steps)).toBe(sweepRowsMax)
+      expect(steps.reduce((sum, rows) => sum + rows)).toBe(count)
+    }
+  })
+
   it('purgeTables: 0 on a store without anything to purge', async ({ engine }) => {
     expect(await engine.purgeTables(startMs, 500)).toBe(0)
     const desk = await makeDesk(engine)
