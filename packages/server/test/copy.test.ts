@@ -99,7 +99,7 @@ describe('cubby copy', () => {
   })
 
   test('on the new engine keys and cursors go on working, a soft-deleted table can be restored, and new records sort behind', async () => {
-    const server = await startServer({ env: { CUBBY_STORE: url } })
+    const server = await startServer({ args: ['--store', url] })
     const api = server.as(secretKey)
     expect(await readAll(api)).toEqual(before)
     const next = await api.post('/v1/app/orders/query', { index: 'i1', hash: 'open', limit: 10, cursor })

@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Api, runCubby, type Server, startServer } from './harness.ts'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Api, makeTempDir, removeTempDir, runCubby, type Server, startServer } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // Two server processes on one PostgreSQL, none of them special. Without these promises a client that a balancer sends
 // elsewhere would go on with a key that was taken from it, or overwrite what it has not seen.
+
+setDefaultTimeout(60_000)
 
 let postgres: PostgresServer
 let servers: Server[]
@@ -13,7 +17,7 @@ let url: string
 beforeAll(async () => {
   postgres = await startPostgres({ auth: 'password' })
   url = await postgres.createDatabase()
-  servers = await Promise.all([0, 1].map(() => startServer({ env: { CUBBY_STORE: url } })))
+  servers = await Promise.all([0, 1].map(() => startServer({ args: ['--store', url] })))
   const made = await runCubby(['orgs', 'create', 'shared', '--store', url, '--json'])
   const { secretKey } = JSON.parse(made.stdout)
   apis = servers.map((server) => server.as(secretKey))
@@ -67,5 +71,38 @@ test('what one process answered the other reads', async () => {
   for (let i = 0; i < 20; i++) {
     await apis[i % 2]!.put('/v1/app/notes', { hashKey: 'seen', data: { i } })
     expect((await apis[(i + 1) % 2]!.get('/v1/app/notes/seen')).body.data).toEqual({ i })
+  }
+})
+
+// A check that finds nothing in the wrong database, or a copy of nothing, would be taken for a success; and the tables that
+// it left behind for a store.
+test('where no store is, commands that need one say so, exit 1, and make none', async () => {
+  const empty = await postgres.createDatabase()
+  const target = makeTempDir()
+  try {
+    const commands = [
+      ['verify', '--store', empty],
+      ['verify', '--store', empty, '--json'],
+      ['orgs', 'list', '--store', empty],
+      ['keys', 'list', '--org', 'shared', '--store', empty],
+      ['keys', 'create', '--org', 'shared', '--kind', 'secret', '--store', empty],
+      ['keys', 'revoke', 'key_1', '--org', 'shared', '--store', empty],
+      ['export', '--db', 'app', '--store', empty],
+      ['import', '-', '--store', empty],
+      ['copy', '--from', empty, '--to', join(target, 'data')],
+    ]
+    for (const args of commands) {
+      const { exitCode, stdout, stderr } = await runCubby(args)
+      expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 1, stdout: '' })
+      expect(stderr).toMatch(/^cubby: there is no store in [^\n]+\n$/)
+      expect(stderr).not.toContain(new URL(empty).password || 'no password')
+    }
+    expect(await postgres.query(`select to_regclass('cubby_store') as store`, empty)).toEqual([{ store: null }])
+    expect(existsSync(join(target, 'data'))).toBe(false)
+    // And where one is, they find it.
+    expect((await runCubby(['orgs', 'create', 'first', '--store', empty])).exitCode).toBe(0)
+    expect((await runCubby(['verify', '--store', empty])).exitCode).toBe(0)
+  } finally {
+    removeTempDir(target)
   }
 })

@@ -32,8 +32,8 @@ export const openEngine = async (location: StoreLocation, options: OpenOptions):
   if (store !== undefined) {
     // Loaded only when it is used: the embedded engine starts faster without it.
     const { openPostgresEngine } = await import('./postgres/engine.ts')
-    const { poolSize, statementMsMax, sweepClock, leaseMs, log } = options
-    return openPostgresEngine({ url: store, poolSize, statementMsMax, sweepClock, leaseMs, log })
+    const { mustExist, poolSize, statementMsMax, sweepClock, leaseMs, log } = options
+    return openPostgresEngine({ url: store, mustExist, poolSize, statementMsMax, sweepClock, leaseMs, log })
   }
   const dataDir = resolve(location.data)
   if (options.mustExist && !existsSync(join(dataDir, 'cubby.db')))

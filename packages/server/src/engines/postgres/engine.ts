@@ -22,6 +22,7 @@ import type { Indices } from '../../core/indices.ts'
 import type { Log } from '../../core/log.ts'
 import type { RecordKey } from '../../core/record-key.ts'
 import type { Scan } from '../../core/scan.ts'
+import { StoreRefused } from '../../core/store-refused.ts'
 import { toBytes } from './bytes.ts'
 import { checkStore } from './check.ts'
 import { connectLongSession, connectMsMax, connectSession } from './connect.ts'
@@ -37,7 +38,7 @@ import { RegistryCache } from './registry-cache.ts'
 import { RegistryReader } from './registry-reader.ts'
 import { RegistryWriter } from './registry-writer.ts'
 import { readPage } from './scanner.ts'
-import { leaseMsDefault, prepareStore, type StoreFacts } from './schema.ts'
+import { hasStore, leaseMsDefault, prepareStore, type StoreFacts } from './schema.ts'
 import { settle } from './settle.ts'
 import { getRecord } from './statements.ts'
 import { isLocal, parseStoreUrl } from './store-url.ts'
@@ -49,6 +50,8 @@ const readyMsMax = 2_000
 export interface PostgresOptions {
   /** postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem */
   url: string
+  /** Refuse a database where no store is yet, instead of making one. */
+  mustExist?: boolean
   /** Connections to the database at the most. */
   poolSize?: number
   /** How long a request may wait for one of them. */
@@ -74,6 +77,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     try {
       const facts = await readFacts(session)
       dialect = { ...dialectOf(facts, statementMsMax), ...options.dialect }
+      if (options.mustExist && !(await hasStore(session))) throw new StoreRefused(`there is no store in ${url.shown}`)
       store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
       if (store.idsAhead > 1) log('warn', 'the database gives ids out in blocks: see YugabyteDB in docs/engines.md')
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')

@@ -107,6 +107,9 @@ const readStore = async (session: Session): Promise<StoreFacts | undefined> => {
   return { leaseMs: Number(row[1]), idsAhead: Number(sequence?.[0] ?? 1) }
 }
 
+/** Looks, and makes nothing. */
+export const hasStore = async (session: Session): Promise<boolean> => (await readStore(session)) !== undefined
+
 /** A right that is missing is better told at the start than by the first request that needs it. */
 const requireRights = async (session: Session): Promise<void> => {
   const wanted = ['store', 'organizations', 'api_keys', 'tables', 'records'].flatMap((table) =>
