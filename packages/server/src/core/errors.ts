@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@cubby/client'
+import { maskApiKeys } from './mask-api-keys.ts'
 
 // The client owns the codes: what it cannot name, the server cannot answer.
 export { type ErrorCode, errorCodes } from '@cubby/client'
@@ -12,7 +13,12 @@ export interface ErrorDetails {
   cause?: string
 }
 
-/** A failure that the caller is told about. Anything else that is thrown is our fault and answers `internal`. */
+const masked = (text: string | undefined): string | undefined => (text === undefined ? undefined : maskApiKeys(text))
+
+/**
+ * A failure that the caller is told about. Anything else that is thrown is our fault and answers `internal`. Its texts
+ * repeat names and values of the request, and an API key may be among them: here, once for all, they are masked.
+ */
 export class CubbyError extends Error {
   override readonly name = 'CubbyError'
   readonly code: ErrorCode
@@ -20,10 +26,10 @@ export class CubbyError extends Error {
   readonly hint: string | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, { cause: details.cause })
+    super(maskApiKeys(message), { cause: details.cause })
     this.code = code
-    this.field = details.field
-    this.hint = details.hint
+    this.field = masked(details.field)
+    this.hint = masked(details.hint)
   }
 
   /** The same error, told from one level further out: `data.status` becomes `operations[3].data.status`. */

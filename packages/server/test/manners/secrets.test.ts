@@ -94,6 +94,52 @@ describe('no API key ever', () => {
     expect(log).not.toMatch(/svc_(live|pub)_[0-9A-Za-z]{30,}/)
   })
 
+  // An error names what it refuses. Whoever mistakes the place of the key must not find it in the logs of a proxy or of
+  // the client, which keep answers.
+  test('in an error that repeats what the caller sent', async () => {
+    const caller = server.as(keys.secret!)
+    for (const key of [keys.public!, keys.unknown!, `x${keys.cut}`]) {
+      const quoted = JSON.stringify(key)
+      const requests: [string, string, string?][] = [
+        ['GET', `/v1/app/notes/a?${key}=1`],
+        ['GET', `/v1/app/notes/a?${key.replaceAll('_', '%5F')}`],
+        ['GET', `/v1?limit=${key}`],
+        ['GET', `/v1/app?deleted=${key}`],
+        ['GET', `/v1/${key}`],
+        ['POST', `/v1/app/${key}`],
+        ['POST', '/v1/app/more', `{${quoted}:1}`],
+        ['POST', '/v1/app/more', `{${quoted}:1,${quoted}:2}`],
+        ['POST', '/v1/app/more', `{"indices":{${quoted}:{}}}`],
+        ['POST', '/v1/app/more', `{"indices":{"i1":{${quoted}:""}}}`],
+        ['POST', '/v1/app/more', `{"indices":${quoted}}`],
+        ['PUT', '/v1/app/notes', `{"hashKey":"a","data":{},${quoted}:1}`],
+        ['PUT', '/v1/app/notes', `{"hashKey":"a","data":{},${quoted.replaceAll('_', '\\u005f')}:1}`],
+        ['PUT', '/v1/app/notes', `{"hashKey":"a","data":${quoted}}`],
+        ['PUT', '/v1/app/notes', `{"hashKey":"a","data":{},"ttl":${quoted}}`],
+        ['PUT', '/v1/app/notes', `{"hashKey":${key}}`],
+        ['POST', '/v1/app/notes/batch', `{"operations":[{"op":${quoted}}]}`],
+        ['POST', '/v1/app/notes/batch', `{"operations":[{"op":"delete","hashKey":"a",${quoted}:1}]}`],
+        ['POST', '/v1/app/notes/query', `{"hash":"a","range":{${quoted}:1}}`],
+        ['POST', '/v1/app/notes/query', `{"index":${quoted}}`],
+        ['POST', '/v1/app/notes/query', `{"hash":"a","cursor":${quoted}}`],
+        ['POST', '/api/keys', `{"kind":${quoted}}`],
+        ['POST', '/api/keys', `{"kind":"public","databases":[${quoted}]}`],
+        ['POST', '/v1/app/notes/restore', `{"deletedAt":${quoted}}`],
+        ['DELETE', `/api/keys/${key}`],
+      ]
+      for (const [method, path, body] of requests) {
+        const answer = await caller.request(method, path, body)
+        const request = `${method} ${path} ${body ?? ''}`
+        expect({ request, refused: answer.status >= 400 && answer.status < 500 }).toEqual({ request, refused: true })
+        const start = secretPart(key.replace(/^x/, '')).slice(0, 8)
+        expect({ request, text: answer.text, found: answer.text.includes(start) }).toMatchObject({ found: false })
+      }
+    }
+    const named = await caller.get(`/v1/app/notes/a?${keys.secret}=1`)
+    expect(named.body.error).toMatchObject({ code: 'invalid_request', field: 'svc_live_****' })
+    expect(named.body.error.message).toStartWith('svc_live_**** is not')
+  })
+
   test('on standard output', () => {
     expect(server.stdout).toBe('')
   })
