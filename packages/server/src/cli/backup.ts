@@ -25,6 +25,7 @@ import {
   printJson,
   printLine,
   storeFlags,
+  storeLocation,
 } from './command.ts'
 import { showCount } from './progress.ts'
 import { withStore } from './with-store.ts'
@@ -72,7 +73,7 @@ API keys are as they were: revoke again what was revoked after the backup.`,
 }
 
 const refuseOtherEngines = (args: Arguments, instead: string): void => {
-  if (args.text('store') === undefined) return
+  if (storeLocation(args).store === undefined) return
   throw new CommandFailed(`backup is for the embedded engine; with --store ${instead}`)
 }
 

@@ -1,4 +1,6 @@
+import { CubbyError } from '../core/errors.ts'
 import type { StoreLocation } from '../engines/open-engine.ts'
+import { printable } from './printable.ts'
 
 export interface Flag {
   type: 'string' | 'boolean'
@@ -12,6 +14,8 @@ export interface Arguments {
   positionals: string[]
   /** Flags as given, else from CUBBY_…, else the default. */
   text(name: string): string | undefined
+  /** Whether it stands on the command line, where it says more than the environment. */
+  isGiven(name: string): boolean
   flag(name: string): boolean
 }
 
@@ -40,21 +44,40 @@ export const storeFlags: Record<string, Flag> = {
 
 export const jsonFlag: Flag = { type: 'boolean', help: 'print JSON' }
 
+/** `--data DIR` is that directory, although CUBBY_STORE is set. */
 export const storeLocation = (args: Arguments): StoreLocation => ({
   data: args.text('data')!,
-  store: args.text('store'),
+  store: args.isGiven('data') && !args.isGiven('store') ? undefined : args.text('store'),
 })
 
-export const printJson = (value: unknown): void => {
-  process.stdout.write(`${JSON.stringify(value)}\n`)
+/** What the service's own rules refuse in a flag or a name is a mistake in the call. */
+export const orUsageError = <T>(parse: () => T): T => {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof CubbyError)) throw error
+    const { message, hint } = error
+    throw new UsageError((hint === undefined ? message : `${message} ${hint}`).replace(/\.$/, ''))
+  }
 }
+
+// All that a command prints for people goes through these and `Progress`: what others have named must not reach the
+// terminal raw.
 
 export const printLine = (line: string): void => {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${printable(line)}\n`)
 }
 
+/** Beside the output, on standard error. */
+export const printNote = (line: string): void => {
+  process.stderr.write(`${printable(line)}\n`)
+}
+
+export const printJson = (value: unknown): void => printLine(JSON.stringify(value))
+
 /** Columns as wide as their widest cell. */
-export const printTable = (rows: string[][]): void => {
+export const printTable = (cells: string[][]): void => {
+  const rows = cells.map((row) => row.map(printable))
   const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
   for (const row of rows)
     printLine(

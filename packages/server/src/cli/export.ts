@@ -1,4 +1,4 @@
-import { type CliCommand, CommandFailed, jsonFlag, printJson, printLine, UsageError } from './command.ts'
+import { type CliCommand, CommandFailed, jsonFlag, printJson, printLine, printNote, UsageError } from './command.ts'
 import { type ExportSource, openServerSource, openStoreSource, type SourceTable } from './export-source.ts'
 import { recordLines, tableLine } from './ndjson.ts'
 import { choosePlace, placeFlags } from './place.ts'
@@ -33,7 +33,7 @@ With --data or --store it reads one consistent snapshot of the store, also besid
       if (args.flag('json')) printJson({ tables: tables.length, records, elapsedMs: Math.round(elapsedMs) })
       else {
         const summary = `exported ${showRate(records, elapsedMs)} (${showCount(tables.length, 'table')})`
-        if (file === undefined) process.stderr.write(`${summary}\n`)
+        if (file === undefined) printNote(summary)
         else printLine(summary)
       }
       return 0

@@ -11,6 +11,7 @@ import {
   CommandFailed,
   type Flag,
   jsonFlag,
+  orUsageError,
   printJson,
   printLine,
   printTable,
@@ -59,15 +60,15 @@ export const keysCreateCommand: CliCommand = {
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
     requireFlag(args, 'kind', '--kind secret or --kind public')
+    const nowMs = openClock(process.env).now()
+    const request = orUsageError(() => ({
+      kind: parseKeyKind(args.text('kind')),
+      name: parseKeyName(args.text('name')),
+      expiresAtMs: parseExpiresAt(parseInstant(args.text('expires-at')), nowMs),
+      databases: parseKeyDatabases(args.text('databases')?.split(',')),
+    }))
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
-      const nowMs = openClock(process.env).now()
-      const request = {
-        kind: parseKeyKind(args.text('kind')),
-        name: parseKeyName(args.text('name')),
-        expiresAtMs: parseExpiresAt(parseInstant(args.text('expires-at')), nowMs),
-        databases: parseKeyDatabases(args.text('databases')?.split(',')),
-      }
       const { apiKey, text } = await createApiKey(engine, asOperator(organization), request, nowMs)
       if (args.flag('json')) printJson(presentNewApiKey(apiKey, text))
       else {

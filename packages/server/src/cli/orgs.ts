@@ -1,7 +1,16 @@
 import { makeApiKey } from '../core/api-key.ts'
 import { parseName } from '../core/names.ts'
 import { openClock } from './clock.ts'
-import { type CliCommand, CommandFailed, jsonFlag, printJson, printLine, printTable, storeFlags } from './command.ts'
+import {
+  type CliCommand,
+  CommandFailed,
+  jsonFlag,
+  orUsageError,
+  printJson,
+  printLine,
+  printTable,
+  storeFlags,
+} from './command.ts'
 import { withStore } from './with-store.ts'
 
 export const orgsCreateCommand: CliCommand = {
@@ -11,7 +20,7 @@ export const orgsCreateCommand: CliCommand = {
   details: 'The keys are printed once; only their hashes are kept.',
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
-    const name = parseName(args.positionals[0], 'NAME')
+    const name = orUsageError(() => parseName(args.positionals[0], 'NAME'))
     return withStore(args, { mustExist: false }, async (engine) => {
       const secret = makeApiKey({ kind: 'secret' })
       const open = makeApiKey({ kind: 'public' })

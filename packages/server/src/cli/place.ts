@@ -16,16 +16,11 @@ export const placeFlags: Record<string, Flag> = {
 
 const variable = (flag: string): string => `CUBBY_${flag.toUpperCase()}`
 
-/** A flag speaks louder than the environment: `--data` works although CUBBY_KEY is set, and the other way round. */
-const isGiven = (args: Arguments, flag: string): boolean => {
-  const value = args.text(flag)
-  return value !== undefined && value !== process.env[variable(flag)]
-}
-
+/** A flag wins over the environment: `--data` works although CUBBY_KEY is set, and the other way round. */
 export const choosePlace = (args: Arguments, attemptsMax?: number): Place => {
   const serverFlags = ['url', 'key']
   const storeFlags = ['data', 'store']
-  const given = [...serverFlags, ...storeFlags].filter((flag) => isGiven(args, flag))
+  const given = [...serverFlags, ...storeFlags].filter((flag) => args.isGiven(flag))
   const known = given.length > 0 ? given : [...serverFlags, ...storeFlags].filter((flag) => args.text(flag))
   const server = known.find((flag) => serverFlags.includes(flag))
   const store = known.find((flag) => storeFlags.includes(flag))
@@ -36,10 +31,10 @@ export const choosePlace = (args: Arguments, attemptsMax?: number): Place => {
   if (store !== undefined) {
     const location = { data: args.text('data') ?? '', store: args.text('store') }
     // `--data DIR` beside a CUBBY_STORE that only the environment knows.
-    if (given.length > 0 && !isGiven(args, 'store')) location.store = undefined
+    if (given.length > 0 && !args.isGiven('store')) location.store = undefined
     return { kind: 'store', location, org: args.text('org') ?? 'default' }
   }
-  if (isGiven(args, 'org')) {
+  if (args.isGiven('org')) {
     throw new UsageError('--org goes with --data or --store; over HTTP the API key names the organization')
   }
   if (args.text('key') === undefined) {

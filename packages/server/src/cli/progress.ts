@@ -1,3 +1,5 @@
+import { printNote } from './command.ts'
+
 const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 
 export const showCount = (count: number, noun = 'record'): string =>
@@ -63,7 +65,7 @@ export class Progress {
   /** A line that stays, above the one that moves. */
   say(line: string): void {
     this.clear()
-    process.stderr.write(`${line}\n`)
+    printNote(line)
   }
 
   clear(): void {

@@ -1,8 +1,10 @@
 import { CubbyError } from '../core/errors.ts'
 import { slots } from '../core/indices.ts'
 import { parseIsoDateTime } from '../core/iso-date-time.ts'
+import { parseTtl } from '../core/record-data.ts'
 import { emptySlot, parseRecordKey, type RecordKey } from '../core/record-key.ts'
-import { type Arguments, type CliCommand, UsageError } from './command.ts'
+import { openClock } from './clock.ts'
+import { type Arguments, type CliCommand, orUsageError, printNote, UsageError } from './command.ts'
 import { minifyJson } from './ndjson.ts'
 import { queryPages } from './pages.ts'
 import { openRemote, remoteFlags } from './remote.ts'
@@ -15,11 +17,7 @@ const addressFlags = { db: dbFlag, table: tableFlag }
 
 const requireRecordKey = (args: Arguments): RecordKey => {
   const [hashKey, rangeKey] = args.positionals
-  try {
-    return parseRecordKey(hashKey, rangeKey)
-  } catch (error) {
-    throw error instanceof CubbyError ? new UsageError(error.message.replace(/\.$/, '')) : error
-  }
+  return orUsageError(() => parseRecordKey(hashKey, rangeKey))
 }
 
 const print = async (text: string): Promise<void> => {
@@ -66,10 +64,10 @@ export const putCommand: CliCommand = {
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
     const { hashKey, rangeKey } = requireRecordKey(args)
     const headers = parseConditions(args)
-    const ttl = parseTtl(args.text('ttl'))
+    const ttl = parseTtlFlag(args.text('ttl'), openClock(process.env).now())
     const remote = openRemote(args)
     // CUBBY_DATA is the data directory of other commands, never the data of a record.
-    const given = args.text('data') === process.env.CUBBY_DATA ? undefined : args.text('data')
+    const given = args.isGiven('data') ? args.text('data') : undefined
     const data = checkData(given ?? (await readStdin()))
     const members = [`"hashKey":${JSON.stringify(hashKey)}`, `"rangeKey":${JSON.stringify(rangeKey)}`, `"data":${data}`]
     if (ttl !== undefined) members.push(`"ttl":${ttl}`)
@@ -88,11 +86,13 @@ const parseConditions = (args: Arguments): Record<string, string> => {
   throw new UsageError(`--if-match is "${ifMatch}"; it takes a record's updatedAt, or *`)
 }
 
-const parseTtl = (text: string | undefined): number | undefined => {
+const parseTtlFlag = (text: string | undefined, nowMs: number): number | undefined => {
   if (text === undefined) return undefined
-  if (/^[0-9]{1,15}$/.test(text)) return Number(text)
   const instant = parseIsoDateTime(text)
-  if (instant !== undefined) return Math.ceil(instant / 1000)
+  const seconds = instant === undefined ? undefined : Math.ceil(instant / 1000)
+  if (seconds !== undefined || /^[0-9]{1,15}$/.test(text)) {
+    return orUsageError(() => parseTtl(seconds ?? Number(text), '--ttl', nowMs)) ?? undefined
+  }
   throw new UsageError(`--ttl is "${text}"; it takes epoch seconds or an ISO-8601 date-time`)
 }
 
@@ -164,7 +164,7 @@ true, false, or strings; a string that looks like one of the former is put in qu
       await out.end()
       // To standard error, so that the lines are records only; silence would look like the end.
       if (cursor !== null && !args.flag('page')) {
-        process.stderr.write(`there is more: add --all, or --cursor ${cursor}\n`)
+        printNote(`there is more: add --all, or --cursor ${cursor}`)
       }
       return 0
     }

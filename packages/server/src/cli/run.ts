@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 import { CubbyError } from '../core/errors.ts'
-import { StoreRefused } from '../core/store-refused.ts'
+import { maskApiKeys } from '../core/mask-api-keys.ts'
+import { StoreRefused, StoreUrlRefused } from '../core/store-refused.ts'
 import { backupCreateCommand, backupRestoreCommand } from './backup.ts'
-import { type Arguments, type CliCommand, CommandFailed, type Flag, UsageError } from './command.ts'
+import { type Arguments, type CliCommand, CommandFailed, type Flag, printNote, UsageError } from './command.ts'
 import { copyCommand } from './copy.ts'
 import { exportCommand } from './export.ts'
 import { commandHelp, overview } from './help.ts'
@@ -70,13 +71,12 @@ const parseArguments = (command: CliCommand, words: string[], env: Record<string
   return {
     positionals,
     text: (name) => (values[name] as string | undefined) ?? fromEnvironment(name) ?? flags[name]!.default,
+    isGiven: (name) => values[name] !== undefined,
     flag: (name) => values[name] === true || /^(1|true|yes)$/i.test(fromEnvironment(name) ?? ''),
   }
 }
 
-const say = (line: string): void => {
-  process.stderr.write(`cubby: ${line}\n`)
-}
+const say = (line: string): void => printNote(maskApiKeys(`cubby: ${line}`))
 
 /** Runs one call of the command line and returns its exit code. */
 export const run = async (called: string[], env: Record<string, string | undefined>): Promise<number> => {
@@ -116,7 +116,7 @@ const withoutCommand = (words: string[], help: boolean): number => {
 }
 
 const explain = (error: unknown, command: CliCommand): number => {
-  if (error instanceof UsageError) {
+  if (error instanceof UsageError || error instanceof StoreUrlRefused) {
     say(`${error.message}; see cubby ${command.name} --help`)
     return 2
   }

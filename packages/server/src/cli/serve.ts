@@ -40,6 +40,9 @@ both, once. SIGTERM or SIGINT stops it: accepted requests are finished first.`,
   run(args) {
     const options = parseOptions(args)
     if (isWorker()) return serveAsWorker(options)
+    if (options.location.store === undefined && args.text('store') !== undefined) {
+      options.log('warn', 'CUBBY_STORE is not used: --data is given')
+    }
     return options.workers > 1 ? serveWithWorkers(options) : serveAlone(options)
   },
 }

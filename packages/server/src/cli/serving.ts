@@ -66,7 +66,7 @@ export const bootstrap = async (engine: Engine, url: string, nowMs: number): Pro
   const open = makeApiKey({ kind: 'public' })
   const organization = await engine.bootstrap('default', [secret.kept, open.kept], nowMs)
   if (organization === undefined) return
-  printLine(`
+  const greeting = `
 Cubby is running. These keys of the organization "default" are shown this once:
 
   secret key  ${secret.text}  reads and writes: keep it on your server
@@ -78,5 +78,6 @@ Make a table, put a record into it, and read it:
   curl -X POST $CUBBY_URL/v1/app/notes -H "Authorization: Bearer $CUBBY_KEY"
   curl -X PUT $CUBBY_URL/v1/app/notes -H "Authorization: Bearer $CUBBY_KEY" -H 'Content-Type: application/json' -d '{"hashKey":"first","data":{"text":"hello"}}'
   curl $CUBBY_URL/v1/app/notes/first -H "Authorization: Bearer $CUBBY_KEY"
-`)
+`
+  for (const line of greeting.split('\n')) printLine(line)
 }

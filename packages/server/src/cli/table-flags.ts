@@ -1,6 +1,5 @@
-import { CubbyError } from '../core/errors.ts'
 import { parseName } from '../core/names.ts'
-import { type Arguments, type Flag, UsageError } from './command.ts'
+import { type Arguments, type Flag, orUsageError, UsageError } from './command.ts'
 
 export const dbFlag: Flag = { type: 'string', value: 'NAME', help: 'the database' }
 export const tableFlag: Flag = { type: 'string', value: 'NAME', help: 'the table' }
@@ -17,10 +16,4 @@ export const optionalName = (args: Arguments, flag: 'db' | 'table'): string | un
 }
 
 /** A name that breaks the rule is a mistake in the call, and must not reach a path. */
-export const checkName = (name: string, what: string): string => {
-  try {
-    return parseName(name, what)
-  } catch (error) {
-    throw error instanceof CubbyError ? new UsageError(error.message.replace(/\.$/, '')) : error
-  }
-}
+export const checkName = (name: string, what: string): string => orUsageError(() => parseName(name, what))

@@ -1,7 +1,14 @@
-import { CubbyError } from '../core/errors.ts'
 import { parseIndices, slots } from '../core/indices.ts'
 import { pageRowsMax } from '../core/limits.ts'
-import { type Arguments, type CliCommand, type Flag, printJson, printLine, UsageError } from './command.ts'
+import {
+  type Arguments,
+  type CliCommand,
+  type Flag,
+  orUsageError,
+  printJson,
+  printLine,
+  UsageError,
+} from './command.ts'
 import { openRemote, remoteFlags } from './remote.ts'
 import { checkName, dbFlag, requireName } from './table-flags.ts'
 
@@ -37,20 +44,20 @@ const parseDeclared = (args: Arguments) => {
   const json = args.text('indices')
   const bySlot = slots.filter((slot) => args.text(slot) !== undefined)
   if (json !== undefined && bySlot.length > 0) throw new UsageError(`--indices and --${bySlot[0]} exclude each other`)
+  if (json !== undefined) return orUsageError(() => parseIndices(parseJsonFlag(json)))
+  const declared = bySlot.map((slot) => {
+    const [hashField, rangeField, ...more] = args.text(slot)!.split(',')
+    if (more.length > 0) throw new UsageError(`--${slot} takes one field, or two with a comma between them`)
+    return [slot, { hashField, rangeField }]
+  })
+  return orUsageError(() => parseIndices(Object.fromEntries(declared)))
+}
+
+const parseJsonFlag = (text: string): unknown => {
   try {
-    if (json !== undefined) return parseIndices(JSON.parse(json))
-    return parseIndices(
-      Object.fromEntries(
-        bySlot.map((slot) => {
-          const [hashField, rangeField, ...more] = args.text(slot)!.split(',')
-          if (more.length > 0) throw new UsageError(`--${slot} takes one field, or two with a comma between them`)
-          return [slot, { hashField, rangeField }]
-        }),
-      ),
-    )
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new UsageError('--indices is not JSON')
-    throw error instanceof CubbyError ? new UsageError(error.message.replace(/\.$/, '')) : error
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError('--indices is not JSON')
   }
 }
 

@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { CommandFailed } from './command.ts'
+import { printableJson } from './printable.ts'
 
 export interface LineWriter {
   /** Resolves when there is room for more. Each text ends in a line feed. */
@@ -37,14 +38,17 @@ export class OutputClosed extends CommandFailed {
   }
 }
 
-/** Standard output. Throws OutputClosed when its reader goes away, as `head` does. */
+/**
+ * Standard output, for lines of JSON. Throws OutputClosed when its reader goes away, as `head` does. A file or a pipe gets
+ * the text of records as it was put; a terminal, which would obey the control characters in it, the same with escapes.
+ */
 export const writeToStdout = (): LineWriter => {
   // The callback tells of the failure; without a listener it would be reported a second time.
   process.stdout.on('error', () => {})
   const { write, flush } = gathered(
     (text) =>
       new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => {
+        process.stdout.write(process.stdout.isTTY ? printableJson(text) : text, (error) => {
           if (error === null || error === undefined) resolve()
           else reject((error as { code?: string }).code === 'EPIPE' ? new OutputClosed() : error)
         })

@@ -65,11 +65,12 @@ describe('keys create', () => {
 
   test('values that the HTTP API refuses are refused in one line, and no key is made', async () => {
     const before = (await server.cubbyJson('keys', 'list', '--org', 'acme')).keys.length
-    expect(await failing('keys', 'create', '--org', 'acme', '--kind', 'admin')).toContain('admin')
-    await failingWith(2, 'keys', 'create', '--org', 'acme', '--kind', 'secret', '--expires-at', 'tomorrow')
-    await failing('keys', 'create', '--org', 'acme', '--kind', 'secret', '--expires-at', '1000')
-    await failing('keys', 'create', '--org', 'acme', '--kind', 'secret', '--databases', 'App')
-    await failing('keys', 'create', '--org', 'acme', '--kind', 'secret', '--name', 'x'.repeat(129))
+    const wrong = (...args: string[]) => failingWith(2, 'keys', 'create', '--org', 'acme', ...args)
+    expect(await wrong('--kind', 'admin')).toContain('admin')
+    await wrong('--kind', 'secret', '--expires-at', 'tomorrow')
+    await wrong('--kind', 'secret', '--expires-at', '1000')
+    await wrong('--kind', 'secret', '--databases', 'App')
+    await wrong('--kind', 'secret', '--name', 'x'.repeat(129))
     expect((await server.cubbyJson('keys', 'list', '--org', 'acme')).keys.length).toBe(before)
   })
 })

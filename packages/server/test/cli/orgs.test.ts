@@ -55,10 +55,9 @@ describe('orgs create', () => {
   })
 
   for (const name of ['Acme', 'a b', '', 'a/b', 'é', 'x'.repeat(65), '_private']) {
-    test(`${JSON.stringify(name.slice(0, 12))} breaks the rule of table names: refused in one line`, async () => {
+    test(`${JSON.stringify(name.slice(0, 12))} breaks the rule of table names: refused in one line, exit 2`, async () => {
       const { exitCode, stdout, stderr } = await cubby('orgs', 'create', name)
-      expect(exitCode).toBeGreaterThan(0)
-      expect(stdout).toBe('')
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
       expect(stderr).toMatch(/^cubby: [^\n]+\n$/)
     })
   }

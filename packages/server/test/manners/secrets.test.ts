@@ -140,6 +140,19 @@ describe('no API key ever', () => {
     expect(named.body.error.message).toStartWith('svc_live_**** is not')
   })
 
+  test('in an error of the command line', async () => {
+    for (const args of [
+      ['keys', keys.secret!],
+      ['verify', keys.secret!],
+      ['keys', 'list', '--org', keys.secret!],
+    ]) {
+      const { exitCode, stderr } = await server.cubby(...args)
+      expect(exitCode).toBeGreaterThan(0)
+      expect(stderr).toContain('svc_live_****')
+      expect(stderr).not.toContain(secretPart(keys.secret!))
+    }
+  })
+
   test('on standard output', () => {
     expect(server.stdout).toBe('')
   })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { StoreRefused } from '../../core/store-refused.ts'
+import { StoreRefused, StoreUrlRefused } from '../../core/store-refused.ts'
 
 /** Where the database is and how to reach it, read from `postgres://user:password@host:port/database?sslmode=…`. */
 export interface StoreUrl {
@@ -22,7 +22,7 @@ const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'port
 
 // Nothing that was typed is repeated here but names: the password stands in the URL.
 const refuse = (message: string): never => {
-  throw new StoreRefused(`--store: ${message}`)
+  throw new StoreUrlRefused(`--store: ${message}`)
 }
 
 const decode = (text: string): string => {
@@ -37,7 +37,7 @@ const readFile = (parameter: string, path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    return refuse(`${parameter}: ${path} cannot be read (${(error as { code?: string }).code})`)
+    throw new StoreRefused(`--store: ${parameter}: ${path} cannot be read (${(error as { code?: string }).code})`)
   }
 }
 
