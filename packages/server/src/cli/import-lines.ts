@@ -1,4 +1,5 @@
 import { CubbyError } from '../core/errors.ts'
+import { isExpired } from '../core/expiry.ts'
 import { indexEntries } from '../core/indices.ts'
 import type { ImportProgress } from './import-state.ts'
 import type { ImportRecord, ImportTable, ImportTarget } from './import-target.ts'
@@ -11,6 +12,7 @@ export interface ImportOptions {
   table: string | undefined
   /** Lines before this one are not imported; tables that they declare are made. */
   fromLine: number
+  now(): number
   onRefused(line: number, reason: string): void
   onNote(line: number, note: string): void
 }
@@ -45,6 +47,7 @@ export class LineImporter {
   #line = 0
   records = 0
   unchanged = 0
+  expired = 0
   refused = 0
 
   constructor(target: ImportTarget, options: ImportOptions, earlier?: ImportProgress) {
@@ -52,6 +55,7 @@ export class LineImporter {
     this.#options = options
     this.records = earlier?.records ?? 0
     this.unchanged = earlier?.unchanged ?? 0
+    this.expired = earlier?.expired ?? 0
     this.refused = earlier?.refused ?? 0
   }
 
@@ -71,8 +75,8 @@ export class LineImporter {
   progress(): ImportProgress {
     let line = this.#line
     for (const batch of [...this.#open.values(), ...this.#underWay.keys()]) line = Math.min(line, batch.firstLine - 1)
-    const { records, unchanged, refused } = this
-    return { line, records, unchanged, refused }
+    const { records, unchanged, expired, refused } = this
+    return { line, records, unchanged, expired, refused }
   }
 
   /** Writes what waits and resolves when nothing is under way any more. */
@@ -132,6 +136,11 @@ export class LineImporter {
     const table = await this.#findTable(db, name, path)
     if (table === undefined) return this.#refuseUnsaid()
     const entries = orRefuse(() => indexEntries(table.indices, record.parsedData))
+    // Nobody could read it, and a server refuses what has long passed.
+    if (isExpired(record.ttlSeconds, this.#options.now())) {
+      this.expired++
+      return
+    }
     const key = JSON.stringify([path, record.hashKey, record.rangeKey])
     if (this.#keys.has(key)) await this.finish()
     let batch = this.#open.get(path)

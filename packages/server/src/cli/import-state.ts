@@ -2,11 +2,13 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 import { resolve } from 'node:path'
 import { CommandFailed } from './command.ts'
 
-/** How far an import came: every line up to `line` is settled, imported or refused. */
+/** How far an import came: every line up to `line` is settled: imported, skipped or refused. */
 export interface ImportProgress {
   line: number
   records: number
   unchanged: number
+  /** Lines whose ttl had passed. */
+  expired: number
   refused: number
 }
 
@@ -49,8 +51,9 @@ export class ImportState {
     if (kept.file.bytes !== this.#file.bytes || kept.file.modifiedAt !== this.#file.modifiedAt) {
       throw new CommandFailed('the file has changed since the earlier import; start without --resume')
     }
-    const { line, records, unchanged, refused } = kept
-    return { line, records, unchanged, refused }
+    // Version 0.1 did not count them.
+    const { line, records, unchanged, expired = 0, refused } = kept
+    return { line, records, unchanged, expired, refused }
   }
 
   save(progress: ImportProgress): void {

@@ -1,4 +1,5 @@
-import { type Arguments, type CliCommand, jsonFlag, printJson, printLine, UsageError } from './command.ts'
+import { openClock } from './clock.ts'
+import { type Arguments, type CliCommand, jsonFlag, printJson, printLine, printNote, UsageError } from './command.ts'
 import { LineImporter } from './import-lines.ts'
 import { type ImportProgress, ImportState } from './import-state.ts'
 import { type ImportTarget, openServerTarget, openStoreTarget } from './import-target.ts'
@@ -16,7 +17,8 @@ export const importCommand: CliCommand = {
   positionals: ['FILE'],
   summary: 'put the records of an export, or of other lines of JSON, into tables',
   details: `FILE may be packed with gzip; - is standard input. Tables that are missing are made from the lines that
-declare them. A line that is refused is reported and the rest goes on; the exit code is then 1.
+declare them. A line whose ttl has passed is skipped and counted. A line that is refused is reported and
+the rest goes on; the exit code is then 1.
 With --data or --store it writes into the store itself and keeps updatedAt; no server may run on the
 data directory meanwhile. Over HTTP every record counts as written now.`,
   flags: {
@@ -86,13 +88,14 @@ class Import {
 
   constructor(job: ImportJob) {
     const { db, table, fromLine } = job
+    const { now } = openClock(process.env)
     const onRefused = (line: number, reason: string): void => {
       this.#progress.say(`line ${line}: ${reason}`)
       if (job.strict) this.#end('strict')
     }
     const onNote = (line: number, note: string): void => this.#progress.say(`line ${line}: ${note}`)
     this.#job = job
-    this.#importer = new LineImporter(job.target, { db, table, fromLine, onRefused, onNote }, job.earlier)
+    this.#importer = new LineImporter(job.target, { db, table, fromLine, now, onRefused, onNote }, job.earlier)
   }
 
   /** The exit code. */
@@ -144,18 +147,19 @@ class Import {
   }
 
   #summarize(json: boolean): void {
-    const { records, unchanged, refused, line } = this.#importer.progress()
+    const { records, unchanged, expired, refused, line } = this.#importer.progress()
     const { elapsedMs } = this.#progress
     if (json) {
       const complete = this.#ending === 'end of file'
-      printJson({ complete, lines: line, records, unchanged, refused, elapsedMs: Math.round(elapsedMs) })
+      printJson({ complete, lines: line, records, unchanged, expired, refused, elapsedMs: Math.round(elapsedMs) })
       return
     }
     const { earlier } = this.#job
     const before = earlier === undefined ? '' : ` (and ${showCount(earlier.records)} before)`
     const same = unchanged === 0 ? '' : `; ${showCount(unchanged)} were there already`
+    const gone = expired === 0 ? '' : `; ${showCount(expired, 'line')} expired`
     const bad = refused === 0 ? '' : `; ${showCount(refused, 'line')} refused`
-    printLine(`imported ${showRate(this.#recordsNow(), elapsedMs)}${before}${same}${bad}`)
+    printLine(`imported ${showRate(this.#recordsNow(), elapsedMs)}${before}${same}${gone}${bad}`)
   }
 
   /** Only what is new: lines that are skipped were settled by an earlier import. */
@@ -172,10 +176,10 @@ class Import {
     if (progress === undefined) return
     if (this.#ending === 'strict') {
       // Mended, the file is another one, and --resume would refuse it.
-      process.stderr.write(`stopped at line ${progress.line}; mend it, then go on with --from-line ${progress.line}\n`)
+      printNote(`stopped at line ${progress.line}; mend it, then go on with --from-line ${progress.line}`)
       return
     }
     const how = state?.kept === true ? '--resume' : `--from-line ${progress.line + 1}`
-    process.stderr.write(`stopped after line ${progress.line} of ${file}; go on with ${how}\n`)
+    printNote(`stopped after line ${progress.line} of ${file}; go on with ${how}`)
   }
 }

@@ -64,6 +64,44 @@ const ways: [string, (lines: string, db: string, flags?: string[]) => ReturnType
 ]
 
 for (const [way, importLines] of ways) {
+  // An old export has records whose ttl has passed since. They are gone, which is no fault of the file.
+  describe(`lines whose ttl has passed, ${way}`, () => {
+    const now = Math.floor(Date.now() / 1000)
+    const lines = (db: string): string =>
+      [
+        table(db),
+        { ...record(db, 'live'), ttl: now + 3_600, updatedAt: 1_700_000_000_000 },
+        { ...record(db, 'just passed'), ttl: now - 5 },
+        { ...record(db, 'long passed'), ttl: 1_600_000_000, updatedAt: 1_500_000_000_000 },
+        { ...record(db, 'at the epoch'), ttl: 0 },
+        record(db, 'for ever'),
+      ]
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join('')
+
+    test('are skipped and counted, the rest is imported, exit 0', async () => {
+      const db = newDb()
+      const { exitCode, stdout, stderr } = await importLines(lines(db), db)
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+      expect(stdout).toMatch(/^imported 2 records in [^;\n]+; 3 lines expired\n$/)
+      const json = await importLines(lines(db), db, ['--json'])
+      expect(json.exitCode).toBe(0)
+      expect(JSON.parse(json.stdout)).toMatchObject({ complete: true, lines: 6, records: 2, expired: 3, refused: 0 })
+      const there = way === 'straight' ? join(dir, `store-${db}`) : server.dataDir
+      const found = parseLines(await expectDone(['export', '--db', db, ...asOperator(there, org)]))
+      expect(found.map(({ hashKey }) => hashKey)).toEqual([undefined, 'live', 'for ever'])
+    })
+
+    test('a line that is bad besides is refused: skipping hides no fault', async () => {
+      const db = newDb()
+      const text = `${lines(db)}${JSON.stringify({ ...record(db, 'x'), ttl: 60, extra: 1 })}\n`
+      const { exitCode, stdout, stderr } = await importLines(text, db)
+      expect(exitCode).toBe(1)
+      expect(stderr).toContain('line 7: extra')
+      expect(stdout).toContain('; 3 lines expired; 1 line refused')
+    })
+  })
+
   describe(`bad lines, ${way}`, () => {
     const badLines = (db: string): string =>
       [

@@ -1,0 +1,41 @@
+import { mainFile } from './serve-process.ts'
+
+export interface TerminalProcess {
+  /** What has been written to the terminal so far, its line ends as \n and without the line of progress. */
+  text(): string
+  readonly exited: Promise<number>
+  end(): Promise<number>
+}
+
+const running = new Set<Bun.Subprocess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** Runs a command with a terminal for all of its input and output. */
+export const onTerminal = (args: string[], env: Record<string, string | undefined> = {}): TerminalProcess => {
+  const decoder = new TextDecoder()
+  let text = ''
+  const kept = Object.entries(process.env).filter(([name]) => !/^(CUBBY_.*|NODE_ENV)$/.test(name))
+  const child = Bun.spawn([process.execPath, mainFile, ...args], {
+    env: { ...Object.fromEntries(kept), ...env },
+    terminal: {
+      cols: 1_000,
+      rows: 50,
+      data: (_, bytes) => {
+        text += decoder.decode(bytes, { stream: true })
+      },
+    },
+  })
+  running.add(child)
+  const exited = child.exited.finally(() => running.delete(child))
+  return {
+    // \r\x1b[2K clears the line of progress: ours, and drawn only on a terminal.
+    text: () => text.replaceAll(/[^\r\n]*\r\x1b\[2K/g, '').replaceAll('\r\n', '\n'),
+    exited,
+    end() {
+      child.kill('SIGTERM')
+      return exited
+    },
+  }
+}
