@@ -76,8 +76,7 @@ export const printNote = (line: string): void => {
 export const printJson = (value: unknown): void => printLine(JSON.stringify(value))
 
 /** Columns as wide as their widest cell. */
-export const printTable = (cells: string[][]): void => {
-  const rows = cells.map((row) => row.map(printable))
+export const printTable = (rows: string[][]): void => {
   const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
   for (const row of rows)
     printLine(
