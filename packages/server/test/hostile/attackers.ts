@@ -1,0 +1,206 @@
+import { generateApiKey } from '../../src/core/api-key.ts'
+import { answerLines } from './reports.ts'
+import { chunkedBytes, type Head, headBytes, requestBytes, Wire } from './wire.ts'
+
+// The attackers, a process of their own so that their work is not the victim's wait. The first line of standard input is
+// the attack; every further line asks for a report of what happened since the last; the end of input ends it.
+
+/** Opens connections, then sends the same bytes on each, and waits. */
+export interface HoldAttack {
+  kind: 'hold'
+  connections: number
+  head: Head
+  /** Of the body, after the head: this many bytes of `fill`. The head says what it likes. */
+  sentBytes: number
+  /** Never take an answer. */
+  unread?: boolean
+  /** Open another connection for each that ends. */
+  renew?: boolean
+}
+
+export interface LoopRequest extends Head {
+  /** With `{n}` where each request has a number of its own. */
+  body?: string
+  /** Send it in chunks of so many bytes. */
+  chunkLength?: number
+}
+
+/** Sends request after request on each connection, the next as soon as the last is answered. */
+export interface LoopAttack {
+  kind: 'loop'
+  groups: { name: string; connections: number; requests: LoopRequest[] }[]
+  /** How long a connection waits after a 503. */
+  refusedPauseMs: number
+}
+
+/** One request for each of many Authorization headers, padded with spaces; ends by itself. */
+export interface ForgeAttack {
+  kind: 'forge'
+  connections: number
+  requests: number
+  path: string
+  paddingBytes: number
+  /** `well-formed` keys that nobody issued, `malformed` ones, or one real key under ever another padding. */
+  keys: 'well-formed' | 'malformed' | { real: string }
+}
+
+export type Attack = HoldAttack | LoopAttack | ForgeAttack
+
+export interface AttackReport {
+  /** Answers by status, for each group; `ended` counts connections that the server ended before an answer. */
+  answers: Record<string, Record<string, number>>
+  /** Connections that are open now and were opened since the last report. */
+  open: number
+  opened: number
+  /** A `forge` attack has sent all of its requests. */
+  finished: boolean
+}
+
+const answers: AttackReport['answers'] = {}
+let opened = 0
+let open = 0
+let finished = false
+
+const count = (group: string, outcome: number | string): void => {
+  answers[group] ??= {}
+  answers[group][outcome] = (answers[group][outcome] ?? 0) + 1
+}
+
+const report = (): AttackReport => {
+  const shown = { answers: structuredClone(answers), open, opened, finished }
+  for (const group of Object.keys(answers)) delete answers[group]
+  opened = 0
+  return shown
+}
+
+const connect = async (port: number): Promise<Wire> => {
+  for (;;) {
+    try {
+      const wire = await Wire.open(port)
+      open++
+      opened++
+      wire.closed.then(() => open--)
+      return wire
+    } catch {
+      count('attackers', 'unconnected')
+      await Bun.sleep(20)
+    }
+  }
+}
+
+// More at once would overflow the backlog of the listening socket, and time out in the kernel instead of the server.
+const connectsAtOnceMax = 64
+
+/** Enough to hold every place that comes free; more would be an attack of another kind. */
+const renewPauseMs = 200
+
+const hold = async (port: number, attack: HoldAttack): Promise<void> => {
+  const { connections, head, sentBytes, unread = false, renew = false } = attack
+  const bytes = Buffer.concat([headBytes(head), Buffer.alloc(sentBytes, ' ')])
+  const begin = (wire: Wire): Promise<void> => {
+    if (unread) wire.stopReading()
+    wire.send(bytes)
+    if (unread) wire.closed.then(() => count('hold', 'ended'))
+    else watch(wire)
+    return wire.sent()
+  }
+  const watch = async (wire: Wire): Promise<void> => {
+    while (!wire.ended) {
+      count('hold', await wire.answer().catch(() => 'ended'))
+      if (renew) wire.close()
+    }
+    if (renew) {
+      await Bun.sleep(renewPauseMs)
+      await begin(await connect(port))
+    }
+  }
+  const wires: Wire[] = []
+  await Promise.all(
+    Array.from({ length: connectsAtOnceMax }, async () => {
+      while (wires.length + connectsAtOnceMax < connections) wires.push(await connect(port))
+    }),
+  )
+  while (wires.length < connections) wires.push(await connect(port))
+  // All at once, so that what waits for them ends at once too.
+  await Promise.all(wires.map(begin))
+}
+
+let requestNumber = 0
+const encode = (request: LoopRequest): (() => Uint8Array) => {
+  const { body = '', chunkLength } = request
+  if (chunkLength !== undefined) {
+    const headers: [string, string][] = [...(request.headers ?? []), ['Transfer-Encoding', 'chunked']]
+    const bytes = Buffer.concat([headBytes({ ...request, headers }), chunkedBytes(body, chunkLength)])
+    return () => bytes
+  }
+  if (!body.includes('{n}')) {
+    const bytes = requestBytes(request, body)
+    return () => bytes
+  }
+  return () => requestBytes(request, body.replace('{n}', String(requestNumber++)))
+}
+
+const loop = async (port: number, { groups, refusedPauseMs }: LoopAttack): Promise<void> => {
+  const begun = groups.map(async ({ name, connections, requests }) => {
+    const encoded = requests.map(encode)
+    let next = 0
+    const runOne = async (first: Wire): Promise<void> => {
+      let wire = first
+      for (;;) {
+        wire.send(encoded[next++ % encoded.length]!())
+        const outcome = await wire.answer().catch(() => 'ended')
+        count(name, outcome)
+        // Answered early or not, the server gets all of it.
+        await wire.sent()
+        if (outcome === 503) await Bun.sleep(refusedPauseMs)
+        if (wire.ended) {
+          await Bun.sleep(1)
+          wire = await connect(port)
+        }
+      }
+    }
+    let opening = 0
+    await Promise.all(
+      Array.from({ length: connectsAtOnceMax }, async () => {
+        while (opening++ < connections) runOne(await connect(port))
+      }),
+    )
+  })
+  await Promise.all(begun)
+}
+
+const forge = async (port: number, attack: ForgeAttack): Promise<void> => {
+  const { connections, requests, path, paddingBytes, keys } = attack
+  const keyText = (): string => {
+    if (typeof keys === 'object') return keys.real
+    const key = generateApiKey('public')
+    return keys === 'well-formed' ? key : `${key.slice(0, -1)}-`
+  }
+  let next = 0
+  const runOne = async (): Promise<void> => {
+    let wire = await connect(port)
+    for (let n = next++; n < requests; n = next++) {
+      // A real key repeats, so its padding has to differ.
+      const padding = ' '.repeat(typeof keys === 'object' ? paddingBytes - (n % (paddingBytes - 1)) : paddingBytes)
+      wire.send(headBytes({ method: 'GET', path, key: padding + keyText() }))
+      count('forge', await wire.answer().catch(() => 'ended'))
+      if (wire.ended) wire = await connect(port)
+    }
+    wire.close()
+  }
+  await Promise.all(Array.from({ length: connections }, runOne))
+  finished = true
+}
+
+interface AttackOrder {
+  port: number
+  attack: Attack
+}
+
+await answerLines<AttackOrder, AttackReport>(async ({ port, attack }) => {
+  if (attack.kind === 'hold') await hold(port, attack)
+  else if (attack.kind === 'loop') await loop(port, attack)
+  // It reports how far it is while it runs.
+  else forge(port, attack)
+  return report
+})

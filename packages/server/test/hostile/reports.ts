@@ -1,0 +1,74 @@
+// How a test speaks with the processes that it starts: a line of JSON to begin with, then a line for each report. A process
+// whose test has died sees the end of its input and ends too.
+
+/** In the process: begins with the first line, answers that line when it has begun, and every further one with a report. */
+export const answerLines = async <Order, Report>(begin: (order: Order) => Promise<() => Report>): Promise<void> => {
+  let report: (() => Report) | undefined
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const bytes of Bun.stdin.stream()) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) {
+      report ??= await begin(JSON.parse(line))
+      process.stdout.write(`${JSON.stringify(report())}\n`)
+    }
+  }
+  process.exit(0)
+}
+
+/** In the test: the process, from its first report on. */
+export class Reporter<Report> {
+  readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
+  readonly #lines: AsyncGenerator<string>
+
+  private constructor(child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>) {
+    this.#child = child
+    this.#lines = linesOf(child.stdout)
+  }
+
+  /** Resolves when the process has begun. */
+  static async start<Order, Report>(file: URL, order: Order): Promise<Reporter<Report>> {
+    const script = Bun.fileURLToPath(file)
+    // Ten thousand connections are ten thousand open files.
+    const command = ['sh', '-c', 'ulimit -n "$(ulimit -H -n)"; exec "$@"', 'sh', process.execPath, script]
+    const child = Bun.spawn(command, { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' })
+    const reporter = new Reporter<Report>(child)
+    try {
+      await reporter.#ask(JSON.stringify(order))
+    } catch (error) {
+      await reporter.end()
+      throw error
+    }
+    return reporter
+  }
+
+  /** What happened since the last report. */
+  report(): Promise<Report> {
+    return this.#ask('')
+  }
+
+  async #ask(line: string): Promise<Report> {
+    this.#child.stdin.write(`${line}\n`)
+    await this.#child.stdin.flush()
+    const { value, done } = await this.#lines.next()
+    if (done === true) throw new Error(`${this.#child.pid} ended with ${await this.#child.exited} before its report`)
+    return JSON.parse(value)
+  }
+
+  async end(): Promise<void> {
+    await this.#child.stdin.end()
+    this.#child.kill()
+    await this.#child.exited
+  }
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const bytes of stream) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+    rest = lines.pop()!
+    yield* lines
+  }
+}

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { bodyBytesMax, bodyMsMax } from '../../src/core/limits.ts'
+import { eventually } from '../harness.ts'
+import { ok } from '../http/service.ts'
+import type { AttackReport, HoldAttack } from './attackers.ts'
+import type { Reporter } from './reports.ts'
+import {
+  expectMemoryWithin,
+  expectNobodyRefused,
+  inFull,
+  memoryBytes,
+  mib,
+  note,
+  Stage,
+  startAttack,
+  startVictim,
+  victimsOf,
+  watchMemory,
+} from './stage.ts'
+import type { VictimReport } from './victim.ts'
+import { type Head, headBytes, Wire } from './wire.ts'
+
+// Bodies that do not come cost their sender nothing. They must not cost others their turn, their room or the process.
+
+setDefaultTimeout(180_000)
+
+/** Waits for its bodies to expire while the other tests run. */
+let expiring: { stage: Stage; attackers: Reporter<AttackReport>; victim: Reporter<VictimReport>; startedAtMs: number }
+let stage: Stage
+const expiringConnections = inFull(10_000, 3_000)
+
+const queryHead = (of: Stage, contentLength: number): Head => ({
+  method: 'POST',
+  path: `${of.attacker.table.path}/query`,
+  key: of.attacker.organization.publicKey,
+  headers: [['Content-Length', String(contentLength)]],
+})
+
+beforeAll(async () => {
+  const patient = await Stage.open()
+  const { organization, table } = patient.stranger
+  const victim = await startVictim(patient.server, { key: organization.secretKey, path: table.path, pauseMs: 50 })
+  const startedAtMs = performance.now()
+  const head = queryHead(patient, 2)
+  const attack: HoldAttack = { kind: 'hold', connections: expiringConnections, head, sentBytes: 1 }
+  expiring = { stage: patient, victim, startedAtMs, attackers: await startAttack(patient.server, attack) }
+  stage = await Stage.open()
+})
+afterAll(async () => {
+  await expiring?.attackers.end()
+  await expiring?.victim.end()
+  await Promise.all([expiring?.stage.close(), stage?.close()])
+})
+
+describe('Content-Length twice', () => {
+  // A server of its own: counters that break would let everything pass that comes after.
+  let stage: Stage
+  beforeAll(async () => {
+    stage = await Stage.open()
+  })
+  afterAll(async () => {
+    await stage?.close()
+  })
+
+  const valid = '{"hash":"a"}'
+
+  /** The status that the server gives, or `ended`; a body that it goes on taking is sent to its end. */
+  const sendWith = async (lengths: string[], path: string, body: string, paddedTo = body.length) => {
+    const wire = await Wire.open(stage.server.port)
+    const headers = lengths.map((length): [string, string] => ['Content-Length', length])
+    wire.send(headBytes({ method: 'POST', path, key: stage.attacker.organization.secretKey, headers }))
+    wire.send(Buffer.from(body))
+    const part = Buffer.alloc(mib, ' ')
+    for (let sent = body.length; sent < paddedTo && !wire.ended; sent += mib) {
+      wire.send(part.subarray(0, Math.min(mib, paddedTo - sent)))
+      await wire.sent()
+    }
+    const status = await wire.answer().catch(() => 'ended')
+    wire.close()
+    return status
+  }
+
+  const refusedByHead = [400, 'ended']
+
+  test('is refused, as is any other length that is not a number in digits', async () => {
+    const path = `${stage.attacker.table.path}/query`
+    expect(await sendWith(['12'], path, valid)).toBe(200)
+    expect(await sendWith(['12', '12'], path, valid)).toBe(400)
+    const odd = [
+      ['12', '13'],
+      ['12, 12'],
+      ['12,12'],
+      ['+12'],
+      ['-12'],
+      ['0x0c'],
+      ['1.2e1'],
+      ['12.0'],
+      ['NaN'],
+      ['Infinity'],
+    ]
+    for (const lengths of odd) {
+      const status = await sendWith(lengths, path, valid)
+      expect({ lengths, refused: refusedByHead.includes(status), status }).toMatchObject({ lengths, refused: true })
+    }
+  })
+
+  test('is refused without keeping any of its body', async () => {
+    const { path } = stage.attacker.table
+    const { memory } = await watchMemory(stage.server.pid, async () => {
+      for (const at of [`${path}/batch`, `${path}/query`]) {
+        const length = String(300 * mib)
+        expect(refusedByHead).toContain(await sendWith([length, length], at, valid, 300 * mib))
+      }
+    })
+    expectMemoryWithin({ memory }, 100 * mib)
+  })
+
+  test('leaves no trace: the bounds hold afterwards, and large puts of anybody go on', async () => {
+    const { attacker, stranger } = stage
+    await Promise.all(Array.from({ length: 20 }, () => sendWith(['12', '12'], `${attacker.table.path}/query`, valid)))
+    const length = 8 * mib
+    const head: Head = {
+      method: 'POST',
+      path: `${attacker.table.path}/batch`,
+      key: attacker.organization.secretKey,
+      headers: [['Content-Length', String(length)]],
+    }
+    const attack: HoldAttack = { kind: 'hold', connections: 40, head, sentBytes: length - 1 }
+    expectMemoryWithin(await stage.play(attack, { victimOf: 'another organization', forMs: 1_000 }), 250 * mib)
+    const data = { text: 'x'.repeat(400_000) }
+    for (const { table } of [attacker, stranger]) {
+      for (let n = 0; n < 10; n++) await table.put(`large ${n}`, data)
+    }
+  })
+})
+
+describe.each(victimsOf)('bodies that wait for their last byte: everybody else is served, also %s', (victimOf) => {
+  const forMs = inFull(20_000, 1_500)
+  // Large enough to need room themselves.
+  const victim = { putBytes: 100_000, pauseMs: 20 }
+
+  const expectOthersServed = async (connections: number, head: Head, sentBytes: number): Promise<void> => {
+    const attack: HoldAttack = { kind: 'hold', connections, head, sentBytes, renew: true }
+    const seen = await stage.play(attack, { victimOf, forMs, victim })
+    expectNobodyRefused(seen)
+    // What has arrived is bounded in total; the rest is what a hundred thousand short requests leave for the collector.
+    expectMemoryWithin(seen, 250 * mib)
+  }
+
+  test('64 that declare 1 MiB and send a byte', () => expectOthersServed(64, queryHead(stage, mib), 1))
+  test('1,000 that declare 1 MiB and send a byte', () => expectOthersServed(1_000, queryHead(stage, mib), 1))
+  test('1,100 that declare 64 KiB and send a byte', () => expectOthersServed(1_100, queryHead(stage, 65_536), 1))
+  test('1,100 that declare 64 KiB and send all but a byte', () =>
+    expectOthersServed(1_100, queryHead(stage, 65_536), 65_535))
+
+  if (victimOf === 'another organization') {
+    const secretHead = (method: string, path: string, length: number): Head => ({
+      method,
+      path,
+      key: stage.attacker.organization.secretKey,
+      headers: [['Content-Length', String(length)]],
+    })
+    test('100 puts that declare 1 MiB and send all but a byte', () =>
+      expectOthersServed(100, secretHead('PUT', stage.attacker.table.path, bodyBytesMax), bodyBytesMax - 1))
+    test('20 batches that declare 8 MiB and send a byte', () =>
+      expectOthersServed(20, secretHead('POST', `${stage.attacker.table.path}/batch`, 8 * mib), 1))
+  }
+})
+
+test('room comes back when the waiting connections are gone', async () => {
+  await eventually('the attacker itself is served', async () => {
+    const { status } = await stage.attacker.table.tryPut({ hashKey: 'a', data: { text: 'x'.repeat(400_000) } })
+    return status === 200 ? true : undefined
+  })
+})
+
+test(`${expiringConnections} bodies that expire together: the server lives, and others are served meanwhile`, async () => {
+  const { stage: patient, attackers, victim, startedAtMs } = expiring
+  // Every connection is answered or closed: at once when there was no room for it, else by the time that a body may take.
+  const waitMsMax = bodyMsMax + 20_000 - (performance.now() - startedAtMs)
+  const ended: Record<string, number> = {}
+  await eventually(
+    'all of them have ended',
+    async () => {
+      const report = await attackers.report()
+      for (const [outcome, times] of Object.entries(report.answers.hold ?? {})) {
+        ended[outcome] = (ended[outcome] ?? 0) + times
+      }
+      return report.open === 0 ? true : undefined
+    },
+    { waitMsMax: Math.max(waitMsMax, 5_000), pauseMs: 500 },
+  )
+  const seen = { victim: await victim.report(), attack: await attackers.report() }
+  const nowBytes = memoryBytes(patient.server.pid)
+  note('expiry', { ...seen, memory: { beforeBytes: 0, peakBytes: nowBytes } })
+  await patient.expectWell()
+  expectNobodyRefused(seen)
+  // Each heard why, and none heard that the server failed.
+  expect(Object.keys(ended).filter((outcome) => !['503', 'ended'].includes(outcome))).toEqual([])
+  expect(ended['503']).toBe(expiringConnections)
+  // 10,000 connections at once leave their traces, but not more than some kilobytes each.
+  expect(nowBytes).toBeLessThan(400 * mib)
+  const { table } = patient.stranger
+  await table.put('afterwards')
+  ok(await table.get('afterwards'))
+  expect(patient.server.log.filter(({ level }) => level === 'error')).toEqual([])
+})
