@@ -10,8 +10,8 @@ export interface HoldAttack {
   kind: 'hold'
   connections: number
   head: Head
-  /** Of the body, after the head: this many bytes of `fill`. The head says what it likes. */
-  sentBytes: number
+  /** What comes after the head, whatever the head says of it. */
+  sent: string
   /** Never take an answer. */
   unread?: boolean
   /** Open another connection for each that ends. */
@@ -95,8 +95,8 @@ const connectsAtOnceMax = 64
 const renewPauseMs = 200
 
 const hold = async (port: number, attack: HoldAttack): Promise<void> => {
-  const { connections, head, sentBytes, unread = false, renew = false } = attack
-  const bytes = Buffer.concat([headBytes(head), Buffer.alloc(sentBytes, ' ')])
+  const { connections, head, sent, unread = false, renew = false } = attack
+  const bytes = Buffer.concat([headBytes(head), Buffer.from(sent)])
   const begin = (wire: Wire): Promise<void> => {
     if (unread) wire.stopReading()
     wire.send(bytes)

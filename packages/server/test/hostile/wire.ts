@@ -87,7 +87,10 @@ export class Wire {
     while (this.#unsent.length > 0 && !this.#ended) {
       const next = this.#unsent[0]!
       const taken = this.#socket.write(next)
-      if (taken < 0) return this.#end()
+      if (taken < 0) {
+        this.#end()
+        return
+      }
       if (taken < next.length) {
         this.#unsent[0] = next.subarray(taken)
         return
