@@ -1,5 +1,6 @@
 import { generateApiKey } from '../../src/core/api-key.ts'
 import { answerLines } from './reports.ts'
+import { openUnread } from './unread.ts'
 import { chunkedBytes, type Head, headBytes, requestBytes, Wire } from './wire.ts'
 
 // The attackers, a process of their own so that their work is not the victim's wait. The first line of standard input is
@@ -12,10 +13,16 @@ export interface HoldAttack {
   head: Head
   /** What comes after the head, whatever the head says of it. */
   sent: string
-  /** Never take an answer. */
-  unread?: boolean
   /** Open another connection for each that ends. */
   renew?: boolean
+}
+
+/** Opens connections, sends a request on each, and never takes the answer. */
+export interface UnreadAttack {
+  kind: 'unread'
+  connections: number
+  head: Head
+  body: string
 }
 
 export interface LoopRequest extends Head {
@@ -44,7 +51,7 @@ export interface ForgeAttack {
   keys: 'well-formed' | 'malformed' | { real: string }
 }
 
-export type Attack = HoldAttack | LoopAttack | ForgeAttack
+export type Attack = HoldAttack | UnreadAttack | LoopAttack | ForgeAttack
 
 export interface AttackReport {
   /** Answers by status, for each group; `ended` counts connections that the server ended before an answer. */
@@ -95,13 +102,11 @@ const connectsAtOnceMax = 64
 const renewPauseMs = 200
 
 const hold = async (port: number, attack: HoldAttack): Promise<void> => {
-  const { connections, head, sent, unread = false, renew = false } = attack
+  const { connections, head, sent, renew = false } = attack
   const bytes = Buffer.concat([headBytes(head), Buffer.from(sent)])
   const begin = (wire: Wire): Promise<void> => {
-    if (unread) wire.stopReading()
     wire.send(bytes)
-    if (unread) wire.closed.then(() => count('hold', 'ended'))
-    else watch(wire)
+    watch(wire)
     return wire.sent()
   }
   const watch = async (wire: Wire): Promise<void> => {
@@ -199,7 +204,10 @@ interface AttackOrder {
 
 await answerLines<AttackOrder, AttackReport>(async ({ port, attack }) => {
   if (attack.kind === 'hold') await hold(port, attack)
-  else if (attack.kind === 'loop') await loop(port, attack)
+  else if (attack.kind === 'unread') {
+    await openUnread(port, attack.connections, requestBytes(attack.head, attack.body))
+    open = attack.connections
+  } else if (attack.kind === 'loop') await loop(port, attack)
   // It reports how far it is while it runs.
   else forge(port, attack)
   return report

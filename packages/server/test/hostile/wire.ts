@@ -73,11 +73,6 @@ export class Wire {
     })
   }
 
-  /** From here on the answers stay where they are: in the buffers of the system, then in the server. */
-  stopReading(): void {
-    this.#socket.pause()
-  }
-
   close(): void {
     this.#socket.terminate()
     this.#end()

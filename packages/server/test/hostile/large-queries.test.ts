@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { makeTable, ok, type TestTable } from '../http/service.ts'
+import type { LoopAttack, LoopRequest } from './attackers.ts'
+import {
+  expectMemoryWithin,
+  expectNobodyRefused,
+  fillTable,
+  inFull,
+  median,
+  mib,
+  playRounds,
+  Stage,
+  timeBoundMs,
+  victimsOf,
+} from './stage.ts'
+
+// One thread serves everybody. Whoever asks for the most must not get the most of it.
+
+setDefaultTimeout(inFull(300_000, 60_000))
+
+let stage: Stage
+let pages: TestTable
+let expired: TestTable
+/** A key beside the organization's own: turns within an organization go by key. */
+let secondKey: string
+beforeAll(async () => {
+  stage = await Stage.open()
+  const { api } = stage.attacker.table
+  secondKey = ok(await api.post('/api/keys', { kind: 'secret' }), 201).key
+  pages = await makeTable(api)
+  const data = { text: 'x'.repeat(900) }
+  await fillTable(
+    pages,
+    Array.from({ length: 1_000 }, (_, n) => ({ hashKey: 'page', rangeKey: `r${n}`, data })),
+  )
+  expired = await makeTable(api)
+  // Gone for every read, and five minutes too young for the sweep.
+  const ttl = Math.floor(Date.now() / 1000) - 1
+  await fillTable(
+    expired,
+    Array.from({ length: inFull(60_000, 20_000) }, (_, n) => ({ hashKey: 'gone', rangeKey: `r${n}`, data: {}, ttl })),
+  )
+})
+afterAll(async () => {
+  await stage?.close()
+})
+
+const query = (table: TestTable, body: string): LoopRequest => ({
+  method: 'POST',
+  path: `${table.path}/query`,
+  key: stage.attacker.organization.publicKey,
+  body,
+})
+
+const nested = (open: string, close: string, bytes: number): string => {
+  const levels = Math.floor(bytes / (open.length + close.length))
+  return open.repeat(levels) + close.repeat(levels)
+}
+
+/** As deep as data may be, as wide as it may be. */
+const deepData = (): string => {
+  // `data` itself is a level and the list another.
+  const one = nested('[', ']', 62 * 2)
+  return `{"list":[${Array(Math.floor(400_000 / (one.length + 1)))
+    .fill(one)
+    .join(',')}]}`
+}
+
+const attacks: Record<string, () => LoopRequest[]> = {
+  'pages of 1,000 rows': () => [
+    query(pages, '{"hash":"page","limit":1000}'),
+    query(pages, '{"index":"t","limit":1000}'),
+  ],
+  'pages over expired rows': () => [
+    query(expired, '{"hash":"gone","limit":1000}'),
+    query(expired, '{"index":"t","limit":1}'),
+  ],
+  'queries nested deep, of 64 KiB': () => [
+    query(pages, `{"hash":${nested('[', ']', 65_000)}}`),
+    query(pages, `{"hash":${nested('{"":', '}', 65_000).replace('}', '1}')}}`),
+  ],
+  'puts nested deep': () => [
+    { method: 'PUT', path: pages.path, key: secondKey, body: `{"hashKey":"deep","data":${deepData()}}` },
+  ],
+  'listings and records of every kind': () => [
+    { method: 'GET', path: '/v1', key: stage.attacker.organization.publicKey },
+    { method: 'GET', path: '/v1/app?limit=1000', key: stage.attacker.organization.publicKey },
+    { method: 'GET', path: '/api/keys?limit=1000', key: secondKey },
+    { method: 'GET', path: pages.at('page', 'r1'), key: stage.attacker.organization.publicKey },
+  ],
+}
+
+describe.each(victimsOf)('32 connections ask for as much as they can: gets stay quick for %s', (victimOf) => {
+  test.each(Object.keys(attacks))('%s', async (name) => {
+    const attack: LoopAttack = {
+      kind: 'loop',
+      refusedPauseMs: 20,
+      groups: [{ name, connections: 32, requests: attacks[name]!() }],
+    }
+    const seen = await playRounds(() => stage.play(attack, { victimOf, forMs: inFull(10_000, 2_000) }))
+    for (const each of seen) {
+      expectNobodyRefused(each)
+      expectMemoryWithin(each, 500 * mib)
+      // Nothing that the attackers send fails by our fault.
+      expect(each.attack.answers[name]?.[500]).toBeUndefined()
+      expect(Object.keys(each.attack.answers[name] ?? {}).length).toBeGreaterThan(0)
+    }
+    const p50Ms = (of: 'gets' | 'visits'): number => median(seen.map(({ victim }) => victim[of].p50Ms))
+    expect(p50Ms('gets')).toBeLessThan(timeBoundMs(20))
+    expect(p50Ms('visits')).toBeLessThan(timeBoundMs(20))
+  })
+})

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { eventually } from '../harness.ts'
+import { makeTable, type TestTable } from '../http/service.ts'
+import type { UnreadAttack } from './attackers.ts'
+import { expectNobodyRefused, fillTable, inFull, mib, type Seen, Stage, type VictimOf, victimsOf } from './stage.ts'
+import type { Head } from './wire.ts'
+
+// An answer that nobody takes is memory that a stranger holds, for as long as the connection may be idle.
+
+setDefaultTimeout(inFull(300_000, 60_000))
+
+const connections = 400
+/** Of the whole process. */
+const memoryBytesMax = 250 * mib
+
+let stage: Stage
+/** Of the attacker: a page of it is a megabyte. */
+let pages: TestTable
+const large = 'x'.repeat(400_000)
+beforeAll(async () => {
+  stage = await Stage.open()
+  pages = await makeTable(stage.attacker.table.api)
+  await fillTable(
+    pages,
+    Array.from({ length: 40 }, (_, n) => ({ hashKey: 'page', rangeKey: `r${n}`, data: { text: 'x'.repeat(103_000) } })),
+    5,
+  )
+  await pages.put('large', { text: large })
+})
+afterAll(async () => {
+  await stage?.close()
+})
+
+const queryBody = '{"hash":"page"}'
+const publicHead = (method: string, path: string): Head => ({
+  method,
+  path,
+  key: stage.attacker.organization.publicKey,
+})
+const pageAttack = (): UnreadAttack => ({
+  kind: 'unread',
+  connections,
+  head: publicHead('POST', `${pages.path}/query`),
+  body: queryBody,
+})
+
+const expectOthersServed = async (attack: UnreadAttack, victimOf: VictimOf, forMs: number): Promise<Seen> => {
+  const seen = await stage.play(attack, { victimOf, forMs })
+  expectNobodyRefused(seen)
+  expect(seen.memory.peakBytes).toBeLessThan(memoryBytesMax)
+  return seen
+}
+
+/** Whoever held the room is gone: the attacker's own key is served again, and takes its answers. */
+const expectRoomAgain = async (): Promise<void> => {
+  const reader = stage.server.as(stage.attacker.organization.publicKey)
+  await eventually('the attacker itself is served', async () => {
+    const { status, body } = await reader.post(`${pages.path}/query`, queryBody)
+    return status === 200 && body.count === 10 ? true : undefined
+  })
+  for (let n = 0; n < 20; n++) expect((await reader.post(`${pages.path}/query`, queryBody)).status).toBe(200)
+}
+
+test('the pages are as large as pages get', async () => {
+  const { text, body } = await pages.tryQuery({ hash: 'page' })
+  expect({ count: body.count, nearlyFull: text.length > 1_000_000 }).toEqual({ count: 10, nearlyFull: true })
+})
+
+describe.each(victimsOf)(
+  `${connections} connections never take their answers: others are served, those of %s`,
+  (victimOf) => {
+    test('pages of a public key', async () => {
+      await expectOthersServed(pageAttack(), victimOf, inFull(90_000, 4_000))
+      await expectRoomAgain()
+    })
+
+    test('large records of a public key', async () => {
+      const attack: UnreadAttack = { ...pageAttack(), head: publicHead('GET', pages.at('large')), body: '' }
+      await expectOthersServed(attack, victimOf, inFull(20_000, 2_000))
+      await expectRoomAgain()
+    })
+  },
+)
+
+test('2,000 connections that never take the description, which needs no key: others are served', async () => {
+  for (const path of ['/openapi.json', '/docs']) {
+    const attack: UnreadAttack = { ...pageAttack(), connections: 2_000, head: publicHead('GET', path), body: '' }
+    await expectOthersServed(attack, 'another organization', inFull(20_000, 2_000))
+  }
+})
+
+test('a slow reader gets its whole page', async () => {
+  const { port } = stage.server
+  let received = 0
+  let head = ''
+  const ended = Promise.withResolvers<void>()
+  const body = queryBody
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port,
+    socket: {
+      data(socket, bytes) {
+        if (received === 0) head = bytes.toString('latin1').slice(0, 12)
+        received += bytes.length
+        socket.pause()
+        setTimeout(() => socket.resume(), 5)
+        if (bytes.toString('latin1').includes('"cursor":')) ended.resolve()
+      },
+      close: () => ended.resolve(),
+    },
+  })
+  socket.write(
+    `POST ${pages.path}/query HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${stage.attacker.organization.publicKey}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  await ended.promise
+  socket.terminate()
+  expect({ head, whole: received > 1_030_000 }).toEqual({ head: 'HTTP/1.1 200', whole: true })
+})
