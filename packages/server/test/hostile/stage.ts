@@ -11,11 +11,10 @@ import type { Latencies, VictimOrder, VictimReport } from './victim.ts'
 // of three rounds. The short form plays less, asserts strictly what noise cannot change (alive, memory, nobody refused) and
 // times only within ten times the bound.
 
-export const isFull = process.env.CUBBY_TEST_HOSTILE === 'full'
-export const rounds = isFull ? 3 : 1
+const isFull = process.env.CUBBY_TEST_HOSTILE === 'full'
+const rounds = isFull ? 3 : 1
 /** The first for the full form, the second for the short one. */
 export const inFull = <T>(full: T, short: T): T => (isFull ? full : short)
-export const timeBoundMs = (ms: number): number => ms * inFull(1, 10)
 
 export const mib = 1_048_576
 
@@ -50,10 +49,6 @@ export const watchMemory = async <T>(pid: number, work: () => Promise<T>): Promi
   }
 }
 
-/** Whose victim it is: rows of attacks are played against both. */
-export type VictimOf = 'another organization' | 'the same organization, with its secret key'
-export const victimsOf: VictimOf[] = ['another organization', 'the same organization, with its secret key']
-
 /** An organization with a table. */
 export interface Party {
   organization: Organization
@@ -61,7 +56,8 @@ export interface Party {
 }
 
 export interface Seen {
-  victim: VictimReport
+  /** One victim is of another organization; the other has the secret key of the attacker's own. */
+  victims: { stranger: VictimReport; neighbour: VictimReport }
   attack: AttackReport
   memory: Memory
 }
@@ -94,42 +90,38 @@ export class Stage {
     expect(await this.server.stop()).toBe(0)
   }
 
-  party(victimOf: VictimOf): Party {
-    return victimOf === 'another organization' ? this.stranger : this.attacker
-  }
-
-  victim(victimOf: VictimOf, more: Partial<VictimOrder> = {}): Promise<Reporter<VictimReport>> {
-    const { organization, table } = this.party(victimOf)
-    return startVictim(this.server, { key: organization.secretKey, path: table.path, ...more })
-  }
-
-  attack(attack: Attack): Promise<Reporter<AttackReport>> {
-    return startAttack(this.server, attack)
-  }
-
-  /** The victim goes on with its work while the attack runs for so long; afterwards the server must be well. */
-  async play(
-    attack: Attack,
-    options: { victimOf: VictimOf; forMs: number; victim?: Partial<VictimOrder> },
-  ): Promise<Seen> {
-    const victim = await this.victim(options.victimOf, options.victim)
-    let attackers: Reporter<AttackReport> | undefined
+  /** Two victims go on with their work while the attack runs for so long; afterwards the server must be well. */
+  async play(attack: Attack, options: { forMs: number; victim?: Partial<VictimOrder> }): Promise<Seen> {
+    const ending: { end(): Promise<void> }[] = []
+    const begin = async <T extends { end(): Promise<void> }>(starting: Promise<T>): Promise<T> => {
+      const started = await starting
+      ending.push(started)
+      return started
+    }
+    const victimOf = ({ organization, table }: Party): Promise<Reporter<VictimReport>> =>
+      begin(startVictim(this.server, { key: organization.secretKey, path: table.path, ...options.victim }))
     try {
+      const [stranger, neighbour] = [await victimOf(this.stranger), await victimOf(this.attacker)]
+      const reports = async () => ({ stranger: await stranger.report(), neighbour: await neighbour.report() })
       const { value, memory } = await watchMemory(this.server.pid, async () => {
-        await victim.report()
+        await reports()
         this.#calmBytes ??= memoryBytes(this.server.pid)
-        attackers = await this.attack(attack)
-        const beginning = await victim.report()
+        const attackers = await begin(startAttack(this.server, attack))
+        const first = await reports()
         await Bun.sleep(options.forMs)
-        return { victim: afterBeginning(beginning, await victim.report()), attack: await attackers.report() }
+        const last = await reports()
+        const victims = {
+          stranger: afterBeginning(first.stranger, last.stranger),
+          neighbour: afterBeginning(first.neighbour, last.neighbour),
+        }
+        return { victims, attack: await attackers.report() }
       })
       const seen = { ...value, memory: { ...memory, beforeBytes: this.#calmBytes! } }
-      note(`${attack.kind} against ${options.victimOf}`, seen)
+      note(attack.kind, seen)
       await this.expectWell()
       return seen
     } finally {
-      await attackers?.end()
-      await victim.end()
+      await Promise.all(ending.map((each) => each.end()))
     }
   }
 
@@ -168,24 +160,31 @@ export const startVictim = (
 export const startAttack = (server: Server, attack: Attack): Promise<Reporter<AttackReport>> =>
   Reporter.start(new URL('attackers.ts', import.meta.url), { port: server.port, attack })
 
-/** Figures of the full form, for whoever reads its output. */
-export const note = (what: string, { victim, attack, memory }: Seen): void => {
-  if (!isFull && process.env.CUBBY_TEST_HOSTILE !== 'shown') return
+/** Figures for whoever reads the output. */
+export const note = (what: string, seen: { victims: object; attack: AttackReport; memory: Memory }): void => {
+  if ((process.env.CUBBY_TEST_HOSTILE ?? '') === '') return
   const shown = ({ count, p50Ms, p99Ms, maxMs }: Latencies): string =>
-    `${count} of ${p50Ms.toFixed(1)}/${p99Ms.toFixed(1)}/${maxMs.toFixed(1)} ms`
-  console.log(
-    `${what}: gets ${shown(victim.gets)}, puts ${shown(victim.puts)}, visits ${shown(victim.visits)}, ` +
-      `refusals ${JSON.stringify(victim.refusals)}; memory ${Math.round(memory.beforeBytes / mib)} to ` +
-      `${Math.round(memory.peakBytes / mib)} MiB; attackers ${JSON.stringify(attack.answers)}, ${attack.open} open`,
+    `${count} in ${p50Ms.toFixed(1)}/${p99Ms.toFixed(1)}/${maxMs.toFixed(1)} ms`
+  const lines = Object.entries(seen.victims as Record<string, VictimReport>).map(
+    ([name, { gets, puts, visits, refusals }]) =>
+      `  ${name}: gets ${shown(gets)}, puts ${shown(puts)}, visits ${shown(visits)}, refused ${JSON.stringify(refusals)}`,
   )
+  const { beforeBytes, peakBytes } = seen.memory
+  lines.push(`  memory ${Math.round(beforeBytes / mib)} to ${Math.round(peakBytes / mib)} MiB`)
+  lines.push(`  attackers ${JSON.stringify(seen.attack.answers)}, ${seen.attack.open} open`)
+  console.log([what, ...lines].join('\n'))
 }
 
 // ── What is expected ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Every request of the victim was answered 200, and there were some of each kind. */
-export const expectNobodyRefused = ({ victim }: Pick<Seen, 'victim'>): void => {
-  expect(victim.refusals).toEqual({})
-  expect(Math.min(victim.gets.count, victim.puts.count, victim.visits.count)).toBeGreaterThan(0)
+type OfVictims = Pick<Seen, 'victims'>
+
+/** Every request of the victims was answered 200, and there were some of each kind. */
+export const expectNobodyRefused = ({ victims }: { victims: object }): void => {
+  for (const [name, { refusals, gets, puts, visits }] of Object.entries(victims as Record<string, VictimReport>)) {
+    expect({ name, refusals }).toEqual({ name, refusals: {} })
+    expect(Math.min(gets.count, puts.count, visits.count)).toBeGreaterThan(0)
+  }
 }
 
 /** The server never held more than so many bytes above what it held before. */
@@ -194,18 +193,28 @@ export const expectMemoryWithin = ({ memory }: Pick<Seen, 'memory'>, moreBytesMa
   expect(memory.peakBytes - memory.beforeBytes).toBeLessThan(moreBytesMax)
 }
 
-export const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!
+const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!
 
-/** The longest that any request of the victim took, get or put, as the median of the rounds. */
-export const expectStallsWithin = (seen: Pick<Seen, 'victim'>[], ms: number): void => {
-  const longest = (pick: (victim: VictimReport) => Latencies): number => median(seen.map((s) => pick(s.victim).maxMs))
-  expect({
-    gets: longest(({ gets }) => gets) < timeBoundMs(ms),
-    puts: longest(({ puts }) => puts) < timeBoundMs(ms),
-    visits: longest(({ visits }) => visits) < timeBoundMs(ms),
-    longestMs: [longest(({ gets }) => gets), longest(({ puts }) => puts), longest(({ visits }) => visits)],
-  }).toMatchObject({ gets: true, puts: true, visits: true })
+const activities = ['gets', 'puts', 'visits'] as const
+type Activity = (typeof activities)[number]
+
+/** One number of each victim and each of its activities, as the median of the rounds, within its bound. */
+const expectTimes = (seen: OfVictims[], of: readonly Activity[], pick: 'p50Ms' | 'maxMs', ms: number): void => {
+  const boundMs = ms * inFull(1, 10)
+  for (const name of ['stranger', 'neighbour'] as const) {
+    for (const activity of of) {
+      const tookMs = median(seen.map(({ victims }) => victims[name][activity][pick]))
+      expect({ name, activity, [pick]: tookMs, boundMs, within: tookMs < boundMs }).toMatchObject({ within: true })
+    }
+  }
 }
+
+/** The longest that any request of a victim took. */
+export const expectStallsWithin = (seen: OfVictims[], ms: number): void => expectTimes(seen, activities, 'maxMs', ms)
+
+/** Half of the gets of each victim were quicker. */
+export const expectGetsWithin = (seen: OfVictims[], ms: number): void =>
+  expectTimes(seen, ['gets', 'visits'], 'p50Ms', ms)
 
 /** Plays `rounds` times. */
 export const playRounds = async (play: () => Promise<Seen>): Promise<Seen[]> => {

@@ -2,23 +2,24 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { bodyBytesMax, bodyMsMax } from '../../src/core/limits.ts'
 import { eventually } from '../harness.ts'
 import { ok } from '../http/service.ts'
-import type { AttackReport, HoldAttack } from './attackers.ts'
+import type { AttackReport, HoldAttack, LoopAttack, LoopRequest } from './attackers.ts'
 import type { Reporter } from './reports.ts'
 import {
   expectMemoryWithin,
   expectNobodyRefused,
+  expectStallsWithin,
   inFull,
   memoryBytes,
   mib,
   note,
+  playRounds,
   Stage,
   startAttack,
   startVictim,
-  victimsOf,
   watchMemory,
 } from './stage.ts'
 import type { VictimReport } from './victim.ts'
-import { type Head, headBytes, Wire } from './wire.ts'
+import { chunkedBytes, type Head, headBytes, Wire } from './wire.ts'
 
 // Bodies that do not come cost their sender nothing. They must not cost others their turn, their room or the process.
 
@@ -27,6 +28,8 @@ setDefaultTimeout(180_000)
 /** Waits for its bodies to expire while the other tests run. */
 let expiring: { stage: Stage; attackers: Reporter<AttackReport>; victim: Reporter<VictimReport>; startedAtMs: number }
 let stage: Stage
+/** Beside the organization's own: turns within an organization go by key. */
+let secondKey: string
 const expiringConnections = inFull(10_000, 3_000)
 
 const queryHead = (of: Stage, contentLength: number): Head => ({
@@ -45,6 +48,7 @@ beforeAll(async () => {
   const attack: HoldAttack = { kind: 'hold', connections: expiringConnections, head, sent: ' ' }
   expiring = { stage: patient, victim, startedAtMs, attackers: await startAttack(patient.server, attack) }
   stage = await Stage.open()
+  secondKey = ok(await stage.attacker.table.api.post('/api/keys', { kind: 'secret' }), 201).key
 })
 afterAll(async () => {
   await expiring?.attackers.end()
@@ -115,7 +119,7 @@ describe('Content-Length twice', () => {
       headers: [['Content-Length', String(length)]],
     }
     const attack: HoldAttack = { kind: 'hold', connections: 40, head, sent: ' '.repeat(length - 1) }
-    expectMemoryWithin(await stage.play(attack, { victimOf: 'another organization', forMs: 1_000 }), 250 * mib)
+    expectMemoryWithin(await stage.play(attack, { forMs: 1_000 }), 250 * mib)
     const data = { text: 'x'.repeat(400_000) }
     for (const { table } of [attacker, stranger]) {
       for (let n = 0; n < 10; n++) await table.put(`large ${n}`, data)
@@ -134,45 +138,127 @@ describe('Content-Length twice', () => {
   })
 })
 
-describe.each(victimsOf)('bodies that wait for their last byte: everybody else is served, also %s', (victimOf) => {
-  const forMs = inFull(20_000, 1_500)
+describe('bodies that wait for their last byte: everybody else is served', () => {
+  const forMs = inFull(20_000, 1_000)
   // Large enough to need room themselves.
   const victim = { putBytes: 100_000, pauseMs: 20 }
 
   const expectOthersServed = async (connections: number, head: Head, sentBytes: number): Promise<void> => {
     const attack: HoldAttack = { kind: 'hold', connections, head, sent: ' '.repeat(sentBytes), renew: true }
-    const seen = await stage.play(attack, { victimOf, forMs, victim })
+    const seen = await stage.play(attack, { forMs, victim })
     expectNobodyRefused(seen)
-    // What has arrived is bounded in total; the rest is what a hundred thousand short requests leave for the collector.
+    // What has arrived is bounded in total; the rest is what the requests of the victims leave for the collector.
     expectMemoryWithin(seen, 250 * mib)
   }
+  const secretHead = (method: string, path: string, length: number): Head => ({
+    method,
+    path,
+    key: secondKey,
+    headers: [['Content-Length', String(length)]],
+  })
 
   test('64 that declare 1 MiB and send a byte', () => expectOthersServed(64, queryHead(stage, mib), 1))
   test('1,000 that declare 1 MiB and send a byte', () => expectOthersServed(1_000, queryHead(stage, mib), 1))
   test('1,100 that declare 64 KiB and send a byte', () => expectOthersServed(1_100, queryHead(stage, 65_536), 1))
   test('1,100 that declare 64 KiB and send all but a byte', () =>
     expectOthersServed(1_100, queryHead(stage, 65_536), 65_535))
+  test('100 puts that declare 1 MiB and send all but a byte', () =>
+    expectOthersServed(100, secretHead('PUT', stage.attacker.table.path, bodyBytesMax), bodyBytesMax - 1))
+  test('20 batches that declare 8 MiB and send a byte', () =>
+    expectOthersServed(20, secretHead('POST', `${stage.attacker.table.path}/batch`, 8 * mib), 1))
 
-  if (victimOf === 'another organization') {
-    const secretHead = (method: string, path: string, length: number): Head => ({
-      method,
-      path,
-      key: stage.attacker.organization.secretKey,
-      headers: [['Content-Length', String(length)]],
+  test('room comes back when they are gone', async () => {
+    await eventually('the attacker itself is served', async () => {
+      const { status } = await stage.attacker.table.tryPut({ hashKey: 'a', data: { text: 'x'.repeat(400_000) } })
+      return status === 200 ? true : undefined
     })
-    test('100 puts that declare 1 MiB and send all but a byte', () =>
-      expectOthersServed(100, secretHead('PUT', stage.attacker.table.path, bodyBytesMax), bodyBytesMax - 1))
-    test('20 batches that declare 8 MiB and send a byte', () =>
-      expectOthersServed(20, secretHead('POST', `${stage.attacker.table.path}/batch`, 8 * mib), 1))
-  }
-})
-
-test('room comes back when the waiting connections are gone', async () => {
-  await eventually('the attacker itself is served', async () => {
-    const { status } = await stage.attacker.table.tryPut({ hashKey: 'a', data: { text: 'x'.repeat(400_000) } })
-    return status === 200 ? true : undefined
   })
 })
+
+// ── One-byte chunks ────────────────────────────────────────────────────────────────────────────────────────
+
+// A body in one-byte chunks costs its sender six bytes a byte. If it costs the server a turn of its event loop a byte, eight
+// connections stop everybody else.
+
+// Six bytes on the wire each: 6 MB.
+const chunks = 1_000_000
+
+/** Eight connections that send such bodies again and again. */
+const attackOf = (requests: LoopRequest[]): LoopAttack => ({
+  kind: 'loop',
+  refusedPauseMs: 100,
+  groups: [{ name: 'chunks', connections: 8, requests }],
+})
+
+const inChunks = (method: string, path: string, key: string, start: string): LoopRequest => ({
+  method,
+  path,
+  key,
+  body: start.padEnd(chunks),
+  chunkLength: 1,
+})
+
+const queries = (): LoopRequest[] => {
+  const { organization, table } = stage.attacker
+  return [inChunks('POST', `${table.path}/query`, organization.publicKey, '{"hash":"a"}')]
+}
+
+/** A public key may not write: refused by its head, while the body goes on arriving. */
+const refusedWrites = (): LoopRequest[] => {
+  const { organization, table } = stage.attacker
+  return [
+    inChunks('PUT', table.path, organization.publicKey, '{"hashKey":"a","data":{}}'),
+    inChunks('POST', `${table.path}/batch`, organization.publicKey, '{"operations":[]}'),
+  ]
+}
+
+/** By a key beside the victim's. */
+const writes = (): LoopRequest[] => {
+  const { table } = stage.attacker
+  return [
+    inChunks('PUT', table.path, secondKey, '{"hashKey":"a","data":{}}'),
+    inChunks('POST', `${table.path}/batch`, secondKey, '{"operations":[{"op":"delete","hashKey":"a"}]}'),
+  ]
+}
+
+const expectQuick = async (requests: LoopRequest[]): Promise<void> => {
+  const seen = await playRounds(() => stage.play(attackOf(requests), { forMs: inFull(10_000, 2_000) }))
+  for (const each of seen) {
+    expectNobodyRefused(each)
+    expectMemoryWithin(each, 150 * mib)
+    // The attack was one: connections that only wait would prove nothing.
+    expect(Object.keys(each.attack.answers.chunks ?? {}).length).toBeGreaterThan(0)
+  }
+  expectStallsWithin(seen, 100)
+}
+
+describe('one-byte chunks: others are served at once', () => {
+  test('while a public key queries with them', () => expectQuick(queries()))
+  test('while a public key is refused with them', () => expectQuick(refusedWrites()))
+  test('while a secret key writes with them', () => expectQuick(writes()))
+})
+
+test('a client that streams its JSON by tokens is served: 200 kB in chunks of 4 to 8 bytes', async () => {
+  const { organization, table } = stage.attacker
+  const data = { list: Array.from({ length: 20_000 }, (_, n) => n + 100_000_000) }
+  const body = Buffer.from(JSON.stringify({ hashKey: 'streamed', data }))
+  const headers: [string, string][] = [['Transfer-Encoding', 'chunked']]
+  for (const chunkLength of [4, 8]) {
+    const wire = await Wire.open(stage.server.port)
+    wire.send(headBytes({ method: 'PUT', path: table.path, key: organization.secretKey, headers }))
+    // In pieces, as they would come from a stream.
+    const bytes = chunkedBytes(body, chunkLength)
+    for (let at = 0; at < bytes.length; at += 16_384) {
+      wire.send(bytes.subarray(at, at + 16_384))
+      await Bun.sleep(1)
+    }
+    expect({ chunkLength, status: await wire.answer() }).toEqual({ chunkLength, status: 200 })
+    wire.close()
+  }
+  expect((await table.get('streamed')).body.data).toEqual(data)
+})
+
+// ── Expiry ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 test(`${expiringConnections} bodies that expire together: the server lives, and others are served meanwhile`, async () => {
   const { stage: patient, attackers, victim, startedAtMs } = expiring
@@ -190,7 +276,7 @@ test(`${expiringConnections} bodies that expire together: the server lives, and 
     },
     { waitMsMax: Math.max(waitMsMax, 5_000), pauseMs: 500 },
   )
-  const seen = { victim: await victim.report(), attack: await attackers.report() }
+  const seen = { victims: { stranger: await victim.report() }, attack: await attackers.report() }
   const nowBytes = memoryBytes(patient.server.pid)
   note('expiry', { ...seen, memory: { beforeBytes: 0, peakBytes: nowBytes } })
   await patient.expectWell()
