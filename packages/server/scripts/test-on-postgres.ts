@@ -3,8 +3,16 @@ import { startPostgres } from '../test/postgres-server.ts'
 // The black-box tests once more, on PostgreSQL: a real server from npm, in a temporary directory. Part of `npm test`;
 // with arguments, only the test files named.
 
+const named = process.argv.slice(2)
 const suites =
-  process.argv.length > 2 ? process.argv.slice(2) : ['packages/server/test/http', 'packages/server/test/model.test.ts']
+  named.length > 0
+    ? named
+    : [
+        'packages/server/test/http',
+        'packages/server/test/model.test.ts',
+        'packages/server/test/hostile/writers.test.ts',
+        'packages/server/test/hostile/pipelining.test.ts',
+      ]
 
 const postgres = await startPostgres({ auth: 'password' })
 try {

@@ -183,10 +183,11 @@ describe('bodies that wait for their last byte: everybody else is served', () =>
 // Six bytes on the wire each: 6 MB.
 const chunks = 1_000_000
 
-/** Eight connections that send such bodies again and again. */
+/** Eight connections that send such a body all at once, and another a second after each: 48 MB a second at the most. */
 const attackOf = (requests: LoopRequest[]): LoopAttack => ({
   kind: 'loop',
-  refusedPauseMs: 100,
+  pauseMs: 1_000,
+  refusedPauseMs: 1_000,
   groups: [{ name: 'chunks', connections: 8, requests }],
 })
 

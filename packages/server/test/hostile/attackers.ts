@@ -32,9 +32,11 @@ export interface LoopRequest extends Head {
   chunkLength?: number
 }
 
-/** Sends request after request on each connection, the next as soon as the last is answered. */
+/** Sends request after request on each connection, the next when the last is answered. */
 export interface LoopAttack {
   kind: 'loop'
+  /** How long a connection waits after an answer; not at all when absent. */
+  pauseMs?: number
   groups: { name: string; connections: number; requests: LoopRequest[] }[]
   /** How long a connection waits after a 503. */
   refusedPauseMs: number
@@ -145,7 +147,7 @@ const encode = (request: LoopRequest): (() => Uint8Array) => {
   return () => requestBytes(request, body.replace('{n}', String(requestNumber++)))
 }
 
-const loop = async (port: number, { groups, refusedPauseMs }: LoopAttack): Promise<void> => {
+const loop = async (port: number, { groups, pauseMs = 0, refusedPauseMs }: LoopAttack): Promise<void> => {
   const begun = groups.map(async ({ name, connections, requests }) => {
     const encoded = requests.map(encode)
     let next = 0
@@ -158,6 +160,7 @@ const loop = async (port: number, { groups, refusedPauseMs }: LoopAttack): Promi
         // Answered early or not, the server gets all of it.
         await wire.sent()
         if (outcome === 503) await Bun.sleep(refusedPauseMs)
+        else if (pauseMs > 0) await Bun.sleep(pauseMs)
         if (wire.ended) {
           await Bun.sleep(1)
           wire = await connect(port)
