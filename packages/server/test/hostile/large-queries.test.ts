@@ -5,6 +5,7 @@ import {
   expectGetsWithin,
   expectMemoryWithin,
   expectNobodyRefused,
+  expectStallsWithin,
   fillTable,
   inFull,
   mib,
@@ -87,6 +88,18 @@ const attacks: Record<string, () => LoopRequest[]> = {
     { method: 'GET', path: pages.at('page', 'r1'), key: stage.attacker.organization.publicKey },
   ],
 }
+
+test('without an attack the victims are within every bound', async () => {
+  const seen = await playRounds(() =>
+    stage.play({ kind: 'loop', refusedPauseMs: 0, groups: [] }, { forMs: inFull(5_000, 500) }),
+  )
+  for (const each of seen) {
+    expectNobodyRefused(each)
+    expectMemoryWithin(each, 60 * mib)
+  }
+  expectGetsWithin(seen, 20)
+  expectStallsWithin(seen, 100)
+})
 
 describe('32 connections ask for as much as they can: the gets of others stay quick', () => {
   test.each(Object.keys(attacks))('%s', async (name) => {
