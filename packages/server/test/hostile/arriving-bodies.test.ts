@@ -139,7 +139,7 @@ describe('Content-Length twice', () => {
 })
 
 describe('bodies that wait for their last byte: everybody else is served', () => {
-  const forMs = inFull(20_000, 1_000)
+  const forMs = inFull(8_000, 1_000)
   // Large enough to need room themselves.
   const victim = { putBytes: 100_000, pauseMs: 20 }
 
@@ -223,7 +223,7 @@ const writes = (): LoopRequest[] => {
 }
 
 const expectQuick = async (requests: LoopRequest[]): Promise<void> => {
-  const seen = await playRounds(() => stage.play(attackOf(requests), { forMs: inFull(10_000, 2_000) }))
+  const seen = await playRounds(() => stage.play(attackOf(requests), { forMs: inFull(6_000, 2_000) }))
   for (const each of seen) {
     expectNobodyRefused(each)
     expectMemoryWithin(each, 150 * mib)

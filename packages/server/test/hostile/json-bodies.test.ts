@@ -46,7 +46,7 @@ const query = (bytes: number): LoopRequest => ({
 })
 
 const play = (on: Stage, requests: LoopRequest[]): Promise<Seen[]> =>
-  playRounds(() => on.play(attackOf(requests), { forMs: inFull(10_000, 2_000) }))
+  playRounds(() => on.play(attackOf(requests), { forMs: inFull(6_000, 2_000) }))
 
 // The smaller first: each is held to the memory before the first.
 describe('costly JSON: others are served', () => {
