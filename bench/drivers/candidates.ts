@@ -1,7 +1,7 @@
 import { SQL } from 'bun'
 import pg from 'pg'
 import { connectSession } from '../../packages/server/src/engines/postgres/connect.ts'
-import { Database } from '../../packages/server/src/engines/postgres/database.ts'
+import { Database, organization } from '../../packages/server/src/engines/postgres/database.ts'
 import { type Dialect, openingOf } from '../../packages/server/src/engines/postgres/dialect.ts'
 import type { Statement, Value } from '../../packages/server/src/engines/postgres/driver.ts'
 import { Pool } from '../../packages/server/src/engines/postgres/pool.ts'
@@ -51,7 +51,7 @@ const openPipelines = async (url: string, size: number, dialect: Dialect): Promi
   const db = new Database(pool, 60_000, true)
   return {
     name: 'pg, own pipelines',
-    run: async (statement, values) => (await db.read(1, { statement, values }))[0]!.rows.length,
+    run: async (statement, values) => (await db.read(organization(1), { statement, values }))[0]!.rows.length,
     close: () => pool.close(1_000),
   }
 }

@@ -1,8 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { makeApiKey } from '../src/core/api-key.ts'
+import { connectionQueueRequestsMax } from '../src/core/limits.ts'
+import { organization } from '../src/engines/postgres/database.ts'
 import { Session, type Step } from '../src/engines/postgres/driver.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { Pool } from '../src/engines/postgres/pool.ts'
 import { parseStoreUrl } from '../src/engines/postgres/store-url.ts'
-import { expectRefusal } from './conformance/material.ts'
+import { expectRefusal, makeDesk, putOf, startMs } from './conformance/material.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // When connections end at a bad moment. Whoever waits for one is served by another, or told so at once: were it
@@ -21,7 +25,7 @@ afterAll(async () => {
 }, 60_000)
 
 /** A pool of one connection; the first `broken` of them end as soon as they are made. */
-const openPool = (broken: number) => {
+const openPool = (broken: number, waitMsMax = 10_000) => {
   const url = parseStoreUrl(server.url())
   const causes: unknown[] = []
   let made = 0
@@ -30,7 +34,7 @@ const openPool = (broken: number) => {
     if (++made <= broken) session.destroy()
     return session
   }
-  const pool = new Pool({ size: 1, waitMsMax: 10_000, connect, log: (_, __, fields) => causes.push(fields?.cause) })
+  const pool = new Pool({ size: 1, waitMsMax, connect, log: (_, __, fields) => causes.push(fields?.cause) })
   pools.push(pool)
   return { pool, causes, made: () => made }
 }
@@ -41,7 +45,13 @@ const oneOn = (session: Session) => session.send([one], 5_000).then(([result]) =
 test('one that ended as it was made is made again for those that wait', async () => {
   const { pool, made } = openPool(1)
   const began = performance.now()
-  expect(await Promise.all([pool.run(1, oneOn), pool.run(2, oneOn), pool.run(1, oneOn)])).toEqual(['1', '1', '1'])
+  expect(
+    await Promise.all([
+      pool.run(organization(1), oneOn),
+      pool.run(organization(2), oneOn),
+      pool.run(organization(1), oneOn),
+    ]),
+  ).toEqual(['1', '1', '1'])
   expect(made()).toBe(2)
   expect(performance.now() - began).toBeLessThan(5_000)
 })
@@ -49,25 +59,133 @@ test('one that ended as it was made is made again for those that wait', async ()
 test('if that one ended too, they are refused at once, and served later', async () => {
   const { pool, made } = openPool(2)
   const began = performance.now()
-  await Promise.all([1, 2].map((orgId) => expectRefusal(pool.run(orgId, oneOn), 'unavailable')))
+  await Promise.all([1, 2].map((orgId) => expectRefusal(pool.run(organization(orgId), oneOn), 'unavailable')))
   expect(performance.now() - began).toBeLessThan(5_000)
   expect(made()).toBe(2)
   await Bun.sleep(250)
-  expect(await pool.run(1, oneOn)).toBe('1')
+  expect(await pool.run(organization(1), oneOn)).toBe('1')
 })
 
 test('one that broke under a call is nobody else’s', async () => {
   const { pool, causes, made } = openPool(0)
   const kill: Step = { statement: { name: 'kill', text: 'select pg_terminate_backend(pg_backend_pid())' }, values: [] }
   const killed = pool
-    .run(1, (session) => session.send([kill], 5_000))
+    .run(organization(1), (session) => session.send([kill], 5_000))
     .then(
       () => 'answered',
       (error: Error) => error.message,
     )
-  const next = pool.run(1, oneOn)
+  const next = pool.run(organization(1), oneOn)
   expect(await killed).toContain('terminating connection')
   expect(await next).toBe('1')
   expect(made()).toBe(2)
   expect(causes).toEqual([await killed])
+})
+
+// A few that ask for more than there is must not keep everybody else out: what is refused for ever is an outage.
+describe('with every connection taken', () => {
+  type Outcome = 'served' | 'refused'
+
+  /** A pool of one connection that somebody has until `open` is called. Who is served, in order. */
+  const openTaken = async (waitMsMax = 25_000) => {
+    const { pool } = openPool(0, waitMsMax)
+    const gate = Promise.withResolvers<void>()
+    const taken = Promise.withResolvers<void>()
+    const holding = pool.run({ orgId: 999_999, keySeq: 1 }, async () => {
+      taken.resolve()
+      await gate.promise
+    })
+    await taken.promise
+    const served: string[] = []
+    const ask = (orgId: number, keySeq: number): Promise<Outcome> =>
+      pool
+        .run({ orgId, keySeq }, async () => void served.push(`${orgId}/${keySeq}`))
+        .then(
+          (): Outcome => 'served',
+          (): Outcome => 'refused',
+        )
+    /** Asks `count` times; the answers come when the gate is open. */
+    const flood = (orgId: number, keySeq: number, count: number) =>
+      Promise.all(Array.from({ length: count }, () => ask(orgId, keySeq)))
+    const open = () => {
+      gate.resolve()
+      return holding
+    }
+    return { ask, flood, open, served }
+  }
+
+  const count = (outcomes: Outcome[]) => outcomes.filter((outcome) => outcome === 'served').length
+
+  test('organizations that ask for all there is leave room for the next, however many they are', async () => {
+    for (const organizations of [2, 3, 50]) {
+      const { ask, flood, open, served } = await openTaken()
+      const floods = Array.from({ length: organizations }, (_, i) => flood(i + 1, i + 1, connectionQueueRequestsMax))
+      const victim = ask(5_000, 5_000)
+      await open()
+      expect(await victim).toBe('served')
+      // Each of the others had one turn before it.
+      expect(served.indexOf('5000/5000')).toBe(organizations)
+      const got = (await Promise.all(floods)).map(count)
+      expect(Math.min(...got)).toBeGreaterThan(0)
+      expect(Math.max(...got)).toBeLessThanOrEqual(connectionQueueRequestsMax / 4)
+    }
+  }, 30_000)
+
+  test('an API key that asks for all there is leaves room and turns for another of its organization', async () => {
+    const { ask, flood, open, served } = await openTaken()
+    const other = flood(1, 1, connectionQueueRequestsMax)
+    const victim = ask(1, 2)
+    await open()
+    expect(await victim).toBe('served')
+    expect(served.indexOf('1/2')).toBe(1)
+    expect(count(await other)).toBe(connectionQueueRequestsMax / 4)
+  })
+
+  test('who waited too long is refused, and leaves its room to the next', async () => {
+    const { flood, open } = await openTaken(300)
+    for (let round = 0; round < 2; round++) {
+      const began = performance.now()
+      expect(count(await flood(1, 1, connectionQueueRequestsMax))).toBe(0)
+      expect(performance.now() - began).toBeGreaterThan(250)
+    }
+    const admitted = flood(1, 1, connectionQueueRequestsMax)
+    await open()
+    expect(count(await admitted)).toBe(connectionQueueRequestsMax / 4)
+  })
+
+  test('writes wait by the API key that sent them', async () => {
+    const url = await server.createDatabase()
+    const engine = await openPostgresEngine({ url, poolSize: 1, waitMsMax: 25_000, leaseMs: 20 })
+    const locker = await Session.connect(parseStoreUrl(url), 5_000)
+    try {
+      const { tenant, table, put } = await makeDesk(engine)
+      const { text, kept } = makeApiKey({ kind: 'public', name: 'in every browser' })
+      await engine.createApiKey(tenant.writer, kept, startMs)
+      const other = { orgId: tenant.org.id, apiKey: await engine.findApiKey(text) }
+      await put('locked')
+      await locker.run('begin; select 1 from cubby_records for update')
+      const blocked = put('locked')
+      // With a condition: such puts do not go together.
+      const write = (writer: typeof other, hashKey: string) =>
+        engine.write(writer, table, [putOf(table, hashKey, { condition: 'absent' })], startMs)
+      let othersDone = 0
+      const others = Array.from({ length: connectionQueueRequestsMax }, (_, i) =>
+        write(other, `o${i}`).then(
+          () => void othersDone++,
+          () => {},
+        ),
+      )
+      const victim = write(tenant.writer, 'mine').then((result) => ({ result, othersDone }))
+      await locker.run('rollback')
+      await blocked
+      const { result, othersDone: before } = await victim
+      expect(result.applied).toBe(true)
+      expect(before).toBeLessThan(5)
+      await Promise.all(others)
+      expect(othersDone).toBe(connectionQueueRequestsMax / 4)
+    } finally {
+      await locker.close()
+      await engine.close()
+    }
+  }, 30_000)
 })

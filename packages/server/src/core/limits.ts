@@ -43,6 +43,8 @@ export const turnMsMax = 5_000
 export const connectionIdleSecondsMax = 60
 export const writeQueueRequestsMax = 8_192
 export const writeQueueBytesMax = 128 * MIB
+/** Requests that wait for a connection to PostgreSQL: see `Shares` for how much of it one may have. */
+export const connectionQueueRequestsMax = 4_096
 /** One commit takes this much at the most, or one request, so that one organization's backlog does not become another's latency. */
 export const commitRequestsMax = 256
 export const commitBytesMax = 8 * MIB

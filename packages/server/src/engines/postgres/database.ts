@@ -1,3 +1,5 @@
+import type { Writer } from '../../core/engine.ts'
+import type { Holder } from '../../core/shares.ts'
 import type { Session, Step, StepResult } from './driver.ts'
 import { isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
 import { Gathering, type Way } from './gathering.ts'
@@ -22,8 +24,14 @@ const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }
 const commit: Step = { statement: { name: 'commit', text: 'commit' }, values: [] }
 const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
 
-/** Upkeep and what is asked before the organization is known wait in a turn of their own. */
-export const noOrg = 0
+// Who waits for a connection. A read does not say which API key it is for, so those of one organization wait as one.
+
+/** No organization has this id. Upkeep, and what every request depends on, have a turn of their own. */
+export const noOrg: Holder = { orgId: 0, keySeq: 0 }
+/** Whoever asks with an API key that is not known yet: apart from upkeep, which must not wait for them. */
+export const anybody: Holder = { orgId: 0, keySeq: 1 }
+export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
+export const holderOf = ({ orgId, apiKey }: Writer): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
 
 /** Runs pipelines on the pool. Tries again only what the server has rolled back, or never got, and only so often. */
 export class Database {
@@ -38,7 +46,7 @@ export class Database {
     this.#msMax = statementMsMax + answerGraceMs
     const way = {
       most: lookUpsTogetherMax,
-      groupOf: () => noOrg,
+      groupOf: () => 0,
       fits: () => true,
       send: (session: Session, together: Step[]) => this.send(session, together),
     }
@@ -50,37 +58,37 @@ export class Database {
   }
 
   /** Reads may be repeated on another connection. */
-  read(orgId: number, ...steps: Step[]): Promise<StepResult[]> {
-    return this.#attempt(orgId, false, (session) => session.send(steps, this.#msMax))
+  read(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
+    return this.#attempt(holder, false, (session) => session.send(steps, this.#msMax))
   }
 
   /** One row by its key, with others that wait: see gathering.ts. */
-  lookUp(orgId: number, step: Step): Promise<StepResult> {
-    return this.#lookUps.run(orgId, step)
+  lookUp(holder: Holder, step: Step): Promise<StepResult> {
+    return this.#lookUps.run(holder, step)
   }
 
   /** Calls of one kind that go together when they have to wait. */
   gather<Call>(way: Omit<Way<Call>, 'recover'>, stepOf: (call: Call) => Step, commits: boolean): Gathering<Call> {
-    const recover = async (orgId: number, call: Call, error: unknown, alone: boolean): Promise<StepResult> => {
+    const recover = async (holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult> => {
       // The fault of one undoes all that went with it, so each is tried on its own; unless it is not known to be undone.
       const again = alone ? isRetryable(error) || isLost(error) : true
       if (!again || !isUndone(error, commits)) throw toCallersError(error, commits)
-      const [result] = await (commits ? this.write(orgId, stepOf(call)) : this.read(orgId, stepOf(call)))
+      const [result] = await (commits ? this.write(holder, stepOf(call)) : this.read(holder, stepOf(call)))
       return result!
     }
     return new Gathering(this.#pool, { ...way, recover })
   }
 
   /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */
-  write(orgId: number, ...steps: Step[]): Promise<StepResult[]> {
+  write(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
     if (steps.length > 1 && !this.#pipelinesAreTransactions) {
-      return this.transaction(orgId, ({ commit }) => commit(...steps))
+      return this.transaction(holder, ({ commit }) => commit(...steps))
     }
-    return this.#attempt(orgId, true, (session) => session.send(steps, this.#msMax))
+    return this.#attempt(holder, true, (session) => session.send(steps, this.#msMax))
   }
 
   /** For what must look before it writes. Without `commit` nothing is kept. */
-  async transaction<T>(orgId: number, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(holder: Holder, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let committing = false
     const run = async (session: Session): Promise<T> => {
       committing = false
@@ -109,17 +117,17 @@ export class Database {
         if (open && !session.isGone) await session.send([rollback], this.#msMax).catch(() => session.destroy())
       }
     }
-    return this.#attempt(orgId, () => committing, run)
+    return this.#attempt(holder, () => committing, run)
   }
 
   async #attempt<T>(
-    orgId: number,
+    holder: Holder,
     commits: boolean | (() => boolean),
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#pool.run(orgId, work)
+        return await this.#pool.run(holder, work)
       } catch (error) {
         if (isRaised(error)) throw error
         const mayCommit = typeof commits === 'boolean' ? commits : commits()

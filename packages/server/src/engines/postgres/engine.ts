@@ -26,7 +26,7 @@ import { StoreRefused } from '../../core/store-refused.ts'
 import { toBytes } from './bytes.ts'
 import { checkStore } from './check.ts'
 import { connectLongSession, connectMsMax, connectSession } from './connect.ts'
-import { Database, noOrg } from './database.ts'
+import { Database, noOrg, organization } from './database.ts'
 import { type Dialect, dialectOf, readFacts } from './dialect.ts'
 import { Session } from './driver.ts'
 import { openDump } from './dump.ts'
@@ -229,7 +229,7 @@ class PostgresEngine implements Engine {
   // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
 
   async getRecord(table: Table, { hashKey, rangeKey }: RecordKey, nowMs: number): Promise<StoredRecord | undefined> {
-    const { rows } = await this.#db.lookUp(table.orgId, {
+    const { rows } = await this.#db.lookUp(organization(table.orgId), {
       statement: getRecord,
       values: [table.id, toBytes(hashKey), toBytes(rangeKey), nowSeconds(nowMs)],
     })

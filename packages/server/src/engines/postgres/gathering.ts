@@ -1,3 +1,4 @@
+import type { Holder } from '../../core/shares.ts'
 import type { Session, StepResult } from './driver.ts'
 import type { Pool } from './pool.ts'
 
@@ -6,16 +7,16 @@ export interface Way<Call> {
   /** How many at the most. */
   most: number
   /** Only calls that have this in common go together. */
-  groupOf(orgId: number): number
+  groupOf(holder: Holder): number
   /** Whether one more can come along. */
   fits(together: Call[], next: Call): boolean
   send(session: Session, together: Call[]): Promise<StepResult[]>
   /** What becomes of each when sending failed; `alone` if no other call was with it. */
-  recover(orgId: number, call: Call, error: unknown, alone: boolean): Promise<StepResult>
+  recover(holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult>
 }
 
 interface Waiting<Call> {
-  orgId: number
+  holder: Holder
   call: Call
   resolve(result: StepResult | Promise<StepResult>): void
 }
@@ -36,15 +37,15 @@ export class Gathering<Call> {
     this.#way = way
   }
 
-  run(orgId: number, call: Call): Promise<StepResult> {
+  run(holder: Holder, call: Call): Promise<StepResult> {
     const { promise, resolve, reject } = Promise.withResolvers<StepResult>()
-    const own: Waiting<Call> = { orgId, call, resolve }
-    const group = this.#way.groupOf(orgId)
+    const own: Waiting<Call> = { holder, call, resolve }
+    const group = this.#way.groupOf(holder)
     const waiting = this.#waiting.get(group) ?? new Set()
     if (waiting.size === 0) this.#waiting.set(group, waiting)
     waiting.add(own)
     this.#pool
-      .run(orgId, (session) => this.#go(session, group, own))
+      .run(holder, (session) => this.#go(session, group, own))
       .catch((error: unknown) => {
         // No connection came free. Otherwise it has been on its way, and is answered for.
         if (this.#take(group, own)) reject(error)
@@ -77,7 +78,7 @@ export class Gathering<Call> {
       for (const [i, { resolve }] of together.entries()) resolve(results[i]!)
     } catch (error) {
       const alone = together.length === 1
-      for (const { orgId, call, resolve } of together) resolve(this.#way.recover(orgId, call, error, alone))
+      for (const { holder, call, resolve } of together) resolve(this.#way.recover(holder, call, error, alone))
       throw error
     }
   }

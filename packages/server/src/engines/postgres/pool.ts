@@ -1,5 +1,7 @@
-import { writeQueueRequestsMax } from '../../core/limits.ts'
+import { connectionQueueRequestsMax } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
+import { type Holder, Shares } from '../../core/shares.ts'
+import { FairQueue } from '../../core/turns-queue.ts'
 import type { Session } from './driver.ts'
 import { endsSession, unavailable } from './failure.ts'
 
@@ -7,7 +9,7 @@ import { endsSession, unavailable } from './failure.ts'
 const backOffMs = 200
 const tickMs = 100
 
-interface Waiter {
+interface Waiter extends Holder {
   give(session: Session): void
   refuse(error: Error): void
   sinceMs: number
@@ -22,16 +24,16 @@ export interface PoolOptions {
 }
 
 /**
- * A bounded number of connections and a bounded queue for them. Organizations take turns, and none holds more
- * than half of the queue: one's backlog is not another's latency.
+ * A bounded number of connections and a bounded queue for them. Organizations take turns, and within one its API keys:
+ * one's backlog is not another's latency. Each has a share of the queue, and one that has nothing in it finds room.
  */
 export class Pool {
   readonly #options: PoolOptions
   readonly #idle: Session[] = []
   readonly #open = new Set<Session>()
-  readonly #waiting = new Map<number, Waiter[]>()
+  readonly #waiting = new FairQueue<Waiter>()
+  readonly #shares = new Shares(connectionQueueRequestsMax)
   readonly #ticker: Timer
-  #waitingCount = 0
   #connecting = 0
   #busy = 0
   #failures = 0
@@ -47,8 +49,8 @@ export class Pool {
   }
 
   /** Runs `work` on a connection of its own. Rejects with `unavailable` if none comes free in time. */
-  async run<T>(orgId: number, work: (session: Session) => Promise<T>): Promise<T> {
-    const session = (this.#closed ? undefined : this.#idle.pop()) ?? (await this.#wait(orgId))
+  async run<T>(holder: Holder, work: (session: Session) => Promise<T>): Promise<T> {
+    const session = (this.#closed ? undefined : this.#idle.pop()) ?? (await this.#wait(holder))
     this.#busy++
     try {
       return await work(session)
@@ -77,33 +79,24 @@ export class Pool {
     await Promise.all([...this.#open].map((session) => session.close()))
   }
 
-  #wait(orgId: number): Promise<Session> {
+  #wait({ orgId, keySeq }: Holder): Promise<Session> {
     if (this.#closed) return Promise.reject(unavailable('The server is stopping.'))
     if (this.#open.size === 0 && performance.now() < this.#refusedUntilMs) {
       return Promise.reject(unavailable('The database cannot be reached.'))
     }
-    const queue = this.#waiting.get(orgId) ?? []
-    if (this.#waitingCount >= writeQueueRequestsMax || queue.length >= writeQueueRequestsMax / 2) {
+    if (!this.#shares.tryTake(orgId, keySeq, 1)) {
       return Promise.reject(unavailable('Too many requests wait for the database.'))
     }
     return new Promise<Session>((give, refuse) => {
-      queue.push({ give, refuse, sinceMs: performance.now() })
-      if (queue.length === 1) this.#waiting.set(orgId, queue)
-      this.#waitingCount++
-      if (this.#connecting < this.#waitingCount) this.#connect()
+      this.#waiting.push(orgId, keySeq, { orgId, keySeq, give, refuse, sinceMs: performance.now() })
+      if (this.#connecting < this.#waiting.size) this.#connect()
     })
   }
 
-  /** The one that waited longest, of the organization whose turn it is. */
   #nextWaiter(): Waiter | undefined {
-    for (const [orgId, queue] of this.#waiting) {
-      const waiter = queue.shift()!
-      this.#waitingCount--
-      this.#waiting.delete(orgId)
-      if (queue.length > 0) this.#waiting.set(orgId, queue)
-      return waiter
-    }
-    return undefined
+    const waiter = this.#waiting.shift()
+    if (waiter !== undefined) this.#shares.give(waiter.orgId, waiter.keySeq, 1)
+    return waiter
   }
 
   #release(session: Session): void {
@@ -153,13 +146,13 @@ export class Pool {
     if (at >= 0) this.#idle.splice(at, 1)
     if (!this.#closed) this.#options.log('warn', 'a connection to the database ended', { cause })
     // Whoever waits must not wait for a connection that never comes back.
-    if (this.#waitingCount > 0) this.#connect()
+    if (this.#waiting.size > 0) this.#connect()
   }
 
   #connectFailed(error: Error): void {
     if (this.#closed) return
     // One may fail by accident, as when an operator ends all connections; it is made again at once.
-    if (++this.#failures === 1 && this.#waitingCount > 0) {
+    if (++this.#failures === 1 && this.#waiting.size > 0) {
       this.#connect()
       return
     }
@@ -180,12 +173,10 @@ export class Pool {
   #tick(): void {
     const now = performance.now()
     for (const session of this.#open) session.endIfLate(now)
-    for (const [orgId, queue] of this.#waiting) {
-      while (queue.length > 0 && now - queue[0]!.sinceMs > this.#options.waitMsMax) {
-        queue.shift()!.refuse(unavailable('No connection to the database came free in time.'))
-        this.#waitingCount--
-      }
-      if (queue.length === 0) this.#waiting.delete(orgId)
+    const late = this.#waiting.removeLate(({ sinceMs }) => now - sinceMs > this.#options.waitMsMax)
+    for (const { orgId, keySeq, refuse } of late) {
+      this.#shares.give(orgId, keySeq, 1)
+      refuse(unavailable('No connection to the database came free in time.'))
     }
   }
 }

@@ -11,9 +11,10 @@ import { CubbyError } from '../../core/errors.ts'
 import { nowSeconds } from '../../core/expiry.ts'
 import { batchOperationsMax } from '../../core/limits.ts'
 import type { RecordKey } from '../../core/record-key.ts'
+import type { Holder } from '../../core/shares.ts'
 import { bigintArray, bytesArray, textArray } from './arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from './bytes.ts'
-import type { Database } from './database.ts'
+import { type Database, holderOf } from './database.ts'
 import type { Dialect } from './dialect.ts'
 import type { Row, Session, Statement, Step, StepResult, Value } from './driver.ts'
 import { isRaised, unavailable } from './failure.ts'
@@ -124,7 +125,7 @@ export class RecordWriter {
     const way = {
       most: putsTogetherMax,
       // One organization's locks are not to be another's wait.
-      groupOf: (orgId: number) => orgId,
+      groupOf: ({ orgId }: Holder) => orgId,
       fits: canGoTogether,
       send: (session: Session, together: PutCall[]) => this.#putTogether(session, together),
     }
@@ -177,7 +178,7 @@ export class RecordWriter {
 
   async #changeOne(writer: Writer, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
     if (this.#fromArrays && isPlainPut(operation)) {
-      return (await this.#puts.run(writer.orgId, { writer, table, put: operation, nowMs })).rows[0]
+      return (await this.#puts.run(holderOf(writer), { writer, table, put: operation, nowMs })).rows[0]
     }
     const kind = sql.conditionKind(operation.condition)
     const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
@@ -187,7 +188,7 @@ export class RecordWriter {
       operation.op === 'delete'
         ? { statement: this.#deleteAlone[kind], values: [...change, ...version, ...guardKey] }
         : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
-    const [result] = await this.#db.write(writer.orgId, step)
+    const [result] = await this.#db.write(holderOf(writer), step)
     return result!.rows[0]
   }
 
@@ -206,7 +207,7 @@ export class RecordWriter {
       puts.map(() => nowMs),
     )
     const values = [nowSeconds(nowMs), ...rows, table.id, writer.apiKey?.seq ?? null]
-    const [result] = await this.#db.write(writer.orgId, { statement: sql.putBatch, values })
+    const [result] = await this.#db.write(holderOf(writer), { statement: sql.putBatch, values })
     if (result!.rows.length === 0) return undefined
     const versions = new Map(result!.rows.map(([hash, range, version]) => [`${hash}${range}`, Number(version)]))
     return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
@@ -259,7 +260,7 @@ export class RecordWriter {
     }
     let answers: StepResult[]
     try {
-      answers = await this.#db.write(writer.orgId, ...steps)
+      answers = await this.#db.write(holderOf(writer), ...steps)
     } catch (error) {
       if (isRaised(error)) return undefined
       throw error
@@ -279,7 +280,7 @@ export class RecordWriter {
   ): Promise<WriteResult | undefined> {
     const conditional = operations.flatMap((operation, i) => (operation.condition === undefined ? [] : [i]))
     const [state, ...versions] = await this.#db.read(
-      writer.orgId,
+      holderOf(writer),
       this.#stateStep(writer, table),
       ...conditional.map((i) => ({
         statement: sql.currentVersion,
@@ -300,7 +301,7 @@ export class RecordWriter {
   }
 
   async #requireActive(writer: Writer, table: Table): Promise<void> {
-    const [state] = await this.#db.read(writer.orgId, this.#stateStep(writer, table))
+    const [state] = await this.#db.read(holderOf(writer), this.#stateStep(writer, table))
     requireActive(state!.rows[0]!)
   }
 }

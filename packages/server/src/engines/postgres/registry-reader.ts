@@ -1,6 +1,7 @@
 import type { ApiKey, Organization, Table, TableListing } from '../../core/engine.ts'
 import { recoveryMs } from '../../core/limits.ts'
-import { type Database, noOrg } from './database.ts'
+import type { Holder } from '../../core/shares.ts'
+import { anybody, type Database, noOrg, organization } from './database.ts'
 import type { Statement } from './driver.ts'
 import {
   epochColumn,
@@ -94,14 +95,14 @@ export class RegistryReader {
     this.#db = db
   }
 
-  async #rows(orgId: number, statement: Statement, ...values: (string | number)[]) {
-    const [result] = await this.#db.read(orgId, { statement, values })
+  async #rows(holder: Holder, statement: Statement, ...values: (string | number)[]) {
+    const [result] = await this.#db.read(holder, { statement, values })
     return result!.rows
   }
 
   /** What is asked for as often as a cache misses. */
-  async #row(orgId: number, statement: Statement, ...values: (string | number)[]) {
-    return (await this.#db.lookUp(orgId, { statement, values })).rows[0]
+  async #row(holder: Holder, statement: Statement, ...values: (string | number)[]) {
+    return (await this.#db.lookUp(holder, { statement, values })).rows[0]
   }
 
   async epoch(): Promise<number> {
@@ -109,13 +110,13 @@ export class RegistryReader {
   }
 
   async findApiKey(hash: string): Promise<ApiKey | undefined> {
-    const row = await this.#row(noOrg, findKey, hash)
+    const row = await this.#row(anybody, findKey, hash)
     return row && toApiKey(row)
   }
 
   async listApiKeys(orgId: number, beforeSeq: number | undefined, limit: number): Promise<ApiKey[]> {
     const before = beforeSeq ?? Number.MAX_SAFE_INTEGER
-    return (await this.#rows(orgId, listKeys, orgId, before, limit)).map((row) => toApiKey(row))
+    return (await this.#rows(organization(orgId), listKeys, orgId, before, limit)).map((row) => toApiKey(row))
   }
 
   async findOrganization(name: string): Promise<Organization | undefined> {
@@ -129,32 +130,34 @@ export class RegistryReader {
   }
 
   async findTable(orgId: number, db: string, name: string): Promise<Table | undefined> {
-    const row = await this.#row(orgId, findTable, orgId, db, name)
+    const row = await this.#row(organization(orgId), findTable, orgId, db, name)
     return row && toTable(row)
   }
 
   async findDeletedTable(orgId: number, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const [row] = await this.#rows(orgId, findDeletedTable, orgId, db, name, nowMs - recoveryMs)
+    const [row] = await this.#rows(organization(orgId), findDeletedTable, orgId, db, name, nowMs - recoveryMs)
     return row && toTable(row)
   }
 
   async listTables({ orgId, db, after, limit }: TableListing): Promise<Table[]> {
-    return (await this.#rows(orgId, listTables, orgId, db, behind(after?.name), limit)).map((row) => toTable(row))
+    return (await this.#rows(organization(orgId), listTables, orgId, db, behind(after?.name), limit)).map((row) =>
+      toTable(row),
+    )
   }
 
   async listDeletedTables({ orgId, db, after, limit }: TableListing, nowMs: number): Promise<Table[]> {
     const from = [behind(after?.name), after?.deletedAtMs ?? 0] as const
-    const rows = await this.#rows(orgId, listDeletedTables, orgId, db, ...from, nowMs - recoveryMs, limit)
+    const rows = await this.#rows(organization(orgId), listDeletedTables, orgId, db, ...from, nowMs - recoveryMs, limit)
     return rows.map((row) => toTable(row))
   }
 
   async listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {
-    return (await this.#rows(orgId, listDatabases, orgId, behind(after), limit)).map((row) => row[0]!)
+    return (await this.#rows(organization(orgId), listDatabases, orgId, behind(after), limit)).map((row) => row[0]!)
   }
 
   /** Whether both are active, by their ids. */
   async areActive(orgId: number, tableId: number, keySeq: number): Promise<{ table: boolean; apiKey: boolean }> {
-    const [row] = await this.#rows(orgId, isActive, tableId, keySeq)
+    const [row] = await this.#rows(organization(orgId), isActive, tableId, keySeq)
     return { table: row![0] === 't', apiKey: row![1] === 't' }
   }
 }

@@ -2,7 +2,7 @@ import type { NewApiKey } from '../../core/api-key.ts'
 import type { ApiKey, KeyUse, Organization, RestoreResult, Table, Writer } from '../../core/engine.ts'
 import type { Indices } from '../../core/indices.ts'
 import { recoveryMs } from '../../core/limits.ts'
-import { type Database, noOrg } from './database.ts'
+import { type Database, holderOf, noOrg } from './database.ts'
 import type { Statement, Step, StepResult, Value } from './driver.ts'
 import { isRaised } from './failure.ts'
 import { revokedApiKey } from './record-writer.ts'
@@ -124,9 +124,9 @@ export class RegistryWriter {
   }
 
   /** All of it in one round trip, if the writer's key is active still. */
-  async #change({ orgId, apiKey }: Writer, ...steps: Step[]): Promise<StepResult[]> {
-    const opening = [step(lockOrganization, orgId), step(guardKey, apiKey?.seq ?? null)]
-    const results = await refusingRevoked(this.#db.write(orgId, ...opening, ...steps))
+  async #change(writer: Writer, ...steps: Step[]): Promise<StepResult[]> {
+    const opening = [step(lockOrganization, writer.orgId), step(guardKey, writer.apiKey?.seq ?? null)]
+    const results = await refusingRevoked(this.#db.write(holderOf(writer), ...opening, ...steps))
     return results.slice(opening.length)
   }
 
@@ -210,7 +210,7 @@ export class RegistryWriter {
     const { orgId, apiKey } = writer
     const recoverable = (at: number | null) => step(recoverableTables, orgId, db, name, nowMs - recoveryMs, at)
     return refusingRevoked(
-      this.#db.transaction(orgId, async ({ send, commit }): Promise<RestoreResult> => {
+      this.#db.transaction(holderOf(writer), async ({ send, commit }): Promise<RestoreResult> => {
         const [, , active, newest, chosen] = await send(
           step(lockOrganization, orgId),
           step(guardKey, apiKey?.seq ?? null),

@@ -3,7 +3,7 @@ import { nowSeconds } from '../../core/expiry.ts'
 import { pageBytesMax, pageExpiredRowsMax } from '../../core/limits.ts'
 import { type Position, resumeScan, type Scan } from '../../core/scan.ts'
 import { asBuffer, fromHex, toBytes } from './bytes.ts'
-import type { Database } from './database.ts'
+import { type Database, organization } from './database.ts'
 import type { Row, Value } from './driver.ts'
 import { scanColumn as column, scanRecords } from './statements.ts'
 
@@ -65,7 +65,7 @@ export const readPage = async (
     const given = records.length === 0 ? 1 : 0
     const budget = [walkRows, expiredLeft, rowsLeft, pageBytesMax - dataBytes(records), given]
     const values = [table.id, nowSeconds(nowMs), ...budget, ...boundsOf(rest)]
-    const [result] = await db.read(table.orgId, { statement, values })
+    const [result] = await db.read(organization(table.orgId), { statement, values })
     let last: Row | undefined
     for (const row of result!.rows) {
       const expired = row[column.isExpired] !== null
