@@ -1,11 +1,12 @@
 import { type Indices, indexEntries, slots } from '../../core/indices.ts'
 import { bytesOfHex, fromHex } from './bytes.ts'
-import type { Row, Session, Statement, Step } from './driver.ts'
+import type { Row, Session, Statement, Step, StepResult } from './driver.ts'
 import { toCallersError } from './failure.ts'
 import { idStride, indexColumns } from './statements.ts'
 
 /** Rows a statement looks at: few, because each may be large. */
 const rowsPerStep = 100
+const tablesPerStep = 500
 
 const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
 
@@ -21,13 +22,26 @@ const tablesWithoutOrganization: Statement = {
     where not exists (select 1 from cubby_organizations o where o.id = t.org_id)`,
 }
 
+const nextTables: Statement = {
+  name: 'check_next_tables',
+  text: 'select t.id, t.indices from cubby_tables t where t.id > $1::bigint order by t.id limit $2::bigint',
+}
+
 const nextRecords: Statement = {
   name: 'check_records',
-  text: `select r.id, r.table_id, r.hash_key, r.range_key, r.data,
-      (select t.indices from cubby_tables t where t.id = r.table_id), ${indexColumns.map((column) => `r.${column}`).join(', ')}
-    from cubby_records r where (r.table_id, r.hash_key, r.range_key) > ($1::bigint, $2::bytea, $3::bytea)
-    order by r.table_id, r.hash_key, r.range_key limit $4::bigint`,
+  text: `select r.id, r.hash_key, r.range_key, r.data, ${indexColumns.map((column) => `r.${column}`).join(', ')}
+    from cubby_records r where r.table_id = $1::bigint and (r.hash_key, r.range_key) > ($2::bytea, $3::bytea)
+    order by r.hash_key, r.range_key limit $4::bigint`,
 }
+
+/** A table between two others of the registry, itself not in it, that has records. */
+const strayTable: Statement = {
+  name: 'check_stray',
+  text: `select r.table_id from cubby_records r where r.table_id > $1::bigint and r.table_id < $2::bigint
+    order by r.table_id limit 1`,
+}
+
+const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_tables t where t.id = $1::bigint' }
 
 const lastId: Statement = {
   name: 'check_ids',
@@ -38,10 +52,10 @@ const lastId: Statement = {
  * Verifies the store: each record's index values against its data, that its id was given out, and that everything
  * belongs to something that exists. That index entries and rows agree is the database's own promise.
  */
-export async function* checkStore(open: () => Promise<Session>): AsyncIterable<string> {
+export async function* checkStore(open: () => Promise<Session>, namesManyTables: boolean): AsyncIterable<string> {
   const session = await open()
   try {
-    yield* check(session)
+    yield* check((...steps) => session.send(steps, Number.POSITIVE_INFINITY), namesManyTables)
   } catch (error) {
     throw toCallersError(error, false)
   } finally {
@@ -49,29 +63,58 @@ export async function* checkStore(open: () => Promise<Session>): AsyncIterable<s
   }
 }
 
-async function* check(session: Session): AsyncIterable<string> {
-  const read = (...steps: Step[]) => session.send(steps, Number.POSITIVE_INFINITY)
+type Read = (...steps: Step[]) => Promise<StepResult[]>
+
+async function* check(read: Read, namesManyTables: boolean): AsyncIterable<string> {
   const [keys, tables] = await read(step(keysWithoutOrganization), step(tablesWithoutOrganization))
   for (const row of [...keys!.rows, ...tables!.rows]) yield row[0]!
-  let place: Step['values'] = [0, Buffer.alloc(0), Buffer.alloc(0)]
+  let last = Number.MIN_SAFE_INTEGER
   for (;;) {
-    // The ids are asked for behind the records: those that are made meanwhile have been given out by then.
-    const [found, ids] = await read(step(nextRecords, ...place, rowsPerStep), step(lastId))
-    const { rows } = found!
-    if (rows.length === 0) return
-    for (const row of rows) {
-      const finding = checkRecord(row, Number(ids!.rows[0]![0]))
-      if (finding !== undefined)
-        yield `record ${row[0]} (table ${row[1]}, ${JSON.stringify(fromHex(row[2]!))}): ${finding}`
+    const [found] = await read(step(nextTables, last, tablesPerStep))
+    for (const [tableId, declared] of found!.rows) {
+      const id = Number(tableId)
+      if (namesManyTables) yield* checkStrays(read, last, id)
+      yield* checkTable(read, id, JSON.parse(declared!) as Indices)
+      last = id
     }
-    const [, tableId, hashKey, rangeKey] = rows.at(-1)!
-    place = [tableId!, ...[hashKey!, rangeKey!].map(bytesOfHex)]
+    if (found!.rows.length < tablesPerStep) break
+  }
+  if (namesManyTables) yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER)
+}
+
+/** Records of tables that do not exist, with ids between the two. */
+async function* checkStrays(read: Read, after: number, before: number): AsyncIterable<string> {
+  for (let last = after; ; ) {
+    const [found] = await read(step(strayTable, last, before))
+    const row = found!.rows[0]
+    if (row === undefined) return
+    last = Number(row[0])
+    // It may have been made after the tables were listed.
+    const [table] = await read(step(isTable, last))
+    if (table!.rows.length === 0) yield* checkTable(read, last, undefined)
   }
 }
 
-const checkRecord = (row: Row, lastDrawnId: number): string | undefined => {
-  const [id, , , , text, declared, ...stored] = row
-  if (declared == null) return 'its table does not exist'
+async function* checkTable(read: Read, tableId: number, indices: Indices | undefined): AsyncIterable<string> {
+  let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
+  for (;;) {
+    // The ids are asked for behind the records: those that are made meanwhile have been given out by then.
+    const [found, ids] = await read(step(nextRecords, tableId, ...place, rowsPerStep), step(lastId))
+    const { rows } = found!
+    for (const row of rows) {
+      const finding = checkRecord(row, indices, Number(ids!.rows[0]![0]))
+      if (finding !== undefined)
+        yield `record ${row[0]} (table ${tableId}, ${JSON.stringify(fromHex(row[1]!))}): ${finding}`
+    }
+    if (rows.length < rowsPerStep) return
+    const [, hashKey, rangeKey] = rows.at(-1)!
+    place = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
+  }
+}
+
+const checkRecord = (row: Row, indices: Indices | undefined, lastDrawnId: number): string | undefined => {
+  const [id, , , text, ...stored] = row
+  if (indices === undefined) return 'its table does not exist'
   if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
   let data: unknown
   try {
@@ -81,7 +124,7 @@ const checkRecord = (row: Row, lastDrawnId: number): string | undefined => {
   }
   let expected: (string | null)[]
   try {
-    expected = indexEntries(JSON.parse(declared) as Indices, data as Record<string, unknown>)
+    expected = indexEntries(indices, data as Record<string, unknown>)
   } catch (error) {
     return `its data cannot be indexed: ${(error as Error).message}`
   }

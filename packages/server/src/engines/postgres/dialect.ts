@@ -34,8 +34,8 @@ export interface Dialect {
   putsFromArrays: boolean
   /** Whether `pg_locks` tells who is writing, so that a revocation can wait for them. */
   listsWriters: boolean
-  /** Whether one statement can pick expired rows and remove them. */
-  sweepsInOneStatement: boolean
+  /** Whether one statement may be about the records of many tables, to remove expired ones or to look for strays. */
+  namesManyTables: boolean
 }
 
 /** What the server says of itself. */
@@ -107,7 +107,7 @@ export const dialectOf = (facts: ServerFacts, statementMsMax: number): Dialect =
     guardsWrites: true,
     putsFromArrays: true,
     listsWriters: true,
-    sweepsInOneStatement: true,
+    namesManyTables: true,
   }
   if (facts.encoding.replace('-', '').toUpperCase() !== 'UTF8') {
     throw new StoreRefused(`the database has the encoding ${facts.encoding}; make one with encoding UTF8`)

@@ -97,7 +97,8 @@ async function* dumpRecords(
       statement: record,
       values: [tableId, bytesOfHex(hash!), bytesOfHex(range!)],
     }))
-    return (await send(...steps)).map(({ rows }) => toDumped(tableId, rows[0]!))
+    // Citus has no snapshot over several statements: what was removed since the keys were read is not there.
+    return (await send(...steps)).flatMap(({ rows }) => rows.map((row) => toDumped(tableId, row)))
   }
   for (;;) {
     const places = await session.run(`fetch ${chunkRows} from ${cursor}`)

@@ -135,7 +135,7 @@ class PostgresEngine implements Engine {
     this.#cache = new RegistryCache(this.#registry, store.leaseMs)
     this.#registryWriter = new RegistryWriter(db)
     this.#recordWriter = new RecordWriter(db, dialect)
-    this.#upkeep = new Upkeep({ db, clock: sweepClock, inOneStatement: dialect.sweepsInOneStatement })
+    this.#upkeep = new Upkeep({ db, clock: sweepClock, namesManyTables: dialect.namesManyTables })
     this.#settle = () => settle({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log })
   }
 
@@ -295,7 +295,7 @@ class PostgresEngine implements Engine {
   }
 
   check(): AsyncIterable<string> {
-    return checkStore(this.#openLongSession)
+    return checkStore(this.#openLongSession, this.#dialect.namesManyTables)
   }
 
   /** Whether the primary answers, and takes writes. */

@@ -1,6 +1,5 @@
 import { nowSeconds } from '../../core/expiry.ts'
 import { recoveryMs, sweepGraceMs } from '../../core/limits.ts'
-import { bytesOfHex } from './bytes.ts'
 import { type Database, noOrg } from './database.ts'
 import type { Statement, Step } from './driver.ts'
 
@@ -20,16 +19,18 @@ const sweepInOne: Statement = {
     ) as x where r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key`,
 }
 
+/** A row for each expired record: its table. */
 const findExpired: Statement = {
   name: 'find_expired',
-  text: `select e.table_id, e.hash_key, e.range_key from cubby_records e where e.ttl <= $1::bigint
-    order by e.ttl limit $2::bigint`,
+  text: 'select e.table_id from cubby_records e where e.ttl <= $1::bigint order by e.ttl limit $2::bigint',
 }
 
 const removeExpired: Statement = {
   name: 'remove_expired',
-  text: `delete from cubby_records as r
-    where r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea and r.ttl <= $4::bigint`,
+  text: `delete from cubby_records as r using (
+      select e.hash_key, e.range_key from cubby_records e where e.table_id = $1::bigint and e.ttl <= $2::bigint
+      order by e.ttl limit $3::bigint
+    ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key and r.ttl <= $2::bigint`,
 }
 
 const takeTable: Statement = {
@@ -51,17 +52,22 @@ const removeRows: Statement = {
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key`,
 }
 
-const removeTable: Statement = {
-  name: 'remove_table',
-  text: `delete from cubby_tables where id = $1::bigint
-    and not exists (select 1 from cubby_records r where r.table_id = $1::bigint)`,
+const anyRow: Statement = {
+  name: 'any_row',
+  text: 'select 1 from cubby_records r where r.table_id = $1::bigint limit 1',
 }
+
+const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_tables where id = $1::bigint' }
+
+/** How often a sweep looks again when others have removed what it found. */
+const sweepLooksMax = 10
 
 export interface UpkeepOptions {
   db: Database
   /** Whose now it is: a process whose clock runs ahead must not remove what the database holds live. */
   clock: 'database' | 'caller'
-  inOneStatement: boolean
+  /** See `Dialect`. */
+  namesManyTables: boolean
 }
 
 export class Upkeep {
@@ -78,25 +84,27 @@ export class Upkeep {
   }
 
   async sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
-    const { db, inOneStatement } = this.#options
+    const { db, namesManyTables } = this.#options
     const before = nowSeconds((await this.#now(nowMs)) - sweepGraceMs)
-    if (inOneStatement) return (await db.write(noOrg, step(sweepInOne, before, rowsMax)))[0]!.count
-    return this.#sweepOneByOne(before, rowsMax)
+    if (namesManyTables) return (await db.write(noOrg, step(sweepInOne, before, rowsMax)))[0]!.count
+    return this.#sweepByTable(before, rowsMax)
   }
 
-  /** Where several processes pick the same rows, each removes what the other has not; then it looks for more. */
-  async #sweepOneByOne(before: number, rowsMax: number): Promise<number> {
+  /** Several processes may find the same rows: each removes what the others have not, or looks again. */
+  async #sweepByTable(before: number, rowsMax: number): Promise<number> {
     const { db } = this.#options
-    for (;;) {
+    for (let look = 1; look <= sweepLooksMax; look++) {
       const [found] = await db.read(noOrg, step(findExpired, before, rowsMax))
       if (found!.rows.length === 0) return 0
+      const rowsOfTable = new Map<string, number>()
+      for (const [tableId] of found!.rows) rowsOfTable.set(tableId!, (rowsOfTable.get(tableId!) ?? 0) + 1)
       let removed = 0
-      for (const [tableId, hashKey, rangeKey] of found!.rows) {
-        const key = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
-        removed += (await db.write(noOrg, step(removeExpired, tableId!, ...key, before)))[0]!.count
+      for (const [tableId, rows] of rowsOfTable) {
+        removed += (await db.write(noOrg, step(removeExpired, tableId, before, rows)))[0]!.count
       }
       if (removed > 0) return removed
     }
+    return 0
   }
 
   /** Some rows of the table that has waited longest; its own row goes last. Another process takes another table. */
@@ -106,8 +114,8 @@ export class Upkeep {
       const [taken] = await send(step(takeTable, before))
       const id = taken!.rows[0]?.[0]
       if (id == null) return 0
-      const [, removed] = await send(step(markPurging, id), step(removeRows, id, rowsMax))
-      if (removed!.count >= rowsMax) {
+      const [, removed, left] = await send(step(markPurging, id), step(removeRows, id, rowsMax), step(anyRow, id))
+      if (left!.rows.length > 0) {
         await commit()
         return removed!.count
       }

@@ -1,0 +1,324 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DumpedRecord, Engine } from '../src/core/engine.ts'
+import { slots } from '../src/core/indices.ts'
+import { sweepGraceMs } from '../src/core/limits.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import { deleteOf, makeDesk, putOf, startMs, startSeconds } from './conformance/material.ts'
+import { describeEngine, expectSound } from './engine-conformance.ts'
+import { recordStatements, type Sent } from './postgres-recorder.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+// Citus cannot be installed from the package registries. So this is PostgreSQL that says it is Citus: the engine takes the
+// ways that it takes on Citus, and the whole suite runs on them. What PostgreSQL would allow and Citus refuses, or sends
+// to every worker, is found by rules for the texts of the statements: all that were sent are looked at, at the end.
+
+setDefaultTimeout(30_000)
+
+// ── The rules ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Over all shards: it only finds out which tables have something to remove. */
+const spanning = 'find_expired'
+
+const registry = /\bcubby_(store|organizations|api_keys|tables)\b/
+const notAnAlias = ['where', 'set', 'order', 'group', 'limit', 'values', 'using', 'on', 'select', 'returning', 'for']
+
+/** What Citus would refuse, or would not send to one worker. */
+const faultsOf = ({ name, text }: Sent): string[] => {
+  const sql = text
+    .replaceAll(/'(?:[^']|'')*'/g, "''")
+    .replaceAll(/\s+/g, ' ')
+    .toLowerCase()
+  // DDL is about no rows.
+  if (!/\bcubby_records\b/.test(sql) || /^ ?(create|alter) /.test(sql)) return []
+  const faults: string[] = []
+  if (registry.test(sql)) faults.push('names records and a table of the registry')
+  for (const [, before, word] of sql.matchAll(/(\w+) cubby_records\b(?: as)? ?(\w+)?/g)) {
+    if (before === 'into') {
+      if (/\bselect\b/.test(sql)) faults.push('inserts records with a subquery')
+      continue
+    }
+    const alias = word === undefined || notAnAlias.includes(word) ? '' : `${word}\\.`
+    const namesTable = new RegExp(`(?:where|and) ${alias}table_id = (?:\\$\\d+|\\d+)(?!\\d)`)
+    if (!namesTable.test(sql) && name !== spanning) faults.push('is about records of more than one table')
+  }
+  return faults
+}
+
+describe('the rules find', () => {
+  const faults = (text: string, name?: string) => faultsOf({ name, text })
+
+  test('a join of records with the registry', () => {
+    const text =
+      'select r.id, t.name from cubby_records r join cubby_tables t on t.id = r.table_id where r.table_id = $1'
+    expect(faults(text)).toEqual(['names records and a table of the registry'])
+    expect(
+      faults('delete from cubby_tables where not exists (select 1 from cubby_records r where r.table_id = 1)'),
+    ).toEqual(['names records and a table of the registry'])
+  })
+
+  test('what is about many tables, also where only a part of it is', () => {
+    const many = ['is about records of more than one table']
+    expect(faults('select max(id) from cubby_records')).toEqual(many)
+    expect(faults('select r.id from cubby_records r where r.table_id > $1::bigint')).toEqual(many)
+    expect(faults('select r.id from cubby_records r where (r.table_id, r.hash_key) > ($1, $2)')).toEqual(many)
+    expect(faults('update cubby_records as r set ttl = 1 where r.hash_key = $1')).toEqual(many)
+    expect(faults('delete from cubby_records where ttl < 5')).toEqual(many)
+    expect(
+      faults(`delete from cubby_records as r using (select e.table_id from cubby_records e where e.ttl <= $1) as x
+        where r.table_id = x.table_id`),
+    ).toEqual([...many, ...many])
+    expect(
+      faults(`delete from cubby_records as r using (select e.hash_key from cubby_records e where e.ttl <= $1) as x
+        where r.table_id = $1 and r.hash_key = x.hash_key`),
+    ).toEqual(many)
+    expect(faults('select e.table_id from cubby_records e where e.ttl <= $1', spanning)).toEqual([])
+  })
+
+  test('an INSERT with a subquery', () => {
+    expect(faults('insert into cubby_records (id, table_id) select * from unnest($1::bigint[], $2::bigint[])')).toEqual(
+      ['inserts records with a subquery'],
+    )
+    expect(faults('insert into cubby_records (id) values ((select 1))')).toEqual(['inserts records with a subquery'])
+  })
+
+  test('nothing in what is about one table, or only speaks of records', () => {
+    for (const text of [
+      'select r.id from cubby_records as r where r.table_id = $1::bigint and r.hash_key = $2',
+      'select max(id) from cubby_records where table_id = 17',
+      'insert into cubby_records as r (id, table_id) values ($1, $2) on conflict do nothing',
+      `select 'cubby_records'::regclass, s.id from cubby_store s`,
+      'select last_value from cubby_record_ids',
+    ]) {
+      expect(faults(text)).toEqual([])
+    }
+  })
+})
+
+// ── The suite ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What is not for Citus: it looks at the registry, takes arrays, or is about many tables. By its name in the source. */
+const notOnCitus = [
+  ...['sweep', 'put_batch', 'put_together', 'guard', 'load_records', 'check_stray', 'check_is_table'],
+  // Names no table at all, and needs a write that hangs while a key is revoked.
+  'cancel',
+]
+
+let server: PostgresServer
+let url = ''
+const recorder = recordStatements()
+
+/** A database that says of itself that it is Citus, so far as Cubby asks. */
+const createCitus = async (): Promise<string> => {
+  const made = await server.createDatabase()
+  await server.query(
+    `set allow_system_table_mods = on;
+     insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+       select 4000000, 'citus', oid, 'pg_catalog'::regnamespace, false, '13.2-1' from pg_roles where rolname = current_user;
+     create function create_distributed_table(text, text) returns void language sql as 'select'`,
+    made,
+  )
+  return made
+}
+
+beforeAll(async () => {
+  server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+  url = await createCitus()
+}, 60_000)
+
+afterAll(async () => {
+  recorder.stop()
+  await server.remove()
+}, 60_000)
+
+const openAt = (at: string): Promise<Engine> =>
+  openPostgresEngine({ url: at, leaseMs: 20, sweepClock: 'caller', statementMsMax: 20_000 })
+const open = () => openAt(url)
+
+describeEngine('as on Citus: postgres', { open, reopen: open, openBeside: open, remove: () => server.empty(url) })
+
+describe('as on Citus', () => {
+  test('the engine says so, and its sessions make plans with the values', async () => {
+    const engine = await open()
+    expect(engine.description).toStartWith('citus 13.2-1 on postgres ')
+    expect(await engine.ready()).toBe(true)
+    await engine.close()
+    const texts = [...recorder.sent.values()].map(({ text }) => text)
+    expect(texts.some((text) => text.includes('set plan_cache_mode = force_custom_plan'))).toBe(true)
+    expect(texts.some((text) => text.includes('force_generic_plan'))).toBe(false)
+    expect(texts.some((text) => text.includes('create_reference_table'))).toBe(false)
+  })
+
+  test('a sweep removes what has expired of many tables, in steps of so many rows, and nothing else', async () => {
+    const engine = await open()
+    try {
+      const first = await makeDesk(engine, {}, { name: 'first' })
+      const second = await makeDesk(engine, {}, { tenant: first.tenant, name: 'second' })
+      for (let i = 0; i < 30; i++) await first.put(`k${i}`, { ttlSeconds: startSeconds - 10 })
+      for (let i = 0; i < 5; i++) await second.put(`k${i}`, { ttlSeconds: startSeconds - 20 })
+      await first.put('live')
+      await second.put('later', { ttlSeconds: startSeconds + 1 })
+      const steps: number[] = []
+      for (;;) {
+        const removed = await engine.sweepExpired(startMs + sweepGraceMs, 8)
+        if (removed === 0) break
+        steps.push(removed)
+      }
+      expect(steps).toEqual([8, 8, 8, 8, 3])
+      expect(await server.query('select count(*)::int as left from cubby_records', url)).toEqual([{ left: 2 }])
+      await expectSound(engine)
+    } finally {
+      await engine.close()
+      await server.empty(url)
+    }
+  })
+
+  test('of two processes that sweep at once, each row is removed once', async () => {
+    const [one, other] = [await open(), await open()]
+    try {
+      const desk = await makeDesk(one)
+      for (let i = 0; i < 100; i++) await desk.put(`k${i}`, { ttlSeconds: startSeconds - 10 })
+      const drain = async (engine: Engine): Promise<number> => {
+        let sum = 0
+        for (;;) {
+          const removed = await engine.sweepExpired(startMs + sweepGraceMs, 7)
+          if (removed === 0) return sum
+          sum += removed
+        }
+      }
+      const [a, b] = await Promise.all([drain(one), drain(other)])
+      expect(a + b + (await drain(one))).toBe(100)
+    } finally {
+      await one.close()
+      await other.close()
+      await server.empty(url)
+    }
+  })
+
+  test('a sweep goes by the clock of the database, unless the caller’s is behind', async () => {
+    const engine = await openPostgresEngine({ url, leaseMs: 20 })
+    try {
+      const { put } = await makeDesk(engine)
+      await put('gone', { ttlSeconds: startSeconds })
+      await put('live', { ttlSeconds: Math.ceil(Date.now() / 1000) + 3_600 })
+      expect(await engine.sweepExpired(startMs, 10)).toBe(0)
+      expect(await engine.sweepExpired(Date.now() + 365 * 86_400_000, 10)).toBe(1)
+    } finally {
+      await engine.close()
+      await server.empty(url)
+    }
+  })
+
+  test('conditions hold inside a batch, of each kind', async () => {
+    const engine = await open()
+    try {
+      const { table, put, write, get } = await makeDesk(engine)
+      await put('there')
+      const applied = await write([
+        putOf(table, 'there', { data: { n: 1 }, condition: 'exists' }),
+        deleteOf('nowhere', undefined, 'absent'),
+      ])
+      expect(applied.applied).toBe(true)
+      expect((await get('there'))?.data).toBe('{"n":1}')
+      const missing = [putOf(table, 'nowhere', { condition: 'exists' }), putOf(table, 'there', { data: { n: 2 } })]
+      expect(await write(missing)).toMatchObject({ applied: false, failedOperation: 0 })
+      expect(await write([deleteOf('there', undefined, 'absent'), putOf(table, 'new')])).toMatchObject({
+        applied: false,
+        failedOperation: 0,
+      })
+      expect((await get('there'))?.data).toBe('{"n":1}')
+      expect(await get('new')).toBeUndefined()
+    } finally {
+      await engine.close()
+      await server.empty(url)
+    }
+  })
+
+  test('a store is copied whole from one to another', async () => {
+    const from = await open()
+    const target = await createCitus()
+    const to = await openAt(target)
+    try {
+      const { table, put } = await makeDesk(from, { i1: { hashField: 'city' } })
+      for (let i = 0; i < 700; i++) await put(`k${i}`, { data: { city: `c${i % 7}` } })
+      const read = async (engine: Engine): Promise<DumpedRecord[]> => {
+        const dump = await engine.openDump()
+        const records: DumpedRecord[] = []
+        for await (const chunk of dump.records(table.id, 0)) records.push(...chunk)
+        expect(await dump.countRecords(table.id)).toBe(records.length)
+        await dump.close()
+        return records
+      }
+      const dump = await from.openDump()
+      const apiKeys = await Array.fromAsync(dump.apiKeys())
+      const tables = await Array.fromAsync(dump.tables())
+      await to.load({ organizations: await dump.organizations(), apiKeys, tables })
+      await dump.close()
+      const records = await read(from)
+      for (let at = 0; at < records.length; at += 100) await to.load({ records: records.slice(at, at + 100) })
+      expect(await to.lastRecordId(table.id)).toBe(await from.lastRecordId(table.id))
+      expect(await read(to)).toEqual(records)
+      await expectSound(to)
+    } finally {
+      await from.close()
+      await to.close()
+      await server.empty(url)
+    }
+  })
+
+  test('verify finds an index value that is not that of the data', async () => {
+    const engine = await open()
+    try {
+      const { put } = await makeDesk(engine, { i1: { hashField: 'city' } })
+      for (let i = 0; i < 250; i++) await put(`k${i}`, { data: { city: 'Oslo' } })
+      await server.query(`update cubby_records set i1_hash = 'x' where hash_key = 'k200'`, url)
+      const findings = await Array.fromAsync(engine.check())
+      expect(findings).toHaveLength(1)
+      expect(findings[0]).toContain('"k200"')
+      expect(findings[0]).toContain('i1 does not hold what its data says')
+    } finally {
+      await engine.close()
+      await server.empty(url)
+    }
+  })
+})
+
+// ── All that was sent ──────────────────────────────────────────────────────────────────────────────────────
+
+describe('of all that was sent to Citus', () => {
+  test('nothing breaks the rules', () => {
+    const broken = [...recorder.sent.values()].flatMap((sent) =>
+      faultsOf(sent).map((fault) => `${sent.name ?? ''} ${fault}: ${sent.text}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  test('no statement that the source has is missing, those aside that are not for Citus', () => {
+    const folder = join(import.meta.dir, '../src/engines/postgres')
+    // The fixed part of each name: behind it stands a condition, an index or a direction.
+    const inSource = readdirSync(folder)
+      .map((file) => readFileSync(join(folder, file), 'utf8'))
+      .flatMap((source) => [...source.matchAll(/\bname: ['`]([a-z_]+)|\bstatement\(\s*'([a-z_]+)'/g)])
+      .map(([, name, other]) => name ?? other!)
+    const varied = [
+      ...['none', 'exists', 'version', 'absent'].flatMap((kind) => [`put_${kind}`, `batch_put_${kind}`]),
+      ...['none', 'exists', 'version'].map((kind) => `delete_${kind}`),
+      ...['none', 'exists', 'version', 'absent'].map((kind) => `batch_delete_${kind}`),
+      ...['primary', 't', ...slots].flatMap((index) => [`scan_${index}`, `scan_${index}_down`]),
+    ]
+    expect(inSource.length).toBeGreaterThan(50)
+    const sent = [...recorder.sent.values()].flatMap(({ name }) => name ?? [])
+    const isSent = (name: string) => sent.some((one) => (name.endsWith('_') ? one.startsWith(name) : one === name))
+    expect([...inSource, ...varied].filter((name) => !isSent(name)).sort()).toEqual(notOnCitus.toSorted())
+    // Texts without a name: the set-up, the dump's cursor, the last id.
+    const unnamed = [...recorder.sent.values()].filter(({ name }) => name === undefined).map(({ text }) => text)
+    for (const text of [
+      'create table if not exists cubby_records',
+      'cursor for',
+      'select max(id) from cubby_records',
+    ]) {
+      expect(unnamed.some((one) => one.includes(text))).toBe(true)
+    }
+  })
+})
