@@ -10,6 +10,8 @@ import pg from 'pg'
 export interface PostgresServer {
   readonly port: number
   readonly password: string
+  /** Of its data. */
+  readonly directory: string
   /** The URL of a database; `postgres` is always there. */
   url(database?: string): string
   /** Makes an empty database and gives its URL. */
@@ -29,7 +31,7 @@ export interface PostgresServer {
   remove(): Promise<void>
 }
 
-const freePort = (): Promise<number> => {
+export const freePort = (): Promise<number> => {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const probe = createServer()
   probe.once('error', reject)
@@ -129,6 +131,7 @@ export const startPostgres = async ({
   return {
     port,
     password,
+    directory: databaseDir,
     url,
     async createDatabase(name = `cubby_${++made}`) {
       await query(`create database ${name}`)

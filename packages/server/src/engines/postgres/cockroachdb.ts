@@ -16,6 +16,7 @@ export const cockroachdb = (facts: ServerFacts, base: Dialect): Dialect | undefi
     addsPrimaryKeyLast: false,
     // Advisory locks are accepted and do nothing.
     hasNamedLocks: false,
+    hasBackendIds: false,
     listsWriters: false,
     pipelinesAreTransactions: false,
     putsFromArrays: false,

@@ -24,6 +24,13 @@ export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<S
   }
 }
 
+/** Whether what looks like two sessions shares connections to the server, as behind a pooler in transaction mode. */
+export const shareConnections = async (one: Session, other: Session): Promise<boolean> => {
+  const backendOf = async (session: Session) => (await session.run('select pg_backend_pid()'))[0]![0]
+  const first = await backendOf(one)
+  return (await backendOf(other)) === first || (await backendOf(one)) !== first
+}
+
 /** For what reads a whole store: beside the pool, and without its limits of time. */
 export const connectLongSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   let session: Session

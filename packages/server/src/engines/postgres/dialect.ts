@@ -24,6 +24,8 @@ export interface Dialect {
   /** SQL before the tables are made, and behind it in the same transaction. */
   beforeSchema: string[]
   afterSchema: string[]
+  /** Whether every session has a process id of its own, for as long as it lasts. */
+  hasBackendIds: boolean
   /** Whether transactions can take a lock that has a name, for the set-up. */
   hasNamedLocks: boolean
   /** Whether all statements before one Sync are one transaction; otherwise BEGIN and COMMIT go with them. */
@@ -102,6 +104,7 @@ export const dialectOf = (facts: ServerFacts, statementMsMax: number): Dialect =
     beforeSchema: [],
     afterSchema: [],
     addsPrimaryKeyLast: true,
+    hasBackendIds: true,
     hasNamedLocks: true,
     pipelinesAreTransactions: true,
     guardsWrites: true,

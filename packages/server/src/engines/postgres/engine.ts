@@ -25,12 +25,12 @@ import type { Scan } from '../../core/scan.ts'
 import { StoreRefused } from '../../core/store-refused.ts'
 import { toBytes } from './bytes.ts'
 import { checkStore } from './check.ts'
-import { connectLongSession, connectMsMax, connectSession } from './connect.ts'
+import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connect.ts'
 import { Database, noOrg, organization } from './database.ts'
 import { type Dialect, dialectOf, readFacts } from './dialect.ts'
 import { Session } from './driver.ts'
 import { openDump } from './dump.ts'
-import { toStartError } from './failure.ts'
+import { isOutOfConnections, pooledByTransaction, toStartError } from './failure.ts'
 import { loadRows } from './load.ts'
 import { Pool } from './pool.ts'
 import { RecordWriter, revokedApiKey } from './record-writer.ts'
@@ -41,7 +41,7 @@ import { readPage } from './scanner.ts'
 import { hasStore, leaseMsDefault, prepareStore, type StoreFacts } from './schema.ts'
 import { settle } from './settle.ts'
 import { getRecord } from './statements.ts'
-import { isLocal, parseStoreUrl } from './store-url.ts'
+import { isLocal, parseStoreUrl, type StoreUrl } from './store-url.ts'
 import { Upkeep } from './upkeep.ts'
 
 const closeMsMax = 5_000
@@ -72,12 +72,14 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   const url = parseStoreUrl(options.url)
   let dialect: Dialect
   let store: StoreFacts
+  let first: Session | undefined
   try {
     const session = await Session.connect(url, connectMsMax)
     try {
       const facts = await readFacts(session)
       dialect = { ...dialectOf(facts, statementMsMax), ...options.dialect }
       if (options.mustExist && !(await hasStore(session))) throw new StoreRefused(`there is no store in ${url.shown}`)
+      first = await connectFirst(session, url, dialect)
       store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
       if (store.idsAhead > 1) log('warn', 'the database gives ids out in blocks: see YugabyteDB in docs/engines.md')
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
@@ -85,12 +87,13 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
       await session.close()
     }
   } catch (error) {
+    first?.destroy()
     throw toStartError(error, url)
   }
   if (url.ssl === false && !isLocal(url)) {
     log('warn', 'the connection to the database is not encrypted; add sslmode=verify-full to the URL')
   }
-  const pool = new Pool({ size: poolSize, waitMsMax, connect: () => connectSession(url, dialect), log })
+  const pool = new Pool({ size: poolSize, waitMsMax, connect: () => connectSession(url, dialect), first, log })
   return new PostgresEngine({
     pool,
     db: new Database(pool, statementMsMax, dialect.pipelinesAreTransactions),
@@ -100,6 +103,27 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     log,
     openLongSession: () => connectLongSession(url, dialect),
   })
+}
+
+/**
+ * The first connection of the pool, made beside the one that sets the store up: two are needed to notice a pooler that
+ * takes them for one. Undefined when the server has only one left; then this is not looked at.
+ */
+const connectFirst = async (setUp: Session, url: StoreUrl, dialect: Dialect): Promise<Session | undefined> => {
+  let first: Session
+  try {
+    first = await connectSession(url, dialect)
+  } catch (error) {
+    if (isOutOfConnections(error)) return undefined
+    throw error
+  }
+  try {
+    if (dialect.hasBackendIds && (await shareConnections(setUp, first))) throw pooledByTransaction()
+    return first
+  } catch (error) {
+    first.destroy()
+    throw error
+  }
 }
 
 interface Parts {

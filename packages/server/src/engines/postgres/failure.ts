@@ -59,6 +59,19 @@ export const isUndone = (error: unknown, commits: boolean): boolean => {
   return !isLost(error) || !commits || !error.sent || brokenOff
 }
 
+/**
+ * A pooler in transaction mode gives each transaction to any connection of its own: the settings of a session are lost,
+ * and a prepared statement is there already (42P05), or is not there any more (26000), on each connection we try.
+ */
+export const pooledByTransaction = (): StoreRefused =>
+  new StoreRefused(
+    'a connection pooler in transaction mode is between Cubby and the database, and Cubby needs whole sessions: ' +
+      'give the direct port of the database, or one of the pooler in session mode',
+  )
+
+/** The server has no connection left for us. */
+export const isOutOfConnections = (error: unknown): boolean => (error as { code?: unknown }).code === '53300'
+
 /** What the caller is told. */
 export const toCallersError = (error: unknown, commits: boolean): unknown => {
   if (!(error instanceof PipelineFailure)) return error
@@ -75,6 +88,9 @@ export const toCallersError = (error: unknown, commits: boolean): unknown => {
       return unavailable('The database took longer than a statement may.')
     case '25006':
       return unavailable('The database takes no writes just now.')
+    case '42P05':
+    case '26000':
+      return pooledByTransaction()
     case '53100':
       return new CubbyError('storage_full', 'The database has no space left. Nothing was applied.', {
         hint: 'The operator has to make room; reads go on working.',

@@ -20,6 +20,8 @@ export interface PoolOptions {
   /** How long a caller waits for a connection at the most. */
   waitMsMax: number
   connect(): Promise<Session>
+  /** One that has been made already. */
+  first?: Session
   log: Log
 }
 
@@ -46,6 +48,7 @@ export class Pool {
     this.#options = options
     this.#ticker = setInterval(() => this.#tick(), tickMs)
     this.#ticker.unref()
+    if (options.first !== undefined) this.#adopt(options.first)
   }
 
   /** Runs `work` on a connection of its own. Rejects with `unavailable` if none comes free in time. */

@@ -32,6 +32,8 @@ export const yugabytedb = (facts: ServerFacts, base: Dialect): Dialect | undefin
     // The table is stored in the order of its primary key.
     addsPrimaryKeyLast: false,
     hasNamedLocks: false,
+    // Its own pooler may share processes, and takes care of settings and statements.
+    hasBackendIds: false,
     // Its own repeats of a statement end at the transaction's bounds: these are said aloud.
     pipelinesAreTransactions: false,
   }
