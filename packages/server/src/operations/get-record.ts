@@ -9,4 +9,6 @@ export const getRecord = (
   key: RecordKey,
   nowMs: number,
 ): Awaitable<StoredRecord | undefined> =>
-  andThen(requireTable(access, address, nowMs), (table) => access.engine.getRecord(table, key, nowMs))
+  andThen(requireTable(access, address, nowMs), (table) =>
+    access.engine.getRecord(table, key, nowMs, access.apiKey.seq),
+  )

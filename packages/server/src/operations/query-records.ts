@@ -16,6 +16,6 @@ export const queryRecords = async (
 ): Promise<QueryPage> => {
   const table = await requireTable(access, address, nowMs)
   const { whole, page, whose } = planQuery(query, table.id, table.indices)
-  const { records, next } = await access.engine.scan(table, page, query.limit, nowMs)
+  const { records, next } = await access.engine.scan(table, page, query.limit, nowMs, access.apiKey.seq)
   return { records, cursor: next === undefined ? null : encodeScanCursor(table.id, whole, next, whose) }
 }

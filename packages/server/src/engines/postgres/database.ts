@@ -24,12 +24,11 @@ const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }
 const commit: Step = { statement: { name: 'commit', text: 'commit' }, values: [] }
 const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
 
-// Who waits for a connection. A read does not say which API key it is for, so those of one organization wait as one.
-
 /** No organization has this id. Upkeep, and what every request depends on, have a turn of their own. */
 export const noOrg: Holder = { orgId: 0, keySeq: 0 }
 /** Whoever asks with an API key that is not known yet: apart from upkeep, which must not wait for them. */
 export const anybody: Holder = { orgId: 0, keySeq: 1 }
+/** For what is asked of the registry, by whatever key. */
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
 export const holderOf = ({ orgId, apiKey }: Writer): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
 

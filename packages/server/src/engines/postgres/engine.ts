@@ -26,7 +26,7 @@ import { StoreRefused } from '../../core/store-refused.ts'
 import { toBytes } from './bytes.ts'
 import { checkStore } from './check.ts'
 import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connect.ts'
-import { Database, noOrg, organization } from './database.ts'
+import { Database, noOrg } from './database.ts'
 import { type Dialect, dialectOf, readFacts } from './dialect.ts'
 import { Session } from './driver.ts'
 import { openDump } from './dump.ts'
@@ -252,11 +252,19 @@ class PostgresEngine implements Engine {
 
   // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
 
-  async getRecord(table: Table, { hashKey, rangeKey }: RecordKey, nowMs: number): Promise<StoredRecord | undefined> {
-    const { rows } = await this.#db.lookUp(organization(table.orgId), {
-      statement: getRecord,
-      values: [table.id, toBytes(hashKey), toBytes(rangeKey), nowSeconds(nowMs)],
-    })
+  async getRecord(
+    table: Table,
+    { hashKey, rangeKey }: RecordKey,
+    nowMs: number,
+    keySeq = 0,
+  ): Promise<StoredRecord | undefined> {
+    const { rows } = await this.#db.lookUp(
+      { orgId: table.orgId, keySeq },
+      {
+        statement: getRecord,
+        values: [table.id, toBytes(hashKey), toBytes(rangeKey), nowSeconds(nowMs)],
+      },
+    )
     const row = rows[0]
     if (row === undefined) return undefined
     const [data, ttl, updatedAt] = row
@@ -269,8 +277,8 @@ class PostgresEngine implements Engine {
     }
   }
 
-  scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Promise<Page> {
-    return readPage(this.#db, table, scan, rowsMax, nowMs)
+  scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq = 0): Promise<Page> {
+    return readPage({ db: this.#db, holder: { orgId: table.orgId, keySeq }, table, scan, rowsMax, nowMs })
   }
 
   async write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {

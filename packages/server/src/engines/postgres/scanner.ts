@@ -2,8 +2,9 @@ import type { Page, StoredRecord, Table } from '../../core/engine.ts'
 import { nowSeconds } from '../../core/expiry.ts'
 import { pageBytesMax, pageExpiredRowsMax } from '../../core/limits.ts'
 import { type Position, resumeScan, type Scan } from '../../core/scan.ts'
+import type { Holder } from '../../core/shares.ts'
 import { asBuffer, fromHex, toBytes } from './bytes.ts'
-import { type Database, organization } from './database.ts'
+import type { Database } from './database.ts'
 import type { Row, Value } from './driver.ts'
 import { scanColumn as column, scanRecords } from './statements.ts'
 
@@ -45,14 +46,17 @@ const recordOf = (scan: Scan, row: Row): StoredRecord => {
 const dataBytes = (records: StoredRecord[]): number =>
   records.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0)
 
+interface PageRequest {
+  db: Database
+  holder: Holder
+  table: Table
+  scan: Scan
+  rowsMax: number
+  nowMs: number
+}
+
 /** One statement a page, unless it meets hundreds of expired rows: then it goes on from there, bounded too. */
-export const readPage = async (
-  db: Database,
-  table: Table,
-  scan: Scan,
-  rowsMax: number,
-  nowMs: number,
-): Promise<Page> => {
+export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: PageRequest): Promise<Page> => {
   const statement = statements.get(`${scan.index} ${scan.descending}`)!
   const records: StoredRecord[] = []
   let expiredLeft = pageExpiredRowsMax
@@ -65,7 +69,7 @@ export const readPage = async (
     const given = records.length === 0 ? 1 : 0
     const budget = [walkRows, expiredLeft, rowsLeft, pageBytesMax - dataBytes(records), given]
     const values = [table.id, nowSeconds(nowMs), ...budget, ...boundsOf(rest)]
-    const [result] = await db.read(organization(table.orgId), { statement, values })
+    const [result] = await db.read(holder, { statement, values })
     let last: Row | undefined
     for (const row of result!.rows) {
       const expired = row[column.isExpired] !== null
