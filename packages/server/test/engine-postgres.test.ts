@@ -1,5 +1,6 @@
-import { afterAll, beforeAll } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import { makeDesk } from './conformance/material.ts'
 import { describeEngine } from './engine-conformance.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
@@ -24,4 +25,34 @@ describeEngine('postgres', {
   openBeside: open,
   // Emptied, not dropped: making the tables anew for every case would take longer than the cases.
   remove: () => server.empty(url),
+})
+
+test('verify finds records of tables that do not exist, whatever ids they have', async () => {
+  const engine = await open()
+  try {
+    const first = await makeDesk(engine, {}, { name: 'first' })
+    const middle = await makeDesk(engine, {}, { tenant: first.tenant, name: 'middle' })
+    const last = await makeDesk(engine, {}, { tenant: first.tenant, name: 'last' })
+    for (const desk of [first, middle, last]) await desk.put('sound')
+    const between = middle.table.id
+    await server.query(`delete from cubby_tables where id = ${between}`, url)
+    const strays = [-5, between, last.table.id + 1, last.table.id + 1_000]
+    for (const id of strays) {
+      await server.query(
+        `insert into cubby_records (id, table_id, hash_key, range_key, updated_at, data) values (1, ${id}, 'stray', '', 1, '{}')`,
+        url,
+      )
+    }
+    const findings = await Array.fromAsync(engine.check())
+    expect(findings.filter((finding) => finding.includes('"stray"'))).toEqual(
+      strays.map((id) => `record 1 (table ${id}, "stray"): its table does not exist`),
+    )
+    expect(findings.filter((finding) => finding.includes('"sound"'))).toEqual([
+      expect.stringContaining(`(table ${between}, "sound"): its table does not exist`),
+    ])
+    expect(findings).toHaveLength(5)
+  } finally {
+    await engine.close()
+    await server.empty(url)
+  }
 })
