@@ -22,7 +22,9 @@ export class Fifo<T> {
     const item = this.#items[this.#head]
     this.#items[this.#head++] = undefined
     if (this.#head === this.#items.length) {
-      this.#items = []
+      // Short ones keep their room for the next; a long one gives it back.
+      if (this.#head < compactAt) this.#items.length = 0
+      else this.#items = []
       this.#head = 0
     } else if (this.#head >= compactAt && this.#head * 2 > this.#items.length) {
       this.#items.splice(0, this.#head)
@@ -33,13 +35,13 @@ export class Fifo<T> {
 }
 
 interface KeyLine<T> {
-  readonly keySeq: number
+  keySeq: number
   readonly items: Fifo<T>
 }
 
 /** An organization that waits. `turns` are its API keys that wait, the one whose turn is next first. */
 interface OrgLine<T> {
-  readonly orgId: number
+  orgId: number
   readonly turns: Fifo<KeyLine<T>>
   readonly byKey: Map<number, KeyLine<T>>
 }
@@ -51,6 +53,9 @@ interface OrgLine<T> {
 export class FairQueue<T> {
   readonly #turns = new Fifo<OrgLine<T>>()
   readonly #byOrg = new Map<number, OrgLine<T>>()
+  /** The last lines that ended. In the quiet case the next item takes them, and nothing is allocated. */
+  #spareOrg: OrgLine<T> | undefined
+  #spareKey: KeyLine<T> | undefined
   #size = 0
 
   get size(): number {
@@ -60,13 +65,17 @@ export class FairQueue<T> {
   push(orgId: number, keySeq: number, item: T): void {
     let org = this.#byOrg.get(orgId)
     if (org === undefined) {
-      org = { orgId, turns: new Fifo(), byKey: new Map() }
+      org = this.#spareOrg ?? { orgId, turns: new Fifo(), byKey: new Map() }
+      this.#spareOrg = undefined
+      org.orgId = orgId
       this.#byOrg.set(orgId, org)
       this.#turns.push(org)
     }
     let key = org.byKey.get(keySeq)
     if (key === undefined) {
-      key = { keySeq, items: new Fifo() }
+      key = this.#spareKey ?? { keySeq, items: new Fifo() }
+      this.#spareKey = undefined
+      key.keySeq = keySeq
       org.byKey.set(keySeq, key)
       org.turns.push(key)
     }
@@ -111,12 +120,20 @@ export class FairQueue<T> {
 
   /** Behind the other keys of the organization, or nowhere if nothing of the key is left. */
   #lineUp(org: OrgLine<T>, key: KeyLine<T>): void {
-    if (key.items.size > 0) org.turns.push(key)
-    else org.byKey.delete(key.keySeq)
+    if (key.items.size > 0) {
+      org.turns.push(key)
+      return
+    }
+    org.byKey.delete(key.keySeq)
+    this.#spareKey = key
   }
 
   #lineUpOrg(org: OrgLine<T>): void {
-    if (org.turns.size > 0) this.#turns.push(org)
-    else this.#byOrg.delete(org.orgId)
+    if (org.turns.size > 0) {
+      this.#turns.push(org)
+      return
+    }
+    this.#byOrg.delete(org.orgId)
+    this.#spareOrg = org
   }
 }
