@@ -1,7 +1,7 @@
 import { CubbyError } from '../core/errors.ts'
+import { Fifo } from '../core/fair-queue.ts'
 import { answersUnsentBytesMax, turnMsMax } from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
-import { Fifo } from '../core/turns-queue.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
 /** Shorter answers are handed to the socket as they are: the system's own buffers take nearly all of them. */

@@ -1,6 +1,6 @@
 import { CubbyError } from '../core/errors.ts'
+import { Fifo } from '../core/fair-queue.ts'
 import { turnMsMax } from '../core/limits.ts'
-import { Fifo } from '../core/turns-queue.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
 /** In one iteration of the event loop requests run at once for so long; those that come later wait for their turn. */

@@ -1,7 +1,7 @@
+import { FairQueue } from '../../core/fair-queue.ts'
 import { connectionQueueRequestsMax } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
 import { type Holder, Shares } from '../../core/shares.ts'
-import { FairQueue } from '../../core/turns-queue.ts'
 import type { Session } from './driver.ts'
 import { endsSession, unavailable } from './failure.ts'
 

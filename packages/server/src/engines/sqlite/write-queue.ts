@@ -1,7 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
+import { FairQueue } from '../../core/fair-queue.ts'
 import { commitBytesMax, commitRequestsMax, writeQueueBytesMax, writeQueueRequestsMax } from '../../core/limits.ts'
 import { Shares } from '../../core/shares.ts'
-import { FairQueue } from '../../core/turns-queue.ts'
 import type { Command } from './command.ts'
 
 export interface Waiting {

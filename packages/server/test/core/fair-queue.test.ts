@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { FairQueue } from '../../src/core/turns-queue.ts'
+import { FairQueue } from '../../src/core/fair-queue.ts'
 
 const drain = <T>(queue: FairQueue<T>): T[] => {
   const items: T[] = []
