@@ -1,27 +1,20 @@
 import { CubbyError } from '../core/errors.ts'
-import { Fifo } from '../core/fair-queue.ts'
-import { answersUnsentBytesMax, turnMsMax } from '../core/limits.ts'
+import { answersUnsentBytesMax } from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
-import { Deadlines, type Timed } from './deadlines.ts'
 
 /** Shorter answers are handed to the socket as they are: the system's own buffers take nearly all of them. */
 const streamedFromBytes = 32 * 1024
 const pieceBytes = 256 * 1024
 /** Of bytes that all answers share, only the piece that the socket is taking costs memory. */
 const sharedPieceBytes = 16 * 1024
-const watchEveryMs = 250
-
-export type AnswerBody = string | ReadableStream<Uint8Array>
-
-interface Waiter extends Timed {
-  resolve(): void
-}
 
 const encoder = new TextEncoder()
 
+export type AnswerBody = string | ReadableStream<Uint8Array>
+
 const unread = (): CubbyError =>
-  new CubbyError('unavailable', 'Too many answers to requests with this API key wait to be read by their clients.', {
-    hint: 'Read the answers to earlier requests, then repeat this one.',
+  new CubbyError('unavailable', 'Too many large answers to requests with this API key wait to be read.', {
+    hint: 'Read the answers to earlier requests, then repeat this one; or ask for less with a smaller limit.',
   })
 
 /** A stream of which the next piece is made when the socket has taken the one before. */
@@ -54,53 +47,32 @@ export const sharedBody = (bytes: Uint8Array): ReadableStream<Uint8Array> => inP
  */
 export class Answers {
   readonly #unsent = new Shares(answersUnsentBytesMax)
-  /** Requests that wait for room, by API key. */
-  readonly #waiting = new Map<number, Fifo<Waiter>>()
-  readonly #deadlines = new Deadlines(turnMsMax, watchEveryMs)
 
-  stop(): void {
-    this.#deadlines.stop()
+  /** Before a write: its answer cannot be refused afterwards. Throws `unavailable` when there is no room. */
+  refuseIfFull(orgId: number, keySeq: number): void {
+    if (!this.#unsent.hasRoom(orgId, keySeq, 1)) throw unread()
   }
 
-  /** Whether a request of this key may be answered now. How large its answer will be is known only when it is made. */
-  hasRoom(orgId: number, keySeq: number): boolean {
-    return this.#unsent.used === 0 || this.#unsent.hasRoom(orgId, keySeq, 1)
-  }
-
-  /** Resolves when a client has taken an answer of this key; there may be room then. Rejects if that takes too long. */
-  wait(keySeq: number, startedAtMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = { startedAtMs, resolve, expire: () => reject(unread()) }
-      const line = this.#waiting.get(keySeq) ?? new Fifo<Waiter>()
-      if (line.size === 0) this.#waiting.set(keySeq, line)
-      line.push(waiter)
-      this.#deadlines.add(waiter)
-    })
-  }
-
-  /** The text as the body of an answer; the room that it takes is free when the socket has taken it or is gone. */
-  body(orgId: number, keySeq: number, text: string): AnswerBody {
-    if (text.length < streamedFromBytes) return text
+  /**
+   * The text as the body of an answer; undefined for a small one, which takes no room. The room of a large one is free
+   * when the socket has taken it or is gone; then `over` is called. A read whose answer finds none throws `unavailable`.
+   */
+  stream(
+    { orgId, keySeq }: { orgId: number; keySeq: number },
+    text: string,
+    isRead: boolean,
+    over: () => void,
+  ): ReadableStream<Uint8Array> | undefined {
+    if (text.length < streamedFromBytes) return undefined
     const bytes = encoder.encode(text)
+    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, bytes.length)) throw unread()
     this.#unsent.take(orgId, keySeq, bytes.length)
     let isHeld = true
     return inPieces(bytes, pieceBytes, () => {
       if (!isHeld) return
       isHeld = false
       this.#unsent.give(orgId, keySeq, bytes.length)
-      this.#wakeNext(keySeq)
+      over()
     })
-  }
-
-  #wakeNext(keySeq: number): void {
-    const line = this.#waiting.get(keySeq)
-    if (line === undefined) return
-    for (let waiter = line.shift(); waiter !== undefined; waiter = line.shift()) {
-      // One that waited too long is still in its line.
-      if (!this.#deadlines.remove(waiter)) continue
-      waiter.resolve()
-      break
-    }
-    if (line.size === 0) this.#waiting.delete(keySeq)
   }
 }

@@ -2,7 +2,7 @@ import type { BunRequest, Server } from 'bun'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import type { Engine } from '../core/engine.ts'
 import { CubbyError } from '../core/errors.ts'
-import { connectionIdleSecondsMax, requestsInFlightMax } from '../core/limits.ts'
+import { answerIdleSecondsMax, connectionIdleSecondsMax, requestsInFlightMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import { Shares } from '../core/shares.ts'
 import type { Access } from '../operations/access.ts'
@@ -73,16 +73,22 @@ class RequestExchange implements Exchange, BodyHolder {
   async readBody(bytesMax: number): Promise<string> {
     const { bodies, turns } = this.service
     const text = await bodies.read(this.request, bytesMax, this)
-    if (!this.service.isFreeFor(this)) await this.service.turnOf(this)
+    if (!turns.isFree) await this.service.turnOf(this)
     turns.begin(this.orgId, this.keySeq, true)
     await this.authenticate()
     return text
   }
 
   bodyOf(text: string): AnswerBody {
+    const { request, service } = this
     // The answer to HEAD has none, and Bun takes its length from the text.
-    if (this.request.method === 'HEAD') return text
-    return this.service.answers.body(this.orgId, this.keySeq, text)
+    if (request.method === 'HEAD') return text
+    const stream = service.answers.stream(this, text, this.route.need === 'read', () =>
+      service.setIdleTimeout(request, connectionIdleSecondsMax),
+    )
+    if (stream === undefined) return text
+    service.setIdleTimeout(request, answerIdleSecondsMax)
+    return stream
   }
 }
 
@@ -103,6 +109,8 @@ class Service {
   readonly turns = new Turns()
   readonly answers = new Answers()
   readonly #inFlight = new Shares(requestsInFlightMax)
+  /** How long a connection may be without progress, from this request on. */
+  setIdleTimeout: (request: Request, seconds: number) => void = () => {}
   #notedKeyId = ''
   #notedAtMs = Number.NEGATIVE_INFINITY
   constructor(readonly options: HttpOptions) {}
@@ -124,7 +132,7 @@ class Service {
   #answer(exchange: RequestExchange, route: Route): Awaitable<Response> {
     try {
       const authenticated = exchange.authenticate()
-      if (authenticated instanceof Promise || route.need !== 'read' || route.takesBody || !this.isFreeFor(exchange)) {
+      if (authenticated instanceof Promise || route.need !== 'read' || route.takesBody || !this.turns.isFree) {
         return this.#answerLater(exchange, route, authenticated)
       }
       const response = this.#runNow(exchange, route)
@@ -143,9 +151,10 @@ class Service {
       if (authenticated instanceof Promise) await authenticated
       isCounted = this.#inFlight.tryTake(exchange.orgId, exchange.keySeq, 1)
       if (!isCounted) throw tooMany()
+      if (route.need !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
       // A request with a body has its turn when the body has arrived: see `readBody`.
       if (route.takesBody) return await route.handler(exchange)
-      if (!this.isFreeFor(exchange)) await this.turnOf(exchange)
+      if (!this.turns.isFree) await this.turnOf(exchange)
       return await this.#runNow(exchange, route)
     } catch (error) {
       return closingIfUnread(exchange.request, this.answerError(exchange.requestId, error))
@@ -175,32 +184,15 @@ class Service {
     }
   }
 
-  /** Whether the request may run now: the thread is free, and the clients of its key read their answers. */
-  isFreeFor({ orgId, keySeq }: RequestExchange): boolean {
-    return this.turns.isFree && this.answers.hasRoom(orgId, keySeq)
-  }
-
-  /** Resolves when it may; rejects with 503 if that takes too long. */
-  async turnOf(exchange: RequestExchange): Promise<void> {
-    const { orgId, keySeq } = exchange
-    const startedAtMs = performance.now()
-    let hasTurn = this.turns.isFree
-    while (!hasTurn || !this.answers.hasRoom(orgId, keySeq)) {
-      if (this.answers.hasRoom(orgId, keySeq)) {
-        await this.turns.wait(orgId, keySeq, startedAtMs)
-        hasTurn = true
-      } else {
-        await this.answers.wait(keySeq, startedAtMs)
-        hasTurn = this.turns.isFree
-      }
-    }
-    if (exchange.request.signal.aborted) throw gone()
+  /** Resolves when it is the request's turn; rejects with 503 if that takes too long. */
+  async turnOf({ orgId, keySeq, request }: RequestExchange): Promise<void> {
+    await this.turns.wait(orgId, keySeq)
+    if (request.signal.aborted) throw gone()
   }
 
   stop(): void {
     this.bodies.stop()
     this.turns.stop()
-    this.answers.stop()
   }
 
   /** A key that is used all the time need not be noted a thousand times a second. */
@@ -356,6 +348,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     fetch: service.notFound() as (request: globalThis.Request, server: Server<undefined>) => Awaitable<Response>,
     error: (error) => service.answerError('unknown', error),
   })
+  service.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
   const watch = watchConnections(server, options.log)
   return {
     url: server.url.origin,

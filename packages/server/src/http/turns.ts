@@ -95,9 +95,9 @@ export class Turns {
   }
 
   /** Resolves when the turn has come; the caller then calls `begin` at once. Rejects if that takes too long. */
-  wait(orgId: number, keySeq: number, startedAtMs: number): Promise<void> {
+  wait(orgId: number, keySeq: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { startedAtMs, resolve, expire: () => reject(late()) }
+      const waiter: Waiter = { startedAtMs: performance.now(), resolve, expire: () => reject(late()) }
       const org = this.#orgLine(orgId)
       const key = keyLine(org, keySeq)
       if (org.waiting.size === 0) {

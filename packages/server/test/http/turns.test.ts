@@ -13,7 +13,7 @@ const busy = (ms: number): void => {
 
 /** A request that waits for its turn, then keeps the thread for so long. Its name goes into `served`. */
 const request = async (served: string[], name: string, orgId: number, keySeq: number, ms: number): Promise<void> => {
-  await turns.wait(orgId, keySeq, performance.now())
+  await turns.wait(orgId, keySeq)
   turns.begin(orgId, keySeq, true)
   busy(ms)
   served.push(name)
