@@ -31,6 +31,7 @@ export const errorCodes = [
   'body_too_large',
   'unsupported_media_type',
   'internal',
+  'store_damaged',
   'outcome_unknown',
   'unavailable',
   'storage_full',

@@ -162,6 +162,25 @@ describe('the store is set up', () => {
   })
 })
 
+test('a database without data checksums is served with a warning, one with them without', async () => {
+  const warningsOf = async (storeUrl: string): Promise<string[]> => {
+    const warnings: string[] = []
+    const log = (level: string, message: string) => level === 'warn' && warnings.push(message)
+    await (await openPostgresEngine({ url: storeUrl, log })).close()
+    return warnings.filter((line) => line.includes('data_checksums'))
+  }
+  const without = await startPostgres({ auth: 'password', initdbFlags: ['--no-data-checksums'] })
+  try {
+    expect(await warningsOf(await without.createDatabase())).toEqual([
+      'the database runs with data_checksums = off: it may serve what its disk has damaged',
+    ])
+  } finally {
+    await without.remove()
+  }
+  expect(await server.query('show data_checksums')).toEqual([{ data_checksums: 'on' }])
+  expect(await warningsOf(url)).toEqual([])
+})
+
 describe('a start that cannot be is one clear line without the password', () => {
   const secret = 's3cr3t-word'
   const at = (text: string) => `postgres://postgres:${secret}@127.0.0.1:${text}`

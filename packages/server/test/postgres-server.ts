@@ -54,12 +54,15 @@ export interface PostgresSettings {
   auth?: 'scram-sha-256' | 'password'
   /** Files of the data directory, by name, that only the server may read. */
   files?: Record<string, string>
+  /** More flags for initdb. */
+  initdbFlags?: string[]
 }
 
 export const startPostgres = async ({
   settings = {},
   auth = 'scram-sha-256',
   files = {},
+  initdbFlags = [],
 }: PostgresSettings = {}): Promise<PostgresServer> => {
   const databaseDir = mkdtempSync(join(tmpdir(), 'cubby-postgres-'))
   const password = 'p@ss/w:rd%'
@@ -75,7 +78,7 @@ export const startPostgres = async ({
     authMethod: auth,
     // Root may not run PostgreSQL: the package then makes the user `postgres`.
     createPostgresUser: userInfo().uid === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', ...initdbFlags],
     postgresFlags: Object.entries({
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',

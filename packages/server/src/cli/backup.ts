@@ -5,7 +5,6 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmdirSync,
@@ -15,7 +14,9 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { checkStore } from '../engines/sqlite/check.ts'
 import { Connection } from '../engines/sqlite/connection.ts'
+import { damagedStore, isDamage } from '../engines/sqlite/damage.ts'
 import { schemaVersion } from '../engines/sqlite/schema.ts'
+import { makeDataDir } from '../engines/sqlite/store-files.ts'
 import { holdStore } from '../engines/sqlite/store-lock.ts'
 import {
   type Arguments,
@@ -134,11 +135,11 @@ const copyStore = async (dataDir: string, file: string): Promise<Contents> => {
     try {
       store.run(`VACUUM INTO '${temporary.replaceAll("'", "''")}'`)
     } catch (error) {
-      throw cannotWrite(file, error as Error)
+      throw isDamage(error) ? damagedStore(store.path, error) : cannotWrite(file, error as Error)
     } finally {
       store.close()
     }
-    const contents = await verifyCopy(temporary, 'the copy')
+    const contents = await verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`)
     // A backup may have been made meanwhile under the same name, by hand.
     if (existsSync(file)) throw new CommandFailed(`${file} exists and is not overwritten`)
     moveIntoPlace(temporary, file)
@@ -199,7 +200,7 @@ const refuseExistingStore = (dataDir: string): void => {
 const restoreStore = async (file: string, dataDir: string): Promise<Contents> => {
   const isNew = !existsSync(dataDir)
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeDataDir(dataDir)
   } catch (error) {
     throw cannotWrite(dataDir, error as Error)
   }

@@ -60,7 +60,7 @@ export class ImportState {
     if (this.#broken) return
     const kept: KeptState = { ...progress, file: this.#file, into: this.#into }
     try {
-      writeFileSync(`${this.path}.new`, `${JSON.stringify(kept)}\n`)
+      writeFileSync(`${this.path}.new`, `${JSON.stringify(kept)}\n`, { mode: 0o600 })
       renameSync(`${this.path}.new`, this.path)
     } catch {
       // A folder that cannot be written must not end the import; whoever is interrupted is told the line instead.

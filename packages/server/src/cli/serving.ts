@@ -13,6 +13,7 @@ export interface ServeOptions {
   host: string
   port: number
   workers: number
+  noMmap: boolean
   poolSize: number
   statementMsMax: number
   bootstrap: boolean
@@ -21,10 +22,18 @@ export interface ServeOptions {
   log: Log
 }
 
-export const openServingEngine = ({ location, poolSize, statementMsMax, clock, log }: ServeOptions): Promise<Engine> =>
+export const openServingEngine = ({
+  location,
+  noMmap,
+  poolSize,
+  statementMsMax,
+  clock,
+  log,
+}: ServeOptions): Promise<Engine> =>
   openEngine(location, {
     role: 'owner',
     log,
+    noMmap,
     poolSize,
     statementMsMax,
     sweepClock: clock.isMoved ? 'caller' : 'database',

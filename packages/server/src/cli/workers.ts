@@ -41,7 +41,7 @@ const channelToOwner = (): Channel<WorkerCommands, WorkerOutcomes> => ({
 })
 
 export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
-  const { location, host, clock, log, logRequests } = options
+  const { location, host, noMmap, clock, log, logRequests } = options
   // The owner says when to stop; a signal to the whole group must not overtake it.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {})
   const told = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
@@ -50,7 +50,13 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   stayUp(log)
   const engine: Engine =
     location.store === undefined
-      ? await openSqliteEngine({ dataDir: resolve(location.data), role: 'worker', channel: channelToOwner(), log })
+      ? await openSqliteEngine({
+          dataDir: resolve(location.data),
+          role: 'worker',
+          channel: channelToOwner(),
+          noMmap,
+          log,
+        })
       : await openServingEngine(options)
   const keyUse = startKeyUse(engine, log, clock.keyUseEveryMs)
   const port = Number(process.env[portVariable])
@@ -146,7 +152,8 @@ class Workers {
     this.#running.delete(worker)
     if (this.#stopping) return
     const { log } = this.#options
-    log('error', 'a worker ended; starting another', { reason })
+    const hint = reason === 'SIGBUS' ? 'a page of cubby.db could not be read: see --no-mmap' : undefined
+    log('error', 'a worker ended; starting another', { reason, hint })
     setTimeout(() => {
       if (this.#stopping) return
       this.#spawn().catch((error) => log('error', 'a worker could not be started', { cause: String(error) }))

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { closeSync, createWriteStream, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, createWriteStream, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { syncDirectory } from '../engines/sqlite/store-files.ts'
 import { CommandFailed } from './command.ts'
 import { printableJson } from './printable.ts'
 
@@ -65,7 +67,7 @@ export const writeToFile = (file: string): LineWriter => {
   const failed = (error: Error): CommandFailed => new CommandFailed(`${file} cannot be written: ${error.message}`)
   const special = isSpecial(file, failed)
   const path = special ? file : `${file}.partial`
-  const out = createWriteStream(path)
+  const out = special ? createWriteStream(path) : createWriteStream(path, { fd: openPrivate(path, failed) })
   const gzip = file.endsWith('.gz') ? createGzip() : undefined
   const entry: Writable = gzip ?? out
   const done = gzip === undefined ? once(out, 'close') : pipeline(gzip, out)
@@ -89,11 +91,24 @@ export const writeToFile = (file: string): LineWriter => {
       fsyncSync(synced)
       closeSync(synced)
       renameSync(path, file)
+      syncDirectory(dirname(resolve(file)))
     },
     abandon() {
       out.destroy()
       if (!special) rmSync(path, { force: true })
     },
+  }
+}
+
+/** For its owner alone: it will hold records. */
+const openPrivate = (path: string, failed: (error: Error) => CommandFailed): number => {
+  try {
+    const descriptor = openSync(path, 'w', 0o600)
+    // One that an interrupted export left behind.
+    fchmodSync(descriptor, 0o600)
+    return descriptor
+  } catch (error) {
+    throw failed(error as Error)
   }
 }
 

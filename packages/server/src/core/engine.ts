@@ -151,7 +151,7 @@ export type KeyUse = { id: string; atMs: number }
  * tables is never stale in effect: from the moment a revocation or a deletion resolves, no read finds the key
  * or table active and no write of theirs is applied, in any process on the store.
  *
- * Methods that write throw CubbyError `unavailable` or `storage_full` when nothing was applied,
+ * Methods that write throw CubbyError `unavailable`, `storage_full` or `store_damaged` when nothing was applied,
  * `outcome_unknown` when that cannot be known, `revoked_api_key` or `table_not_found` when the writer's key
  * or the table is gone by the time of the write.
  */
@@ -229,8 +229,11 @@ export interface Engine {
   /** The highest record id that the table holds; 0 when it is empty. Where an interrupted copy goes on. */
   lastRecordId(tableId: number): Awaitable<number>
 
-  /** Every inconsistency found, a line each; empty when all is well. */
-  check(): AsyncIterable<string>
+  /**
+   * Every inconsistency found, a line each; empty when all is well. `noteTable` is told of the id of each table that a
+   * finding concerns, as far as that can be known.
+   */
+  check(noteTable?: (tableId: number) => void): AsyncIterable<string>
   /** Whether the store can serve just now. */
   ready(): Awaitable<boolean>
   close(): Promise<void>

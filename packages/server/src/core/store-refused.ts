@@ -7,3 +7,6 @@ export class StoreRefused extends Error {
 export class StoreUrlRefused extends StoreRefused {
   override readonly name = 'StoreUrlRefused'
 }
+
+/** One whose file is damaged so that it cannot be opened. */
+export class StoreDamaged extends StoreRefused {}

@@ -17,6 +17,7 @@ export interface OpenOptions {
   role: 'owner' | 'guest'
   /** Refuse a place where no store is yet, instead of making one. */
   mustExist?: boolean
+  noMmap?: boolean
   poolSize?: number
   statementMsMax?: number
   /** Tests move the clock; sweeps then believe it rather than the database's. */
@@ -38,7 +39,7 @@ export const openEngine = async (location: StoreLocation, options: OpenOptions):
   const dataDir = resolve(location.data)
   if (options.mustExist && !existsSync(join(dataDir, 'cubby.db')))
     throw new StoreRefused(`there is no store in ${dataDir}`)
-  return openSqliteEngine({ dataDir, role: options.role, log: options.log })
+  return openSqliteEngine({ dataDir, role: options.role, noMmap: options.noMmap, log: options.log })
 }
 
 /** For the start-up line and messages: where the store is, without its password. */

@@ -33,6 +33,7 @@ export const statusOf: Record<ErrorCode, number> = {
   body_too_large: 413,
   unsupported_media_type: 415,
   internal: 500,
+  store_damaged: 500,
   outcome_unknown: 500,
   unavailable: 503,
   storage_full: 507,

@@ -78,16 +78,29 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
       db.close()
     }
 
-    const findings = async (dir: string): Promise<string[]> => {
+    /** Its findings; `tables` are those that the summary has to name, as people read them. */
+    const findings = async (dir: string, tables = ['app/people of acme']): Promise<string[]> => {
       const plain = await verify(dir)
       expect(plain.exitCode).toBe(1)
+      const [what, next, ...rest] = plain.stderr.trimEnd().split('\n')
+      const named = tables.length === 0 ? 'no table could be named' : `damaged tables: ${tables.join(', ')}`
+      expect(what).toMatch(/^cubby: [0-9]+ findings? in /)
+      expect(what).toEndWith(`${dir}; ${named}`)
+      expect(next).toMatch(/^cubby: .*restore the last good backup/)
+      expect(rest).toEqual([])
       const lines = plain.stdout.trimEnd().split('\n')
       const json = await verify(dir, '--json')
       expect(json.exitCode).toBe(1)
-      expect(JSON.parse(json.stdout)).toEqual({ ok: false, findings: lines })
+      const { summary, ...found } = JSON.parse(json.stdout)
+      expect(found).toEqual({ ok: false, findings: lines })
+      expect(summary).toEqual({ tables: expect.any(Array), next: next!.slice('cubby: '.length) })
+      expect(summary.tables.map(shown)).toEqual(tables)
       for (const line of lines) expect(line).toMatch(/\S/)
       return lines
     }
+
+    const shown = ({ id, organization, db, table }: Record<string, unknown>): string =>
+      db === null ? `table ${id}` : `${db}/${table} of ${organization ?? 'an unknown organization'}`
 
     const person7 = "hash_key = CAST('person 7' AS BLOB)"
 
@@ -133,7 +146,7 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
     test('an orphaned record', async () => {
       const { dir, file } = copyStore()
       tamper(file, `UPDATE records SET table_id = 4711 WHERE ${person7}`)
-      expect(await findings(dir)).toEqual([expect.stringMatching(/4711.*person 7/)])
+      expect(await findings(dir, ['table 4711'])).toEqual([expect.stringMatching(/4711.*person 7/)])
     })
 
     test('each of several findings has its own line', async () => {
@@ -148,20 +161,20 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
         .query<{ n: number }, []>("SELECT count(*) AS n FROM records WHERE i1_hash = CAST('x' AS BLOB)")
         .get()!
       db.close()
-      expect((await findings(dir)).length).toBe(n + 3)
+      expect((await findings(dir, ['app/people of acme', 'table 4711'])).length).toBe(n + 3)
     })
 
     test('a table and a key that belong to no organization', async () => {
       const { dir, file } = copyStore()
       tamper(file, 'UPDATE tables SET org_id = 99', 'UPDATE api_keys SET org_id = 99 WHERE seq = 1')
-      const lines = await findings(dir)
+      const lines = await findings(dir, ['app/people of an unknown organization'])
       expect(lines.filter((line) => line.includes('organization')).length).toBe(2)
     })
 
     test('an id that could be given out twice', async () => {
       const { dir, file } = copyStore()
       tamper(file, `UPDATE meta SET value = 1 WHERE name = 'next_record_id'`)
-      expect((await findings(dir)).length).toBe(1)
+      expect((await findings(dir, [])).length).toBe(1)
     })
 
     test("an entry of SQLite's index that is not its row's", async () => {
@@ -179,7 +192,8 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
       test(`a corrupted page of ${what}`, async () => {
         const { dir, file } = copyStore()
         spoilRoot(file, what)
-        expect((await findings(dir)).length).toBeGreaterThan(0)
+        const tables = what.startsWith('records') ? undefined : []
+        expect((await findings(dir, tables)).some((line) => line.includes(`(${what})`))).toBe(true)
       })
     }
 
@@ -192,9 +206,7 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
     test('a file that is no database', async () => {
       const { dir, file } = copyStore()
       await Bun.write(file, 'not a store '.repeat(1000))
-      const { exitCode, stdout, stderr } = await verify(dir)
-      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
-      expect(stderr).toMatch(/^cubby: [^\n]+\n$/)
+      expect(await findings(dir, [])).toEqual([expect.stringMatching(/cubby\.db is damaged or not a Cubby store/)])
     })
   })
 })

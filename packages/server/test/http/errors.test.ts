@@ -81,8 +81,8 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
   ],
 }
 
-/** `internal`, `outcome_unknown`, `unavailable` and `storage_full` need a store in trouble: other tests make it. */
-const provokedElsewhere = ['internal', 'outcome_unknown', 'unavailable', 'storage_full']
+/** These need a store in trouble: other tests make it. */
+const provokedElsewhere = ['internal', 'store_damaged', 'outcome_unknown', 'unavailable', 'storage_full']
 
 describe('every code can be met, with its status', () => {
   test('the cases below and those provoked elsewhere are all the codes there are', async () => {

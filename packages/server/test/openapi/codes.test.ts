@@ -135,7 +135,7 @@ const faults: Record<
 }
 
 /** No request brings these about: they need a machine that fails. Tests of the engines make them. */
-const notByRequest = ['internal', 'outcome_unknown', 'unavailable', 'storage_full']
+const notByRequest = ['internal', 'store_damaged', 'outcome_unknown', 'unavailable', 'storage_full']
 
 /** Codes that stand in the operation by the shared example, so that no example of its own is replayed for them. */
 const sharedCodes = (operation: Operation): string[] =>

@@ -52,10 +52,14 @@ const lastId: Statement = {
  * Verifies the store: each record's index values against its data, that its id was given out, and that everything
  * belongs to something that exists. That index entries and rows agree is the database's own promise.
  */
-export async function* checkStore(open: () => Promise<Session>, namesManyTables: boolean): AsyncIterable<string> {
+export async function* checkStore(
+  open: () => Promise<Session>,
+  namesManyTables: boolean,
+  noteTable: NoteTable = () => {},
+): AsyncIterable<string> {
   const session = await open()
   try {
-    yield* check((...steps) => session.send(steps, Number.POSITIVE_INFINITY), namesManyTables)
+    yield* check((...steps) => session.send(steps, Number.POSITIVE_INFINITY), namesManyTables, noteTable)
   } catch (error) {
     throw toCallersError(error, false)
   } finally {
@@ -65,7 +69,9 @@ export async function* checkStore(open: () => Promise<Session>, namesManyTables:
 
 type Read = (...steps: Step[]) => Promise<StepResult[]>
 
-async function* check(read: Read, namesManyTables: boolean): AsyncIterable<string> {
+type NoteTable = (tableId: number) => void
+
+async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
   const [keys, tables] = await read(step(keysWithoutOrganization), step(tablesWithoutOrganization))
   for (const row of [...keys!.rows, ...tables!.rows]) yield row[0]!
   let last = Number.MIN_SAFE_INTEGER
@@ -73,17 +79,17 @@ async function* check(read: Read, namesManyTables: boolean): AsyncIterable<strin
     const [found] = await read(step(nextTables, last, tablesPerStep))
     for (const [tableId, declared] of found!.rows) {
       const id = Number(tableId)
-      if (namesManyTables) yield* checkStrays(read, last, id)
-      yield* checkTable(read, id, JSON.parse(declared!) as Indices)
+      if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
+      yield* checkTable(read, id, JSON.parse(declared!) as Indices, noteTable)
       last = id
     }
     if (found!.rows.length < tablesPerStep) break
   }
-  if (namesManyTables) yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER)
+  if (namesManyTables) yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
 }
 
 /** Records of tables that do not exist, with ids between the two. */
-async function* checkStrays(read: Read, after: number, before: number): AsyncIterable<string> {
+async function* checkStrays(read: Read, after: number, before: number, noteTable: NoteTable): AsyncIterable<string> {
   for (let last = after; ; ) {
     const [found] = await read(step(strayTable, last, before))
     const row = found!.rows[0]
@@ -91,11 +97,16 @@ async function* checkStrays(read: Read, after: number, before: number): AsyncIte
     last = Number(row[0])
     // It may have been made after the tables were listed.
     const [table] = await read(step(isTable, last))
-    if (table!.rows.length === 0) yield* checkTable(read, last, undefined)
+    if (table!.rows.length === 0) yield* checkTable(read, last, undefined, noteTable)
   }
 }
 
-async function* checkTable(read: Read, tableId: number, indices: Indices | undefined): AsyncIterable<string> {
+async function* checkTable(
+  read: Read,
+  tableId: number,
+  indices: Indices | undefined,
+  noteTable: NoteTable,
+): AsyncIterable<string> {
   let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
     // The ids are asked for behind the records: those that are made meanwhile have been given out by then.
@@ -103,8 +114,9 @@ async function* checkTable(read: Read, tableId: number, indices: Indices | undef
     const { rows } = found!
     for (const row of rows) {
       const finding = checkRecord(row, indices, Number(ids!.rows[0]![0]))
-      if (finding !== undefined)
-        yield `record ${row[0]} (table ${tableId}, ${JSON.stringify(fromHex(row[1]!))}): ${finding}`
+      if (finding === undefined) continue
+      noteTable(tableId)
+      yield `record ${row[0]} (table ${tableId}, ${JSON.stringify(fromHex(row[1]!))}): ${finding}`
     }
     if (rows.length < rowsPerStep) return
     const [, hashKey, rangeKey] = rows.at(-1)!

@@ -51,6 +51,8 @@ export interface ServerFacts {
   encoding: string
   /** Undefined where there is no such setting. */
   fsync: string | undefined
+  /** Undefined too where PostgreSQL's files are not what records are kept in. */
+  dataChecksums?: string | undefined
   citus: string | undefined
 }
 
@@ -80,7 +82,7 @@ export const readFacts = async (session: Session): Promise<ServerFacts> => {
   const [[version]] = (await session.run('select version()')) as [[string]]
   const settings = new Map(
     (await session.run(
-      `select name, setting from pg_settings where name in ('server_version', 'server_version_num', 'server_encoding', 'fsync')`,
+      `select name, setting from pg_settings where name in ('server_version', 'server_version_num', 'server_encoding', 'fsync', 'data_checksums')`,
     )) as [string, string][],
   )
   const [extension] = await session.run(`select extversion from pg_extension where extname = 'citus'`)
@@ -90,6 +92,7 @@ export const readFacts = async (session: Session): Promise<ServerFacts> => {
     numeric: Number(settings.get('server_version_num') ?? 0),
     encoding: settings.get('server_encoding') ?? '',
     fsync: settings.get('fsync'),
+    dataChecksums: /-YB-|CockroachDB/.test(version) ? undefined : settings.get('data_checksums'),
     citus: extension?.[0] ?? undefined,
   }
 }

@@ -83,6 +83,9 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
       store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
       if (store.idsAhead > 1) log('warn', 'the database gives ids out in blocks: see YugabyteDB in docs/engines.md')
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
+      if (facts.dataChecksums === 'off') {
+        log('warn', 'the database runs with data_checksums = off: it may serve what its disk has damaged')
+      }
     } finally {
       await session.close()
     }
@@ -326,8 +329,8 @@ class PostgresEngine implements Engine {
     }
   }
 
-  check(): AsyncIterable<string> {
-    return checkStore(this.#openLongSession, this.#dialect.namesManyTables)
+  check(noteTable?: (tableId: number) => void): AsyncIterable<string> {
+    return checkStore(this.#openLongSession, this.#dialect.namesManyTables, noteTable)
   }
 
   /** Whether the primary answers, and takes writes. */

@@ -13,7 +13,8 @@ export class Connection {
     readonly path: string,
     cacheKib: number,
   ) {
-    this.#db = new Database(path, { create: true, readwrite: true })
+    // Never made here: a store that has vanished must not be replaced by an empty one.
+    this.#db = new Database(path, { readwrite: true })
     this.run('PRAGMA busy_timeout = 5000')
     this.run('PRAGMA journal_mode = WAL')
     this.run('PRAGMA synchronous = FULL')

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewApiKey } from '../../core/api-key.ts'
 import type {
@@ -23,10 +22,12 @@ import { recoveryMs } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
 import type { RecordKey } from '../../core/record-key.ts'
 import type { Scan } from '../../core/scan.ts'
-import { checkStore } from './check.ts'
+import { checkStore, type NoteTable } from './check.ts'
 import type { Fence } from './command.ts'
 import { Connection } from './connection.ts'
+import { Damage } from './damage.ts'
 import { openDump } from './dump.ts'
+import { FileWatch } from './file-watch.ts'
 import { RegistryCache, registryLeaseMs } from './registry-cache.ts'
 import {
   type KeyRow,
@@ -41,6 +42,7 @@ import {
 import { Scanner } from './scanner.ts'
 import { prepareStore } from './schema.ts'
 import { Snapshot } from './snapshot.ts'
+import { makeDataDir, warnOfOpenDirectory } from './store-files.ts'
 import { holdStore, type StoreLock } from './store-lock.ts'
 import {
   type Channel,
@@ -66,6 +68,8 @@ export interface SqliteOptions {
   role?: 'owner' | 'guest' | 'worker'
   /** A worker's way to the owner's writer. */
   channel?: Channel<WorkerCommands, WorkerOutcomes>
+  /** Read through SQLite's own page cache alone, not through a memory map: see docs/operating.md. */
+  noMmap?: boolean
   log?: Log
 }
 
@@ -75,20 +79,35 @@ export interface EmbeddedEngine extends Engine {
 }
 
 export const openSqliteEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
-  const { dataDir, role = 'owner', log = () => {} } = options
+  const { dataDir, role = 'owner', noMmap = false, log = () => {} } = options
   const path = join(dataDir, 'cubby.db')
-  if (role === 'worker') {
-    return new SqliteEngine(new Connection(path, readCacheKib), new WorkerWriter(options.channel!), role, undefined)
+  const damage = new Damage(path, log)
+  const open = (writer: WritePort, lock?: StoreLock): SqliteEngine => {
+    const db = new Connection(path, readCacheKib)
+    // At a million records a get is a fifth faster through the map, a page half. A guest reads too little for it.
+    if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
+    return new SqliteEngine({ db, writer, role, lock, damage, log })
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  if (role === 'worker') return open(new WorkerWriter(options.channel!, damage))
+  makeDataDir(dataDir)
   const lock = role === 'owner' ? holdStore(dataDir) : undefined
   try {
+    if (role === 'owner') warnOfOpenDirectory(dataDir, log)
     prepareStore(path)
-    return new SqliteEngine(new Connection(path, readCacheKib), await WriterPort.open(path, log), role, lock)
+    return open(await WriterPort.open(path, log), lock)
   } catch (error) {
     lock?.release()
     throw error
   }
+}
+
+interface Parts {
+  db: Connection
+  writer: WritePort
+  role: 'owner' | 'guest' | 'worker'
+  lock: StoreLock | undefined
+  damage: Damage
+  log: Log
 }
 
 class SqliteEngine implements EmbeddedEngine {
@@ -97,40 +116,62 @@ class SqliteEngine implements EmbeddedEngine {
   readonly #writer: WritePort
   readonly #role: 'owner' | 'guest' | 'worker'
   readonly #lock: StoreLock | undefined
+  readonly #damage: Damage
+  /** A guest is gone too soon to need one. */
+  readonly #watch: FileWatch | undefined
   readonly #snapshot: Snapshot
   readonly #registry: RegistryCache
   readonly #scanner: Scanner
   readonly #record
 
-  constructor(db: Connection, writer: WritePort, role: 'owner' | 'guest' | 'worker', lock: StoreLock | undefined) {
+  constructor({ db, writer, role, lock, damage, log }: Parts) {
     this.#db = db
     this.#writer = writer
     this.#role = role
     this.#lock = lock
+    this.#damage = damage
     db.run('PRAGMA query_only = ON')
-    // Read-only, and through the system's own page cache: at a million records a get is a fifth faster, a page half.
-    if (role !== 'guest') db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
     this.#snapshot = new Snapshot(db, role === 'owner')
     writer.onCommit = (commands) => {
       this.#snapshot.noteCommit()
       if (commands.some(takesAway)) this.#registry.forgetEpoch()
     }
+    writer.onDamage = (cause) => damage.note(cause)
     this.#registry = new RegistryCache(db, this.#snapshot, role === 'guest' ? 0 : registryLeaseMs)
     this.#scanner = new Scanner(db)
     this.#record = db.prepare<{ data: string; ttl: number | null; updated_at: number }, [number, string, string]>(
       `SELECT data, ttl, updated_at FROM records
        WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
     )
+    this.#watch = role === 'guest' ? undefined : new FileWatch(db.path, log)
     this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
   }
 
   #all<Row>(sql: string, ...values: (string | number | null)[]): Row[] {
-    this.#snapshot.renew()
-    return this.#db.prepare<Row, (string | number | null)[]>(sql).all(...values)
+    try {
+      this.#snapshot.renew()
+      return this.#db.prepare<Row, (string | number | null)[]>(sql).all(...values)
+    } catch (error) {
+      throw this.#damage.explain(error)
+    }
+  }
+
+  #epoch(): number {
+    try {
+      return this.#registry.epoch()
+    } catch (error) {
+      throw this.#damage.explain(error)
+    }
+  }
+
+  /** The way to the writer, while writes are taken. */
+  get #port(): WritePort {
+    this.#watch?.hold()
+    return this.#writer
   }
 
   #fence(writer: Writer, table?: Table): Fence {
-    const stamp = writer.apiKey?.stamp ?? this.#registry.epoch()
+    const stamp = writer.apiKey?.stamp ?? this.#epoch()
     return {
       stamp: table === undefined ? stamp : Math.min(stamp, table.stamp),
       keySeq: writer.apiKey?.seq ?? null,
@@ -141,12 +182,17 @@ class SqliteEngine implements EmbeddedEngine {
   // ── Keys and organizations ─────────────────────────────────────────────────────────────────────────────
 
   findApiKey(text: string): ApiKey | undefined {
-    return this.#registry.findApiKey(text)
+    this.#watch?.hold()
+    try {
+      return this.#registry.findApiKey(text)
+    } catch (error) {
+      throw this.#damage.explain(error)
+    }
   }
 
   createApiKey(writer: Writer, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     const { orgId } = writer
-    return this.#writer.submit<'createApiKey'>(orgId, 0, {
+    return this.#port.submit<'createApiKey'>(orgId, 0, {
       kind: 'createApiKey',
       fence: this.#fence(writer),
       nowMs,
@@ -156,7 +202,7 @@ class SqliteEngine implements EmbeddedEngine {
   }
 
   listApiKeys(orgId: number, beforeSeq: number | undefined, limit: number): ApiKey[] {
-    const stamp = this.#registry.epoch()
+    const stamp = this.#epoch()
     return this.#all<KeyRow>(
       `SELECT ${keyColumns} FROM api_keys WHERE org_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3`,
       ...[orgId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit],
@@ -166,18 +212,18 @@ class SqliteEngine implements EmbeddedEngine {
   async revokeApiKey(writer: Writer, id: string, nowMs: number): Promise<ApiKey | undefined> {
     const { orgId } = writer
     const command = { kind: 'revokeApiKey' as const, fence: this.#fence(writer), nowMs, orgId, id }
-    const revoked = await this.#writer.submit<'revokeApiKey'>(orgId, 0, command)
+    const revoked = await this.#port.submit<'revokeApiKey'>(orgId, 0, command)
     // A server beside us believes what it has read until its lease is over.
     if (this.#role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
     return revoked
   }
 
   recordKeyUse(uses: KeyUse[]): Promise<void> {
-    return this.#writer.submitUpkeep<'recordKeyUse'>({ kind: 'recordKeyUse', uses })
+    return this.#port.submitUpkeep<'recordKeyUse'>({ kind: 'recordKeyUse', uses })
   }
 
   createOrganization(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#writer.submitUpkeep<'createOrganization'>({
+    return this.#port.submitUpkeep<'createOrganization'>({
       kind: 'createOrganization',
       nowMs,
       name,
@@ -187,7 +233,7 @@ class SqliteEngine implements EmbeddedEngine {
   }
 
   bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#writer.submitUpkeep<'createOrganization'>({
+    return this.#port.submitUpkeep<'createOrganization'>({
       kind: 'createOrganization',
       nowMs,
       name,
@@ -211,11 +257,15 @@ class SqliteEngine implements EmbeddedEngine {
   // ── Tables ─────────────────────────────────────────────────────────────────────────────────────────────
 
   findTable(orgId: number, db: string, name: string): Table | undefined {
-    return this.#registry.findTable(orgId, db, name)
+    try {
+      return this.#registry.findTable(orgId, db, name)
+    } catch (error) {
+      throw this.#damage.explain(error)
+    }
   }
 
   findDeletedTable(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
-    const stamp = this.#registry.epoch()
+    const stamp = this.#epoch()
     return this.#all<TableRow>(
       `SELECT ${tableColumns} FROM tables
        WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at > ?4 AND purging = 0 ORDER BY deleted_at DESC LIMIT 1`,
@@ -226,12 +276,12 @@ class SqliteEngine implements EmbeddedEngine {
   createTable(writer: Writer, db: string, name: string, indices: Indices, nowMs: number) {
     const { orgId } = writer
     const command = { kind: 'createTable' as const, fence: this.#fence(writer), nowMs, orgId, db, name, indices }
-    return this.#writer.submit<'createTable'>(orgId, 0, command)
+    return this.#port.submit<'createTable'>(orgId, 0, command)
   }
 
   deleteTable(writer: Writer, db: string, name: string, nowMs: number): Promise<Table | undefined> {
     const { orgId } = writer
-    return this.#writer.submit<'deleteTable'>(orgId, 0, {
+    return this.#port.submit<'deleteTable'>(orgId, 0, {
       kind: 'deleteTable',
       fence: this.#fence(writer),
       nowMs,
@@ -250,11 +300,11 @@ class SqliteEngine implements EmbeddedEngine {
   ): Promise<RestoreResult> {
     const { orgId } = writer
     const command = { kind: 'restoreTable' as const, fence: this.#fence(writer), nowMs, orgId, db, name, deletedAtMs }
-    return this.#writer.submit<'restoreTable'>(orgId, 0, command)
+    return this.#port.submit<'restoreTable'>(orgId, 0, command)
   }
 
   listTables({ orgId, db, after, limit }: TableListing): Table[] {
-    const stamp = this.#registry.epoch()
+    const stamp = this.#epoch()
     return this.#all<TableRow>(
       `SELECT ${tableColumns} FROM tables
        WHERE org_id = ?1 AND db = ?2 AND name > ?3 AND deleted_at IS NULL ORDER BY name LIMIT ?4`,
@@ -263,7 +313,7 @@ class SqliteEngine implements EmbeddedEngine {
   }
 
   listDeletedTables({ orgId, db, after, limit }: TableListing, nowMs: number): Table[] {
-    const stamp = this.#registry.epoch()
+    const stamp = this.#epoch()
     return this.#all<TableRow>(
       `SELECT ${tableColumns} FROM tables
        WHERE org_id = ?1 AND db = ?2 AND (name, deleted_at) > (?3, ?4) AND deleted_at > ?5 AND purging = 0
@@ -277,14 +327,18 @@ class SqliteEngine implements EmbeddedEngine {
     const next = this.#db.prepare<{ db: string }, [number, string]>(
       'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',
     )
-    this.#snapshot.renew()
     const names: string[] = []
     let last = after ?? ''
-    while (names.length < limit) {
-      const row = next.get(orgId, last)
-      if (row === null) break
-      last = row.db
-      names.push(last)
+    try {
+      this.#snapshot.renew()
+      while (names.length < limit) {
+        const row = next.get(orgId, last)
+        if (row === null) break
+        last = row.db
+        names.push(last)
+      }
+    } catch (error) {
+      throw this.#damage.explain(error)
     }
     return names
   }
@@ -292,16 +346,24 @@ class SqliteEngine implements EmbeddedEngine {
   // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
 
   getRecord(table: Table, key: RecordKey, nowMs: number): StoredRecord | undefined {
-    this.#snapshot.refresh()
-    const row = this.#record.get(table.id, key.hashKey, key.rangeKey)
-    if (row === null || isExpired(row.ttl, nowMs)) return undefined
-    const { hashKey, rangeKey } = key
-    return { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
+    try {
+      this.#snapshot.refresh()
+      const row = this.#record.get(table.id, key.hashKey, key.rangeKey)
+      if (row === null || isExpired(row.ttl, nowMs)) return undefined
+      const { hashKey, rangeKey } = key
+      return { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
+    } catch (error) {
+      throw this.#damage.explain(error)
+    }
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
-    this.#snapshot.refresh()
-    return this.#scanner.scan(table, scan, rowsMax, nowMs)
+    try {
+      this.#snapshot.refresh()
+      return this.#scanner.scan(table, scan, rowsMax, nowMs)
+    } catch (error) {
+      throw this.#damage.explain(error)
+    }
   }
 
   write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
@@ -309,17 +371,17 @@ class SqliteEngine implements EmbeddedEngine {
     let bytes = 0
     for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
     const command = { kind: 'write' as const, fence: this.#fence(writer, table), nowMs, operations }
-    return this.#writer.submit<'write'>(writer.orgId, bytes, command)
+    return this.#port.submit<'write'>(writer.orgId, bytes, command)
   }
 
   // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────
 
   sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#writer.submitUpkeep<'sweepExpired'>({ kind: 'sweepExpired', nowMs, rowsMax })
+    return this.#port.submitUpkeep<'sweepExpired'>({ kind: 'sweepExpired', nowMs, rowsMax })
   }
 
   purgeTables(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#writer.submitUpkeep<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
+    return this.#port.submitUpkeep<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
   }
 
   // ── Moving data ────────────────────────────────────────────────────────────────────────────────────────
@@ -330,7 +392,7 @@ class SqliteEngine implements EmbeddedEngine {
 
   async load(rows: LoadRows): Promise<void> {
     if (this.#role === 'guest') throw new Error('a guest of the store does not write records')
-    await this.#writer.submitUpkeep<'load'>({ kind: 'load', rows })
+    await this.#port.submitUpkeep<'load'>({ kind: 'load', rows })
   }
 
   lastRecordId(tableId: number): number {
@@ -339,19 +401,21 @@ class SqliteEngine implements EmbeddedEngine {
     )
   }
 
-  check(): AsyncIterable<string> {
-    return checkStore(this.#db)
+  check(noteTable?: NoteTable): AsyncIterable<string> {
+    return checkStore(this.#db, noteTable)
   }
 
   ready(): boolean {
-    return this.#writer.ready && this.#registry.epoch() > 0
+    if (this.#damage.cause !== undefined || this.#watch?.refusal !== undefined) return false
+    return this.#writer.ready && this.#epoch() > 0
   }
 
   serveWorker(channel: Channel<WorkerOutcomes, WorkerCommands>): void {
-    serveWorker(this.#writer, channel)
+    serveWorker(this.#writer, channel, { damage: this.#damage, refusal: () => this.#watch?.refusal })
   }
 
   async close(): Promise<void> {
+    this.#watch?.stop()
     await this.#writer.close()
     this.#snapshot.close()
     this.#db.close()

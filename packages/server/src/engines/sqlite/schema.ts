@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite'
-import { existsSync } from 'node:fs'
 import { slots } from '../../core/indices.ts'
 import { StoreRefused } from '../../core/store-refused.ts'
 import { Connection } from './connection.ts'
+import { refuseDamaged } from './damage.ts'
+import { makePrivateFile } from './store-files.ts'
 
 /** Raised with every change to the schema below; a store of a higher version is refused. */
 export const schemaVersion = 1
@@ -79,7 +80,6 @@ const schema = `
 
 /** Refuses a file that is not ours or newer, before anything is changed in it. */
 const refuseForeign = (path: string): void => {
-  if (!existsSync(path)) return
   const db = new Database(path, { readwrite: true })
   const pragma = (name: string): number =>
     Object.values(db.query<Record<string, number>, []>(`PRAGMA ${name}`).get()!)[0]!
@@ -102,11 +102,25 @@ const refuseForeign = (path: string): void => {
 
 /** Sets an empty store up. Safe when several processes start at once: one does, the others wait for it. */
 export const prepareStore = (path: string): void => {
-  refuseForeign(path)
+  // SQLite gives its log and the log's index the mode of the database file.
+  makePrivateFile(path)
+  try {
+    refuseForeign(path)
+    prepareSchema(path)
+  } catch (error) {
+    throw refuseDamaged(path, error)
+  }
+}
+
+const prepareSchema = (path: string): void => {
   const db = new Connection(path, 2_048)
   try {
     const version = db.prepare<{ user_version: number }, []>('PRAGMA user_version')
-    if (version.get()!.user_version === schemaVersion) return
+    if (version.get()!.user_version === schemaVersion) {
+      // Without these no request could be answered: better to say so at the start.
+      db.prepare('SELECT name, value FROM meta').all()
+      return
+    }
     db.run('BEGIN IMMEDIATE')
     if (version.get()!.user_version === 0) {
       db.run(schema)

@@ -7,6 +7,7 @@ import type { Connection } from './connection.ts'
  * write is read through `renew`. With workers there are others who write, and every read opens its own.
  */
 export class Snapshot {
+  readonly #db: Connection
   readonly #begin
   readonly #end
   readonly #alone: boolean
@@ -14,6 +15,7 @@ export class Snapshot {
 
   /** `alone`: nobody else writes records. Otherwise every read looks for the commits of others. */
   constructor(db: Connection, alone: boolean) {
+    this.#db = db
     this.#alone = alone
     this.#begin = db.prepare('BEGIN')
     this.#end = db.prepare('COMMIT')
@@ -42,7 +44,12 @@ export class Snapshot {
   close(): void {
     if (!this.#open) return
     this.#open = false
-    this.#end.run()
+    try {
+      this.#end.run()
+    } catch {
+      // A read in it met a damaged page: SQLite tells of that once more, and the next snapshot knows nothing of it.
+      if (this.#db.inTransaction) this.#db.run('ROLLBACK')
+    }
   }
 
   readonly #closeLater = (): void => this.close()

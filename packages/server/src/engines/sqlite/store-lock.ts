@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { StoreRefused } from '../../core/store-refused.ts'
+import { makePrivateFile } from './store-files.ts'
 
 export interface StoreLock {
   release(): void
@@ -11,7 +12,9 @@ export interface StoreLock {
  * own, so the operating system takes it back however the process ends.
  */
 export const holdStore = (dataDir: string): StoreLock => {
-  const db = new Database(join(dataDir, 'serve.lock'), { create: true, readwrite: true })
+  const path = join(dataDir, 'serve.lock')
+  makePrivateFile(path)
+  const db = new Database(path, { readwrite: true })
   try {
     // Two that start in the same instant would otherwise both give way.
     db.run('PRAGMA busy_timeout = 300')

@@ -1,5 +1,6 @@
 import { CubbyError } from '../../core/errors.ts'
 import { type Command, type CommandResults, decodeGroup, encodeGroup, type Outcome } from './command.ts'
+import type { Damage } from './damage.ts'
 import { registryLeaseMs } from './registry-cache.ts'
 import type { WritePort } from './write-port.ts'
 import { upkeepLine } from './write-queue.ts'
@@ -13,11 +14,15 @@ export interface WorkerCommands {
   numbers: number[]
   orgIds: number[]
   bytes: number[]
+  /** What the worker's reads have met. */
+  damage?: string
 }
 
 /** To a worker: outcomes by number. */
 export interface WorkerOutcomes {
   outcomes: [number, Outcome][]
+  /** What anyone on the store has met. */
+  damage?: string
 }
 
 export interface Channel<Out, In> {
@@ -45,10 +50,17 @@ export class WorkerWriter implements WritePort {
   #waiting: WorkerCommands & { commands: Command[] } = emptyGroup()
   #closed = false
   onCommit: (commands: Command[]) => void = () => {}
+  onDamage: (cause: string) => void = () => {}
 
-  constructor(channel: Channel<WorkerCommands, WorkerOutcomes>) {
+  constructor(channel: Channel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
     this.#channel = channel
-    channel.onMessage(({ outcomes }) => this.#settle(outcomes))
+    channel.onMessage(({ outcomes, damage: cause }) => {
+      if (cause !== undefined) damage.noteFromElsewhere(cause)
+      this.#settle(outcomes)
+    })
+    damage.onFirst((cause) => channel.send({ ...noCommands, damage: cause }))
+    // Asks whether damage was met before this worker came.
+    channel.send(noCommands)
     channel.onClose(() => {
       this.#closed = true
       for (const { reject } of this.#pending.values()) reject(unknownOutcome())
@@ -104,6 +116,8 @@ export class WorkerWriter implements WritePort {
   }
 }
 
+const noCommands: WorkerCommands = { group: encodeGroup([]), numbers: [], orgIds: [], bytes: [] }
+
 const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
   commands: [],
   group: '',
@@ -112,8 +126,18 @@ const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
   bytes: [],
 })
 
+export interface OwnersView {
+  damage: Damage
+  /** Why no write is taken just now. */
+  refusal(): CubbyError | undefined
+}
+
 /** The writer's end for one worker. */
-export const serveWorker = (port: WritePort, channel: Channel<WorkerOutcomes, WorkerCommands>): void => {
+export const serveWorker = (
+  port: WritePort,
+  channel: Channel<WorkerOutcomes, WorkerCommands>,
+  { damage, refusal }: OwnersView,
+): void => {
   let settled: [number, Outcome][] = []
   const answer = (number: number, outcome: Outcome): void => {
     if (settled.length === 0) {
@@ -124,20 +148,27 @@ export const serveWorker = (port: WritePort, channel: Channel<WorkerOutcomes, Wo
     }
     settled.push([number, outcome])
   }
-  channel.onMessage(({ group, numbers, orgIds, bytes }) => {
+  const fail = (number: number, { code, message, hint, cause }: CubbyError): void =>
+    answer(number, { failure: { code, message, hint, cause: cause as string } })
+  damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
+  channel.onMessage(({ group, numbers, orgIds, bytes, damage: met }) => {
+    if (met !== undefined) damage.noteFromElsewhere(met)
+    else if (damage.cause !== undefined) channel.send({ outcomes: [], damage: damage.cause })
     const commands = decodeGroup(group)
+    const refused = refusal()
     for (let i = 0; i < commands.length; i++) {
       const number = numbers[i]!
+      if (refused !== undefined) {
+        fail(number, refused)
+        continue
+      }
       port.submit<Command['kind']>(orgIds[i]!, bytes[i]!, commands[i]!).then(
         async (value) => {
           // The other workers believe what they have read until their lease is over.
           if (takesAway(commands[i]!)) await Bun.sleep(registryLeaseMs + leaseMarginMs)
           answer(number, { value })
         },
-        (error: CubbyError) =>
-          answer(number, {
-            failure: { code: error.code, message: error.message, hint: error.hint, cause: error.cause as string },
-          }),
+        (error: CubbyError) => fail(number, error),
       )
     }
   })

@@ -13,5 +13,7 @@ export interface WritePort {
   submitUpkeep<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]>
   /** Called after each commit, before anything in it is acknowledged. */
   onCommit: (commands: Command[]) => void
+  /** Called when a write meets damage in the store, with what SQLite says of it. */
+  onDamage: (cause: string) => void
   close(): Promise<void>
 }

@@ -46,6 +46,7 @@ export class WriterPort implements WritePort {
   /** Never closed: that would drop the locks that SQLite has on the file in this process. */
   readonly #file: number
   onCommit: (commands: Command[]) => void = () => {}
+  onDamage: (cause: string) => void = () => {}
   #writer!: Worker
   #checkpointer!: Worker
   /** Handed over and not yet answered, in that order. */
@@ -161,7 +162,8 @@ export class WriterPort implements WritePort {
       else {
         const { code, message, hint, cause } = outcome.failure
         // Once a commit: on a full disk every request of every commit fails alike.
-        if (cause !== logged) this.#log('error', 'write failed', { code, cause })
+        if (code === 'store_damaged') this.onDamage(cause!)
+        else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
         logged = cause
         settled[i]!.reject(new CubbyError(code, message, { hint, cause }))
       }

@@ -1,6 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
 import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
 import { Connection } from './connection.ts'
+import { causeOf, damageHint, damageMessage, isDamage } from './damage.ts'
 import { loadRows } from './load.ts'
 import { RecordWriter } from './record-writer.ts'
 import { RegistryWriter } from './registry-writer.ts'
@@ -38,6 +39,15 @@ export class Writer {
     this.#open()
   }
 
+  #rollBack(): void {
+    try {
+      if (this.#db.inTransaction) this.#db.run('ROLLBACK')
+    } catch {
+      // After a damaged page SQLite may tell of it once more.
+    }
+    if (this.#db.inTransaction) this.#reopen()
+  }
+
   /** One outcome a command, in order. Never throws for what the store answers. */
   commit(commands: Command[]): Outcome[] {
     try {
@@ -61,7 +71,7 @@ export class Writer {
       }
       // That of one command, which may have written half of what it has to: nothing is kept, each gets a transaction of
       // its own.
-      if (this.#db.inTransaction) this.#db.run('ROLLBACK')
+      this.#rollBack()
       this.#records.forgetReservedIds()
       return commands.length === 1
         ? failAll(commands, error, 'statement')
@@ -150,8 +160,9 @@ export class Writer {
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '')
 
+/** Everyone's failure. A damaged page is not: only the commands that need it fail. */
 const isFatal = (error: unknown): boolean =>
-  /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|NOMEM|READONLY|CANTOPEN)/.test(codeOf(error))
+  !isDamage(error) && /^SQLITE_(FULL|IOERR|NOMEM|READONLY|CANTOPEN)/.test(codeOf(error))
 
 const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'): CommandFailure => {
   const code = codeOf(error)
@@ -163,6 +174,9 @@ const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'
       hint: 'Reads go on. Repeat the request once there is room.',
       cause,
     }
+  }
+  if (phase !== 'commit' && isDamage(error)) {
+    return { code: 'store_damaged', message: damageMessage, hint: damageHint, cause: causeOf(error) }
   }
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
     return { code: 'unavailable', message: 'Another process holds the store; nothing was applied.', cause }

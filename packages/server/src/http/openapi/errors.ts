@@ -36,6 +36,8 @@ export const meanings: Record<ErrorCode, string> = {
   body_too_large: 'The body is larger than this request takes.',
   unsupported_media_type: 'The body is declared as something other than JSON, or is compressed.',
   internal: 'The server failed; nothing is wrong with the request.',
+  store_damaged:
+    'Part of the store on the disk is damaged, and this request needs it. Nothing was applied; the operator restores a backup.',
   outcome_unknown: 'The write may or may not have been applied: read before repeating it.',
   unavailable: 'The server cannot take this request now. Nothing was applied: repeat it after `Retry-After`.',
   storage_full: 'The store has no room. Nothing was applied.',
@@ -159,6 +161,10 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   internal: {
     message: 'The server failed to answer this request.',
     hint: 'It is our fault; the log has the cause under this requestId.',
+  },
+  store_damaged: {
+    message: 'The store is damaged where this request reads or writes; nothing was applied.',
+    hint: 'The operator has to restore a backup; other records can still be read and written.',
   },
   outcome_unknown: {
     message: 'The commit failed; the write may or may not have been applied.',

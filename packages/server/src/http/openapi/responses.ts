@@ -106,7 +106,8 @@ const sharedResponses: Record<string, { status: number; codes: ErrorCode[] }> = 
   MethodNotAllowed: { status: 405, codes: ['method_not_allowed'] },
   UnsupportedMediaType: { status: 415, codes: ['unsupported_media_type'] },
   InternalError: { status: 500, codes: ['internal'] },
-  WriteFailed: { status: 500, codes: ['internal', 'outcome_unknown'] },
+  ReadFailed: { status: 500, codes: ['internal', 'store_damaged'] },
+  WriteFailed: { status: 500, codes: ['internal', 'store_damaged', 'outcome_unknown'] },
   Unavailable: { status: 503, codes: ['unavailable'] },
   StorageFull: { status: 507, codes: ['storage_full'] },
 }
@@ -137,7 +138,7 @@ const codesOf = ({ operation, method, path, need }: Place): ErrorCode[] => {
   if (names.includes('hashKey') || names.includes('id')) add(['invalid_key'])
   if (operation.body !== undefined) add(bodyCodes)
   if (need !== undefined)
-    add([...accessCodes(need, names.includes('db')), 'invalid_request', 'internal', 'unavailable'])
+    add([...accessCodes(need, names.includes('db')), 'invalid_request', 'internal', 'store_damaged', 'unavailable'])
   if (need !== undefined && need !== 'read' && method !== 'GET') add(writeCodes)
   return errorCodes.filter((code) => codes.has(code))
 }
