@@ -345,7 +345,12 @@ describe('the pages of the HTTP API', () => {
       body_too_large: () => api.put('/v1/app/orders', { hashKey: 'a', data: { text: 'x'.repeat(1_048_576) } }),
       expired_api_key: expired,
     }
-    const source = ['http/server.ts', 'engines/sqlite/writer.ts', 'engines/sqlite/write-queue.ts']
+    const source = [
+      'http/server.ts',
+      'engines/sqlite/damage.ts',
+      'engines/sqlite/writer.ts',
+      'engines/sqlite/write-queue.ts',
+    ]
       .map((file) => read(`packages/server/src/${file}`))
       .join('\n')
     for (const [code, { blocks }] of errorEntries()) {

@@ -35,7 +35,7 @@ export class FileWatch {
   /** Why nothing can be served just now; undefined if all is well. */
   get refusal(): CubbyError | undefined {
     if (this.#missing === undefined) return undefined
-    return new CubbyError('unavailable', "The store's files are not in their place; nothing was applied.", {
+    return new CubbyError('unavailable', 'The files of the store are not in their place; nothing was applied.', {
       hint: 'The operator has to put them back; the log says more.',
       cause: this.#missing,
     })
@@ -51,11 +51,11 @@ export class FileWatch {
     if (missing === this.#missing) return
     const isFirst = this.#missing === undefined
     this.#missing = missing
-    if (missing === undefined) this.#log('info', "the store's files are back in their place")
+    if (missing === undefined) this.#log('info', 'the files of the store are back in their place')
     else if (isFirst) {
       const hint =
         'do not stop the server before you have read docs/operating.md, "When the files are gone": it still has them open'
-      this.#log('error', "the store's files were deleted, moved or replaced; nothing is served", {
+      this.#log('error', 'files of the store were deleted, moved or replaced; nothing is served', {
         file: missing,
         hint,
       })

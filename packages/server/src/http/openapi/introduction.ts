@@ -31,6 +31,7 @@ An error has one shape, whatever the status: \`error.code\`, \`message\` and \`r
 
 - Everything in the 400s fails again until the request is changed.
 - After 503 \`unavailable\` and 507 \`storage_full\` nothing was applied: the request may be repeated.
+- After 500 \`store_damaged\` nothing was applied either, and it will fail again until the operator has restored a backup.
 - After 500 \`outcome_unknown\` the write may or may not have been applied: read first.
 
 Checks come in this order: route and method, key, kind of key, scope, names, content type, size, JSON, fields, table, index values, conditions.
