@@ -23,6 +23,8 @@ export interface Failure {
 export const mayRepeat = ({ error, unanswered, retryAfterMs }: Failure, effect: Effect, repeatWrites: boolean) => {
   if (retryAfterMs > retryAfterMsMax) return false
   if (unanswered) return effect !== 'write' || repeatWrites
+  // Only a restored backup helps.
+  if (error.code === 'store_damaged') return false
   // `unavailable` is the service's promise that nothing was applied.
   return error.code === 'unavailable' || (effect === 'read' && (error.status >= 500 || error.status === 429))
 }

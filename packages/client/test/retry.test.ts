@@ -36,6 +36,7 @@ describe('reads', () => {
     [401, 'invalid_api_key'],
     [403, 'revoked_api_key'],
     [404, 'table_not_found'],
+    [500, 'store_damaged'],
   ])('are not repeated after %d %s', async (status, code) => {
     const { table, requests } = client([refused(status, code)])
     expect(await failureOf(table.findOne('a'))).toMatchObject({ code: code as ErrorCode, status })
