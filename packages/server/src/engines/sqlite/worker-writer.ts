@@ -153,7 +153,7 @@ export const serveWorker = (
   damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
   channel.onMessage(({ group, numbers, orgIds, bytes, damage: met }) => {
     if (met !== undefined) damage.noteFromElsewhere(met)
-    else if (damage.cause !== undefined) channel.send({ outcomes: [], damage: damage.cause })
+    else if (numbers.length === 0 && damage.cause !== undefined) channel.send({ outcomes: [], damage: damage.cause })
     const commands = decodeGroup(group)
     const refused = refusal()
     for (let i = 0; i < commands.length; i++) {
