@@ -7,6 +7,7 @@ import {
   jsonFlag,
   printJson,
   printLine,
+  printNote,
   storeFlags,
   storeLocation,
 } from './command.ts'
@@ -58,7 +59,8 @@ const report = (args: Arguments, findings: string[], tables: DamagedTable[]): nu
   else if (ok) printLine(`ok: ${describeLocation(storeLocation(args))} is sound`)
   if (!ok) {
     const where = `${showCount(findings.length, 'finding')} in ${describeLocation(storeLocation(args))}`
-    process.stderr.write(`cubby: ${where}; ${showTables(tables)}\ncubby: ${nextStep}\n`)
+    printNote(`cubby: ${where}; ${showTables(tables)}`)
+    printNote(`cubby: ${nextStep}`)
   }
   return ok ? 0 : 1
 }

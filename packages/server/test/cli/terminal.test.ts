@@ -118,7 +118,9 @@ describe('is harmless and visible', () => {
     damaged.run(`UPDATE records SET i1_hash = CAST('x' AS BLOB), i1_range = CAST('' AS BLOB)`)
     damaged.close()
     expect(await outputOf(['verify', '--data', copy])).toContain('\\u009b31m\\u2028\\u2029\\u202egnp')
-    const { findings } = JSON.parse(await outputOf(['verify', '--data', copy, '--json']))
+    // The summary for people follows on standard error.
+    const [json] = (await outputOf(['verify', '--data', copy, '--json'])).split('\n')
+    const { findings } = JSON.parse(json!)
     expect(findings[0]).toContain('\u009b31m')
   })
 

@@ -75,7 +75,7 @@ describe.skipIf(!storeIsEmbedded())('files are for their owner alone', () => {
     const file = join(top, 'lines.ndjson')
     writeFileSync(file, '')
     const state = new ImportState(file, 'a store')
-    state.save({ line: 1, records: 1, unchanged: 0, refused: 0 })
+    state.save({ line: 1, records: 1, unchanged: 0, refused: 0, expired: 0 })
     expect(modeOf(state.path)).toBe('600')
   })
 
