@@ -442,7 +442,11 @@ describe('docs/http-api.md', () => {
 const parseBound = (text: string, name: string): number => {
   const [, digits, unit = ''] = /^([\d,]+)(?: (\w+))?/.exec(text)!
   const milliseconds: Record<string, number> = { s: 1_000, min: 60_000, days: 24 * 60 * 60_000 }
-  const factors: Record<string, number> = { MiB: 1_048_576, ...(/Ms(Max)?$/.test(name) ? milliseconds : {}) }
+  const factors: Record<string, number> = {
+    KiB: 1_024,
+    MiB: 1_048_576,
+    ...(/Ms(Max)?$/.test(name) ? milliseconds : {}),
+  }
   return Number(digits!.replaceAll(',', '')) * (factors[unit] ?? 1)
 }
 

@@ -1,6 +1,6 @@
 import { CubbyError } from '../core/errors.ts'
 import { isExpired } from '../core/expiry.ts'
-import { indexEntries } from '../core/indices.ts'
+import { readIndexEntries } from '../core/indices.ts'
 import type { ImportProgress } from './import-state.ts'
 import type { ImportRecord, ImportTable, ImportTarget } from './import-target.ts'
 import { type Line, parseLine } from './ndjson.ts'
@@ -135,7 +135,7 @@ export class LineImporter {
     const { db, name, path } = this.#address(line as Line)
     const table = await this.#findTable(db, name, path)
     if (table === undefined) return this.#refuseUnsaid()
-    const entries = orRefuse(() => indexEntries(table.indices, record.parsedData))
+    const entries = orRefuse(() => readIndexEntries(table.indices, record.data))
     // Nobody could read it, and a server refuses what has long passed.
     if (isExpired(record.ttlSeconds, this.#options.now())) {
       this.expired++

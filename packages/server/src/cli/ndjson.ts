@@ -1,10 +1,12 @@
-import { parseObject, refuseUnknownMembers } from '../core/envelope.ts'
+import { type Members, parseObject, refuseUnknownMembers } from '../core/envelope.ts'
 import { CubbyError } from '../core/errors.ts'
 import { type Indices, parseIndices } from '../core/indices.ts'
-import { type Span, valueSpan, walkObject } from '../core/json-span.ts'
+import { checkJson } from '../core/json-scan.ts'
+import { outline, readEnvelope, valueSpan } from '../core/json-span.ts'
 import { ttlSecondsMax } from '../core/limits.ts'
 import { describe, parseName } from '../core/names.ts'
 import { parseRecordToPut, type RecordToPut } from '../core/record-data.ts'
+import { runThrough } from '../core/steps.ts'
 
 // The format of export and import: one JSON object a line. A table's declaration,
 //   {"db":"app","table":"orders","indices":{"i1":{"hashField":"status"}}}
@@ -62,30 +64,17 @@ const placeFields = ['db', 'table'] as const
 
 /** A line as what it says, or a CubbyError: the rules are those of a put over HTTP, but its ttl may have passed. */
 export const parseLine = (text: string): Line => {
-  const members = parseObject(parseText(text), 'the line')
-  let data: Span | undefined
-  walkObject(text, 0, '', (name, start) => {
-    const span = valueSpan(text, start)
-    if (name === 'data') data = span
-    return span.end
-  })
+  checkJson(text, 'the line')
+  const { value, data } = runThrough(readEnvelope(text, 0, ''))
+  const members = parseObject(value, 'the line')
   const db = members.db === undefined ? undefined : parseName(members.db, 'db')
   const table = members.table === undefined ? undefined : parseName(members.table, 'table')
   if (Object.hasOwn(members, 'indices') && !Object.hasOwn(members, 'hashKey')) {
     refuseUnknownMembers(members, [...placeFields, 'indices'])
-    return { kind: 'table', db, table, indices: parseIndices(members.indices) }
+    return { kind: 'table', db, table, indices: parseIndices((outline(text) as Members).indices) }
   }
   const record = parseRecordToPut(members, text, data, undefined, '', [...placeFields, 'updatedAt'])
   return { kind: 'record', db, table, record, updatedAtMs: parseUpdatedAt(members.updatedAt) }
-}
-
-const parseText = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const reason = (error as Error).message.replace(/^JSON Parse error: /, '').slice(0, 200)
-    throw new CubbyError('invalid_json', `the line is not valid JSON: ${reason}.`)
-  }
 }
 
 const updatedAtMax = ttlSecondsMax * 1000

@@ -1,5 +1,6 @@
 import { CubbyError } from './errors.ts'
 import { type EncodedValue, encodeIndexValue, type IndexScalar, indexValueFault } from './index-value.ts'
+import { pickMembers } from './json-span.ts'
 import { indexFieldCharactersMax } from './limits.ts'
 import { describe } from './names.ts'
 
@@ -106,4 +107,16 @@ export const indexEntries = (indices: Indices, data: Record<string, unknown>): I
     entries[2 * i + 1] = range
   }
   return entries
+}
+
+/** The same from `data` as text. It is walked for the declared fields alone, and not at all where there are none. */
+export const readIndexEntries = (indices: Indices, data: string): IndexEntries => {
+  const names: string[] = []
+  for (const slot of slots) {
+    const declaration = indices[slot]
+    if (declaration === undefined) continue
+    names.push(declaration.hashField)
+    if (declaration.rangeField !== undefined) names.push(declaration.rangeField)
+  }
+  return names.length === 0 ? noEntries.slice() : indexEntries(indices, pickMembers(data, names))
 }

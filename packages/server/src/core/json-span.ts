@@ -1,8 +1,10 @@
+import type { Members } from './envelope.ts'
 import { CubbyError } from './errors.ts'
+import { skipSpace, skipString } from './json-scan.ts'
+import { type Steps, stepUnits } from './steps.ts'
 
-// JSON.parse checks a body and gives its values; what it cannot give is where a value stood in the text and
-// whether a member stood twice. The walkers here find that in text that JSON.parse has already accepted, so
-// they check nothing and never back up.
+// What a checked text holds and where. The walkers take text that is known to be JSON, so they check nothing and never back
+// up; and they build nothing but what a request needs.
 
 export interface Span {
   start: number
@@ -11,57 +13,36 @@ export interface Span {
   depth: number
 }
 
-export const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const reason = (error as Error).message.replace(/^JSON Parse error: /, '').slice(0, 200)
-    throw new CubbyError('invalid_json', `The body is not valid JSON: ${reason}.`, {
-      hint: text.startsWith('\ufeff')
-        ? 'Remove the byte order mark before the first character.'
-        : text.length === 0
-          ? 'Send a JSON body.'
-          : 'Send one JSON value in UTF-8.',
-    })
-  }
-}
-
 const quote = 0x22
 const comma = 0x2c
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
 
-const skipSpace = (text: string, at: number): number => {
-  let code = text.charCodeAt(at)
-  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at)
-  return at
+/** A span whose end is not found yet. */
+interface OpenSpan extends Span {
+  /** How many objects and arrays are open at `end`. */
+  level: number
 }
 
-/** The index after the string that opens at `at`. */
-const skipString = (text: string, at: number): number => {
-  let close = text.indexOf('"', at + 1)
-  for (;;) {
-    // A quote ends the string unless an odd number of backslashes stands before it.
-    let before = close - 1
-    while (text.charCodeAt(before) === 0x5c) before--
-    if ((close - before) % 2 === 1) return close + 1
-    close = text.indexOf('"', close + 1)
-  }
-}
-
-/** The span of the value that starts at `at`, white space around it left out. */
-export const valueSpan = (text: string, at: number): Span => {
+const openSpan = (text: string, at: number): OpenSpan => {
   const start = skipSpace(text, at)
-  let index = start
-  let level = 0
-  let depth = 0
+  return { start, end: start, depth: 0, level: 0 }
+}
+
+/** Moves the end on, at least to `pause`; true when it is the end of the value. */
+const extend = (text: string, span: OpenSpan, pause: number): boolean => {
+  let { end: index, level, depth } = span
   do {
     const code = text.charCodeAt(index)
     if (code === quote) {
       index = skipString(text, index)
-    } else if (code === 0x7b || code === 0x5b) {
+    } else if (code === openBrace || code === openBracket) {
       level++
       if (level > depth) depth = level
       index++
-    } else if (code === 0x7d || code === 0x5d) {
+    } else if (code === closeBrace || code === closeBracket) {
       level--
       index++
     } else if (level > 0) {
@@ -69,15 +50,32 @@ export const valueSpan = (text: string, at: number): Span => {
     } else {
       index = skipScalar(text, index)
     }
-  } while (level > 0)
-  return { start, end: index, depth }
+  } while (level > 0 && index < pause)
+  span.end = index
+  span.level = level
+  span.depth = depth
+  return level === 0
+}
+
+/** The span of the value that starts at `at`, white space around it left out. */
+export const valueSpan = (text: string, at: number): Span => {
+  const span = openSpan(text, at)
+  extend(text, span, Number.POSITIVE_INFINITY)
+  return { start: span.start, end: span.end, depth: span.depth }
+}
+
+/** The same for a value of any size. */
+export function* valueSpanInSteps(text: string, at: number): Steps<Span> {
+  const span = openSpan(text, at)
+  while (!extend(text, span, span.end + stepUnits)) yield
+  return span
 }
 
 /** The index after the number, true, false or null that starts at `at`. */
 const skipScalar = (text: string, at: number): number => {
   for (;;) {
     const code = text.charCodeAt(at)
-    if (code <= 0x20 || code === comma || code === 0x7d || code === 0x5d || Number.isNaN(code)) return at
+    if (code <= 0x20 || code === comma || code === closeBrace || code === closeBracket || Number.isNaN(code)) return at
     at++
   }
 }
@@ -88,9 +86,101 @@ const memberPath = (path: string, name: string): string => {
   return path === '' ? shown : `${path.slice(-200)}.${shown}`
 }
 
+/** The string that stands there, quotes included. */
+const unquote = (text: string, start: number, end: number): string => {
+  const raw = text.slice(start + 1, end - 1)
+  return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
+}
+
 /**
- * Visits the members of the object that starts at `at`. `visit` gets each name, unescaped, with the start of
- * its value, and returns the end of that value. A name that stands twice is refused: which one was meant?
+ * An object of the envelope with more members than this has one that no request knows, and is refused for it. Names
+ * behind them are not remembered: a body may have a million.
+ */
+export const envelopeMembersMax = 1_000
+
+/** A name that stands twice is refused: which one was meant? */
+const refuseSecond = (names: Set<string>, name: string, path: string): void => {
+  if (names.has(name)) {
+    const field = memberPath(path, name)
+    throw new CubbyError('invalid_request', `${field} stands twice in the body.`, {
+      field,
+      hint: 'Send each member once.',
+    })
+  }
+  if (names.size < envelopeMembersMax) names.add(name)
+}
+
+/** To the first member or element. */
+const inside = (text: string, at: number): number => skipSpace(text, skipSpace(text, at) + 1)
+
+/** To the next, or to the closing bracket. */
+const behindValue = (text: string, end: number): number => {
+  const index = skipSpace(text, end)
+  return text.charCodeAt(index) === comma ? skipSpace(text, index + 1) : index
+}
+
+/**
+ * Walks over the members of an object. After `next` said true, `at` is where the value starts, and the caller moves it to
+ * where the value ends; after false it is the end of the object. Where a path is given no name may stand twice.
+ */
+export class ObjectWalk {
+  /** Unescaped. */
+  name = ''
+  position = -1
+  at: number
+  readonly #text: string
+  readonly #path: string | undefined
+  #names: Set<string> | undefined
+
+  constructor(text: string, at: number, path: string | undefined) {
+    this.#text = text
+    this.at = at
+    this.#path = path
+  }
+
+  next(): boolean {
+    const text = this.#text
+    const at = this.position < 0 ? inside(text, this.at) : behindValue(text, this.at)
+    this.position++
+    if (text.charCodeAt(at) !== quote) {
+      this.at = at + 1
+      return false
+    }
+    const nameEnd = skipString(text, at)
+    this.name = unquote(text, at, nameEnd)
+    if (this.#path !== undefined) {
+      this.#names ??= new Set()
+      refuseSecond(this.#names, this.name, this.#path)
+    }
+    this.at = skipSpace(text, skipSpace(text, nameEnd) + 1)
+    return true
+  }
+}
+
+/** Walks over the elements of an array, as `ObjectWalk` does over members. */
+export class ArrayWalk {
+  position = -1
+  at: number
+  readonly #text: string
+
+  constructor(text: string, at: number) {
+    this.#text = text
+    this.at = at
+  }
+
+  next(): boolean {
+    const text = this.#text
+    this.at = this.position < 0 ? inside(text, this.at) : behindValue(text, this.at)
+    this.position++
+    if (text.charCodeAt(this.at) !== closeBracket) return true
+    this.at++
+    return false
+  }
+}
+
+/**
+ * Visits the members of the object that starts at `at`. `visit` gets each name, unescaped, with the start of its value, and
+ * returns the end of that value. A name that stands twice is refused.
  */
 export const walkObject = (
   text: string,
@@ -98,25 +188,9 @@ export const walkObject = (
   path: string,
   visit: (name: string, valueStart: number) => number,
 ): number => {
-  const names = new Set<string>()
-  let index = skipSpace(text, skipSpace(text, at) + 1)
-  while (text.charCodeAt(index) === quote) {
-    const close = skipString(text, index)
-    const raw = text.slice(index + 1, close - 1)
-    const name = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
-    if (names.has(name)) {
-      const field = memberPath(path, name)
-      throw new CubbyError('invalid_request', `${field} stands twice in the body.`, {
-        field,
-        hint: 'Send each member once.',
-      })
-    }
-    names.add(name)
-    const colon = skipSpace(text, close)
-    index = skipSpace(text, visit(name, skipSpace(text, colon + 1)))
-    if (text.charCodeAt(index) === comma) index = skipSpace(text, index + 1)
-  }
-  return index + 1
+  const walk = new ObjectWalk(text, at, path)
+  while (walk.next()) walk.at = visit(walk.name, walk.at)
+  return walk.at
 }
 
 /** Visits the elements of the array that starts at `at`, as `walkObject` does members. */
@@ -125,12 +199,99 @@ export const walkArray = (
   at: number,
   visit: (position: number, valueStart: number) => number,
 ): number => {
-  let index = skipSpace(text, skipSpace(text, at) + 1)
-  for (let position = 0; text.charCodeAt(index) !== 0x5d; position++) {
-    index = skipSpace(text, visit(position, index))
-    if (text.charCodeAt(index) === comma) index = skipSpace(text, index + 1)
+  const walk = new ArrayWalk(text, at)
+  while (walk.next()) walk.at = visit(walk.position, walk.at)
+  return walk.at
+}
+
+/** The value that stands there; of an object or array no more than what it is: an empty one. */
+export const shallowValue = (text: string, { start, end }: Span): unknown => {
+  switch (text.charCodeAt(start)) {
+    case openBrace:
+      return {}
+    case openBracket:
+      return []
+    case quote:
+      return unquote(text, start, end)
+    default:
+      return JSON.parse(text.slice(start, end))
   }
-  return index + 1
+}
+
+/** Without a prototype: `__proto__` is a name as any other. */
+export const noMembers = (): Members => Object.create(null) as Members
+
+/** What stands at one place of the envelope: an object's members, with shallow values, or what is there instead. */
+export interface Envelope {
+  value: unknown
+  /** Where the object's member `data` stands. */
+  data: Span | undefined
+  end: number
+}
+
+/** `path` is for the error if a member stands twice. Of what is only passed over no members are kept. */
+export function* readEnvelope(text: string, at: number, path: string, keeps = true): Steps<Envelope> {
+  const start = skipSpace(text, at)
+  if (text.charCodeAt(start) !== openBrace) {
+    const span = yield* valueSpanInSteps(text, start)
+    return { value: shallowValue(text, span), data: undefined, end: span.end }
+  }
+  const value = noMembers()
+  let data: Span | undefined
+  const walk = new ObjectWalk(text, start, path)
+  while (walk.next()) {
+    const span = yield* valueSpanInSteps(text, walk.at)
+    if (keeps && walk.position < envelopeMembersMax) value[walk.name] = shallowValue(text, span)
+    if (walk.name === 'data') data = span
+    walk.at = span.end
+  }
+  return { value, data, end: walk.at }
+}
+
+/** Those members of an object that have one of the names, with shallow values. Of several of one name the last counts. */
+export const pickMembers = (text: string, names: readonly string[]): Members => {
+  const picked = noMembers()
+  const walk = new ObjectWalk(text, 0, undefined)
+  while (walk.next()) {
+    const span = valueSpan(text, walk.at)
+    if (names.includes(walk.name)) picked[walk.name] = shallowValue(text, span)
+    walk.at = span.end
+  }
+  return picked
+}
+
+/** No body without `data` has objects deeper than this: a table's declaration, its indices, each slot. */
+const outlineLevels = 3
+/** Nor one with more objects or arrays among its members: five slots. One that has is refused for its members' names. */
+const outlineContainers = 8
+
+/**
+ * The value of a body that carries no `data`, as far as requests look into it: objects in objects, and arrays with shallow
+ * elements. Whatever is left out is an empty object or array, refused for standing where it does.
+ */
+export const outline = (text: string, at = 0, level = 1): unknown => {
+  const start = skipSpace(text, at)
+  const code = text.charCodeAt(start)
+  if (code === openBracket) {
+    const elements: unknown[] = []
+    walkArray(text, start, (_, elementStart) => {
+      const span = valueSpan(text, elementStart)
+      elements.push(shallowValue(text, span))
+      return span.end
+    })
+    return elements
+  }
+  if (code !== openBrace) return shallowValue(text, valueSpan(text, start))
+  const members = noMembers()
+  let containers = 0
+  const walk = new ObjectWalk(text, start, undefined)
+  while (walk.next()) {
+    const span = valueSpan(text, walk.at)
+    const looksInside = span.depth > 0 && level < outlineLevels && containers++ < outlineContainers
+    members[walk.name] = looksInside ? outline(text, walk.at, level + 1) : shallowValue(text, span)
+    walk.at = span.end
+  }
+  return members
 }
 
 /** No request has envelope objects deeper than this; what lies deeper is refused for what it is. */

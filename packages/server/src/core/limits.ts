@@ -4,8 +4,11 @@ const KIB = 1024
 const MIB = 1024 * KIB
 
 // What a request may carry.
+/** A put. */
 export const bodyBytesMax = 1 * MIB
 export const batchBodyBytesMax = 12 * MIB
+/** What carries no record: a query, a table's declaration, a restore, a key. */
+export const plainBodyBytesMax = 64 * KIB
 export const keyBytesMax = 1_024
 export const dataBytesMax = 409_600
 export const dataDepthMax = 64

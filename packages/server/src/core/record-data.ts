@@ -6,18 +6,17 @@ import { dataBytesMax, dataDepthMax, ttlPastSecondsMax, ttlSecondsMax } from './
 import { describe } from './names.ts'
 import { parseRecordKey, type RecordKey } from './record-key.ts'
 
-/** What a put carries, checked, with `data` as it stood in the body and as it was parsed. */
+/** What a put carries, checked, with `data` as it stood in the body. */
 export interface RecordToPut extends RecordKey {
   data: string
-  parsedData: Record<string, unknown>
   ttlSeconds: number | null
 }
 
 const putFields = ['hashKey', 'rangeKey', 'data', 'ttl'] as const
 
 /**
- * `text` is the whole body and `span` where `data` stood in it; `prefix` is `operations[3].` inside a batch. Without a
- * `nowMs` any ttl may have passed: an import looks for itself.
+ * `members` have shallow values, `text` is the whole body and `span` where `data` stood in it; `prefix` is `operations[3].`
+ * inside a batch. Without a `nowMs` any ttl may have passed: an import looks for itself.
  */
 export const parseRecordToPut = (
   members: Members,
@@ -29,12 +28,12 @@ export const parseRecordToPut = (
 ): RecordToPut => {
   refuseUnknownMembers(members, [...putFields, ...alsoKnown], prefix)
   const { hashKey, rangeKey } = parseRecordKey(members.hashKey, members.rangeKey, prefix)
-  const parsedData = members.data
+  const value = members.data
   const field = `${prefix}data`
-  if (typeof parsedData !== 'object' || parsedData === null || Array.isArray(parsedData)) {
-    throw new CubbyError('invalid_request', `${field} is ${describe(parsedData)}; it takes a JSON object.`, {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CubbyError('invalid_request', `${field} is ${describe(value)}; it takes a JSON object.`, {
       field,
-      hint: parsedData === undefined ? 'Put the record under "data".' : 'Wrap it: { "value": … }.',
+      hint: value === undefined ? 'Put the record under "data".' : 'Wrap it: { "value": … }.',
     })
   }
   const data = text.slice(span!.start, span!.end)
@@ -59,7 +58,6 @@ export const parseRecordToPut = (
     hashKey,
     rangeKey,
     data,
-    parsedData: parsedData as Record<string, unknown>,
     ttlSeconds: parseTtl(members.ttl, `${prefix}ttl`, nowMs),
   }
 }

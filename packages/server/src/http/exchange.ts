@@ -1,3 +1,5 @@
+import type { Awaitable } from '../core/awaitable.ts'
+import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { AnswerBody } from './answers.ts'
 
@@ -12,6 +14,8 @@ export interface Exchange {
   readonly nowMs: number
   /** Resolves when the body has arrived and it is the request's turn. */
   readBody(bytesMax: number): Promise<string>
+  /** Runs what takes long; between two steps it waits for its turn if others want theirs. */
+  runSteps<T>(steps: Steps<T>): Awaitable<T>
   /** The text as the body of the answer. Not to be called for an answer that is not sent. */
   bodyOf(text: string): AnswerBody
 }

@@ -1,14 +1,14 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import { parseObject } from '../core/envelope.ts'
+import type { Members } from '../core/envelope.ts'
 import { CubbyError } from '../core/errors.ts'
-import { parseJson, refuseDuplicateMembers } from '../core/json-span.ts'
-import { batchBodyBytesMax, bodyBytesMax } from '../core/limits.ts'
+import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../core/limits.ts'
 import { parseName } from '../core/names.ts'
+import { parsePlainBody } from '../core/plain-body.ts'
 import { parseQuery } from '../core/query.ts'
 import { emptySlot, parseKeyPart, type RecordKey } from '../core/record-key.ts'
 import { asWriter, requireTable, type TableAddress } from '../operations/access.ts'
 import { createApiKey, listApiKeys, parseCreateApiKey, revokeApiKey } from '../operations/api-keys.ts'
-import { applyBatch, parseBatch } from '../operations/apply-batch.ts'
+import { applyBatch, parseBatchInSteps } from '../operations/apply-batch.ts'
 import { deleteRecord } from '../operations/delete-record.ts'
 import { getRecord } from '../operations/get-record.ts'
 import { parsePut, putRecord } from '../operations/put-record.ts'
@@ -70,17 +70,10 @@ const recordKey = ({ params, request }: Exchange): RecordKey => {
   return { hashKey: parseKeyPart(hashKey, 'hashKey'), rangeKey: parseKeyPart(rangeKey, 'rangeKey') }
 }
 
-const plainBodyMax = 1_000
-
 /** A JSON object that carries no `data`; an empty body counts as `{}` where `optional`. */
-const readMembers = async (exchange: Exchange, optional = false): Promise<Record<string, unknown>> => {
-  const text = await exchange.readBody(bodyBytesMax)
-  if (text === '' && optional) return {}
-  const members = parseObject(parseJson(text))
-  // Of two members of one name only one is left after parsing. A small body without white space, as most clients send it,
-  // is seen to be whole at once; a large one may be nested deeper than JSON.stringify goes.
-  if (text.length > plainBodyMax || JSON.stringify(members) !== text) refuseDuplicateMembers(text)
-  return members
+const readMembers = async (exchange: Exchange, optional = false): Promise<Members> => {
+  const text = await exchange.readBody(plainBodyBytesMax)
+  return text === '' && optional ? {} : parsePlainBody(text)
 }
 
 const refuseExtras = ({ request }: Exchange): void => {
@@ -139,9 +132,11 @@ export const handleQuery = async (exchange: Exchange): Promise<Response> => {
 
 export const handleBatch = async (exchange: Exchange): Promise<Response> => {
   const table = address(exchange)
-  const batch = parseBatch(await exchange.readBody(batchBodyBytesMax), exchange.nowMs)
+  const text = await exchange.readBody(batchBodyBytesMax)
+  const batch = await exchange.runSteps(parseBatchInSteps(text, exchange.nowMs))
   refuseExtras(exchange)
-  const count = await applyBatch(exchange.access, table, batch, exchange.nowMs)
+  const { access, nowMs } = exchange
+  const count = await applyBatch(access, table, batch, nowMs, (steps) => exchange.runSteps(steps))
   return respondJson(exchange.requestId, { count })
 }
 

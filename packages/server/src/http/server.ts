@@ -5,6 +5,7 @@ import { CubbyError } from '../core/errors.ts'
 import { answerIdleSecondsMax, connectionIdleSecondsMax, requestsInFlightMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import { Shares } from '../core/shares.ts'
+import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import { type AnswerBody, Answers } from './answers.ts'
 import { authorize, findActiveKey, revoked } from './authenticate.ts'
@@ -77,6 +78,26 @@ class RequestExchange implements Exchange, BodyHolder {
     turns.begin(this.orgId, this.keySeq, true)
     await this.authenticate()
     return text
+  }
+
+  runSteps<T>(steps: Steps<T>): Awaitable<T> {
+    const { turns } = this.service
+    while (turns.isFree) {
+      const step = steps.next()
+      if (step.done === true) return step.value
+      turns.begin(this.orgId, this.keySeq, true)
+    }
+    return this.#runInTurns(steps)
+  }
+
+  async #runInTurns<T>(steps: Steps<T>): Promise<T> {
+    const { turns } = this.service
+    for (;;) {
+      if (!turns.isFree) await this.service.turnOf(this)
+      turns.begin(this.orgId, this.keySeq, true)
+      const step = steps.next()
+      if (step.done === true) return step.value
+    }
   }
 
   bodyOf(text: string): AnswerBody {

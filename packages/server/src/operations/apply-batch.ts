@@ -1,12 +1,23 @@
 import type { Condition, RecordOperation } from '../core/engine.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../core/envelope.ts'
 import { CubbyError } from '../core/errors.ts'
-import { type Indices, indexEntries } from '../core/indices.ts'
-import { parseJson, type Span, valueSpan, walkArray, walkObject } from '../core/json-span.ts'
+import { type Indices, readIndexEntries } from '../core/indices.ts'
+import { JsonScan, skipSpace } from '../core/json-scan.ts'
+import {
+  ArrayWalk,
+  type Envelope,
+  envelopeMembersMax,
+  noMembers,
+  ObjectWalk,
+  readEnvelope,
+  shallowValue,
+  valueSpanInSteps,
+} from '../core/json-span.ts'
 import { batchOperationsMax } from '../core/limits.ts'
 import { describe } from '../core/names.ts'
 import { parseRecordToPut, type RecordToPut } from '../core/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../core/record-key.ts'
+import { type RunSteps, runThrough, type Steps, stepUnits } from '../core/steps.ts'
 import { type Access, requireTable, type TableAddress, writeRecords } from './access.ts'
 import { preconditionFailed } from './condition.ts'
 
@@ -14,21 +25,61 @@ export type BatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
 
-/** Where each operation's `data` stood in the body. Each character of it is looked at once. */
-const dataSpans = (text: string): (Span | undefined)[] => {
-  const spans: (Span | undefined)[] = []
-  const walkOperation = (position: number, start: number): number => {
-    if (text[start] !== '{') return valueSpan(text, start).end
-    return walkObject(text, start, `operations[${position}]`, (name, valueStart) => {
-      const value = valueSpan(text, valueStart)
-      if (name === 'data') spans[position] = value
-      return value.end
-    })
+/** A body as far as a batch looks into it. */
+interface BatchBody {
+  value: unknown
+  /** As many as a batch may have, where `operations` is an array, and how many there are. */
+  operations: Envelope[]
+  count: number
+}
+
+/** All of the body is looked at, also what will be refused: a member that stands twice is refused wherever it is. */
+function* readBatch(text: string): Steps<BatchBody> {
+  const scan = new JsonScan(text)
+  while (!scan.run(stepUnits)) yield
+  const start = skipSpace(text, 0)
+  const body: BatchBody = { value: noMembers(), operations: [], count: 0 }
+  if (text[start] !== '{') {
+    body.value = text[start] === '[' ? [] : JSON.parse(text)
+    return body
   }
-  walkObject(text, 0, '', (name, start) =>
-    name === 'operations' && text[start] === '[' ? walkArray(text, start, walkOperation) : valueSpan(text, start).end,
-  )
-  return spans
+  const members = body.value as Members
+  const walk = new ObjectWalk(text, start, '')
+  while (walk.next()) {
+    if (walk.name === 'operations' && text[walk.at] === '[') {
+      members.operations = []
+      walk.at = yield* readOperations(text, walk.at, body)
+    } else {
+      const span = yield* valueSpanInSteps(text, walk.at)
+      if (walk.position < envelopeMembersMax) members[walk.name] = shallowValue(text, span)
+      walk.at = span.end
+    }
+  }
+  return body
+}
+
+/** Returns the end of the array that starts at `at`. */
+function* readOperations(text: string, at: number, body: BatchBody): Steps<number> {
+  let pausedAt = at
+  const walk = new ArrayWalk(text, at)
+  while (walk.next()) {
+    const { position } = walk
+    if (position < batchOperationsMax) {
+      const operation = yield* readEnvelope(text, walk.at, `operations[${position}]`)
+      body.operations.push(operation)
+      walk.at = operation.end
+    } else if (text[walk.at] === '{') {
+      walk.at = (yield* readEnvelope(text, walk.at, `operations[${position}]`, false)).end
+    } else {
+      walk.at = (yield* valueSpanInSteps(text, walk.at)).end
+    }
+    if (walk.at - pausedAt >= stepUnits) {
+      yield
+      pausedAt = walk.at
+    }
+  }
+  body.count = walk.position
+  return walk.at
 }
 
 const parseIfUpdatedAt = (value: unknown, prefix: string): Condition | undefined => {
@@ -42,18 +93,12 @@ const parseIfUpdatedAt = (value: unknown, prefix: string): Condition | undefined
   })
 }
 
-const parseOperation = (
-  value: unknown,
-  text: string,
-  span: Span | undefined,
-  nowMs: number,
-  position: number,
-): BatchOperation => {
+const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
   const name = `operations[${position}]`
   const prefix = `${name}.`
   const members = parseObject(value, name)
   if (members.op === 'put') {
-    const record = parseRecordToPut(members, text, span, nowMs, prefix, ['op', 'ifUpdatedAt'])
+    const record = parseRecordToPut(members, text, data, nowMs, prefix, ['op', 'ifUpdatedAt'])
     return { op: 'put', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, prefix) }
   }
   if (members.op === 'delete') {
@@ -93,35 +138,38 @@ const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
   })
 }
 
-export const parseBatch = (text: string, nowMs: number): BatchOperation[] => {
-  const members = parseObject(parseJson(text))
-  const spans = dataSpans(text)
+/** A batch may have 12 MiB: in steps, each over about as much text as `stepUnits` says. */
+export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
+  const body = yield* readBatch(text)
+  const members = parseObject(body.value)
   refuseUnknownMembers(members, ['operations'])
   const { operations } = members
-  if (!Array.isArray(operations) || operations.length === 0) {
+  if (!Array.isArray(operations) || body.count === 0) {
     throw new CubbyError(
       'invalid_request',
       `operations is ${Array.isArray(operations) ? 'empty' : describe(operations)}; it takes 1 to ${batchOperationsMax} operations.`,
       { field: 'operations' },
     )
   }
-  if (operations.length > batchOperationsMax) {
+  if (body.count > batchOperationsMax) {
     throw new CubbyError(
       'batch_too_large',
-      `operations has ${operations.length} operations; a batch takes at most ${batchOperationsMax}.`,
+      `operations has ${body.count} operations; a batch takes at most ${batchOperationsMax}.`,
       { field: 'operations', hint: `Send them in batches of ${batchOperationsMax}; each is atomic by itself.` },
     )
   }
-  const parsed = operations.map((value, i) => parseOperation(value, text, spans[i], nowMs, i))
+  const parsed = body.operations.map((operation, i) => parseOperation(operation, text, nowMs, i))
   refuseDuplicateKeys(parsed)
   return parsed
 }
+
+export const parseBatch = (text: string, nowMs: number): BatchOperation[] => runThrough(parseBatchInSteps(text, nowMs))
 
 const toRecordOperation = (operation: BatchOperation, indices: Indices, position: number): RecordOperation => {
   const { hashKey, rangeKey, condition } = operation
   if (operation.op === 'delete') return { op: 'delete', hashKey, rangeKey, condition }
   try {
-    const entries = indexEntries(indices, operation.parsedData)
+    const entries = readIndexEntries(indices, operation.data)
     const { data, ttlSeconds } = operation
     return { op: 'put', hashKey, rangeKey, condition, data, ttlSeconds, entries }
   } catch (error) {
@@ -129,15 +177,29 @@ const toRecordOperation = (operation: BatchOperation, indices: Indices, position
   }
 }
 
-/** How many operations were applied: all of them. */
+function* toRecordOperations(batch: BatchOperation[], indices: Indices): Steps<RecordOperation[]> {
+  const operations: RecordOperation[] = []
+  let units = 0
+  for (const operation of batch) {
+    operations.push(toRecordOperation(operation, indices, operations.length))
+    units += operation.op === 'put' ? operation.data.length : 0
+    if (units < stepUnits) continue
+    yield
+    units = 0
+  }
+  return operations
+}
+
+/** How many operations were applied: all of them. `run` goes through what takes long. */
 export const applyBatch = async (
   access: Access,
   address: TableAddress,
   batch: BatchOperation[],
   nowMs: number,
+  run: RunSteps = runThrough,
 ): Promise<number> => {
   const table = await requireTable(access, address, nowMs)
-  const operations = batch.map((operation, i) => toRecordOperation(operation, table.indices, i))
+  const operations = await run(toRecordOperations(batch, table.indices))
   const written = await writeRecords(access, address, table, operations, nowMs)
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${written.failedOperation}].ifUpdatedAt`)

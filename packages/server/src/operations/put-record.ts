@@ -1,21 +1,18 @@
 import type { Condition, StoredRecord } from '../core/engine.ts'
 import { parseObject } from '../core/envelope.ts'
-import { indexEntries } from '../core/indices.ts'
-import { parseJson, type Span, valueSpan, walkObject } from '../core/json-span.ts'
+import { readIndexEntries } from '../core/indices.ts'
+import { checkJson } from '../core/json-scan.ts'
+import { readEnvelope } from '../core/json-span.ts'
 import { parseRecordToPut, type RecordToPut } from '../core/record-data.ts'
+import { runThrough } from '../core/steps.ts'
 import { type Access, requireTable, type TableAddress, writeRecords } from './access.ts'
 import { preconditionFailed } from './condition.ts'
 
-/** Parsed once, to check it and to take index values; `data` is kept as the text that came. */
+/** `data` is kept as the text that came: it is checked, but nothing is built of it. */
 export const parsePut = (text: string, nowMs: number): RecordToPut => {
-  const members = parseObject(parseJson(text))
-  let span: Span | undefined
-  walkObject(text, 0, '', (name, start) => {
-    const value = valueSpan(text, start)
-    if (name === 'data') span = value
-    return value.end
-  })
-  return parseRecordToPut(members, text, span, nowMs)
+  checkJson(text)
+  const { value, data } = runThrough(readEnvelope(text, 0, ''))
+  return parseRecordToPut(parseObject(value), text, data, nowMs)
 }
 
 export const putRecord = async (
@@ -27,7 +24,7 @@ export const putRecord = async (
 ): Promise<StoredRecord> => {
   const table = await requireTable(access, address, nowMs)
   const { hashKey, rangeKey, data, ttlSeconds } = record
-  const entries = indexEntries(table.indices, record.parsedData)
+  const entries = readIndexEntries(table.indices, data)
   const put = { op: 'put' as const, hashKey, rangeKey, data, ttlSeconds, entries, condition }
   const written = await writeRecords(access, address, table, [put], nowMs)
   if (!written.applied) throw preconditionFailed(written.current)

@@ -11,6 +11,7 @@ describe('the bounds of the contract', () => {
   test('are those it states', () => {
     expect(limits.bodyBytesMax).toBe(1_048_576)
     expect(limits.batchBodyBytesMax).toBe(12 * 1_048_576)
+    expect(limits.plainBodyBytesMax).toBe(65_536)
     expect(limits.keyBytesMax).toBe(1_024)
     expect(limits.indexStringBytesMax).toBe(1_024)
     expect(limits.indexFieldCharactersMax).toBe(255)
@@ -50,6 +51,15 @@ describe('the bounds among themselves', () => {
     expect(limits.batchOperationsMax * largestRecordBytes + '{"operations":[]}'.length).toBeLessThanOrEqual(
       limits.batchBodyBytesMax,
     )
+  })
+
+  test('a body without a record holds the largest query, declaration and key, all of it escapes', () => {
+    // A byte of ASCII takes six characters as an escape; a character of four bytes takes twelve.
+    const query = limits.cursorCharactersMax + 6 * limits.keyBytesMax + 2 * 6 * limits.indexStringBytesMax
+    const declaration = 5 * 2 * 12 * limits.indexFieldCharactersMax
+    const key = 12 * limits.keyNameCharactersMax + limits.keyDatabasesMax * (6 * 64 + '"",'.length)
+    const rest = 1_000
+    expect(Math.max(query, declaration, key) + rest).toBeLessThanOrEqual(limits.plainBodyBytesMax)
   })
 
   test('a page holds the largest data', () => {

@@ -1,5 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { batchBodyBytesMax, batchOperationsMax, bodyBytesMax, dataBytesMax } from '../../src/core/limits.ts'
+import {
+  batchBodyBytesMax,
+  batchOperationsMax,
+  bodyBytesMax,
+  dataBytesMax,
+  plainBodyBytesMax,
+} from '../../src/core/limits.ts'
 import { makeDocument } from '../../src/http/openapi/document.ts'
 import type { Answer, Json } from '../harness.ts'
 import { createExpiredKey, createKey, createRevokedKey, useService } from '../http/service.ts'
@@ -107,7 +113,11 @@ const faults: Record<
   invalid_json: { tries: hasBody, spoil: () => ({ body: '{hashKey: "ada"}' }) },
   body_too_large: {
     tries: hasBody,
-    spoil: (_, to) => ({ body: ' '.repeat((isBatch(to) ? batchBodyBytesMax : bodyBytesMax) + 1) }),
+    spoil: (_, to) => ({
+      body: ' '.repeat(
+        (isBatch(to) ? batchBodyBytesMax : to.id === 'putRecord' ? bodyBytesMax : plainBodyBytesMax) + 1,
+      ),
+    }),
   },
   unsupported_media_type: {
     tries: hasBody,

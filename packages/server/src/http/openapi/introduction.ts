@@ -1,13 +1,15 @@
-import { batchBodyBytesMax, bodyBytesMax, requestIdCharactersMax } from '../../core/limits.ts'
+import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax, requestIdCharactersMax } from '../../core/limits.ts'
 
-const mebibytes = (bytes: number): string => `${bytes / 1_048_576} MiB`
+/** `64 KiB`, `12 MiB`. */
+export const binaryBytes = (bytes: number): string =>
+  bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`
 
 /** What holds for every request: the first thing to read. Paragraphs, lists and headings of Markdown, no more. */
 export const introduction = `Cubby keeps JSON records in tables. A table belongs to a database, a database to the organization of the API key that asks.
 
 ## Requests
 
-Bodies are JSON in UTF-8, at most ${mebibytes(bodyBytesMax)} (a batch: ${mebibytes(batchBodyBytesMax)}). Without a content type a body is read as JSON. Nothing is ignored: a field or query parameter that a request does not know, and a condition where it means nothing, are refused by name.
+Bodies are JSON in UTF-8, at most ${binaryBytes(plainBodyBytesMax)} (a put: ${binaryBytes(bodyBytesMax)}, a batch: ${binaryBytes(batchBodyBytesMax)}). Without a content type a body is read as JSON. Nothing is ignored: a field or query parameter that a request does not know, and a condition where it means nothing, are refused by name.
 
 Paths are matched as they were sent: an empty segment or a trailing slash is 404. Each key in a path is percent-encoded once. Proxies may decode \`%2F\` on the way; where you cannot rule that out, read keys that hold \`/\` by query and delete them by batch.
 

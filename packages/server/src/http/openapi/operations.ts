@@ -1,11 +1,12 @@
 import type { ErrorCode } from '../../core/errors.ts'
-import { batchBodyBytesMax, bodyBytesMax } from '../../core/limits.ts'
+import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
 import * as apiKeys from './examples/api-keys.ts'
 import type { Example } from './examples/example.ts'
 import * as queries from './examples/queries.ts'
 import * as records from './examples/records.ts'
 import * as service from './examples/service.ts'
 import * as tables from './examples/tables.ts'
+import { binaryBytes } from './introduction.ts'
 import type { HeaderName, ParameterName } from './parameters.ts'
 import type { SchemaName } from './schemas.ts'
 
@@ -42,11 +43,10 @@ export interface Operation {
   examples: Example[]
 }
 
-const mebibytes = (bytes: number): string => `${bytes / 1_048_576} MiB`
-const bodyOf = (schema: SchemaName, required = true, bytesMax = bodyBytesMax): Operation['body'] => ({
+const bodyOf = (schema: SchemaName, required = true, bytesMax = plainBodyBytesMax): Operation['body'] => ({
   schema,
   required,
-  description: `JSON in UTF-8, at most ${mebibytes(bytesMax)}.`,
+  description: `JSON in UTF-8, at most ${binaryBytes(bytesMax)}.`,
 })
 
 const pages = 'Pages end with `"cursor": null`; send another `cursor` back for the next one.'
@@ -125,7 +125,7 @@ export const operations = {
     description:
       'Writes a record, new or in place of the old one. When the answer is sent it is on disk and in every index. With `If-Match` or `If-None-Match` it is written only if the condition holds; of any number of writers that name the same version, at most one wins.',
     parameters: ['If-Match', 'If-None-Match: *', 'Prefer'],
-    body: bodyOf('PutRecordRequest'),
+    body: bodyOf('PutRecordRequest', true, bodyBytesMax),
     answers: {
       200: {
         description: 'The record; with `Prefer: return=minimal` without `data`.',

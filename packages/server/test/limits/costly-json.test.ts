@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { dataBytesMax, plainBodyBytesMax } from '../../src/core/limits.ts'
+import { type Server, startServer } from '../harness.ts'
+import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
+
+// JavaScriptCore takes ten kilobytes for an object such as {"999":1}. A server that builds what strangers send would
+// need a thousand times the bytes of a body, and stand still meanwhile.
+
+setDefaultTimeout(60_000)
+
+const mb = 1_000_000
+/** Far above what it takes on a machine that is busy, and below what it took when everything was built. */
+const stallMsMax = 2_000
+
+let server: Server
+let table: TestTable
+let victim: TestTable
+beforeAll(async () => {
+  server = await startServer()
+  table = await makeTable(server.as((await server.createOrganization()).secretKey), {
+    i1: { hashField: 's', rangeField: 'r' },
+  })
+  victim = await makeTable(server.as((await server.createOrganization()).secretKey))
+  await victim.put('a', { n: 1 })
+})
+afterAll(async () => {
+  await server?.stop()
+})
+
+const costly = (bytes: number): string =>
+  Array(Math.floor(bytes / 10))
+    .fill('{"999":1}')
+    .join()
+
+/** An object of just this many bytes that is in the index. */
+const costlyData = (bytes: number): string => {
+  const [start, end] = ['{"list":[', '],"s":"x","r":17}']
+  const list = costly(bytes - start.length - end.length)
+  return `${start}${list}${' '.repeat(bytes - start.length - end.length - list.length)}${end}`
+}
+
+const anonymousBytes = (): number =>
+  Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024
+
+/** What the process has gained at its peak, and the longest that another organization waited for an answer. */
+const whileRunning = async (work: () => Promise<unknown>): Promise<{ gainedBytes: number; longestMs: number }> => {
+  const before = anonymousBytes()
+  let peak = before
+  let longestMs = 0
+  let done = false
+  const watch = (async () => {
+    while (!done) {
+      const startedAtMs = performance.now()
+      ok(await victim.get('a'))
+      longestMs = Math.max(longestMs, performance.now() - startedAtMs)
+      peak = Math.max(peak, anonymousBytes())
+      await Bun.sleep(1)
+    }
+  })()
+  try {
+    await work()
+  } finally {
+    done = true
+    await watch
+  }
+  return { gainedBytes: peak - before, longestMs }
+}
+
+describe.skipIf(!existsSync('/proc/self/status'))('JSON that is made to cost much when it is built', () => {
+  test('puts of the largest data are taken, indexed, and cost little more than their bytes', async () => {
+    const data = costlyData(dataBytesMax)
+    expect(Buffer.byteLength(data)).toBe(dataBytesMax)
+    // The first may bring pages that stay.
+    const put = (key: string) => table.tryPut(`{"hashKey":"${key}","data":${data}}`, { prefer: 'return=minimal' })
+    ok(await put('k'))
+    expect(await table.hashes({ index: 'i1', hash: 'x', range: { eq: 17 } })).toEqual(['k'])
+    const { gainedBytes, longestMs } = await whileRunning(async () => {
+      for (let i = 0; i < 8; i++) ok(await put(`k${i}`))
+    })
+    // Built, each took 329 MB and stood still for a tenth of a second.
+    expect(gainedBytes).toBeLessThan(120 * mb)
+    expect(longestMs).toBeLessThan(stallMsMax)
+    expect((await table.get('k7')).text).toContain(data)
+  })
+
+  test('the largest batch of it is taken, and others are served while it is read', async () => {
+    const data = costlyData(dataBytesMax)
+    const operations = Array.from({ length: 25 }, (_, i) => `{"op":"put","hashKey":"b${i}","data":${data}}`)
+    const body = `{"operations":[${operations.join()}]}`
+    const { gainedBytes, longestMs } = await whileRunning(async () => {
+      expect(ok(await table.api.post(`${table.path}/batch`, body))).toEqual({ count: 25 })
+    })
+    // Built, it took 8 GB. The body, its text and what crosses to the writer are 10 MB each.
+    expect(gainedBytes).toBeLessThan(250 * mb)
+    expect(longestMs).toBeLessThan(stallMsMax)
+    expect((await table.get('b24')).text).toContain(data)
+  })
+
+  test('a batch of a million operations is refused, and costs its bytes', async () => {
+    for (const [element, code] of [
+      ['{"999":1},', 'batch_too_large'],
+      ['1,', 'batch_too_large'],
+    ] as const) {
+      const body = `{"operations":[${element.repeat(Math.floor((11 * mb) / element.length))}1]}`
+      const { gainedBytes, longestMs } = await whileRunning(async () => {
+        refused(await table.api.post(`${table.path}/batch`, body), 400, code)
+      })
+      expect(gainedBytes).toBeLessThan(250 * mb)
+      expect(longestMs).toBeLessThan(stallMsMax)
+    }
+  })
+
+  test('so are objects of the envelope with a million members', async () => {
+    const members = Array.from({ length: 1_000_000 }, (_, i) => `"m${i.toString(36)}":1`).join()
+    const { gainedBytes, longestMs } = await whileRunning(async () => {
+      const body = `{"operations":[{"op":"put",${members}}]}`
+      refused(await table.api.post(`${table.path}/batch`, body), 400, 'invalid_request', 'operations[0].m0')
+      refused(await table.api.post(`${table.path}/batch`, `{${members}}`), 400, 'invalid_request', 'm0')
+    })
+    expect(gainedBytes).toBeLessThan(250 * mb)
+    expect(longestMs).toBeLessThan(stallMsMax)
+  })
+
+  test('of bodies without data nothing is built that no request looks into', async () => {
+    const list = costly(plainBodyBytesMax - 100)
+    const small = costly(900)
+    const { gainedBytes, longestMs } = await whileRunning(async () => {
+      for (let i = 0; i < 10; i++) {
+        refused(await table.tryQuery(`{"hash":[${list}]}`), 400, 'invalid_key', 'hash')
+        refused(await table.tryQuery(`{"index":"i1","hash":[${list}]}`), 400, 'invalid_index_value', 'hash')
+        refused(
+          await table.tryQuery(`{"hash":"a","range":{"between":[${list}]}}`),
+          400,
+          'invalid_range',
+          'range.between',
+        )
+        refused(await table.api.post(table.path, `{"indices":[${list}]}`), 400, 'invalid_index', 'indices')
+        refused(await table.api.post('/api/keys', `{"kind":"public","databases":[${list}]}`), 400, 'invalid_request')
+        refused(await table.api.post(`${table.path}/restore`, `{"deletedAt":[${list}]}`), 400, 'invalid_request')
+        refused(await table.tryQuery(`{"hash":[${small}]}`), 400, 'invalid_key', 'hash')
+      }
+    })
+    // Built, each of them took 50 MB.
+    expect(gainedBytes).toBeLessThan(60 * mb)
+    expect(longestMs).toBeLessThan(stallMsMax)
+  })
+
+  test('a megabyte of open brackets is refused as any text that is not JSON', async () => {
+    for (const open of ['[', '{"a":']) {
+      refused(await table.tryPut(open.repeat(1_048_576 / open.length)), 400, 'invalid_json')
+      refused(await table.tryPut(`{"hashKey":"a","data":${open.repeat(1_000_000 / open.length)}`), 400, 'invalid_json')
+    }
+  })
+})
