@@ -18,15 +18,25 @@ export const skipSpace = (text: string, at: number): number => {
   return at
 }
 
+/** Quotes in a string that are looked for one by one; where there are more, walking over everything is faster. */
+const soughtQuotesMax = 16
+
 /** The index after the string that opens at `at`; -1 if it does not end. What stands in it is not checked. */
 export const skipString = (text: string, at: number): number => {
   let close = text.indexOf('"', at + 1)
-  while (close !== -1) {
+  for (let sought = 1; close !== -1 && sought <= soughtQuotesMax; sought++) {
     // A quote ends the string unless an odd number of backslashes stands before it.
     let before = close - 1
     while (text.charCodeAt(before) === backslash) before--
     if ((close - before) % 2 === 1) return close + 1
     close = text.indexOf('"', close + 1)
+  }
+  if (close === -1) return -1
+  // The last quote that was looked at is part of the string.
+  for (let i = text.lastIndexOf('"', close - 1) + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === quote) return i + 1
+    if (code === backslash) i++
   }
   return -1
 }
@@ -54,28 +64,42 @@ const scanEscape = (text: string, at: number): number => {
   }
 }
 
-/** Longer strings are checked by JSON.parse, which makes one string of them: it looks at many characters at once. */
-const ownStringUnits = 64
+/** Up to here, and where there are escapes, a string is checked unit by unit. */
+const shortStringUnits = 64
 
 /** The index after the string that opens at `at`; -1 if it is not valid. */
 const scanString = (text: string, at: number): number => {
-  for (let i = at + 1; i < at + ownStringUnits; ) {
+  let mayBePlain = true
+  let i = at + 1
+  for (;;) {
     const code = text.charCodeAt(i)
     if (code === quote) return i + 1
     if (code === backslash) {
       i = scanEscape(text, i)
       if (i === -1) return -1
+      mayBePlain = false
     } else if (code >= 0x20) {
       i++
     } else {
       // A control character, or NaN where the text ends.
       return -1
     }
+    if (mayBePlain && i > at + shortStringUnits) {
+      const end = scanPlainString(text, at)
+      if (end !== 0) return end
+      mayBePlain = false
+    }
   }
-  const end = skipString(text, at)
-  if (end === -1) return -1
+}
+
+/** As `scanString`; 0 if there are escapes. JSON.parse looks at many units at once, but escapes slow it down. */
+const scanPlainString = (text: string, at: number): number => {
+  const end = text.indexOf('"', at + 1) + 1
+  if (end === 0) return -1
+  const string = text.slice(at, end)
+  if (string.includes('\\')) return 0
   try {
-    JSON.parse(text.slice(at, end))
+    JSON.parse(string)
     return end
   } catch {
     return -1

@@ -26,13 +26,14 @@ interface OpenSpan extends Span {
   level: number
 }
 
-const openSpan = (text: string, at: number): OpenSpan => {
+export const openSpan = (text: string, at: number): OpenSpan => {
   const start = skipSpace(text, at)
   return { start, end: start, depth: 0, level: 0 }
 }
 
-/** Moves the end on, at least to `pause`; true when it is the end of the value. */
-const extend = (text: string, span: OpenSpan, pause: number): boolean => {
+/** Moves the end on, over at least `units`; true when it is the end of the value. */
+export const extendSpan = (text: string, span: OpenSpan, units = stepUnits): boolean => {
+  const pause = span.end + units
   let { end: index, level, depth } = span
   do {
     const code = text.charCodeAt(index)
@@ -60,15 +61,8 @@ const extend = (text: string, span: OpenSpan, pause: number): boolean => {
 /** The span of the value that starts at `at`, white space around it left out. */
 export const valueSpan = (text: string, at: number): Span => {
   const span = openSpan(text, at)
-  extend(text, span, Number.POSITIVE_INFINITY)
+  extendSpan(text, span, Number.POSITIVE_INFINITY)
   return { start: span.start, end: span.end, depth: span.depth }
-}
-
-/** The same for a value of any size. */
-export function* valueSpanInSteps(text: string, at: number): Steps<Span> {
-  const span = openSpan(text, at)
-  while (!extend(text, span, span.end + stepUnits)) yield
-  return span
 }
 
 /** The index after the number, true, false or null that starts at `at`. */
@@ -96,7 +90,7 @@ const unquote = (text: string, start: number, end: number): string => {
  * An object of the envelope with more members than this has one that no request knows, and is refused for it. Names
  * behind them are not remembered: a body may have a million.
  */
-export const envelopeMembersMax = 1_000
+const envelopeMembersMax = 1_000
 
 /** A name that stands twice is refused: which one was meant? */
 const refuseSecond = (names: Set<string>, name: string, path: string): void => {
@@ -205,7 +199,7 @@ export const walkArray = (
 }
 
 /** The value that stands there; of an object or array no more than what it is: an empty one. */
-export const shallowValue = (text: string, { start, end }: Span): unknown => {
+const shallowValue = (text: string, { start, end }: Span): unknown => {
   switch (text.charCodeAt(start)) {
     case openBrace:
       return {}
@@ -219,7 +213,7 @@ export const shallowValue = (text: string, { start, end }: Span): unknown => {
 }
 
 /** Without a prototype: `__proto__` is a name as any other. */
-export const noMembers = (): Members => Object.create(null) as Members
+const noMembers = (): Members => Object.create(null) as Members
 
 /** What stands at one place of the envelope: an object's members, with shallow values, or what is there instead. */
 export interface Envelope {
@@ -229,21 +223,42 @@ export interface Envelope {
   end: number
 }
 
-/** `path` is for the error if a member stands twice. Of what is only passed over no members are kept. */
-export function* readEnvelope(text: string, at: number, path: string, keeps = true): Steps<Envelope> {
+interface EnvelopeOptions {
+  /** False for what is only passed over: no members are kept. */
+  keeps?: boolean
+  /** Steps through the value of a member itself, to its end; undefined for a member whose value is passed over. */
+  into?(name: string, at: number): Steps<number> | undefined
+}
+
+/** `path` is for the error if a member stands twice. */
+export function* readEnvelope(
+  text: string,
+  at: number,
+  path: string,
+  { keeps = true, into }: EnvelopeOptions = {},
+): Steps<Envelope> {
   const start = skipSpace(text, at)
   if (text.charCodeAt(start) !== openBrace) {
-    const span = yield* valueSpanInSteps(text, start)
+    const span = openSpan(text, start)
+    while (!extendSpan(text, span)) yield
     return { value: shallowValue(text, span), data: undefined, end: span.end }
   }
   const value = noMembers()
   let data: Span | undefined
+  let pausedAt = start
   const walk = new ObjectWalk(text, start, path)
   while (walk.next()) {
-    const span = yield* valueSpanInSteps(text, walk.at)
+    const span = openSpan(text, walk.at)
+    const steps = into?.(walk.name, walk.at)
+    if (steps !== undefined) span.end = yield* steps
+    else while (!extendSpan(text, span)) yield
     if (keeps && walk.position < envelopeMembersMax) value[walk.name] = shallowValue(text, span)
     if (walk.name === 'data') data = span
     walk.at = span.end
+    if (walk.at - pausedAt >= stepUnits) {
+      yield
+      pausedAt = walk.at
+    }
   }
   return { value, data, end: walk.at }
 }

@@ -2,17 +2,8 @@ import type { Condition, RecordOperation } from '../core/engine.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../core/envelope.ts'
 import { CubbyError } from '../core/errors.ts'
 import { type Indices, readIndexEntries } from '../core/indices.ts'
-import { JsonScan, skipSpace } from '../core/json-scan.ts'
-import {
-  ArrayWalk,
-  type Envelope,
-  envelopeMembersMax,
-  noMembers,
-  ObjectWalk,
-  readEnvelope,
-  shallowValue,
-  valueSpanInSteps,
-} from '../core/json-span.ts'
+import { JsonScan } from '../core/json-scan.ts'
+import { ArrayWalk, type Envelope, extendSpan, openSpan, readEnvelope } from '../core/json-span.ts'
 import { batchOperationsMax } from '../core/limits.ts'
 import { describe } from '../core/names.ts'
 import { parseRecordToPut, type RecordToPut } from '../core/record-data.ts'
@@ -25,60 +16,36 @@ export type BatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
 
-/** A body as far as a batch looks into it. */
-interface BatchBody {
-  value: unknown
-  /** As many as a batch may have, where `operations` is an array, and how many there are. */
-  operations: Envelope[]
+/** What stands in `operations`, where it is an array: as many as a batch may have, and how many there are. */
+interface OperationList {
+  first: Envelope[]
   count: number
 }
 
-/** All of the body is looked at, also what will be refused: a member that stands twice is refused wherever it is. */
-function* readBatch(text: string): Steps<BatchBody> {
-  const scan = new JsonScan(text)
-  while (!scan.run(stepUnits)) yield
-  const start = skipSpace(text, 0)
-  const body: BatchBody = { value: noMembers(), operations: [], count: 0 }
-  if (text[start] !== '{') {
-    body.value = text[start] === '[' ? [] : JSON.parse(text)
-    return body
-  }
-  const members = body.value as Members
-  const walk = new ObjectWalk(text, start, '')
-  while (walk.next()) {
-    if (walk.name === 'operations' && text[walk.at] === '[') {
-      members.operations = []
-      walk.at = yield* readOperations(text, walk.at, body)
-    } else {
-      const span = yield* valueSpanInSteps(text, walk.at)
-      if (walk.position < envelopeMembersMax) members[walk.name] = shallowValue(text, span)
-      walk.at = span.end
-    }
-  }
-  return body
-}
-
-/** Returns the end of the array that starts at `at`. */
-function* readOperations(text: string, at: number, body: BatchBody): Steps<number> {
+/**
+ * Returns the end of the array that starts at `at`. All of it is looked at, also what will be refused: a member that stands
+ * twice is refused wherever it is.
+ */
+function* readOperations(text: string, at: number, list: OperationList): Steps<number> {
   let pausedAt = at
   const walk = new ArrayWalk(text, at)
   while (walk.next()) {
-    const { position } = walk
-    if (position < batchOperationsMax) {
-      const operation = yield* readEnvelope(text, walk.at, `operations[${position}]`)
-      body.operations.push(operation)
+    const keeps = walk.position < batchOperationsMax
+    if (keeps || text[walk.at] === '{') {
+      const operation = yield* readEnvelope(text, walk.at, `operations[${walk.position}]`, { keeps })
+      if (keeps) list.first.push(operation)
       walk.at = operation.end
-    } else if (text[walk.at] === '{') {
-      walk.at = (yield* readEnvelope(text, walk.at, `operations[${position}]`, false)).end
     } else {
-      walk.at = (yield* valueSpanInSteps(text, walk.at)).end
+      const span = openSpan(text, walk.at)
+      while (!extendSpan(text, span)) yield
+      walk.at = span.end
     }
     if (walk.at - pausedAt >= stepUnits) {
       yield
       pausedAt = walk.at
     }
   }
-  body.count = walk.position
+  list.count = walk.position
   return walk.at
 }
 
@@ -140,25 +107,30 @@ const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
 
 /** A batch may have 12 MiB: in steps, each over about as much text as `stepUnits` says. */
 export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
-  const body = yield* readBatch(text)
-  const members = parseObject(body.value)
+  const scan = new JsonScan(text)
+  while (!scan.run(stepUnits)) yield
+  const list: OperationList = { first: [], count: 0 }
+  const { value } = yield* readEnvelope(text, 0, '', {
+    into: (name, at) => (name === 'operations' && text[at] === '[' ? readOperations(text, at, list) : undefined),
+  })
+  const members = parseObject(value)
   refuseUnknownMembers(members, ['operations'])
   const { operations } = members
-  if (!Array.isArray(operations) || body.count === 0) {
+  if (!Array.isArray(operations) || list.count === 0) {
     throw new CubbyError(
       'invalid_request',
       `operations is ${Array.isArray(operations) ? 'empty' : describe(operations)}; it takes 1 to ${batchOperationsMax} operations.`,
       { field: 'operations' },
     )
   }
-  if (body.count > batchOperationsMax) {
+  if (list.count > batchOperationsMax) {
     throw new CubbyError(
       'batch_too_large',
-      `operations has ${body.count} operations; a batch takes at most ${batchOperationsMax}.`,
+      `operations has ${list.count} operations; a batch takes at most ${batchOperationsMax}.`,
       { field: 'operations', hint: `Send them in batches of ${batchOperationsMax}; each is atomic by itself.` },
     )
   }
-  const parsed = body.operations.map((operation, i) => parseOperation(operation, text, nowMs, i))
+  const parsed = list.first.map((operation, i) => parseOperation(operation, text, nowMs, i))
   refuseDuplicateKeys(parsed)
   return parsed
 }

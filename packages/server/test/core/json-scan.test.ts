@@ -135,6 +135,16 @@ describe('the scan agrees with JSON.parse', () => {
     }
   })
 
+  test('on strings with many quotes', () => {
+    for (let quotes = 0; quotes < 40; quotes++) {
+      const inner = Array.from({ length: quotes }, (_, i) => `\\"${'\\\\'.repeat(i % 3)}${'a'.repeat(i % 5)}`).join('')
+      const long = 'a'.repeat(70)
+      for (const end of ['', '\\', '\\\\', '\\"', '\\\\"', '"', 'a\n'])
+        for (const text of [`"${inner}${end}"`, `["${long}${inner}${end}",1]`, `{"${long}${inner}${end}":"${inner}"}`])
+          expectAgreement(text)
+    }
+  })
+
   const texts = [
     // Numbers.
     ...['0', '-0', '0.0', '1e5', '1E-5', '-1.5e+300', '1e400', '-1e400', '1234567890123456789012345678901234567890'],
