@@ -209,7 +209,7 @@ export interface Engine {
   // ── Records ────────────────────────────────────────────────────────────────────────────────────────────
   /** `keySeq` of this and of `scan`: for which API key, so that an engine that has to queue reads can give keys turns. */
   getRecord(table: Table, key: RecordKey, nowMs: number, keySeq?: number): Awaitable<StoredRecord | undefined>
-  /** Live records in order, at most `rowsMax` and `pageBytesMax`, at least one if there is one. */
+  /** Live records in order, at most `rowsMax` and, as they are sent, `pageBytesMax` (`PageMeter`); at least one if there is one. */
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<Page>
   /** All operations or none. No two of them name the same record. */
   write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult>

@@ -1,5 +1,7 @@
 import { expect } from 'bun:test'
+import type { StoredRecord } from '../../src/core/engine.ts'
 import { pageBytesMax, pageExpiredRowsMax } from '../../src/core/limits.ts'
+import { emptySlot } from '../../src/core/record-key.ts'
 import { resumeScan, type Scan } from '../../src/core/scan.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
@@ -21,13 +23,29 @@ import {
 
 const indices = { i1: { hashField: 's', rangeField: 'r' }, i2: { hashField: 's' } }
 
-/** Each order of a table whose records all have the hash key `h` and the index hash `x`, either way. */
-const everyScan: Scan[] = [false, true].flatMap((descending) => [
-  primaryScan('h', undefined, descending),
-  timeScan(undefined, descending),
-  indexScan('i1', 'x', undefined, descending),
-  indexScan('i2', 'x', undefined, descending),
-])
+/** Each order of a table whose records all have this hash key and the index hash `x`, either way. */
+const scansOf = (hashKey: string): Scan[] =>
+  [false, true].flatMap((descending) => [
+    primaryScan(hashKey, undefined, descending),
+    timeScan(undefined, descending),
+    indexScan('i1', 'x', undefined, descending),
+    indexScan('i2', 'x', undefined, descending),
+  ])
+
+const everyScan = scansOf('h')
+
+/** The bytes of `items` as an answer has them. Not by the means that the engines count with. */
+const itemsBytes = (records: StoredRecord[]): number => {
+  const items = records.map(({ hashKey, rangeKey, ttlSeconds, updatedAtMs }) => ({
+    hashKey,
+    rangeKey: rangeKey === emptySlot ? undefined : rangeKey,
+    data: null,
+    ttl: ttlSeconds ?? undefined,
+    updatedAt: updatedAtMs,
+  }))
+  const data = records.reduce((sum, record) => sum + Buffer.byteLength(record.data) - 'null'.length, 0)
+  return Buffer.byteLength(JSON.stringify(items)) + data
+}
 
 /** JSON of just this many bytes, with characters of one, two and four bytes in it. */
 const dataOfBytes = (bytes: number): string => {
@@ -95,22 +113,88 @@ export const pageCases = (it: Case): void => {
     }
   })
 
-  it('a page holds data of exactly 1,048,576 bytes, and not one more', async ({ engine }) => {
+  // Four records, their commas and the brackets: one page to the byte, whatever their keys are made of.
+  const keyKinds: [what: string, hashKey: string, rangeKeys: string[], ttlSeconds: number | undefined][] = [
+    ['plain ones', 'h', ['a', 'b', 'c', 'd'], undefined],
+    ['no range key, and a ttl', 'h', [emptySlot, 'a', 'b', 'c'], startSeconds + 1_000],
+    ['control characters', '\u0001\u001f'.repeat(512), ['\0', '\n', '\0\0', '\b'.repeat(1_024)], startSeconds + 1_000],
+    [
+      'characters of two to four bytes',
+      'é€\u{1f511}'.repeat(100),
+      ['é', '€', '\u{1f511}', '\u2028'.repeat(300)],
+      undefined,
+    ],
+    ['quotes and backslashes', '"\\'.repeat(512), ['"', '\\', '"\\', '/\u007f'.repeat(500)], undefined],
+  ]
+  for (const [what, hashKey, rangeKeys, ttlSeconds] of keyKinds) {
+    it(`the items of a page are exactly 1,048,576 bytes as sent, and not one more; keys: ${what}`, async ({
+      engine,
+    }) => {
+      const desk = await makeDesk(engine, indices)
+      const room = pageBytesMax - '[,,,]'.length
+      const quarter = Math.floor(room / 4)
+      const put = (rangeKey: string, bytes: number) => {
+        const record = {
+          hashKey,
+          rangeKey,
+          data: dataOfBytes(100),
+          ttlSeconds: ttlSeconds ?? null,
+          updatedAtMs: startMs,
+        }
+        const data = dataOfBytes(100 + bytes - (itemsBytes([record]) - '[]'.length))
+        return desk.put(hashKey, { rangeKey, data, ttlSeconds })
+      }
+      for (const [i, rangeKey] of rangeKeys.entries()) await put(rangeKey, i === 0 ? room - 3 * quarter : quarter)
+      for (const scan of scansOf(hashKey)) {
+        const [page, ...others] = await readPages(engine, desk.table, scan, 1_000)
+        expect([page!.length, others.length, itemsBytes(page!)]).toEqual([4, 0, pageBytesMax])
+      }
+      await put(rangeKeys[2]!, quarter + 1)
+      for (const scan of scansOf(hashKey)) expect(await sizesOfPages(desk, engine, scan)).toEqual([3, 1])
+    })
+  }
+
+  it('a page of records that are nearly all key ends where the next would pass 1,048,576 bytes', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
-    const quarter = pageBytesMax / 4
-    const put = (rangeKey: string, bytes: number) => putOf(desk.table, 'h', { rangeKey, data: dataOfBytes(bytes) })
-    for (const rangeKey of numbered(6)) await desk.write([put(rangeKey, quarter)])
-    for (const scan of everyScan) expect(await sizesOfPages(desk, engine, scan)).toEqual([4, 2])
-    // One byte more in the first and in the last: either page of four is now one too many.
-    await desk.write([put('k000000', quarter + 1)])
-    await desk.write([put('k000005', quarter + 1)])
-    for (const scan of everyScan) {
-      if (scan.index === 't') continue
-      expect(await sizesOfPages(desk, engine, scan)).toEqual([3, 3])
+    // 1 kB of control characters is 6 kB as sent: there is room for a third of these.
+    const hashKey = '\u0001'.repeat(1_024)
+    const names = numbered(250).map((name) => `${'\u0002'.repeat(1_000)}${name}`)
+    await fill(
+      desk,
+      names.map((rangeKey) => putOf(desk.table, hashKey, { rangeKey, data: { s: 'x', r: 1 } })),
+    )
+    for (const scan of scansOf(hashKey)) {
+      const pages = await readPages(engine, desk.table, scan, 1_000)
+      expect(pages.flat().map((record) => record.rangeKey)).toEqual(scan.descending ? names.toReversed() : names)
+      expect(pages.length).toBeGreaterThan(2)
+      pages.forEach((page, i) => {
+        expect(itemsBytes(page)).toBeLessThanOrEqual(pageBytesMax)
+        const next = pages[i + 1]?.[0]
+        if (next !== undefined) expect(itemsBytes([...page, next])).toBeGreaterThan(pageBytesMax)
+      })
     }
-    // In t the two have moved to the end, where the bytes do not fit either.
-    expect(await sizesOfPages(desk, engine, timeScan())).toEqual([4, 2])
-    expect(await sizesOfPages(desk, engine, timeScan(undefined, true))).toEqual([3, 3])
+  })
+
+  it('the bytes of a page are counted behind expired records too', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    // More expired ones than the first walk of an engine may step over, so that the page is made of two.
+    const live = (name: string, bytes: number) => putOf(desk.table, 'h', { rangeKey: name, data: dataOfBytes(bytes) })
+    await desk.write([live('a', 400_000)])
+    const expired = numbered(600).map((rangeKey) =>
+      putOf(desk.table, 'h', { rangeKey, data: { s: 'x', r: 1 }, ttlSeconds: startSeconds }),
+    )
+    await fillAtOnce(desk, expired)
+    const rest = pageBytesMax - itemsBytes(await desk.list(primaryScan('h'), startMs, 1))
+    const frame =
+      itemsBytes([{ hashKey: 'h', rangeKey: 'z', data: '', ttlSeconds: null, updatedAtMs: startMs }]) - '[]'.length
+    await desk.write([live('z', rest - frame - ','.length)])
+    const [page] = await readPages(engine, desk.table, primaryScan('h'), 1_000)
+    expect(page!.map(nameOf)).toEqual(['h/a', 'h/z'])
+    expect(itemsBytes(page!)).toBe(pageBytesMax)
+    await desk.write([live('z', rest - frame - ','.length + 1)])
+    expect(
+      (await readPages(engine, desk.table, primaryScan('h'), 1_000)).map((records) => records.map(nameOf)),
+    ).toEqual([['h/a'], ['h/z']])
   })
 
   it('a page holds at least one record, however large', async ({ engine }) => {
@@ -129,7 +213,8 @@ export const pageCases = (it: Case): void => {
 
   it('a page is bounded by rows and bytes together', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
-    const third = Math.floor(pageBytesMax / 3)
+    // With room for the keys and all else that is sent with data.
+    const third = Math.floor(pageBytesMax / 3) - 100
     for (const [i, bytes] of [third, third, third, third, 50, 50, 50].entries()) {
       await desk.put('h', { rangeKey: `${i}`, data: dataOfBytes(bytes) })
     }

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { valueSpan } from '../../src/core/json-span.ts'
 import type { Json } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable, useService } from './service.ts'
 
@@ -126,30 +127,79 @@ describe('paging meets each record exactly once', () => {
   })
 })
 
-describe('a page ends before the record with which its data would pass 1,048,576 bytes', () => {
-  const data = (bytes: number) => ({ all: 'x', n: 1, pad: 'p'.repeat(bytes - '{"all":"x","n":1,"pad":""}'.length) })
-  const pagesOf = async (sizes: number[], form: Json, ascending: boolean) => {
-    const table = await service.table(indices)
-    for (let i = 0; i < sizes.length; i++) {
-      await table.put('h', data(sizes[i]!), { rangeKey: key(i) })
-    }
-    const pages = await table.pages({ ...form, ascending, limit: 1000 })
-    return pages.map((page) => page.items.map((item) => JSON.stringify(item.data).length))
-  }
-  const quarter = 262_144
-  for (const [what, form] of forms) {
-    test(`exactly so many bytes still fit (${what})`, async () => {
-      const sizes = [quarter, quarter, quarter, quarter]
-      expect(await pagesOf(sizes, form, true)).toEqual([sizes])
-      expect(await pagesOf([...sizes, 100], form, true)).toEqual([sizes, [100]])
-    })
+/** The bytes of `items` as they were sent. */
+const itemsBytesOf = (page: string): number => {
+  const { start, end } = valueSpan(page, page.indexOf('"items":') + '"items":'.length)
+  expect(page.slice(0, start)).toBe('{"items":')
+  return Buffer.byteLength(page.slice(start, end))
+}
 
-    test(`one byte more does not (${what})`, async () => {
-      const sizes = [quarter, quarter, quarter, quarter + 1]
-      expect(await pagesOf(sizes, form, true)).toEqual([[quarter, quarter, quarter], [quarter + 1]])
-      expect(await pagesOf(sizes, form, false)).toEqual([[quarter + 1, quarter, quarter], [quarter]])
+describe('a page ends before the record with which the text of items would pass 1,048,576 bytes', () => {
+  const most = 1_048_576
+  const keys: [what: string, hashKey: string, rangeKey: (i: number) => string, more: Json][] = [
+    ['plain keys', 'h', key, {}],
+    [
+      'keys of control characters',
+      '\u0001'.repeat(1_000),
+      (i) => `${'\0'.repeat(1_000)}${i}`,
+      { ttl: 253_402_300_799 },
+    ],
+    ['quotes, and characters of several bytes', '"\\é€😀'.repeat(50), (i) => `\u2028"${i}`, { ttl: 253_402_300_799 }],
+  ]
+  for (const [what, hashKey, rangeKey, more] of keys) {
+    test(`exactly so many bytes still fit, one more does not (${what})`, async () => {
+      const table = await service.table(indices)
+      const put = (i: number, padBytes: number) =>
+        table.put(hashKey, { all: 'x', n: 1, pad: 'p'.repeat(padBytes) }, { rangeKey: rangeKey(i), ...more })
+      for (let i = 0; i < 4; i++) await put(i, 250_000)
+      const pagesOf = async (form: Json, ascending: boolean): Promise<[count: number, bytes: number][]> => {
+        const pages: [number, number][] = []
+        let cursor = null
+        do {
+          const answer = await table.tryQuery({ ...form, ascending, limit: 1000, cursor })
+          const page = ok(answer)
+          expect(page.count).toBe(page.items.length)
+          pages.push([page.count, itemsBytesOf(answer.text)])
+          cursor = page.cursor
+        } while (cursor !== null)
+        return pages
+      }
+      const forms: Json[] = [{ hash: hashKey }, { index: 't' }, { index: 'i1', hash: 'x' }]
+      const [[, bytes]] = (await pagesOf(forms[0], true)) as [[number, number]]
+      await put(1, 250_000 + most - bytes)
+      for (const form of forms) {
+        for (const ascending of [true, false]) expect(await pagesOf(form, ascending)).toEqual([[4, most]])
+      }
+      await put(2, 250_001)
+      for (const form of forms) {
+        for (const ascending of [true, false]) {
+          expect((await pagesOf(form, ascending)).map(([count]) => count)).toEqual([3, 1])
+        }
+      }
     })
   }
+
+  test('records that are nearly all key come in pages of 1 MiB at the most', async () => {
+    const table = await service.table()
+    const records = Array.from({ length: 300 }, (_, i) => ({
+      hashKey: `${'\u0001'.repeat(1_000)}`,
+      rangeKey: `${'\u0002'.repeat(1_000)}${key(i)}`,
+      data: {},
+    }))
+    await table.fill(records)
+    let cursor = null
+    let count = 0
+    do {
+      const answer = await table.tryQuery({ index: 't', limit: 1000, cursor })
+      const page = ok(answer)
+      expect(itemsBytesOf(answer.text)).toBeLessThanOrEqual(most)
+      // 12 kB each: full but for less than one of them.
+      if (page.cursor !== null) expect(itemsBytesOf(answer.text)).toBeGreaterThan(most - 13_000)
+      count += page.count
+      cursor = page.cursor
+    } while (cursor !== null)
+    expect(count).toBe(300)
+  })
 
   test('bytes are counted, not characters', async () => {
     const table = await service.table()

@@ -1,6 +1,7 @@
 import type { Page, StoredRecord, Table } from '../../core/engine.ts'
 import { nowSeconds } from '../../core/expiry.ts'
-import { pageBytesMax, pageExpiredRowsMax } from '../../core/limits.ts'
+import { pageExpiredRowsMax } from '../../core/limits.ts'
+import { PageMeter } from '../../core/record-json.ts'
 import { type Position, resumeScan, type Scan } from '../../core/scan.ts'
 import type { Holder } from '../../core/shares.ts'
 import { asBuffer, fromHex, toBytes } from './bytes.ts'
@@ -43,9 +44,6 @@ const recordOf = (scan: Scan, row: Row): StoredRecord => {
   }
 }
 
-const dataBytes = (records: StoredRecord[]): number =>
-  records.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0)
-
 interface PageRequest {
   db: Database
   holder: Holder
@@ -59,6 +57,7 @@ interface PageRequest {
 export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: PageRequest): Promise<Page> => {
   const statement = statements.get(`${scan.index} ${scan.descending}`)!
   const records: StoredRecord[] = []
+  const meter = new PageMeter(records)
   let expiredLeft = pageExpiredRowsMax
   let rest = scan
   let place: Position | undefined
@@ -67,7 +66,7 @@ export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: Page
     const walkRows = rowsLeft + 1 + Math.min(slack, expiredLeft)
     // However large the first record is, a page has it.
     const given = records.length === 0 ? 1 : 0
-    const budget = [walkRows, expiredLeft, rowsLeft, pageBytesMax - dataBytes(records), given]
+    const budget = [walkRows, expiredLeft, rowsLeft, meter.bytesLeft(), given]
     const values = [table.id, nowSeconds(nowMs), ...budget, ...boundsOf(rest)]
     const [result] = await db.read(holder, { statement, values })
     let last: Row | undefined
@@ -77,9 +76,14 @@ export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: Page
       if (!expired && row[column.data] === null) {
         return { records, next: last === undefined ? place : placeOf(scan, last) }
       }
+      if (!expired) {
+        const record = recordOf(scan, row)
+        // The database adds up what records take at least: the escapes of their keys are counted here.
+        if (!meter.takes(record)) return { records, next: last === undefined ? place : placeOf(scan, last) }
+        records.push(record)
+      }
       last = row
       if (expired) break
-      records.push(recordOf(scan, row))
     }
     if (last === undefined) return { records, next: undefined }
     expiredLeft -= Number(last[column.steppedOver])

@@ -1,5 +1,6 @@
 import type { Condition } from '../../core/engine.ts'
 import { slots } from '../../core/indices.ts'
+import { recordFrameBytesMin } from '../../core/record-json.ts'
 import type { Scan } from '../../core/scan.ts'
 import type { Statement } from './driver.ts'
 
@@ -237,6 +238,9 @@ export const scanColumn = {
   steppedOver: 9,
 }
 
+/** Of a record in a page; the escapes of its keys are not counted. */
+const bytesAtLeast = `${recordFrameBytesMin} + octet_length(r.hash_key) + octet_length(r.range_key) + octet_length(r.data)`
+
 /**
  * A page and, behind it, the row that ends it, without data: the first record that did not fit, or the expired
  * row at which the walk gave up. The running sums follow the walk of the index, so the server stops reading
@@ -246,13 +250,14 @@ export const scanRecords = (index: Scan['index'], descending: boolean): Statemen
   const { range, where, order } = walkOf(index, descending)
   const walk = `
     select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired,
-      case when r.ttl <= $2::bigint then null else r.data end as data
+      case when r.ttl <= $2::bigint then null else r.data end as data,
+      case when r.ttl <= $2::bigint then 0 else ${bytesAtLeast} end as size
     from cubby_records as r where r.table_id = $1::bigint and ${where}
     order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
   const counted = `
     select w.*, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,
       count(*) filter (where not w.expired) over o as met,
-      sum(case when w.expired then 0 else octet_length(w.data) end) over o as bytes
+      sum(w.size) over o as bytes
     from (${walk}) as w window o as (order by ${order('w.place', 'w.id')} rows unbounded preceding)`
   return {
     name: `scan_${index}${descending ? '_down' : ''}`,
@@ -263,7 +268,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean): Statemen
       nullif(p.expired, false), nullif(p.walked = $3::bigint, false), nullif(p.stepped_over, 0)
     from (${counted}) as p
     where case when p.expired then p.walked = $3::bigint or p.stepped_over = $4::bigint
-      else p.met <= $7::bigint + 1 or p.bytes - octet_length(p.data) <= $6::bigint end
+      else p.met <= $7::bigint + 1 or p.bytes - p.size <= $6::bigint end
     order by ${order('p.place', 'p.id')} limit $5::bigint + 1`,
   }
 }

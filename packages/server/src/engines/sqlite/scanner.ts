@@ -1,7 +1,8 @@
 import type { Statement } from 'bun:sqlite'
 import type { Page, StoredRecord, Table } from '../../core/engine.ts'
 import { nowSeconds } from '../../core/expiry.ts'
-import { pageBytesMax, pageExpiredRowsMax } from '../../core/limits.ts'
+import { pageExpiredRowsMax } from '../../core/limits.ts'
+import { PageMeter } from '../../core/record-json.ts'
 import type { Position, Scan } from '../../core/scan.ts'
 import type { Connection } from './connection.ts'
 
@@ -64,23 +65,15 @@ export class Scanner {
     if (scan.index === 'primary') values.pop()
 
     const records: StoredRecord[] = []
-    let units = 0
-    let bytes = 0
+    const meter = new PageMeter(records)
     let expired = 0
     let last: Row | undefined
     for (const row of this.#statement(scan).iterate(...values)) {
-      const { data } = row
-      if (data === null) {
+      if (row.data === null) {
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
-        // A UTF-16 unit is three bytes at the most: the bytes of nearly every page need no counting.
-        units += data.length
-        if (units * 3 > pageBytesMax) {
-          if (bytes === 0) for (const record of records) bytes += Buffer.byteLength(record.data)
-          bytes += Buffer.byteLength(data)
-        }
         // This row is for the next page; that it is there tells that there is one.
-        if (records.length === rowsMax || (bytes > pageBytesMax && records.length > 0)) {
+        if (records.length === rowsMax || !meter.takes(row as StoredRecord)) {
           return { records, next: this.#positionOf(table, last!, scan.index) }
         }
         records.push(row as StoredRecord)

@@ -308,7 +308,7 @@ export const schemas = {
     oneOf: [ref('PrimaryQuery'), ref('RecencyQuery'), ref('IndexQuery')],
   },
   QueryResponse: objectOf<QueryResponse>(
-    `A page. It also ends before the record with which its data would pass ${number(pageBytesMax)} bytes. It may be short, even empty, and still carry a cursor: only null means the end.`,
+    `A page. It also ends before the record with which the text of \`items\` would pass ${number(pageBytesMax)} bytes, keys and escapes included. It may be short, even empty, and still carry a cursor: only null means the end.`,
     ['items', 'count', 'cursor'],
     {
       items: { type: 'array', items: ref('Record'), maxItems: pageRowsMax },
