@@ -8,7 +8,7 @@ import { refuseDuplicateMembers, valueSpan } from '../../src/core/json-span.ts'
 import { parsePlainBody } from '../../src/core/plain-body.ts'
 import { parseQuery, planQuery } from '../../src/core/query.ts'
 import { parseRecordToPut } from '../../src/core/record-data.ts'
-import { runThrough } from '../../src/core/steps.ts'
+import { runThrough, stepUnits } from '../../src/core/steps.ts'
 import { parseCreateApiKey } from '../../src/operations/api-keys.ts'
 import { parseBatch, parseBatchInSteps } from '../../src/operations/apply-batch.ts'
 import { parsePut } from '../../src/operations/put-record.ts'
@@ -366,6 +366,31 @@ describe('a batch', () => {
       }),
       { numRuns: 100 },
     )
+  })
+
+  test('is read in steps of about as much text as one record may have, however it is made up', () => {
+    const units = 2_000_000
+    const fill = (piece: string): string => piece.repeat(Math.floor(units / piece.length))
+    const texts = [
+      `{"operations":[${fill('{"999":1},')}1]}`,
+      `{"operations":[${fill('1,')}1]}`,
+      `{"operations":[{"op":"put","hashKey":"a","data":{"a":[${fill('{"999":1},')}1]}}]}`,
+      `{"operations":[[${fill('{"999":1},')}1]]}`,
+      `{"operations":[{${Array.from({ length: 200_000 }, (_, i) => `"m${i}":1`).join()}}]}`,
+      `{${Array.from({ length: 200_000 }, (_, i) => `"m${i}":1`).join()}}`,
+      `{"x":[${fill('[],')}1]}`,
+      `[${fill('{},')}1]`,
+    ]
+    for (const text of texts) {
+      const steps = parseBatchInSteps(text)
+      let count = 0
+      outcome(() => {
+        while (steps.next().done !== true) count++
+      })
+      // Once to check it, once to read it; a text that is no object is not read.
+      const passes = text.startsWith('{') ? 2 : 1
+      expect(count).toBeGreaterThanOrEqual(passes * Math.floor(text.length / (2 * stepUnits)))
+    }
   })
 
   test('checks in this order: JSON, an object, members that stand twice, unknown ones, how many, each operation', () => {

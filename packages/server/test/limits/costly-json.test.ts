@@ -43,12 +43,22 @@ const costlyData = (bytes: number): string => {
 const anonymousBytes = (): number =>
   Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024
 
-/** What the process has gained at its peak, and the longest that another organization waited for an answer. */
-const whileRunning = async (work: () => Promise<unknown>): Promise<{ gainedBytes: number; longestMs: number }> => {
+interface Seen {
+  /** What the process gained at its peak. */
+  gainedBytes: number
+  /** The longest that another organization waited for an answer. */
+  longestMs: number
+  /** All of the work. */
+  totalMs: number
+}
+
+/** What is seen of the server while the work is done. */
+const whileRunning = async (work: () => Promise<unknown>): Promise<Seen> => {
   const before = anonymousBytes()
   let peak = before
   let longestMs = 0
   let done = false
+  const workStartedAtMs = performance.now()
   const watch = (async () => {
     while (!done) {
       const startedAtMs = performance.now()
@@ -64,7 +74,7 @@ const whileRunning = async (work: () => Promise<unknown>): Promise<{ gainedBytes
     done = true
     await watch
   }
-  return { gainedBytes: peak - before, longestMs }
+  return { gainedBytes: peak - before, longestMs, totalMs: performance.now() - workStartedAtMs }
 }
 
 describe.skipIf(!existsSync('/proc/self/status'))('JSON that is made to cost much when it is built', () => {
@@ -97,17 +107,15 @@ describe.skipIf(!existsSync('/proc/self/status'))('JSON that is made to cost muc
     expect((await table.get('b24')).text).toContain(data)
   })
 
-  test('a batch of a million operations is refused, and costs its bytes', async () => {
-    for (const [element, code] of [
-      ['{"999":1},', 'batch_too_large'],
-      ['1,', 'batch_too_large'],
-    ] as const) {
+  test('a batch of a million operations is refused; it costs its bytes, and others are served meanwhile', async () => {
+    for (const element of ['{"999":1},', '1,']) {
       const body = `{"operations":[${element.repeat(Math.floor((11 * mb) / element.length))}1]}`
-      const { gainedBytes, longestMs } = await whileRunning(async () => {
-        refused(await table.api.post(`${table.path}/batch`, body), 400, code)
+      const { gainedBytes, longestMs, totalMs } = await whileRunning(async () => {
+        refused(await table.api.post(`${table.path}/batch`, body), 400, 'batch_too_large')
       })
       expect(gainedBytes).toBeLessThan(250 * mb)
-      expect(longestMs).toBeLessThan(stallMsMax)
+      // It is read in more than a hundred steps; at once it would be nearly all of the time.
+      expect(longestMs).toBeLessThan(totalMs / 2)
     }
   })
 
