@@ -8,10 +8,11 @@ const needsNoEscape = /^[ !#-[\]-~]*$/
 const quote = (text: string): string => (needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text))
 
 /** A record as it stands in an answer. `data` is spliced in as it is stored: never parsed, never stringified. */
-export const recordJson = ({ hashKey, rangeKey, data, ttlSeconds, updatedAtMs }: StoredRecord): string => {
+export const recordJson = (record: StoredRecord, version = String(record.updatedAtMs)): string => {
+  const { hashKey, rangeKey, data, ttlSeconds } = record
   const range = rangeKey === emptySlot ? '' : `,"rangeKey":${quote(rangeKey)}`
   const ttl = ttlSeconds === null ? '' : `,"ttl":${ttlSeconds}`
-  return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${updatedAtMs}}`
+  return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${version}}`
 }
 
 const bytesOf = (record: StoredRecord): number =>

@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../core/engine.ts'
 import type { CubbyError } from '../core/errors.ts'
+import { recordJson } from '../core/record-json.ts'
 import { emptySlot } from '../core/record-key.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
@@ -36,18 +37,6 @@ export const respondJson = (requestId: string, body: unknown, status = 200): Res
 export const respondListing = (exchange: Exchange, body: unknown): Response =>
   respond(exchange.requestId, exchange.bodyOf(JSON.stringify(body)))
 
-const needsNoEscape = /^[ !#-[\]-~]*$/
-
-/** As JSON.stringify; nearly every key is plain ASCII, and seeing that costs half as much. */
-const quote = (text: string): string => (needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text))
-
-/** `data` is spliced in as it is stored: never parsed, never stringified. */
-const recordJson = ({ hashKey, rangeKey, data, ttlSeconds }: StoredRecord, version: string): string => {
-  const range = rangeKey === emptySlot ? '' : `,"rangeKey":${quote(rangeKey)}`
-  const ttl = ttlSeconds === null ? '' : `,"ttl":${ttlSeconds}`
-  return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${version}}`
-}
-
 export const respondRecord = (exchange: Exchange, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)
   return tagged(respond(exchange.requestId, exchange.bodyOf(recordJson(record, version))), version)
@@ -72,7 +61,7 @@ export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor:
   let items = ''
   for (let i = 0; i < records.length; i++) {
     const record = records[i]!
-    items += `${i === 0 ? '' : ','}${recordJson(record, String(record.updatedAtMs))}`
+    items += `${i === 0 ? '' : ','}${recordJson(record)}`
   }
   const body = `{"items":[${items}],"count":${records.length},"cursor":${JSON.stringify(cursor)}}`
   return respond(exchange.requestId, exchange.bodyOf(body))
