@@ -118,7 +118,12 @@ describe('who may import whom', () => {
   test('imports are found: each file of threads, types and values', () => {
     const by = (from: string) => imports.filter((entry) => entry.from === from).map((entry) => entry.file)
     expect(by('engines/sqlite/writer-port.ts')).toContain('engines/sqlite/writer-thread.ts')
-    expect(by('http/exchange.ts').sort()).toEqual(['http/answers.ts', 'operations/access.ts'])
+    expect(by('http/exchange.ts').sort()).toEqual([
+      'core/awaitable.ts',
+      'core/steps.ts',
+      'http/answers.ts',
+      'operations/access.ts',
+    ])
     expect(by('main.ts')).toEqual(['cli/run.ts'])
   })
 })

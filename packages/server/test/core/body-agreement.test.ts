@@ -382,7 +382,7 @@ describe('a batch', () => {
       `[${fill('{},')}1]`,
     ]
     for (const text of texts) {
-      const steps = parseBatchInSteps(text)
+      const steps = parseBatchInSteps(text, nowMs)
       let count = 0
       outcome(() => {
         while (steps.next().done !== true) count++

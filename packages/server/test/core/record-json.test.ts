@@ -20,7 +20,7 @@ const record: fc.Arbitrary<StoredRecord> = fc.record({
   updatedAtMs: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
 })
 
-const itemsOf = (records: StoredRecord[]): string => `[${records.map(recordJson).join()}]`
+const itemsOf = (records: StoredRecord[]): string => `[${records.map((record) => recordJson(record)).join()}]`
 
 describe('a record in an answer', () => {
   test('is JSON with its members, and no rangeKey for the empty slot', () => {
