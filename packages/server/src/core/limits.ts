@@ -39,7 +39,7 @@ export const bodyMsMax = 30_000
 export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
 /** Answers that clients have not read yet. */
-export const answersUnsentBytesMax = 128 * MIB
+export const answersUnsentBytesMax = 64 * MIB
 /** A client that takes nothing of a large answer for so long is cut off. */
 export const answerIdleSecondsMax = 10
 export const requestsInFlightMax = 16_384

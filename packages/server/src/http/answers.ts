@@ -5,8 +5,6 @@ import { Shares } from '../core/shares.ts'
 /** Shorter answers are handed to the socket as they are: the system's own buffers take nearly all of them. */
 const streamedFromBytes = 32 * 1024
 const pieceBytes = 256 * 1024
-/** Of bytes that all answers share, only the piece that the socket is taking costs memory. */
-const sharedPieceBytes = 16 * 1024
 
 const encoder = new TextEncoder()
 
@@ -18,14 +16,14 @@ const unread = (): CubbyError =>
   })
 
 /** A stream of which the next piece is made when the socket has taken the one before. */
-const inPieces = (bytes: Uint8Array, piece: number, over: () => void): ReadableStream<Uint8Array> => {
+const inPieces = (bytes: Uint8Array, over: () => void): ReadableStream<Uint8Array> => {
   let at = 0
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
         if (at < bytes.length) {
-          controller.enqueue(bytes.subarray(at, at + piece))
-          at += piece
+          controller.enqueue(bytes.subarray(at, at + pieceBytes))
+          at += pieceBytes
           return
         }
         over()
@@ -36,9 +34,6 @@ const inPieces = (bytes: Uint8Array, piece: number, over: () => void): ReadableS
     { highWaterMark: 0 },
   )
 }
-
-/** For what is the same for everyone and larger than a socket's buffers may be. */
-export const sharedBody = (bytes: Uint8Array): ReadableStream<Uint8Array> => inPieces(bytes, sharedPieceBytes, () => {})
 
 /**
  * Bounds the answers that the sockets have not taken yet: of all clients, of an organization's, and of an API key's. An
@@ -68,7 +63,7 @@ export class Answers {
     if (isRead && !this.#unsent.hasRoom(orgId, keySeq, bytes.length)) throw unread()
     this.#unsent.take(orgId, keySeq, bytes.length)
     let isHeld = true
-    return inPieces(bytes, pieceBytes, () => {
+    return inPieces(bytes, () => {
       if (!isHeld) return
       isHeld = false
       this.#unsent.give(orgId, keySeq, bytes.length)

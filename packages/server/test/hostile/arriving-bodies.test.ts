@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { bodyBytesMax, bodyMsMax } from '../../src/core/limits.ts'
+import { bodyBytesMax, bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax } from '../../src/core/limits.ts'
 import { eventually } from '../harness.ts'
 import { ok } from '../http/service.ts'
 import type { AttackReport, HoldAttack, LoopAttack, LoopRequest } from './attackers.ts'
@@ -239,24 +239,41 @@ describe('one-byte chunks: others are served at once', () => {
   test('while a secret key writes with them', () => expectQuick(writes()))
 })
 
-test('a client that streams its JSON by tokens is served: 200 kB in chunks of 4 to 8 bytes', async () => {
+test('a client that streams its JSON by tokens is served; one that streams far more of them is told what to do', async () => {
   const { organization, table } = stage.attacker
-  const data = { list: Array.from({ length: 20_000 }, (_, n) => n + 100_000_000) }
-  const body = Buffer.from(JSON.stringify({ hashKey: 'streamed', data }))
   const headers: [string, string][] = [['Transfer-Encoding', 'chunked']]
-  for (const chunkLength of [4, 8]) {
+  const stream = async (body: string, chunkLength: number): Promise<number> => {
     const wire = await Wire.open(stage.server.port)
     wire.send(headBytes({ method: 'PUT', path: table.path, key: organization.secretKey, headers }))
     // In pieces, as they would come from a stream.
-    const bytes = chunkedBytes(body, chunkLength)
+    const bytes = chunkedBytes(Buffer.from(body), chunkLength)
     for (let at = 0; at < bytes.length; at += 16_384) {
       wire.send(bytes.subarray(at, at + 16_384))
       await Bun.sleep(1)
     }
-    expect({ chunkLength, status: await wire.answer() }).toEqual({ chunkLength, status: 200 })
+    const status = await wire.answer()
     wire.close()
+    return status
   }
-  expect((await table.get('streamed')).body.data).toEqual(data)
+  const list = (items: number) => Array.from({ length: items }, (_, n) => n + 100_000_000)
+  const bodyOf = (hashKey: string, items: number) => JSON.stringify({ hashKey, data: { list: list(items) } })
+  const inLimits = bodyOf('streamed', (bodyChunksFreeMax * 5) / 10 - 20)
+  expect(Math.ceil(inLimits.length / 5)).toBeLessThanOrEqual(bodyChunksFreeMax)
+  expect(await stream(inLimits, 5)).toBe(200)
+  expect((await table.get('streamed')).body.data.list).toHaveLength((bodyChunksFreeMax * 5) / 10 - 20)
+  // Larger chunks may be many more.
+  const large = bodyOf('in lines', 30_000)
+  expect(Math.ceil(large.length / bodyChunkBytesMin)).toBeGreaterThan(1_000)
+  expect(await stream(large, bodyChunkBytesMin)).toBe(200)
+  expect(await stream(bodyOf('too fine', 20_000), 5)).toBe(400)
+  expect((await table.get('too fine')).status).toBe(404)
+  // Its other chunked bodies wait for a moment, those of a known length do not.
+  expect(await stream(bodyOf('beside', 1), 5)).toBe(503)
+  await table.put('of a known length')
+  await eventually(
+    'chunked bodies are taken again',
+    async () => (await stream(bodyOf('beside', 1), 5)) === 200 || undefined,
+  )
 })
 
 // ── Expiry ─────────────────────────────────────────────────────────────────────────────────────────────────

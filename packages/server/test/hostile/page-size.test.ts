@@ -10,7 +10,7 @@ const service = useService()
 /** The text between the brackets of `items`; nothing behind it holds a bracket. */
 const itemsText = (answer: string): string => {
   expect(answer.startsWith('{"items":[')).toBe(true)
-  return answer.slice('{"items":['.length, answer.lastIndexOf(']'))
+  return answer.slice('{"items":'.length, answer.lastIndexOf(']') + 1)
 }
 
 /** Every page of the query: the records in order, each page within its bytes and holding one at least. */

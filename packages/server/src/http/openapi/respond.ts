@@ -1,4 +1,3 @@
-import { sharedBody } from '../answers.ts'
 import { makeDocument } from './document.ts'
 import { contentSecurityPolicy, renderPage } from './page/render.ts'
 import type { OpenApiDocument } from './types.ts'
@@ -13,8 +12,9 @@ const once = <T>(make: () => T): (() => T) => {
 }
 
 const document = once<OpenApiDocument>(makeDocument)
-const documentBytes = once(() => Buffer.from(JSON.stringify(document())))
-const pageBytes = once(() => Buffer.from(renderPage(document())))
+// A blob, because answers share its bytes; of a buffer Bun makes a copy for each, which stays until its client has read it.
+const documentBlob = once(() => new Blob([JSON.stringify(document())]))
+const pageBlob = once(() => new Blob([renderPage(document())]))
 
 const commonHeaders = (requestId: string) => ({
   'Cache-Control': 'private, no-cache',
@@ -25,12 +25,12 @@ const commonHeaders = (requestId: string) => ({
 })
 
 export const respondDescription = (requestId: string): Response =>
-  new Response(sharedBody(documentBytes()), {
+  new Response(documentBlob(), {
     headers: { ...commonHeaders(requestId), 'Content-Type': 'application/json' },
   })
 
 export const respondDocsPage = (requestId: string): Response =>
-  new Response(sharedBody(pageBytes()), {
+  new Response(pageBlob(), {
     headers: {
       ...commonHeaders(requestId),
       'Content-Type': 'text/html; charset=utf-8',
