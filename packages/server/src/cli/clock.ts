@@ -39,3 +39,12 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
   const periods = { sweepEveryMs: 200, leapHoldMs: 0, keyUseEveryMs: 200 }
   return { now: () => Date.now() + offsetMs(), isMoved: true, ...periods, leaseMs }
 }
+
+/** The file of engines/sqlite/fault-point.ts. Refused outside of tests like the clock. */
+export const testFaults = (env: Record<string, string | undefined>): string | undefined => {
+  const file = env.CUBBY_TEST_FAULTS
+  if (file !== undefined && env.NODE_ENV !== 'test') {
+    throw new CommandFailed('CUBBY_TEST_FAULTS is for tests only: it needs NODE_ENV=test')
+  }
+  return file
+}

@@ -67,9 +67,9 @@ const parseOptions = (args: Arguments): ServeOptions => ({
 
 const serveAlone = async (options: ServeOptions): Promise<number> => {
   const { host, port, location, clock, log, logRequests } = options
-  const engine = await openServingEngine(options)
+  let http: HttpServer | undefined
+  const engine = await openServingEngine(options, async () => http?.stop())
   const keyUse = startKeyUse(engine, log, clock.keyUseEveryMs)
-  let http: HttpServer
   try {
     http = startHttp({ engine, host, port, now: clock.now, log, logRequests, onKeyUse: keyUse.note })
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Engine } from '../core/engine.ts'
 import type { Log } from '../core/log.ts'
 import { openEngine, type StoreLocation } from '../engines/open-engine.ts'
 import type { HttpServer } from '../http/server.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, testFaults } from './clock.ts'
 import { CommandFailed, printLine } from './command.ts'
 
 // What serving takes, alone or with workers.
@@ -22,22 +22,21 @@ export interface ServeOptions {
   log: Log
 }
 
-export const openServingEngine = ({
-  location,
-  noMmap,
-  poolSize,
-  statementMsMax,
-  clock,
-  log,
-}: ServeOptions): Promise<Engine> =>
+/** `drain`: see SqliteOptions. */
+export const openServingEngine = (
+  { location, noMmap, poolSize, statementMsMax, clock, log }: ServeOptions,
+  drain?: () => Promise<unknown>,
+): Promise<Engine> =>
   openEngine(location, {
     role: 'owner',
     log,
     noMmap,
+    drain,
     poolSize,
     statementMsMax,
     sweepClock: clock.isMoved ? 'caller' : 'database',
     leaseMs: clock.leaseMs,
+    faults: testFaults(process.env),
   })
 
 /** A fault that nobody caught is logged; the process goes on. */

@@ -5,6 +5,7 @@ import { startSweeps } from '../background/sweeps.ts'
 import type { Engine } from '../core/engine.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { describeLocation } from '../engines/open-engine.ts'
+import { endProcess } from '../engines/sqlite/end-process.ts'
 import { type EmbeddedEngine, openSqliteEngine } from '../engines/sqlite/engine.ts'
 import type { Channel, WorkerCommands, WorkerOutcomes } from '../engines/sqlite/worker-writer.ts'
 import { startHttp } from '../http/server.ts'
@@ -45,8 +46,9 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   // The owner says when to stop; a signal to the whole group must not overtake it.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {})
   const told = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
-  // Without the owner nothing can be written, and another may take the store.
-  process.on('disconnect', () => process.exit(1))
+  // Without the owner nothing can be written, and another may take the store. The owner may have ended because the disk
+  // failed: then the WAL must stay as it is.
+  process.on('disconnect', () => endProcess(1))
   stayUp(log)
   const engine: Engine =
     location.store === undefined
@@ -174,8 +176,8 @@ class Workers {
 
 export const serveWithWorkers = async (options: ServeOptions): Promise<number> => {
   const { location, clock, log } = options
-  const engine = await openServingEngine(options)
-  let workers: Workers
+  let workers: Workers | undefined
+  const engine = await openServingEngine(options, async () => workers?.stop())
   try {
     workers = new Workers(options, reservePort(options.host, options.port), engine)
   } catch (error) {

@@ -24,6 +24,10 @@ export interface OpenOptions {
   sweepClock?: 'database' | 'caller'
   /** Of a PostgreSQL store that is made now. */
   leaseMs?: number
+  /** Embedded engine, owner: see SqliteOptions. */
+  drain?: () => Promise<unknown>
+  /** Embedded engine, for tests: see engines/sqlite/fault-point.ts. */
+  faults?: string
   log?: Log
 }
 
@@ -39,7 +43,8 @@ export const openEngine = async (location: StoreLocation, options: OpenOptions):
   const dataDir = resolve(location.data)
   if (options.mustExist && !existsSync(join(dataDir, 'cubby.db')))
     throw new StoreRefused(`there is no store in ${dataDir}`)
-  return openSqliteEngine({ dataDir, role: options.role, noMmap: options.noMmap, log: options.log })
+  const { role, noMmap, log, drain, faults } = options
+  return openSqliteEngine({ dataDir, role, noMmap, log, drain, faults })
 }
 
 /** For the start-up line and messages: where the store is, without its password. */

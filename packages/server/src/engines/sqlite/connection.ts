@@ -1,5 +1,11 @@
 import { Database, type SQLQueryBindings, type Statement } from 'bun:sqlite'
 
+export interface CheckpointFault {
+  cause: string
+  /** The disk was full or the file busy: SQLite has recorded nothing as copied, and the next try starts there again. */
+  isRepeatable: boolean
+}
+
 /**
  * An SQLite connection whose statements are prepared once and end with it. Bun keeps a connection alive as long as
  * one of its statements is; then the last to close would not copy the log into the database file.
@@ -36,6 +42,18 @@ export class Connection {
   /** For what is done once: settings, schema, transactions. */
   run(sql: string): void {
     this.#db.run(sql)
+  }
+
+  /** Copies from the WAL into the database file what can be copied without waiting for anybody. */
+  checkpoint(): CheckpointFault | undefined {
+    try {
+      this.prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
+      return undefined
+    } catch (error) {
+      const code = String((error as { code?: unknown }).code)
+      const cause = `checkpoint: ${code} ${(error as Error).message}`
+      return { cause, isRepeatable: /^SQLITE_(FULL|BUSY)/.test(code) }
+    }
   }
 
   get inTransaction(): boolean {

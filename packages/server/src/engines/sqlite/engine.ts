@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewApiKey } from '../../core/api-key.ts'
 import type {
@@ -26,6 +27,7 @@ import { checkStore, type NoteTable } from './check.ts'
 import type { Fence } from './command.ts'
 import { Connection } from './connection.ts'
 import { Damage } from './damage.ts'
+import { closeUnlessMarked, endAfterDiskFailure, recoverMarked, refuseMarked } from './disk-failure.ts'
 import { openDump } from './dump.ts'
 import { FileWatch } from './file-watch.ts'
 import { RegistryCache, registryLeaseMs } from './registry-cache.ts'
@@ -54,7 +56,7 @@ import {
   WorkerWriter,
 } from './worker-writer.ts'
 import type { WritePort } from './write-port.ts'
-import { WriterPort } from './writer-port.ts'
+import { type DiskFailure, WriterPort } from './writer-port.ts'
 
 const readCacheKib = 32_768
 const mapBytesMax = 1024 * 1024 * 1024
@@ -71,6 +73,19 @@ export interface SqliteOptions {
   /** Read through SQLite's own page cache alone, not through a memory map: see docs/operating.md. */
   noMmap?: boolean
   log?: Log
+  /** The owner's, called before a process ends whose commit failed: lets the answers leave. It gets `drainMsMax`. */
+  drain?: () => Promise<unknown>
+  /** For tests: see fault-point.ts. */
+  faults?: string
+}
+
+/** What the answers to a failed commit may take to leave, before the process ends. */
+const drainMsMax = 2_000
+
+/** For a command that has no log. Written at once: the process may be about to end. */
+const logToOperator: Log = (_, message, fields = {}) => {
+  const shown = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
+  writeSync(2, `cubby: ${[message, ...shown].join('; ')}\n`)
 }
 
 export interface EmbeddedEngine extends Engine {
@@ -79,22 +94,30 @@ export interface EmbeddedEngine extends Engine {
 }
 
 export const openSqliteEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
-  const { dataDir, role = 'owner', noMmap = false, log = () => {} } = options
+  const { dataDir, role = 'owner', noMmap = false, log = () => {}, faults } = options
   const path = join(dataDir, 'cubby.db')
   const damage = new Damage(path, log)
   const open = (writer: WritePort, lock?: StoreLock): SqliteEngine => {
     const db = new Connection(path, readCacheKib)
     // At a million records a get is a fifth faster through the map, a page half. A guest reads too little for it.
     if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
-    return new SqliteEngine({ db, writer, role, lock, damage, log })
+    return new SqliteEngine({ db, writer, role, dataDir, lock, damage, log })
   }
   if (role === 'worker') return open(new WorkerWriter(options.channel!, damage))
   makeDataDir(dataDir)
-  const lock = role === 'owner' ? holdStore(dataDir) : undefined
+  const isOwner = role === 'owner'
+  const lock = isOwner ? holdStore(dataDir) : undefined
+  const onDiskFailure = async ({ cause, atOnce }: DiskFailure): Promise<void> => {
+    if (!atOnce) await Promise.race([Promise.resolve(options.drain?.()).catch(() => {}), Bun.sleep(drainMsMax)])
+    endAfterDiskFailure(dataDir, cause, options.log ?? logToOperator)
+  }
   try {
-    if (role === 'owner') warnOfOpenDirectory(dataDir, log)
+    if (isOwner) {
+      warnOfOpenDirectory(dataDir, log)
+      await recoverMarked(dataDir, options.log ?? logToOperator)
+    } else refuseMarked(dataDir)
     prepareStore(path)
-    return open(await WriterPort.open(path, log), lock)
+    return open(await WriterPort.open({ path, log, checkpoints: isOwner, onDiskFailure, faults }), lock)
   } catch (error) {
     lock?.release()
     throw error
@@ -105,6 +128,7 @@ interface Parts {
   db: Connection
   writer: WritePort
   role: 'owner' | 'guest' | 'worker'
+  dataDir: string
   lock: StoreLock | undefined
   damage: Damage
   log: Log
@@ -115,6 +139,7 @@ class SqliteEngine implements EmbeddedEngine {
   readonly #db: Connection
   readonly #writer: WritePort
   readonly #role: 'owner' | 'guest' | 'worker'
+  readonly #dataDir: string
   readonly #lock: StoreLock | undefined
   readonly #damage: Damage
   /** A guest is gone too soon to need one. */
@@ -124,10 +149,11 @@ class SqliteEngine implements EmbeddedEngine {
   readonly #scanner: Scanner
   readonly #record
 
-  constructor({ db, writer, role, lock, damage, log }: Parts) {
+  constructor({ db, writer, role, dataDir, lock, damage, log }: Parts) {
     this.#db = db
     this.#writer = writer
     this.#role = role
+    this.#dataDir = dataDir
     this.#lock = lock
     this.#damage = damage
     db.run('PRAGMA query_only = ON')
@@ -418,7 +444,8 @@ class SqliteEngine implements EmbeddedEngine {
     this.#watch?.stop()
     await this.#writer.close()
     this.#snapshot.close()
-    this.#db.close()
+    if (this.#role === 'owner') this.#db.close()
+    else closeUnlessMarked(this.#dataDir, () => this.#db.close())
     this.#lock?.release()
   }
 }

@@ -1,8 +1,10 @@
 import { Database } from 'bun:sqlite'
+import { dirname } from 'node:path'
 import { slots } from '../../core/indices.ts'
 import { StoreRefused } from '../../core/store-refused.ts'
 import { Connection } from './connection.ts'
 import { refuseDamaged } from './damage.ts'
+import { closeUnlessMarked } from './disk-failure.ts'
 import { makePrivateFile } from './store-files.ts'
 
 /** Raised with every change to the schema below; a store of a higher version is refused. */
@@ -96,7 +98,7 @@ const refuseForeign = (path: string): void => {
       )
     }
   } finally {
-    db.close()
+    closeUnlessMarked(dirname(path), () => db.close())
   }
 }
 
@@ -129,6 +131,6 @@ const prepareSchema = (path: string): void => {
     }
     db.run('COMMIT')
   } finally {
-    db.close()
+    closeUnlessMarked(dirname(path), () => db.close())
   }
 }

@@ -47,7 +47,8 @@ export class Snapshot {
     try {
       this.#end.run()
     } catch {
-      // A read in it met a damaged page: SQLite tells of that once more, and the next snapshot knows nothing of it.
+      // COMMIT repeats the error of a read that met a damaged page. The read was answered; what matters here is that the
+      // transaction ends.
       if (this.#db.inTransaction) this.#db.run('ROLLBACK')
     }
   }

@@ -102,7 +102,11 @@ export class WorkerWriter implements WritePort {
 
   #settle(outcomes: [number, Outcome][]): void {
     const settled = outcomes.map(([number, outcome]) => ({ waiting: this.#pending.get(number), number, outcome }))
-    this.onCommit(settled.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
+    try {
+      this.onCommit(settled.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
+    } catch {
+      // What was committed is answered whatever the callback throws. A read that cannot be served says so itself.
+    }
     for (const { waiting, number, outcome } of settled) {
       this.#pending.delete(number)
       if ('value' in outcome) waiting?.resolve(outcome.value)

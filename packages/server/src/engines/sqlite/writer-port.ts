@@ -3,6 +3,7 @@ import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { FromCheckpointer, ToCheckpointer } from './checkpoint-thread.ts'
 import { type Command, type CommandResults, decodeOutcomes, encodeGroup, type Outcome } from './command.ts'
+import type { CheckpointFault } from './connection.ts'
 import type { WritePort } from './write-port.ts'
 import { upkeepLine, type Waiting, WriteQueue } from './write-queue.ts'
 import type { FromWriter, ToWriter } from './writer-thread.ts'
@@ -30,6 +31,24 @@ const endMsMax = 2_000
 
 const nothing = { requests: 0, bytes: 0 }
 
+/** What the disk did, after which this process must not go on: see disk-failure.ts. */
+export interface DiskFailure {
+  cause: string
+  /** A sync of the database file failed: end at once. Otherwise a commit did, whose requests are to be answered. */
+  atOnce: boolean
+}
+
+export interface WriterPortOptions {
+  path: string
+  log: Log
+  /** Whether this process checkpoints. Only the owner does: a failed sync is then always the owner's. */
+  checkpoints: boolean
+  /** Has to end the process. Called once. */
+  onDiskFailure: (failure: DiskFailure) => void
+  /** For tests: see fault-point.ts. */
+  faults?: string
+}
+
 const unavailable = (): CubbyError =>
   new CubbyError('unavailable', 'The store takes no writes just now; nothing was applied.', {
     hint: 'Repeat the request after the time in Retry-After.',
@@ -40,15 +59,23 @@ const unavailable = (): CubbyError =>
  * log is copied. A read never passes through here.
  */
 export class WriterPort implements WritePort {
-  readonly #path: string
+  readonly #options: WriterPortOptions
   readonly #log: Log
   readonly #queue = new WriteQueue()
-  /** Never closed: that would drop the locks that SQLite has on the file in this process. */
+  /**
+   * The database file, open from before the first write of this process until its end. Never closed: that would drop
+   * the locks that SQLite has on the file in this process.
+   *
+   * Linux reports a failed write-back once to each open file description that existed when it failed, at its next sync,
+   * and to one opened later only if nobody was told before. So a connection that is opened again may miss a failure. This
+   * descriptor misses none, and it is synced after each such opening, before the next checkpoint: what failed earlier
+   * shows here, what fails later shows to the new connection too.
+   */
   readonly #file: number
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
   #writer!: Worker
-  #checkpointer!: Worker
+  #checkpointer: Worker | undefined
   /** Handed over and not yet answered, in that order. */
   #underWay: Waiting[] = []
   #underWayBytes = 0
@@ -57,6 +84,8 @@ export class WriterPort implements WritePort {
   /** Whether the second thread runs. */
   #canCopy = false
   #copying = false
+  /** Syncs of the database file that run. No checkpoint of the writer starts meanwhile. */
+  #syncs = 0
   /** Of the log: nothing is handed over while it is due, nothing is under way while it is done. */
   #restart: 'no' | 'due' | 'under way' = 'no'
   #logPages = 0
@@ -69,22 +98,31 @@ export class WriterPort implements WritePort {
   #closing: (() => void) | undefined
   #closed = false
   #lost = false
+  #failed = false
 
-  private constructor(path: string, log: Log) {
-    this.#path = path
-    this.#log = log
-    this.#file = openSync(path, 'r+')
+  private constructor(options: WriterPortOptions) {
+    this.#options = options
+    this.#log = (level, message, fields) => guard(() => options.log(level, message, fields))
+    this.#file = options.checkpoints ? openSync(options.path, 'r+') : -1
   }
 
-  static async open(path: string, log: Log): Promise<WriterPort> {
-    const port = new WriterPort(path, log)
-    await Promise.all([port.#startWriter(), port.#startCheckpointer()])
+  static async open(options: WriterPortOptions): Promise<WriterPort> {
+    const port = new WriterPort(options)
+    try {
+      await Promise.all([port.#startWriter(), options.checkpoints && port.#startCheckpointer()])
+      port.#canCopy = options.checkpoints
+    } catch (error) {
+      port.#closed = true
+      port.#writer.terminate()
+      port.#checkpointer?.terminate()
+      throw error
+    }
     return port
   }
 
   /** Whether writes are taken. */
   get ready(): boolean {
-    return !this.#lost && !this.#closed
+    return !this.#lost && !this.#closed && !this.#failed
   }
 
   get #isIdle(): boolean {
@@ -97,7 +135,7 @@ export class WriterPort implements WritePort {
     command: Extract<Command, { kind: K }>,
   ): Promise<CommandResults[K]> {
     return new Promise((resolve, reject) => {
-      if (this.#closed || this.#lost) throw unavailable()
+      if (!this.ready) throw unavailable()
       this.#queue.push(orgId, { command, bytes, resolve: resolve as (value: unknown) => void, reject })
       if (++this.#gathered >= handOverRequests) this.#handOver()
       else this.#schedule()
@@ -116,8 +154,10 @@ export class WriterPort implements WritePort {
         this.#closing = done
       })
     }
+    // The process is about to end and closes nothing.
+    if (this.#failed) await new Promise(() => {})
     clearTimeout(this.#quietTimer)
-    await Promise.all([endThread(this.#writer), endThread(this.#checkpointer)])
+    await Promise.all([endThread(this.#writer), this.#checkpointer && endThread(this.#checkpointer)])
   }
 
   /** What arrived in one turn of the event loop leaves when the turn is over, if it has not left before. */
@@ -152,7 +192,7 @@ export class WriterPort implements WritePort {
     this.#commits++
     const settled = this.#underWay.splice(0, outcomes.length)
     for (const waiting of settled) this.#underWayBytes -= waiting.bytes
-    this.onCommit(settled.map((waiting) => waiting.command))
+    this.#noteCommit(settled.map((waiting) => waiting.command))
     // What waits leaves before these answers are written.
     this.#handOver()
     let logged: string | undefined
@@ -173,12 +213,34 @@ export class WriterPort implements WritePort {
     this.#awaitQuiet()
   }
 
+  /** What was committed is answered whatever the callback throws. */
+  #noteCommit(commands: Command[]): void {
+    try {
+      this.onCommit(commands)
+    } catch (error) {
+      this.#log('error', 'the view of the store could not be renewed', { cause: String(error) })
+    }
+  }
+
+  /** The process has to end, and keeps the WAL as it is until then: no checkpoint, nothing closed. */
+  #fail(failure: DiskFailure): void {
+    // A guest's command ends by itself with the answer that it got. Its server meets the same failure, if there is one.
+    if (this.#failed || !this.#options.checkpoints) return
+    this.#failed = true
+    this.#options.onDiskFailure(failure)
+  }
+
+  #onCheckpointFault({ cause, isRepeatable }: CheckpointFault): void {
+    if (isRepeatable) this.#log('error', 'checkpoint failed', { cause })
+    else this.#fail({ cause, atOnce: true })
+  }
+
   #onLogState(log: number, pending: number): void {
     if (log < this.#logPages) this.#forceAtPages = logPagesMax
     this.#logPages = log
     this.#pendingPages = pending
     const restart = log >= restartAtPages
-    if (this.#restart !== 'no') return
+    if (this.#restart !== 'no' || !this.#options.checkpoints || this.#failed) return
     if (log >= this.#forceAtPages) {
       this.#restart = 'due'
       // A long read keeps the log from starting over, however often it is copied: the next try comes later.
@@ -194,11 +256,11 @@ export class WriterPort implements WritePort {
 
   #copy(): void {
     this.#copying = true
-    this.#checkpointer.postMessage({ copy: true } satisfies ToCheckpointer)
+    this.#checkpointer!.postMessage({ copy: true } satisfies ToCheckpointer)
   }
 
   #awaitQuiet(): void {
-    if (this.#closed || this.#quietTimer !== undefined || this.#pendingPages < restPagesMax) return
+    if (!this.ready || this.#quietTimer !== undefined || this.#pendingPages < restPagesMax) return
     const commits = this.#commits
     this.#quietTimer = setTimeout(() => {
       this.#quietTimer = undefined
@@ -214,7 +276,7 @@ export class WriterPort implements WritePort {
 
   /** Waits for what is under way: a commit or a copy beside it would keep the log from starting over. */
   #sendRestart(): void {
-    if (this.#restart !== 'due' || this.#underWay.length > 0 || this.#copying) return
+    if (this.#restart !== 'due' || this.#underWay.length > 0 || this.#copying || this.#syncs > 0 || this.#failed) return
     this.#restart = 'under way'
     this.#toWriter({ checkpoint: true })
   }
@@ -223,10 +285,16 @@ export class WriterPort implements WritePort {
    * SQLite syncs the database file only with the copy that empties the log, and all commits would wait for all that
    * was copied since. So it is synced ahead, from no thread of ours, and SQLite's own sync finds little left to do.
    */
-  #syncFile(): void {
+  #syncFile(then: () => void): void {
+    if (this.#file < 0) {
+      then()
+      return
+    }
+    this.#syncs++
     fdatasync(this.#file, (error) => {
-      if (error !== null) this.#log('error', 'checkpoint failed', { cause: error.message })
-      this.#endCopy()
+      this.#syncs--
+      if (error !== null) this.#fail({ cause: `sync of cubby.db: ${error.message}`, atOnce: true })
+      else then()
     })
   }
 
@@ -240,34 +308,42 @@ export class WriterPort implements WritePort {
   async #startWriter(): Promise<void> {
     const writer = new Worker(new URL('./writer-thread.ts', import.meta.url).href)
     this.#writer = writer
-    await new Promise<void>((resolve, reject) => {
-      writer.onmessage = (event: MessageEvent<FromWriter>) => {
-        const message = event.data
-        if ('outcomes' in message) {
-          this.#onLogState(message.log, message.pending)
-          this.#settle(decodeOutcomes(message.outcomes))
-        } else if ('checkpointed' in message) {
-          this.#restart = 'no'
-          this.#pendingPages = message.pending
-          if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
-          // A view of the log that was opened meanwhile ends: the next does without the log, which can then start over.
-          this.onCommit([])
-          this.#handOver()
-        } else if ('refused' in message) reject(new Error(message.refused))
-        else if ('opened' in message) {
-          writer.onerror = (event: ErrorEvent) => this.#onWriterLost(event.message)
-          resolve()
+    try {
+      await new Promise<void>((resolve, reject) => {
+        writer.onmessage = (event: MessageEvent<FromWriter>) => {
+          const message = event.data
+          if ('outcomes' in message) {
+            this.#onLogState(message.log, message.pending)
+            if (message.reopened) this.#syncFile(() => this.#sendRestart())
+            this.#settle(decodeOutcomes(message.outcomes))
+            if (message.failure !== undefined) this.#fail({ cause: message.failure, atOnce: false })
+          } else if ('checkpointed' in message) {
+            this.#restart = 'no'
+            this.#pendingPages = message.pending
+            if (message.fault !== undefined) this.#onCheckpointFault(message.fault)
+            // A view of the log that was opened meanwhile ends: the next does without the log, which can then start over.
+            this.#noteCommit([])
+            this.#handOver()
+          } else if ('refused' in message) reject(new Error(message.refused))
+          else if ('opened' in message) {
+            writer.onerror = (event: ErrorEvent) => this.#onWriterLost(event.message)
+            resolve()
+          }
         }
-      }
-      writer.onerror = (event: ErrorEvent) => reject(new Error(event.message))
-      this.#toWriter({ open: this.#path })
-    })
+        writer.onerror = (event: ErrorEvent) => reject(new Error(event.message))
+        this.#toWriter({ open: this.#options.path, faults: this.#options.faults })
+      })
+    } catch (error) {
+      writer.terminate()
+      throw error
+    }
   }
 
   /** The thread died: what it had may or may not be in the store, what waits is not. Until another runs, nothing is taken. */
   #onWriterLost(cause: string): void {
     if (this.#lost) return
     this.#lost = true
+    this.#writer.terminate()
     this.#log('error', 'the writer thread failed; starting another', { cause })
     const unknown = new CubbyError(
       'outcome_unknown',
@@ -289,7 +365,9 @@ export class WriterPort implements WritePort {
     while (!this.#closed) {
       try {
         await this.#startWriter()
-        this.#lost = false
+        this.#syncFile(() => {
+          this.#lost = false
+        })
         return
       } catch (error) {
         this.#log('error', 'the writer thread could not be started', { cause: String(error) })
@@ -302,6 +380,9 @@ export class WriterPort implements WritePort {
   async #restartCheckpointer(): Promise<void> {
     try {
       await this.#startCheckpointer()
+      this.#syncFile(() => {
+        this.#canCopy = true
+      })
     } catch (error) {
       this.#log('error', 'the checkpoint thread could not be started', { cause: String(error) })
     }
@@ -313,24 +394,32 @@ export class WriterPort implements WritePort {
     await new Promise<void>((resolve, reject) => {
       checkpointer.onmessage = (event: MessageEvent<FromCheckpointer>) => {
         const message = event.data
-        if ('opened' in message) {
-          this.#canCopy = true
-          resolve()
-        }
+        if ('opened' in message) resolve()
         if (!('copied' in message)) return
-        if (message.fault !== undefined) this.#log('error', 'checkpoint failed', { cause: message.fault })
-        if (this.#tidying || this.#logPages >= restartAtPages) this.#syncFile()
+        if (message.fault !== undefined) this.#onCheckpointFault(message.fault)
+        if (this.#tidying || this.#logPages >= restartAtPages) this.#syncFile(() => this.#endCopy())
         else this.#endCopy()
       }
       checkpointer.onerror = (event: ErrorEvent) => {
+        checkpointer.terminate()
         this.#log('error', 'the checkpoint thread failed; starting another', { cause: event.message })
         reject(new Error(event.message))
         this.#canCopy = false
         this.#endCopy()
         if (!this.#closed) setTimeout(() => void this.#restartCheckpointer(), restartPauseMs).unref()
       }
-      checkpointer.postMessage({ open: this.#path } satisfies ToCheckpointer)
+      const { path: open, faults } = this.#options
+      checkpointer.postMessage({ open, faults } satisfies ToCheckpointer)
     })
+  }
+}
+
+/** A log that cannot be written must not keep a request from its answer. */
+const guard = (call: () => void): void => {
+  try {
+    call()
+  } catch {
+    // There is nowhere left to say so.
   }
 }
 

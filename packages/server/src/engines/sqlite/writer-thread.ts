@@ -1,4 +1,5 @@
-import { type Command, type CommandFailure, decodeGroup, encodeOutcomes } from './command.ts'
+import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
+import type { CheckpointFault } from './connection.ts'
 import { Writer } from './writer.ts'
 
 // The writer's thread. All that has arrived when a commit ends becomes the next one, so the writer never waits for
@@ -6,13 +7,20 @@ import { Writer } from './writer.ts'
 
 declare const self: Worker
 
-export type ToWriter = { open: string } | { group: string } | { checkpoint: true } | { close: true }
+export type ToWriter = { open: string; faults?: string } | { group: string } | { checkpoint: true } | { close: true }
+
+interface WriterEvents {
+  /** The connection was opened again. */
+  reopened?: true
+  /** The commit met an I/O error; nothing more is written. */
+  failure?: string
+}
 
 export type FromWriter =
   | { opened: true }
   | { refused: string }
-  | { outcomes: string; log: number; pending: number }
-  | { checkpointed: true; log: number; pending: number; fault?: CommandFailure['cause'] }
+  | ({ outcomes: string; log: number; pending: number } & WriterEvents)
+  | { checkpointed: true; log: number; pending: number; fault?: CheckpointFault }
   | { closed: true }
 
 let writer: Writer
@@ -22,26 +30,37 @@ let scheduled = false
 
 const reply = (message: FromWriter): void => self.postMessage(message)
 
+let lastState = { log: 0, pending: 0 }
+
+/** What was committed is answered even if SQLite cannot say how long its WAL is. */
 const logState = (): { log: number; pending: number } => {
-  const { log, checkpointed } = writer.logPages()
-  return { log, pending: log - checkpointed }
+  try {
+    const { log, checkpointed } = writer.logPages()
+    lastState = { log, pending: log - checkpointed }
+  } catch {
+    // The next commit asks again.
+  }
+  return lastState
+}
+
+const takeEvents = (): WriterEvents | undefined => {
+  if (writer.failure !== undefined) return { failure: writer.failure }
+  if (!writer.reopened) return undefined
+  writer.reopened = false
+  return { reopened: true }
 }
 
 const commitWaiting = (): void => {
   const commands = waiting
   waiting = []
   const outcomes = writer.commit(commands)
-  reply({ outcomes: encodeOutcomes(outcomes), ...logState() })
+  reply({ outcomes: encodeOutcomes(outcomes), ...logState(), ...takeEvents() })
 }
 
 const checkpoint = (): void => {
   checkpointDue = false
-  try {
-    writer.checkpoint()
-    reply({ checkpointed: true, ...logState() })
-  } catch (error) {
-    reply({ checkpointed: true, log: 0, pending: 0, fault: String(error) })
-  }
+  const fault = writer.failure === undefined ? writer.checkpoint() : undefined
+  reply({ checkpointed: true, ...logState(), fault })
 }
 
 // Messages that are there already are delivered before an immediate runs.
@@ -65,7 +84,7 @@ self.onmessage = (event: MessageEvent<ToWriter>) => {
     schedule()
   } else if ('open' in message) {
     try {
-      writer = new Writer(message.open)
+      writer = new Writer(message.open, message.faults)
       reply({ opened: true })
     } catch (error) {
       reply({ refused: (error as Error).message })

@@ -1,7 +1,8 @@
 import { CubbyError } from '../../core/errors.ts'
 import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
-import { Connection } from './connection.ts'
+import { type CheckpointFault, Connection } from './connection.ts'
 import { causeOf, damageHint, damageMessage, isDamage } from './damage.ts'
+import { faultPoint } from './fault-point.ts'
 import { loadRows } from './load.ts'
 import { RecordWriter } from './record-writer.ts'
 import { RegistryWriter } from './registry-writer.ts'
@@ -14,16 +15,24 @@ const cacheKib = 65_536
  */
 export class Writer {
   readonly #path: string
+  readonly #faults: string | undefined
   #db!: Connection
   #records!: RecordWriter
   #registry!: RegistryWriter
+  /** Whether the connection was opened again since this was last reset. */
+  reopened = false
+  /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
+  failure: string | undefined
 
-  constructor(path: string) {
+  /** `faults`: see fault-point.ts. */
+  constructor(path: string, faults?: string) {
     this.#path = path
+    this.#faults = faults
     this.#open()
   }
 
   #open(): void {
+    if (this.#faults !== undefined) faultPoint(this.#faults, 'open')
     this.#db = new Connection(this.#path, cacheKib)
     this.#records = new RecordWriter(this.#db)
     this.#registry = new RegistryWriter(this.#db)
@@ -36,6 +45,7 @@ export class Writer {
     } catch {
       // It could not even be closed; the new connection recovers from the log all the same.
     }
+    this.reopened = true
     this.#open()
   }
 
@@ -50,11 +60,13 @@ export class Writer {
 
   /** One outcome a command, in order. Never throws for what the store answers. */
   commit(commands: Command[]): Outcome[] {
+    if (this.failure !== undefined) return commands.map(() => ({ failure: ending }))
     try {
       this.#db.run('BEGIN IMMEDIATE')
     } catch (error) {
       return failAll(commands, error, 'begin')
     }
+    if (this.#faults !== undefined) faultPoint(this.#faults, 'begun')
     let outcomes: Outcome[]
     try {
       let epoch = this.#registry.epoch()
@@ -63,6 +75,7 @@ export class Writer {
         if (command.kind === 'deleteTable' || command.kind === 'revokeApiKey') epoch = this.#registry.epoch()
         return outcome
       })
+      if (this.#faults !== undefined) faultPoint(this.#faults, 'statement')
     } catch (error) {
       if (isFatal(error)) {
         // A full disk, an I/O error: everyone's.
@@ -78,11 +91,16 @@ export class Writer {
         : commands.flatMap((command) => this.commit([command]))
     }
     try {
+      if (this.#faults !== undefined) faultPoint(this.#faults, 'commit')
       this.#db.run('COMMIT')
       return outcomes
     } catch (error) {
-      this.#reopen()
-      return failAll(commands, error, 'commit')
+      const outcomes = failAll(commands, error, 'commit')
+      // A failed sync of the WAL is reported once, like one of the database file: a second try would prove nothing.
+      if (codeOf(error).startsWith('SQLITE_IOERR'))
+        this.failure = `commit: ${codeOf(error)} ${(error as Error).message}`
+      else this.#reopen()
+      return outcomes
     }
   }
 
@@ -149,13 +167,18 @@ export class Writer {
   }
 
   /** Copies what is left in the log. Called when the second thread has copied most of it: the rest is small. */
-  checkpoint(): void {
-    this.#db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
+  checkpoint(): CheckpointFault | undefined {
+    return this.#db.checkpoint()
   }
 
   close(): void {
     this.#db.close()
   }
+}
+
+const ending: CommandFailure = {
+  code: 'unavailable',
+  message: 'The disk failed and the server is ending; nothing was applied.',
 }
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '')

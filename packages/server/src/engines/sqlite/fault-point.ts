@@ -1,0 +1,33 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+
+/**
+ * Where a thread can be made to fail. The writer: with the transaction open (it dies of that), after the statements, and
+ * just before COMMIT. The checkpoint thread: before it copies (it dies of that). Either: when it opens the store.
+ */
+export type FaultPoint = 'open' | 'begun' | 'statement' | 'commit' | 'copy'
+
+/** What happens there: an error of that SQLite code is thrown, or the thread waits. */
+export type Fault = { at: FaultPoint } & ({ code: string } | { waitMs: number })
+
+/** Makes the faults happen, one after the other. After the last the file has `.hit` at the end of its name. */
+export const planFaults = (file: string, faults: Fault[]): void => {
+  // Renamed into place: a reader never finds the file half written.
+  writeFileSync(`${file}.new`, JSON.stringify(faults))
+  renameSync(`${file}.new`, faults.length > 0 ? file : `${file}.hit`)
+}
+
+/** For tests only: faults that no request can cause. `file` is the one that `planFaults` wrote. */
+export const faultPoint = (file: string, at: FaultPoint): void => {
+  let planned: Fault[]
+  try {
+    planned = JSON.parse(readFileSync(file, 'utf8')) as Fault[]
+  } catch {
+    return
+  }
+  const [fault, ...later] = planned
+  if (fault?.at !== at) return
+  planFaults(file, later)
+  if (later.length === 0) rmSync(file, { force: true })
+  if ('waitMs' in fault) Bun.sleepSync(fault.waitMs)
+  else throw Object.assign(new Error('a fault made by a test'), { code: fault.code })
+}
