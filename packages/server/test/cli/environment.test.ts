@@ -85,14 +85,16 @@ describe.skipIf(!storeIsEmbedded())('serve', () => {
     }
   })
 
-  test('the clock of tests is refused outside of tests', async () => {
-    const { exitCode, stdout, stderr } = await runCubby(['serve', '--data', dir, '--port', '0'], {
-      env: { CUBBY_TEST_CLOCK: join(top, 'clock') },
+  for (const name of ['CUBBY_TEST_CLOCK', 'CUBBY_TEST_FAULTS']) {
+    test(`${name} is refused outside of tests`, async () => {
+      const { exitCode, stdout, stderr } = await runCubby(['serve', '--data', dir, '--port', '0'], {
+        env: { [name]: join(top, 'file') },
+      })
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+      expect(stderr).toMatch(new RegExp(`^cubby: [^\\n]*${name}[^\\n]*\\n$`))
+      expect(existsSync(dir)).toBe(false)
     })
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
-    expect(stderr).toMatch(/^cubby: [^\n]*CUBBY_TEST_CLOCK[^\n]*\n$/)
-    expect(existsSync(dir)).toBe(false)
-  })
+  }
 })
 
 describe.skipIf(!storeIsEmbedded())('the other commands', () => {
