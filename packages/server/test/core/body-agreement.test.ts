@@ -387,9 +387,8 @@ describe('a batch', () => {
       outcome(() => {
         while (steps.next().done !== true) count++
       })
-      // Once to check it, once to read it; a text that is no object is not read.
-      const passes = text.startsWith('{') ? 2 : 1
-      expect(count).toBeGreaterThanOrEqual(passes * Math.floor(text.length / (2 * stepUnits)))
+      // Once to check it, once to read it; one pass alone has little more than half of these.
+      expect(count).toBeGreaterThan(1.7 * Math.floor(text.length / stepUnits))
     }
   })
 

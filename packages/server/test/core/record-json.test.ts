@@ -107,6 +107,23 @@ describe('the meter of a page', () => {
     )
   })
 
+  test('whatever fills it: keys that are all escapes, wide characters, ttls, versions', () => {
+    const large = { ttlSeconds: 253_402_300_799, updatedAtMs: Number.MAX_SAFE_INTEGER }
+    const kinds: StoredRecord[] = [
+      { hashKey: '\u0001'.repeat(1_024), rangeKey: '\0'.repeat(1_024), data: '{}', ...large },
+      { hashKey: 'a', rangeKey: '\u001f'.repeat(1_024), data: '{}', ...large },
+      { hashKey: 'a', rangeKey: 'b', data: '{}', ...large },
+      { hashKey: '€'.repeat(341), rangeKey: '"'.repeat(1_024), data: '{}', ...large },
+      { hashKey: 'a', rangeKey: 'b', data: `{"a":"${'€'.repeat(1_000)}"}`, ...large },
+    ]
+    for (const kind of kinds) {
+      const each = Buffer.byteLength(recordJson(kind))
+      const page: StoredRecord[] = []
+      fill(Array(Math.ceil(pageBytesMax / each) + 5).fill(kind), page)
+      expect(page.length).toBe(Math.floor((pageBytesMax - 1) / (each + 1)))
+    }
+  })
+
   test('says what is left', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 20 }), (source) => {
