@@ -135,7 +135,7 @@ export class LineImporter {
     const { db, name, path } = this.#address(line as Line)
     const table = await this.#findTable(db, name, path)
     if (table === undefined) return this.#refuseUnsaid()
-    const entries = orRefuse(() => readIndexEntries(table.indices, record.data))
+    const entries = orRefuse(() => readIndexEntries(table.indices, record))
     // Nobody could read it, and a server refuses what has long passed.
     if (isExpired(record.ttlSeconds, this.#options.now())) {
       this.expired++

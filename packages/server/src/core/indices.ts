@@ -1,8 +1,10 @@
 import { CubbyError } from './errors.ts'
 import { type EncodedValue, encodeIndexValue, type IndexScalar, indexValueFault } from './index-value.ts'
+import { smallJsonUnits } from './json-scan.ts'
 import { pickMembers } from './json-span.ts'
 import { indexFieldCharactersMax } from './limits.ts'
 import { describe } from './names.ts'
+import type { RecordToPut } from './record-data.ts'
 
 export const slots = ['i1', 'i2', 'i3', 'i4', 'i5'] as const
 export type Slot = (typeof slots)[number]
@@ -109,8 +111,12 @@ export const indexEntries = (indices: Indices, data: Record<string, unknown>): I
   return entries
 }
 
-/** The same from `data` as text. It is walked for the declared fields alone, and not at all where there are none. */
-export const readIndexEntries = (indices: Indices, data: string): IndexEntries => {
+/** The same from `data` as text, or as it was built. Of a large one no more is built than the declared fields. */
+export const readIndexEntries = (
+  indices: Indices,
+  { data, built }: Pick<RecordToPut, 'data' | 'built'>,
+): IndexEntries => {
+  if (built !== undefined) return indexEntries(indices, built)
   const names: string[] = []
   for (const slot of slots) {
     const declaration = indices[slot]
@@ -118,5 +124,6 @@ export const readIndexEntries = (indices: Indices, data: string): IndexEntries =
     names.push(declaration.hashField)
     if (declaration.rangeField !== undefined) names.push(declaration.rangeField)
   }
-  return names.length === 0 ? noEntries.slice() : indexEntries(indices, pickMembers(data, names))
+  if (names.length === 0) return noEntries.slice()
+  return indexEntries(indices, data.length <= smallJsonUnits ? JSON.parse(data) : pickMembers(data, names))
 }

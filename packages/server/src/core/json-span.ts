@@ -15,6 +15,7 @@ export interface Span {
 
 const quote = 0x22
 const comma = 0x2c
+const backslash = 0x5c
 const openBracket = 0x5b
 const closeBracket = 0x5d
 const openBrace = 0x7b
@@ -266,13 +267,25 @@ export function* readEnvelope(
 /** Those members of an object that have one of the names, with shallow values. Of several of one name the last counts. */
 export const pickMembers = (text: string, names: readonly string[]): Members => {
   const picked = noMembers()
-  const walk = new ObjectWalk(text, 0, undefined)
-  while (walk.next()) {
-    const span = valueSpan(text, walk.at)
-    if (names.includes(walk.name)) picked[walk.name] = shallowValue(text, span)
-    walk.at = span.end
+  let at = inside(text, 0)
+  while (text.charCodeAt(at) === quote) {
+    const nameEnd = skipString(text, at)
+    const name = oneOf(names, text, at, nameEnd)
+    const span = valueSpan(text, skipSpace(text, nameEnd) + 1)
+    if (name !== undefined) picked[name] = shallowValue(text, span)
+    at = behindValue(text, span.end)
   }
   return picked
+}
+
+/** Which of the names stands there, if any does. No string is made of one without escapes. */
+const oneOf = (names: readonly string[], text: string, start: number, end: number): string | undefined => {
+  for (let i = start + 1; i < end; i++) {
+    if (text.charCodeAt(i) !== backslash) continue
+    const name = unquote(text, start, end)
+    return names.includes(name) ? name : undefined
+  }
+  return names.find((name) => name.length === end - start - 2 && text.startsWith(name, start + 1))
 }
 
 /** No body without `data` has objects deeper than this: a table's declaration, its indices, each slot. */

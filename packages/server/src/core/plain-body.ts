@@ -1,13 +1,10 @@
 import { type Members, parseObject } from './envelope.ts'
-import { checkJson, parseJson } from './json-scan.ts'
+import { checkJson, parseJson, smallJsonUnits } from './json-scan.ts'
 import { outline, refuseDuplicateMembers } from './json-span.ts'
-
-/** Up to here JSON.parse is the fastest, and what it builds stays below a megabyte. */
-const smallBodyUnits = 1_000
 
 /** The members of a body that carries no `data`. What no request looks into may be left out of a large one. */
 export const parsePlainBody = (text: string): Members => {
-  if (text.length <= smallBodyUnits) return parseSmallBody(text)
+  if (text.length <= smallJsonUnits) return parseSmallBody(text)
   checkJson(text)
   const members = parseObject(outline(text))
   refuseDuplicateMembers(text)

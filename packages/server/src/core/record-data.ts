@@ -10,6 +10,8 @@ import { parseRecordKey, type RecordKey } from './record-key.ts'
 export interface RecordToPut extends RecordKey {
   data: string
   ttlSeconds: number | null
+  /** `data` as JSON.parse built it, if it did: of large ones nothing is built. */
+  built?: Members
 }
 
 const putFields = ['hashKey', 'rangeKey', 'data', 'ttl'] as const

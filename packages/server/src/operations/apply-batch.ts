@@ -141,7 +141,7 @@ const toRecordOperation = (operation: BatchOperation, indices: Indices, position
   const { hashKey, rangeKey, condition } = operation
   if (operation.op === 'delete') return { op: 'delete', hashKey, rangeKey, condition }
   try {
-    const entries = readIndexEntries(indices, operation.data)
+    const entries = readIndexEntries(indices, operation)
     const { data, ttlSeconds } = operation
     return { op: 'put', hashKey, rangeKey, condition, data, ttlSeconds, entries }
   } catch (error) {

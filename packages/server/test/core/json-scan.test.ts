@@ -18,8 +18,13 @@ const saidBy = (run: () => unknown): [message: string, hint: string | undefined]
   }
 }
 
+/** Of any text, small ones too, which `checkJson` leaves to JSON.parse. */
+const scan = (text: string): void => {
+  expect(new JsonScan(text).run()).toBe(true)
+}
+
 const expectAgreement = (text: string): void => {
-  expect({ text, said: saidBy(() => checkJson(text)) }).toEqual({ text, said: saidBy(() => parseJson(text)) })
+  expect({ text, said: saidBy(() => scan(text)) }).toEqual({ text, said: saidBy(() => parseJson(text)) })
 }
 
 /** What faults are made of, and what only looks like one. */
@@ -60,7 +65,7 @@ describe('the scan agrees with JSON.parse', () => {
     fc.assert(
       fc.property(jsonText, space, space, ({ text }, before, after) => {
         JSON.parse(before + text + after)
-        checkJson(before + text + after)
+        scan(before + text + after)
       }),
       { numRuns: 1500 },
     )
@@ -242,7 +247,7 @@ describe('the scan agrees with JSON.parse', () => {
           .map((kind) => closes[kind])
           .join('')
       JSON.parse(text)
-      checkJson(text)
+      scan(text)
       // One closing bracket of the wrong kind, at each level.
       for (let at = text.indexOf('1') + 1; at < text.length; at++) {
         expectAgreement(text.slice(0, at) + (text[at] === ']' ? '}' : ']') + text.slice(at + 1))
@@ -259,8 +264,8 @@ describe('the scan agrees with JSON.parse', () => {
       ']'.repeat(million),
     ])
       expectAgreement(text)
-    checkJson('['.repeat(million) + ']'.repeat(million))
-    checkJson('[{"":'.repeat(million / 4) + '0' + '}]'.repeat(million / 4))
+    scan('['.repeat(million) + ']'.repeat(million))
+    scan('[{"":'.repeat(million / 4) + '0' + '}]'.repeat(million / 4))
   })
 })
 
@@ -309,8 +314,11 @@ describe('in steps', () => {
   })
 })
 
-test('the subject of the error is the body, or what is said', () => {
-  expect(refusal(() => checkJson('[')).message).toBe('The body is not valid JSON: Unexpected EOF.')
-  const error = refusal(() => checkJson('[', 'the line'))
-  expect([error.message, error.hint]).toEqual(['the line is not valid JSON: Unexpected EOF.', undefined])
+test('small or large: the same refusal, whose subject is the body or what is said', () => {
+  for (const text of ['[', `[${' '.repeat(3_000)}`]) {
+    expect(refusal(() => checkJson(text)).message).toBe('The body is not valid JSON: Unexpected EOF.')
+    const error = refusal(() => checkJson(text, 'the line'))
+    expect([error.message, error.hint]).toEqual(['the line is not valid JSON: Unexpected EOF.', undefined])
+  }
+  for (const text of ['[]', `[${' '.repeat(3_000)}]`]) checkJson(text)
 })

@@ -132,7 +132,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('JSON that is made to cost muc
 
   test('of bodies without data nothing is built that no request looks into', async () => {
     const list = costly(plainBodyBytesMax - 100)
-    const small = costly(900)
+    const small = costly(2_000)
     const { gainedBytes, longestMs } = await whileRunning(async () => {
       for (let i = 0; i < 10; i++) {
         refused(await table.tryQuery(`{"hash":[${list}]}`), 400, 'invalid_key', 'hash')
