@@ -233,7 +233,9 @@ export class JsonScan {
     let valueNext = this.#valueNext
     while (at < pause) {
       let code = text.charCodeAt(at)
-      while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at)
+      while ((code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) && at < pause)
+        code = text.charCodeAt(++at)
+      if (at >= pause) break
       if (valueNext) {
         if (code === quote) {
           const end = scanString(text, at)

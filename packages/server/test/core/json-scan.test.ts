@@ -306,11 +306,16 @@ describe('in steps', () => {
   })
 
   test('a long text takes about as many as its length says', () => {
-    const text = `[${Array(10_000).fill('{"999":1}').join()}]`
-    const { said, steps } = inSteps(text, 1_000)
-    expect(said).toBeUndefined()
-    expect(steps).toBeGreaterThan(90)
-    expect(steps).toBeLessThanOrEqual(Math.ceil(text.length / 1_000))
+    for (const text of [
+      `[${Array(10_000).fill('{"999":1}').join()}]`,
+      `${' '.repeat(100_000)}1`,
+      `1${' '.repeat(100_000)}`,
+    ]) {
+      const { said, steps } = inSteps(text, 1_000)
+      expect(said).toBeUndefined()
+      expect(steps).toBeGreaterThan(90)
+      expect(steps).toBeLessThanOrEqual(Math.ceil(text.length / 1_000))
+    }
   })
 })
 
