@@ -1,6 +1,6 @@
 import { CubbyError } from './errors.ts'
 import { type EncodedValue, encodeIndexValue, type IndexScalar, indexValueFault } from './index-value.ts'
-import { smallJsonUnits } from './json-scan.ts'
+import { isCheapToBuild } from './json-scan.ts'
 import { pickMembers } from './json-span.ts'
 import { indexFieldCharactersMax } from './limits.ts'
 import { describe } from './names.ts'
@@ -125,5 +125,5 @@ export const readIndexEntries = (
     if (declaration.rangeField !== undefined) names.push(declaration.rangeField)
   }
   if (names.length === 0) return noEntries.slice()
-  return indexEntries(indices, data.length <= smallJsonUnits ? JSON.parse(data) : pickMembers(data, names))
+  return indexEntries(indices, isCheapToBuild(data) ? JSON.parse(data) : pickMembers(data, names))
 }

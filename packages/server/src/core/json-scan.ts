@@ -173,10 +173,26 @@ const invalidJson = (text: string, reason: string, what: string | undefined): Cu
 
 const reasonOf = (error: unknown): string => (error as Error).message.replace(/^JSON Parse error: /, '').slice(0, 200)
 
-/** Up to here JSON.parse is the fastest, and what it builds stays below two megabytes. */
-export const smallJsonUnits = 2_048
+const smallUnits = 2_048
+const cheapUnitsMax = 64 * 1024
+const cheapObjectsMax = 200
 
-/** For small texts: what it builds may take a thousand times their size. */
+/**
+ * Whether JSON.parse may build the text: that is the fastest way to read it. What costs is objects, up to 10 kB each, so
+ * it has to have few, or to be small. What is built stays below a few megabytes.
+ */
+export const isCheapToBuild = (text: string): boolean => {
+  if (text.length <= smallUnits) return true
+  if (text.length > cheapUnitsMax) return false
+  let at = -1
+  for (let objects = 0; objects <= cheapObjectsMax; objects++) {
+    at = text.indexOf('{', at + 1)
+    if (at < 0) return true
+  }
+  return false
+}
+
+/** For texts that are cheap to build: see `isCheapToBuild`. */
 export const parseJson = (text: string, what?: string): unknown => {
   try {
     return JSON.parse(text)
@@ -317,6 +333,6 @@ export class JsonScan {
 
 /** Refuses a text that is not JSON. */
 export const checkJson = (text: string, what?: string): void => {
-  if (text.length <= smallJsonUnits) parseJson(text, what)
+  if (isCheapToBuild(text)) parseJson(text, what)
   else new JsonScan(text, what).run()
 }

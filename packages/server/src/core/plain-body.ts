@@ -1,10 +1,10 @@
 import { type Members, parseObject } from './envelope.ts'
-import { checkJson, parseJson, smallJsonUnits } from './json-scan.ts'
+import { checkJson, isCheapToBuild, parseJson } from './json-scan.ts'
 import { outline, refuseDuplicateMembers } from './json-span.ts'
 
 /** The members of a body that carries no `data`. What no request looks into may be left out of a large one. */
 export const parsePlainBody = (text: string): Members => {
-  if (text.length <= smallJsonUnits) return parseSmallBody(text)
+  if (isCheapToBuild(text)) return parseSmallBody(text)
   checkJson(text)
   const members = parseObject(outline(text))
   refuseDuplicateMembers(text)

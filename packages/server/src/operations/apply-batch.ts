@@ -2,7 +2,7 @@ import type { Condition, RecordOperation } from '../core/engine.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../core/envelope.ts'
 import { CubbyError } from '../core/errors.ts'
 import { type Indices, readIndexEntries } from '../core/indices.ts'
-import { JsonScan } from '../core/json-scan.ts'
+import { isCheapToBuild, JsonScan, parseJson } from '../core/json-scan.ts'
 import { ArrayWalk, type Envelope, extendSpan, openSpan, readEnvelope } from '../core/json-span.ts'
 import { batchOperationsMax } from '../core/limits.ts'
 import { describe } from '../core/names.ts'
@@ -107,8 +107,11 @@ const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
 
 /** A batch may have 12 MiB: in steps, each over about as much text as `stepUnits` says. */
 export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
-  const scan = new JsonScan(text)
-  while (!scan.run(stepUnits)) yield
+  if (isCheapToBuild(text)) parseJson(text)
+  else {
+    const scan = new JsonScan(text)
+    while (!scan.run(stepUnits)) yield
+  }
   const list: OperationList = { first: [], count: 0 }
   const { value } = yield* readEnvelope(text, 0, '', {
     into: (name, at) => (name === 'operations' && text[at] === '[' ? readOperations(text, at, list) : undefined),

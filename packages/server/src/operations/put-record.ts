@@ -1,7 +1,7 @@
 import type { Condition, StoredRecord } from '../core/engine.ts'
 import { type Members, parseObject } from '../core/envelope.ts'
 import { readIndexEntries } from '../core/indices.ts'
-import { checkJson, parseJson, smallJsonUnits } from '../core/json-scan.ts'
+import { checkJson, isCheapToBuild, parseJson } from '../core/json-scan.ts'
 import { readEnvelope, type Span, valueSpan, walkObject } from '../core/json-span.ts'
 import { parseRecordToPut, type RecordToPut } from '../core/record-data.ts'
 import { runThrough } from '../core/steps.ts'
@@ -10,7 +10,7 @@ import { preconditionFailed } from './condition.ts'
 
 /** `data` is kept as the text that came: it is checked, but nothing is built of it. */
 export const parsePut = (text: string, nowMs: number): RecordToPut => {
-  if (text.length <= smallJsonUnits) return parseSmallPut(text, nowMs)
+  if (isCheapToBuild(text)) return parseSmallPut(text, nowMs)
   checkJson(text)
   const { value, data } = runThrough(readEnvelope(text, 0, ''))
   return parseRecordToPut(parseObject(value), text, data, nowMs)
