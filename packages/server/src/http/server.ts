@@ -74,7 +74,7 @@ class RequestExchange implements Exchange, BodyHolder {
   async readBody(bytesMax: number): Promise<string> {
     const { bodies, turns } = this.service
     const text = await bodies.read(this.request, bytesMax, this)
-    if (!turns.isFree) await this.service.turnOf(this)
+    if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
     turns.begin(this.orgId, this.keySeq, true)
     await this.authenticate()
     return text
@@ -93,7 +93,7 @@ class RequestExchange implements Exchange, BodyHolder {
   async #runInTurns<T>(steps: Steps<T>): Promise<T> {
     const { turns } = this.service
     for (;;) {
-      if (!turns.isFree) await this.service.turnOf(this)
+      if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
       turns.begin(this.orgId, this.keySeq, true)
       const step = steps.next()
       if (step.done === true) return step.value
@@ -119,9 +119,6 @@ const tooMany = (): CubbyError =>
   new CubbyError('unavailable', 'Too many requests with this API key are in flight; nothing was applied.', {
     hint: 'Repeat the request after the time in Retry-After.',
   })
-
-/** The client closed the connection before its turn came: nobody hears this. */
-const gone = (): CubbyError => new CubbyError('unavailable', 'The client is gone; nothing was applied.')
 
 type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
@@ -175,7 +172,7 @@ class Service {
       if (route.need !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
       // A request with a body has its turn when the body has arrived: see `readBody`.
       if (route.takesBody) return await route.handler(exchange)
-      if (!this.turns.isFree) await this.turnOf(exchange)
+      if (!this.turns.isFree) await this.turns.wait(exchange.orgId, exchange.keySeq)
       return await this.#runNow(exchange, route)
     } catch (error) {
       return closingIfUnread(exchange.request, this.answerError(exchange.requestId, error))
@@ -203,12 +200,6 @@ class Service {
     } catch (error) {
       return closingIfUnread(exchange.request, this.answerError(exchange.requestId, error))
     }
-  }
-
-  /** Resolves when it is the request's turn; rejects with 503 if that takes too long. */
-  async turnOf({ orgId, keySeq, request }: RequestExchange): Promise<void> {
-    await this.turns.wait(orgId, keySeq)
-    if (request.signal.aborted) throw gone()
   }
 
   stop(): void {
