@@ -352,6 +352,10 @@ export const checkAnswer = (answer: Answer, key?: string): Answer => {
   for (const name of ['etag', 'retry-after', 'x-request-id']) {
     if (!exposed.includes(name)) fail(`every answer exposes ${name}`)
   }
+  if (answer.headers.get('x-content-type-options') !== 'nosniff') fail('every answer carries nosniff')
+  if (key !== undefined && answer.status !== 204 && answer.headers.get('vary') !== 'Authorization') {
+    fail('answers to requests with a key vary with Authorization')
+  }
   if (key !== undefined && answer.headers.get('cache-control') !== 'private, no-cache') {
     fail('an answer to a request with a key carries Cache-Control: private, no-cache')
   }

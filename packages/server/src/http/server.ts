@@ -172,7 +172,11 @@ class Service {
       if (route.need !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
       // A request with a body has its turn when the body has arrived: see `readBody`.
       if (route.takesBody) return await route.handler(exchange)
-      if (!this.turns.isFree) await this.turns.wait(exchange.orgId, exchange.keySeq)
+      if (!this.turns.isFree) {
+        await this.turns.wait(exchange.orgId, exchange.keySeq)
+        // The key may have been revoked meanwhile.
+        await exchange.authenticate()
+      }
       return await this.#runNow(exchange, route)
     } catch (error) {
       return closingIfUnread(exchange.request, this.answerError(exchange.requestId, error))

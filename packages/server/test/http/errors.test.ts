@@ -294,6 +294,11 @@ describe('order of checks', () => {
   })
 })
 
+test('paths of the runtime itself are not served', async () => {
+  for (const path of ['/bun:info', '/_bun/client.js'])
+    refused(await service.server.raw('GET', path), 404, 'route_not_found')
+})
+
 describe('Cache-Control', () => {
   // `checkAnswer` of the harness looks at every answer to a request with a key; here is one of each kind.
   test('private, no-cache on answers to requests with a key, errors too', async () => {
