@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test'
-import { commitBytesMax, commitRequestsMax } from '../src/core/limits.ts'
-import { type Waiting, WriteQueue } from '../src/engines/sqlite/write-queue.ts'
+import { commitBytesMax, commitRequestsMax, writeQueueRequestsMax } from '../src/core/limits.ts'
+import { upkeepLine, type Waiting, WriteQueue } from '../src/engines/sqlite/write-queue.ts'
 
 // What is handed to the writer before its last commit is answered is bounded too: without that, one organization's
 // backlog would lie in the writer, where no other organization has a turn.
 
 const nothing = { requests: 0, bytes: 0 }
 
-/** A request of that many bytes; its name stands where the command would. */
-const waiting = (name: string, bytes = 1): Waiting =>
-  ({ command: name, bytes, resolve() {}, reject() {} }) as unknown as Waiting
+/** A request of that many bytes and of an API key; its name stands where the command's kind would. */
+const waiting = (name: string, bytes = 1, keySeq = 1): Waiting =>
+  ({ command: { kind: name, fence: { keySeq } }, bytes, resolve() {}, reject() {} }) as unknown as Waiting
 
-const names = (taken: Waiting[]): unknown[] => taken.map(({ command }) => command)
+const names = (taken: Waiting[]): unknown[] => taken.map(({ command }) => command.kind)
 
 const queueOf = (count: number, bytes = 1): WriteQueue => {
   const queue = new WriteQueue()
@@ -51,5 +51,53 @@ describe('what leaves for the writer', () => {
     const queue = queueOf(400)
     queue.push(2, waiting('other'))
     expect(names(queue.take({ requests: commitRequestsMax - 2, bytes: 0 }))).toEqual(['0', 'other'])
+  })
+
+  test('and so have the API keys of one organization', () => {
+    const queue = queueOf(400)
+    queue.push(1, waiting('other key', 1, 2))
+    expect(names(queue.take({ requests: commitRequestsMax - 2, bytes: 0 }))).toEqual(['0', 'other key'])
+  })
+})
+
+describe('room to wait', () => {
+  /** Pushes until there is no more room; how many went in. */
+  const fill = (queue: WriteQueue, orgId: number, keySeq: number, bytes: number): number => {
+    let count = 0
+    try {
+      for (; count < 20_000; count++) queue.push(orgId, waiting('', bytes, keySeq))
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'unavailable' })
+    }
+    return count
+  }
+
+  test('however many organizations fill the queue, in requests or in bytes, the next finds some', () => {
+    for (const bytes of [0, 400_000]) {
+      const queue = new WriteQueue()
+      for (let orgId = 1; orgId <= 100; orgId++) expect(fill(queue, orgId, orgId, bytes)).toBeGreaterThan(0)
+    }
+  })
+
+  test('however many requests of one API key wait, another key of the organization finds some', () => {
+    const queue = new WriteQueue()
+    expect(fill(queue, 1, 1, 0)).toBe(writeQueueRequestsMax / 4)
+    expect(fill(queue, 1, 2, 0)).toBeGreaterThan(100)
+  })
+
+  test('what has left gives its room back, in requests and in bytes', () => {
+    for (const bytes of [0, 400_000]) {
+      const queue = new WriteQueue()
+      const first = fill(queue, 1, 1, bytes)
+      while (!queue.empty) queue.take(nothing)
+      expect(fill(queue, 1, 1, bytes)).toBe(first)
+    }
+  })
+
+  test('our own upkeep is never refused', () => {
+    const queue = new WriteQueue()
+    for (let orgId = 1; orgId <= 100; orgId++) fill(queue, orgId, orgId, 0)
+    queue.push(upkeepLine, waiting('sweep'))
+    expect(names(Array.from({ length: 100 }, () => queue.take(nothing)).flat())).toContain('sweep')
   })
 })

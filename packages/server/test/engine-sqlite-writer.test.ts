@@ -81,7 +81,7 @@ describe('a failed commit', () => {
 
 describe('a fatal statement', () => {
   for (const [code, answer] of [
-    ['SQLITE_IOERR_READ', 'internal'],
+    ['SQLITE_IOERR_WRITE', 'internal'],
     ['SQLITE_FULL', 'storage_full'],
   ] as const) {
     test(`${code}: nothing is applied, and ids of its block are not given out`, async () => {
