@@ -265,7 +265,7 @@ describe('the scan agrees with JSON.parse', () => {
     ])
       expectAgreement(text)
     scan('['.repeat(million) + ']'.repeat(million))
-    scan('[{"":'.repeat(million / 4) + '0' + '}]'.repeat(million / 4))
+    scan(`${'[{"":'.repeat(million / 4)}0${'}]'.repeat(million / 4)}`)
   })
 })
 
