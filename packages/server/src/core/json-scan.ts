@@ -175,18 +175,22 @@ const reasonOf = (error: unknown): string => (error as Error).message.replace(/^
 
 const smallUnits = 2_048
 const cheapUnitsMax = 64 * 1024
-const cheapObjectsMax = 200
+const cheapContainersMax = 200
 
 /**
- * Whether JSON.parse may build the text: that is the fastest way to read it. What costs is objects, up to 10 kB each, so
- * it has to have few, or to be small. What is built stays below a few megabytes.
+ * Whether JSON.parse may build the text: that is the fastest way to read it. What costs is objects, up to 10 kB each, and
+ * depth. So it has to have few objects and arrays, or to be small. What is built stays below a few megabytes.
  */
 export const isCheapToBuild = (text: string): boolean => {
   if (text.length <= smallUnits) return true
   if (text.length > cheapUnitsMax) return false
+  return hasAtMost(text, '{', cheapContainersMax) && hasAtMost(text, '[', cheapContainersMax)
+}
+
+const hasAtMost = (text: string, unit: string, most: number): boolean => {
   let at = -1
-  for (let objects = 0; objects <= cheapObjectsMax; objects++) {
-    at = text.indexOf('{', at + 1)
+  for (let found = 0; found <= most; found++) {
+    at = text.indexOf(unit, at + 1)
     if (at < 0) return true
   }
   return false
