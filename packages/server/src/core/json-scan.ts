@@ -18,6 +18,13 @@ export const skipSpace = (text: string, at: number): number => {
   return at
 }
 
+/** The index of the last unit before `at` that is not white space; -1 if there is none. */
+const lastBefore = (text: string, at: number): number => {
+  let code = text.charCodeAt(--at)
+  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(--at)
+  return at
+}
+
 /** Quotes in a string that are looked for one by one; where there are more, walking over everything is faster. */
 const soughtQuotesMax = 16
 
@@ -209,9 +216,7 @@ type Expected = 'a value' | 'a name' | 'a colon' | 'what follows a value'
 
 /** The shortest text after which JSON.parse expects the same as it would at `at`. */
 const leadTo = (text: string, at: number, expected: Expected, container: 'object' | 'array' | undefined): string => {
-  let before = at - 1
-  while (before >= 0 && skipSpace(text, before) > before) before--
-  const afterComma = text.charCodeAt(before) === comma
+  const afterComma = text.charCodeAt(lastBefore(text, at)) === comma
   switch (expected) {
     case 'a name':
       return afterComma ? '{"":0,' : '{'
