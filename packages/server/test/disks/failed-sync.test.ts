@@ -167,6 +167,41 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
     expect(mark()).toBe(false)
   })
 
+  // The two syncs that can run when the server is told to stop: SQLite's in the checkpoint thread, and ours.
+  for (const [whose, failOnly] of [
+    ["SQLite's", 1],
+    ['our own', 2],
+  ] as const) {
+    test(`a sync (${whose}) that fails while the server stops ends it the same way`, async () => {
+      const api = await startOnShim()
+      await startGuest()
+      const ledger = new Ledger()
+      await fillStore(api, ledger)
+      shim.set('failedSyncMs', 1_000)
+      shim.set('failOnly', failOnly)
+      shim.set('failDbSyncs', 1)
+      await ledger.overwrite(api, () => ledger.batches > 900)
+      await eventually('a sync is about to fail', () => (shim.get('failing') > 0 ? true : undefined))
+      expect(await server.end('SIGTERM')).toBe(1)
+      await expectEnded()
+    })
+  }
+
+  test('pages that were lost before a stop are kept if a guest has the store open', async () => {
+    const api = await startOnShim()
+    await startGuest()
+    shim.set('failedSyncMs', 1_000)
+    const ledger = await losePages(api)
+    await eventually('a sync is about to fail', () => (shim.get('failing') > 0 ? true : undefined))
+    expect(await server.end('SIGTERM')).toBe(1)
+    server = new Server({ dataDir })
+    const starting = server.start()
+    await eventually('the start waits', () => (logged(waiting).length > 0 ? true : undefined))
+    guest!.stdin.end()
+    await starting
+    expect(await ledger.faults(server.as(key))).toEqual([])
+  })
+
   test('a guest that ends before the start leaves the WAL as it is', async () => {
     const api = await startOnShim()
     await startGuest()
@@ -246,6 +281,15 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
       expect(await server.cubby('verify')).toMatchObject({ exitCode: 0 })
     })
   }
+
+  test('the mark is there before the answers to a failed commit have left', async () => {
+    const api = await startOnShim('--workers', '2')
+    shim.set('failWalSyncs', 1)
+    const answer = await api.put(tablePath, { hashKey: 'a', data: {} })
+    expect(answer.body.error.code).toBe('outcome_unknown')
+    expect(mark()).toBe(true)
+    expect(await server.exited).toBe(1)
+  })
 
   test('a commit for which the disk is full: 507, and the next one is applied', async () => {
     const api = await startOnShim()

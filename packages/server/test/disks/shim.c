@@ -24,6 +24,8 @@ enum {
   FULL_WAL_WRITES, // so many writes to the WAL fail with ENOSPC
   DROPPED,         // counts writes that were dropped
   LOST,            // whether one was dropped since the last sync
+  FAILED_SYNC_MS,  // a sync that fails takes so long
+  FAILING,         // counts syncs that are about to fail
   NUMBERS
 };
 
@@ -112,6 +114,8 @@ static int fails(int file, uint32_t call) {
 
 static int answer_sync(int fd, uint32_t call) {
   if (!fails(file_of(fd), call)) return 0;
+  __atomic_add_fetch(&numbers[FAILING], 1, __ATOMIC_SEQ_CST);
+  usleep(numbers[FAILED_SYNC_MS] * 1000);
   errno = EIO;
   return 1;
 }

@@ -17,6 +17,8 @@ const names = [
   'fullWalWrites',
   'dropped',
   'lost',
+  'failedSyncMs',
+  'failing',
 ] as const
 type NumberName = (typeof names)[number]
 

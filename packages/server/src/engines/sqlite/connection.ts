@@ -4,6 +4,8 @@ export interface CheckpointFault {
   cause: string
   /** The disk was full or the file busy: SQLite has recorded nothing as copied, and the next try starts there again. */
   isRepeatable: boolean
+  /** SQLite saw before it copied anything that the database file is too short, or no longer one: the WAL stays. */
+  isDamage: boolean
 }
 
 /**
@@ -52,7 +54,7 @@ export class Connection {
     } catch (error) {
       const code = String((error as { code?: unknown }).code)
       const cause = `checkpoint: ${code} ${(error as Error).message}`
-      return { cause, isRepeatable: /^SQLITE_(FULL|BUSY)/.test(code) }
+      return { cause, isRepeatable: /^SQLITE_(FULL|BUSY)/.test(code), isDamage: /^SQLITE_(CORRUPT|NOTADB)/.test(code) }
     }
   }
 

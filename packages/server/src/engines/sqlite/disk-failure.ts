@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path'
 import type { Log } from '../../core/log.ts'
 import { StoreRefused } from '../../core/store-refused.ts'
+import { refuseDamaged } from './damage.ts'
 import { endProcess } from './end-process.ts'
 
 // A failed sync of cubby.db means that the kernel lost pages which a checkpoint had copied. It marks them clean and
@@ -57,8 +58,8 @@ const removeMark = (dataDir: string): void => {
   syncDirectory(dataDir)
 }
 
-/** Leaves the mark and ends the process with exit code 1. What was acknowledged stays in the WAL. */
-export const endAfterDiskFailure = (dataDir: string, cause: string, log: Log): never => {
+/** Says so and leaves the mark. The process has to end then, with `endProcess`: what was acknowledged stays in the WAL. */
+export const noteDiskFailure = (dataDir: string, cause: string, log: Log): void => {
   log('error', 'the disk failed: ending without closing the store, exit 1', {
     cause,
     next: 'Start the server again: it copies cubby.db-wal, which has every acknowledged write, into cubby.db first. Do not delete cubby.db-wal.',
@@ -71,7 +72,6 @@ export const endAfterDiskFailure = (dataDir: string, cause: string, log: Log): n
       next: 'End every process that has the store open before you start the server again.',
     })
   }
-  return endProcess(1)
 }
 
 /** For every command but the owner's. */
@@ -134,6 +134,7 @@ const copyWholeLog = (path: string): boolean => {
   } catch (error) {
     const code = String((error as { code?: unknown }).code)
     if (code.startsWith('SQLITE_BUSY')) return false
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) throw refuseDamaged(path, error)
     throw new StoreRefused(
       `the last server ended because the disk failed, and cubby.db-wal could not be copied into ${path} now (${code}: ${(error as Error).message}); ${
         code.startsWith('SQLITE_FULL') ? 'make room on the disk' : 'repair or replace the disk'

@@ -27,8 +27,9 @@ import { checkStore, type NoteTable } from './check.ts'
 import type { Fence } from './command.ts'
 import { Connection } from './connection.ts'
 import { Damage } from './damage.ts'
-import { closeUnlessMarked, endAfterDiskFailure, recoverMarked, refuseMarked } from './disk-failure.ts'
+import { closeUnlessMarked, noteDiskFailure, recoverMarked, refuseMarked } from './disk-failure.ts'
 import { openDump } from './dump.ts'
+import { endProcess } from './end-process.ts'
 import { FileWatch } from './file-watch.ts'
 import { RegistryCache, registryLeaseMs } from './registry-cache.ts'
 import {
@@ -108,8 +109,10 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
   const isOwner = role === 'owner'
   const lock = isOwner ? holdStore(dataDir) : undefined
   const onDiskFailure = async ({ cause, atOnce }: DiskFailure): Promise<void> => {
+    // Marked first: a second signal may end the process while the answers leave.
+    noteDiskFailure(dataDir, cause, options.log ?? logToOperator)
     if (!atOnce) await Promise.race([Promise.resolve(options.drain?.()).catch(() => {}), Bun.sleep(drainMsMax)])
-    endAfterDiskFailure(dataDir, cause, options.log ?? logToOperator)
+    endProcess(1)
   }
   try {
     if (isOwner) {

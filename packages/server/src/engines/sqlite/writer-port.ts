@@ -146,17 +146,22 @@ export class WriterPort implements WritePort {
     return this.submit(upkeepLine, 0, command)
   }
 
-  /** Commits what was accepted, then ends both threads. */
+  /** Whether no commit, checkpoint or sync runs or waits: each of them may still tell that the disk failed. */
+  get #isAtRest(): boolean {
+    return this.#isIdle && !this.#copying && this.#restart !== 'under way' && this.#syncs === 0
+  }
+
+  /** Commits what was accepted and hears how every checkpoint and sync ended, then ends both threads. */
   async close(): Promise<void> {
     this.#closed = true
-    if (!this.#lost && !this.#isIdle) {
+    clearTimeout(this.#quietTimer)
+    if (!this.#isAtRest) {
       await new Promise<void>((done) => {
         this.#closing = done
       })
     }
     // The process is about to end and closes nothing.
     if (this.#failed) await new Promise(() => {})
-    clearTimeout(this.#quietTimer)
     await Promise.all([endThread(this.#writer), this.#checkpointer && endThread(this.#checkpointer)])
   }
 
@@ -202,15 +207,18 @@ export class WriterPort implements WritePort {
       else {
         const { code, message, hint, cause } = outcome.failure
         // Once a commit: on a full disk every request of every commit fails alike.
-        if (code === 'store_damaged') this.onDamage(cause!)
+        if (code === 'store_damaged') guard(() => this.onDamage(cause!))
         else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
         logged = cause
         settled[i]!.reject(new CubbyError(code, message, { hint, cause }))
       }
     }
-    if (!this.#isIdle) return
-    this.#closing?.()
-    this.#awaitQuiet()
+    this.#noteRest()
+    if (this.#isIdle) this.#awaitQuiet()
+  }
+
+  #noteRest(): void {
+    if (this.#isAtRest) this.#closing?.()
   }
 
   /** What was committed is answered whatever the callback throws. */
@@ -230,8 +238,9 @@ export class WriterPort implements WritePort {
     this.#options.onDiskFailure(failure)
   }
 
-  #onCheckpointFault({ cause, isRepeatable }: CheckpointFault): void {
-    if (isRepeatable) this.#log('error', 'checkpoint failed', { cause })
+  #onCheckpointFault({ cause, isRepeatable, isDamage }: CheckpointFault): void {
+    if (isDamage) guard(() => this.onDamage(cause))
+    else if (isRepeatable) this.#log('error', 'checkpoint failed', { cause })
     else this.#fail({ cause, atOnce: true })
   }
 
@@ -295,6 +304,7 @@ export class WriterPort implements WritePort {
       this.#syncs--
       if (error !== null) this.#fail({ cause: `sync of cubby.db: ${error.message}`, atOnce: true })
       else then()
+      this.#noteRest()
     })
   }
 
@@ -303,6 +313,7 @@ export class WriterPort implements WritePort {
     if (this.#tidying && this.#isIdle && this.ready) this.#restart = 'due'
     this.#tidying = false
     this.#sendRestart()
+    this.#noteRest()
   }
 
   async #startWriter(): Promise<void> {
@@ -324,6 +335,7 @@ export class WriterPort implements WritePort {
             // A view of the log that was opened meanwhile ends: the next does without the log, which can then start over.
             this.#noteCommit([])
             this.#handOver()
+            this.#noteRest()
           } else if ('refused' in message) reject(new Error(message.refused))
           else if ('opened' in message) {
             writer.onerror = (event: ErrorEvent) => this.#onWriterLost(event.message)
@@ -357,7 +369,7 @@ export class WriterPort implements WritePort {
     this.#underWayBytes = 0
     this.#restart = 'no'
     while (!this.#queue.empty) for (const waiting of this.#queue.take(nothing)) waiting.reject(unavailable())
-    this.#closing?.()
+    this.#noteRest()
     void this.#restartWriter()
   }
 

@@ -1,0 +1,52 @@
+import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { eventually, makeTempDir, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
+import { Ledger, tablePath } from './writers.ts'
+
+// SQLite refuses to checkpoint into a database file that lost its end. That is damage, not a failed sync: nothing was
+// copied, so the WAL still has all of it, and the next start could not recover either.
+
+setDefaultTimeout(60_000)
+
+describe.skipIf(!storeIsEmbedded())('a checkpoint that meets damage', () => {
+  let dataDir = ''
+  let server: Server
+
+  afterEach(async () => {
+    await server.stop()
+    removeTempDir(dataDir)
+  })
+
+  test('is told as damage: the process goes on, and so do verify and a restart', async () => {
+    dataDir = makeTempDir()
+    const file = join(dataDir, 'cubby.db')
+    server = await startServer({ dataDir, args: ['--no-mmap'] })
+    const api = server.as((await server.createOrganization()).secretKey)
+    expect((await api.post(tablePath)).status).toBe(201)
+    await new Ledger().fill(api)
+    await eventually('all is copied', () => (statSync(file).size > 25e6 ? true : undefined))
+    await Bun.sleep(500)
+    truncateSync(file, Math.floor(statSync(file).size / 8_192) * 4_096)
+    const operations = (batch: number) =>
+      Array.from({ length: 20 }, (_, i) => ({
+        op: 'put',
+        hashKey: `new-${batch}-${i}`,
+        data: { text: 'y'.repeat(4_000) },
+      }))
+    for (let batch = 0; batch < 100; batch++) {
+      expect((await api.post(`${tablePath}/batch`, { operations: operations(batch) })).status).toBe(200)
+    }
+    const damaged = () => server.log.filter(({ message }) => message === 'the store is damaged')
+    await eventually('a checkpoint meets it', () => (damaged().length > 0 ? true : undefined))
+    expect(damaged()).toHaveLength(1)
+    expect(damaged()[0].cause).toContain('checkpoint: SQLITE_CORRUPT')
+    expect((await server.request('GET', '/readyz')).status).toBe(503)
+    expect((await api.get(`${tablePath}/new-0-0`)).status).toBe(200)
+    expect((await api.put(tablePath, { hashKey: 'after', data: {} })).status).toBe(200)
+    expect(existsSync(join(dataDir, 'sync-failed'))).toBe(false)
+    expect((await server.cubby('verify')).stderr).toContain('damaged tables: app/disks')
+    await server.restart()
+    expect((await server.as(api.key).get(`${tablePath}/after`)).status).toBe(200)
+  })
+})
