@@ -7,6 +7,8 @@ const printableLines = (text: string): string => text.split('\n').map(printable)
 
 /** To standard error: one JSON object a line, or a readable line on a terminal. */
 export const createLogger = (onTerminal = process.stderr.isTTY === true): Log => {
+  // A line that cannot be written, as to a full disk, is lost. Uncaught, its error would be logged, and so on without end.
+  process.stderr.on('error', () => {})
   return (level, message, fields = {}) => {
     const time = new Date().toISOString()
     if (!onTerminal) {

@@ -68,9 +68,13 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
   const fillStore = async (api: Api, ledger: Ledger): Promise<void> => {
     await ledger.fill(api)
     const beside = new Database(join(dataDir, 'cubby.db'))
-    const state = beside.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)')
-    await eventually('all is copied', () => (state.get()!.log === state.get()!.checkpointed ? true : undefined))
-    state.finalize()
+    // The server leaves a small rest in the WAL when writes pause.
+    const checkpoint = beside.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(PASSIVE)')
+    await eventually('all is copied', () => {
+      const { log, checkpointed } = checkpoint.get()!
+      return log === checkpointed || undefined
+    })
+    checkpoint.finalize()
     beside.close()
   }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endAllServing, mainFile, spawnServe } from '../cli/serve-process.ts'
 import { eventually, makeTempDir, removeTempDir, type Server, startServer, storeArguments } from '../harness.ts'
@@ -150,3 +150,24 @@ describe('on a terminal', () => {
     for (const line of serving.stderr.trimEnd().split('\n')) JSON.parse(line)
   })
 })
+
+test.skipIf(!existsSync('/dev/full') || !existsSync('/proc/self/stat'))(
+  'a log that cannot be written costs its lines and nothing else',
+  async () => {
+    // The banner on standard output says that it runs: the line on standard error is lost.
+    const wrapper = ['sh', '-c', 'exec "$@" 2>/dev/full', 'sh']
+    const dataDir = makeTempDir()
+    const serving = spawnServe({ dataDir, wrapper })
+    await eventually('the banner', () => serving.stdout.includes('Cubby is running') || undefined)
+    const cpuTicks = (): number => {
+      const fields = readFileSync(`/proc/${serving.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+      return Number(fields[11]) + Number(fields[12])
+    }
+    const before = cpuTicks()
+    await Bun.sleep(1_500)
+    // A process that logs its own errors takes all of a processor: 150 ticks.
+    expect(cpuTicks() - before).toBeLessThan(50)
+    expect(await serving.end()).toBe(0)
+    removeTempDir(dataDir)
+  },
+)
