@@ -94,6 +94,14 @@ describe('a fatal statement', () => {
   }
 })
 
+test('a statement that fails by itself: nothing of it is applied, and ids of its block are not given out', async () => {
+  plan({ at: 'statement', code: 'SQLITE_ERROR' })
+  expect(await tryPut('a')).toBe('internal')
+  expect(await tryPut('b')).toBe('applied')
+  expect(await desk.names(timeScan())).toEqual(['b'])
+  await expectSound(engine)
+})
+
 test('a committed write is answered whatever the callback after the commit throws', async () => {
   const path = join(dir, 'cubby.db')
   prepareStore(path)
