@@ -35,7 +35,7 @@ export const pageExpiredRowsMax = 10_000
 // Of what is shared, an organization may hold half of what the others leave, and an API key half of that: see shares.ts.
 export const bodiesInFlightBytesMax = 128 * MIB
 export const bodyMsMax = 30_000
-/** A body may come in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs as much as a hundred bytes. */
+/** A body may come in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each takes about two microseconds. */
 export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
 /** Answers that clients have not read yet. */

@@ -16,6 +16,7 @@ import type { Log } from '../../core/log.ts'
 import { StoreRefused } from '../../core/store-refused.ts'
 import { refuseDamaged } from './damage.ts'
 import { endProcess } from './end-process.ts'
+import { syncDirectory } from './store-files.ts'
 
 // A failed sync of cubby.db means that the kernel lost pages which a checkpoint had copied. It marks them clean and
 // reports the error once: the next sync succeeds, SQLite resets the WAL, and the only good copy is gone. So the process
@@ -32,15 +33,6 @@ const logWaitMs = 10_000
 const markOf = (dataDir: string): string => join(dataDir, markName)
 
 export const isMarked = (dataDir: string): boolean => existsSync(markOf(dataDir))
-
-const syncDirectory = (dir: string): void => {
-  const descriptor = openSync(dir, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-}
 
 const leaveMark = (dataDir: string, cause: string): void => {
   const descriptor = openSync(markOf(dataDir), 'w', 0o600)
