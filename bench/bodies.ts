@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { readIndexEntries } from '../packages/server/src/core/indices.ts'
-import { parseBatch, parseBatchInSteps } from '../packages/server/src/operations/apply-batch.ts'
-import { parsePut } from '../packages/server/src/operations/put-record.ts'
+import { readIndexEntries } from '../packages/server/src/core/tables/indices.ts'
+import { parseBatch, parseBatchInSteps } from '../packages/server/src/operations/records/apply-batch.ts'
+import { parsePut } from '../packages/server/src/operations/records/put-record.ts'
 import { dataText, drawValues, shapeOf } from './workload.ts'
 
 // What it costs to read a body, beside JSON.parse, which builds all of it. Run alone: npx bun bench/bodies.ts

@@ -1,11 +1,11 @@
 import { SQL } from 'bun'
 import pg from 'pg'
-import { connectSession } from '../../packages/server/src/engines/postgres/connect.ts'
-import { Database, organization } from '../../packages/server/src/engines/postgres/database.ts'
-import { type Dialect, openingOf } from '../../packages/server/src/engines/postgres/dialect.ts'
-import type { Statement, Value } from '../../packages/server/src/engines/postgres/driver.ts'
-import { Pool } from '../../packages/server/src/engines/postgres/pool.ts'
-import { parseStoreUrl } from '../../packages/server/src/engines/postgres/store-url.ts'
+import { connectSession } from '../../packages/server/src/engines/postgres/connection/connect.ts'
+import { Database, organization } from '../../packages/server/src/engines/postgres/connection/database.ts'
+import { type Dialect, openingOf } from '../../packages/server/src/engines/postgres/dialects/dialect.ts'
+import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
+import { Pool } from '../../packages/server/src/engines/postgres/connection/pool.ts'
+import { parseStoreUrl } from '../../packages/server/src/engines/postgres/connection/store-url.ts'
 
 export interface Candidate {
   name: string

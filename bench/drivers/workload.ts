@@ -1,11 +1,11 @@
 import { batchOperationsMax } from '../../packages/server/src/core/limits.ts'
-import type { Statement, Value } from '../../packages/server/src/engines/postgres/driver.ts'
+import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
 import {
   getRecord,
   indexColumns,
   putAlone,
   scanRecords,
-} from '../../packages/server/src/engines/postgres/statements.ts'
+} from '../../packages/server/src/engines/postgres/records/statements.ts'
 
 // The four statements that drivers are compared by, with the values of one call each: those of the engine itself.
 

@@ -1,10 +1,10 @@
-import { Keys } from './keys.ts'
-import { Pages } from './pages.ts'
-import { checkName } from './record-key.ts'
-import { Table } from './table.ts'
-import { type ListOptions, listPath, Tables } from './tables.ts'
-import { type CubbyOptions, createSend, type Send } from './transport.ts'
-import type { Indices, ListDatabasesResponse } from './wire.ts'
+import { Keys } from './keys/keys.ts'
+import { Pages } from './transport/pages.ts'
+import { checkName } from './records/record-key.ts'
+import { Table } from './records/table.ts'
+import { type ListOptions, listPath, Tables } from './tables/tables.ts'
+import { type CubbyOptions, createSend, type Send } from './transport/transport.ts'
+import type { Indices, ListDatabasesResponse } from './transport/wire.ts'
 
 export class Database {
   readonly #send: Send

@@ -117,7 +117,7 @@ describe('who may import whom', () => {
 
   test('imports are found: each file of threads, types and values', () => {
     const by = (from: string) => imports.filter((entry) => entry.from === from).map((entry) => entry.file)
-    expect(by('engines/sqlite/writer-port.ts')).toContain('engines/sqlite/writer-thread.ts')
+    expect(by('engines/sqlite/write/thread-write-channel.ts')).toContain('engines/sqlite/write/writer-thread.ts')
     expect(by('http/exchange.ts').sort()).toEqual([
       'core/awaitable.ts',
       'core/steps.ts',

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { planFaults } from '../src/engines/sqlite/fault-point.ts'
+import { planFaults } from '../src/engines/sqlite/disk/fault-point.ts'
 import { readAll } from './crash/read-all.ts'
 import { traceServer, whyNoTrace } from './crash/trace.ts'
 import { indices, tablePath, Writers } from './crash/writers.ts'

@@ -347,9 +347,9 @@ describe('the pages of the HTTP API', () => {
     }
     const source = [
       'http/server.ts',
-      'engines/sqlite/damage.ts',
-      'engines/sqlite/writer.ts',
-      'engines/sqlite/write-queue.ts',
+      'engines/sqlite/disk/damage.ts',
+      'engines/sqlite/write/writer.ts',
+      'engines/sqlite/write/write-queue.ts',
     ]
       .map((file) => read(`packages/server/src/${file}`))
       .join('\n')
@@ -467,7 +467,7 @@ describe('numbers in the documents', () => {
   })
 
   test('the checkpoint policy is that of the writer', () => {
-    const source = read('packages/server/src/engines/sqlite/writer-port.ts')
+    const source = read('packages/server/src/engines/sqlite/write/thread-write-channel.ts')
     const rows = tableRows(section('docs/operating.md', '## Checkpoints')).filter(
       ([, , cell]) => codeSpans(cell ?? '').length > 0,
     )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Engine } from '../src/core/engine.ts'
+import type { Engine } from '../src/store/engine.ts'
 import { apiKeyCases } from './conformance/api-keys.ts'
 import { batchCases } from './conformance/batches.ts'
 import { besideCases } from './conformance/beside.ts'

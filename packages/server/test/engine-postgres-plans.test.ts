@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import pg from 'pg'
-import { slots } from '../src/core/indices.ts'
-import type { Scan } from '../src/core/scan.ts'
-import { dialectOf, openingOf } from '../src/engines/postgres/dialect.ts'
-import type { Statement } from '../src/engines/postgres/driver.ts'
+import { slots } from '../src/core/tables/indices.ts'
+import type { Scan } from '../src/core/records/scan.ts'
+import { dialectOf, openingOf } from '../src/engines/postgres/dialects/dialect.ts'
+import type { Statement } from '../src/engines/postgres/connection/driver.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import {
   currentVersion,
@@ -13,7 +13,7 @@ import {
   indexColumns,
   putAlone,
   scanRecords,
-} from '../src/engines/postgres/statements.ts'
+} from '../src/engines/postgres/records/statements.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(30_000)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { commitBytesMax, commitRequestsMax, writeQueueRequestsMax } from '../src/core/limits.ts'
-import { upkeepLine, type Waiting, WriteQueue } from '../src/engines/sqlite/write-queue.ts'
+import { upkeepLine, type Waiting, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
 
 // What is handed to the writer before its last commit is answered is bounded too: without that, one organization's
 // backlog would lie in the writer, where no other organization has a turn.

@@ -1,4 +1,4 @@
-import type { Engine } from '../core/engine.ts'
+import type { Engine } from '../store/engine.ts'
 import { lastUsedEntriesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 

@@ -1,4 +1,4 @@
-import type { Engine } from '../core/engine.ts'
+import type { Engine } from '../store/engine.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import { makeWaryClock } from './wary-clock.ts'

@@ -1,4 +1,4 @@
-import type { Engine, Organization } from '../core/engine.ts'
+import type { Engine, Organization } from '../store/engine.ts'
 import type { StoreLocation } from '../engines/open-engine.ts'
 import { type Arguments, CommandFailed, type Flag, UsageError } from './command.ts'
 import { defaultUrl, openRemote, type Remote } from './remote.ts'

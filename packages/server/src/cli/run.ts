@@ -1,26 +1,26 @@
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 import { CubbyError } from '../core/errors.ts'
-import { maskApiKeys } from '../core/mask-api-keys.ts'
+import { maskApiKeys } from '../core/keys/mask-api-keys.ts'
 import { StoreRefused, StoreUrlRefused } from '../core/store-refused.ts'
-import { backupCreateCommand, backupRestoreCommand } from './backup.ts'
+import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
 import { type Arguments, type CliCommand, CommandFailed, type Flag, printNote, UsageError } from './command.ts'
-import { copyCommand } from './copy.ts'
-import { exportCommand } from './export.ts'
+import { copyCommand } from './commands/copy.ts'
+import { exportCommand } from './commands/export.ts'
 import { commandHelp, overview } from './help.ts'
-import { importCommand } from './import.ts'
-import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './keys.ts'
-import { orgsCreateCommand, orgsListCommand } from './orgs.ts'
-import { getCommand, putCommand, queryCommand } from './records.ts'
-import { serveCommand } from './serve.ts'
+import { importCommand } from './commands/import.ts'
+import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './commands/keys.ts'
+import { orgsCreateCommand, orgsListCommand } from './commands/orgs.ts'
+import { getCommand, putCommand, queryCommand } from './commands/records.ts'
+import { serveCommand } from './commands/serve.ts'
 import {
   tableCreateCommand,
   tableDescribeCommand,
   tableDropCommand,
   tableListCommand,
   tableRestoreCommand,
-} from './tables.ts'
-import { verifyCommand } from './verify.ts'
+} from './commands/tables.ts'
+import { verifyCommand } from './commands/verify.ts'
 
 export const commands: CliCommand[] = [
   serveCommand,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { CubbyError } from './errors.ts'
 import { cursorCharactersMax } from './limits.ts'
 import { describe } from './names.ts'
-import type { Position, Scan } from './scan.ts'
+import type { Position, Scan } from './records/scan.ts'
 
 // A cursor is base64url of JSON: [version, whose it is, …where it ended]. It is opaque to clients, but not
 // secret: it names nothing but the caller's own last row, and no table is ever found through it.

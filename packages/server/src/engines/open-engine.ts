@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Engine } from '../core/engine.ts'
+import type { Engine } from '../store/engine.ts'
 import type { Log } from '../core/log.ts'
 import { StoreRefused } from '../core/store-refused.ts'
 import { openSqliteEngine } from './sqlite/engine.ts'
@@ -26,7 +26,7 @@ export interface OpenOptions {
   leaseMs?: number
   /** Embedded engine, owner: see SqliteOptions. */
   drain?: () => Promise<unknown>
-  /** Embedded engine, for tests: see engines/sqlite/fault-point.ts. */
+  /** Embedded engine, for tests: see engines/sqlite/disk/fault-point.ts. */
   faults?: string
   log?: Log
 }

@@ -1,6 +1,6 @@
-import { isWellFormedApiKey } from '../core/api-key.ts'
+import { isWellFormedApiKey } from '../core/keys/api-key.ts'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import type { ApiKey, Engine } from '../core/engine.ts'
+import type { ApiKey, Engine } from '../store/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
 

@@ -1,4 +1,4 @@
-import type { Condition } from '../core/engine.ts'
+import type { Condition } from '../store/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 
 const refuse = (header: string, message: string, hint?: string): never => {

@@ -1,18 +1,18 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import type { Members } from '../core/envelope.ts'
+import type { Members } from '../core/members.ts'
 import { CubbyError } from '../core/errors.ts'
 import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../core/limits.ts'
 import { parseName } from '../core/names.ts'
-import { parsePlainBody } from '../core/plain-body.ts'
-import { parseQuery } from '../core/query.ts'
-import { emptySlot, parseKeyPart, type RecordKey } from '../core/record-key.ts'
+import { parsePlainBody } from '../core/text/plain-body.ts'
+import { parseQuery } from '../core/records/query.ts'
+import { emptySlot, parseKeyPart, type RecordKey } from '../core/records/record-key.ts'
 import { asWriter, requireTable, type TableAddress } from '../operations/access.ts'
-import { createApiKey, listApiKeys, parseCreateApiKey, revokeApiKey } from '../operations/api-keys.ts'
-import { applyBatch, parseBatchInSteps } from '../operations/apply-batch.ts'
-import { deleteRecord } from '../operations/delete-record.ts'
-import { getRecord } from '../operations/get-record.ts'
-import { parsePut, putRecord } from '../operations/put-record.ts'
-import { queryRecords } from '../operations/query-records.ts'
+import { createApiKey, listApiKeys, parseCreateApiKey, revokeApiKey } from '../operations/keys/api-keys.ts'
+import { applyBatch, parseBatchInSteps } from '../operations/records/apply-batch.ts'
+import { deleteRecord } from '../operations/records/delete-record.ts'
+import { getRecord } from '../operations/records/get-record.ts'
+import { parsePut, putRecord } from '../operations/records/put-record.ts'
+import { queryRecords } from '../operations/records/query-records.ts'
 import {
   createTable,
   deleteTable,
@@ -21,7 +21,7 @@ import {
   parseCreateTable,
   parseRestoreTable,
   restoreTable,
-} from '../operations/tables.ts'
+} from '../operations/tables/tables.ts'
 import { refuseBody } from './body.ts'
 import {
   matchesIfNoneMatch,

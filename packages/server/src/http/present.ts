@@ -1,6 +1,6 @@
 import type { CreateKeyResponse, KeyMetadata, TableMetadata } from '@cubby/client'
-import { maskApiKey } from '../core/api-key.ts'
-import type { ApiKey, Table } from '../core/engine.ts'
+import { maskApiKey } from '../core/keys/api-key.ts'
+import type { ApiKey, Table } from '../store/engine.ts'
 import { recoveryMs } from '../core/limits.ts'
 
 // What tables and keys look like in answers, from the server and from the command line alike.

@@ -1,4 +1,4 @@
-import { parseLimit } from '../core/envelope.ts'
+import { parseLimit } from '../core/members.ts'
 import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
 import { describe } from '../core/names.ts'

@@ -1,6 +1,6 @@
 import type { BunRequest, Server } from 'bun'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import type { Engine } from '../core/engine.ts'
+import type { Engine } from '../store/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { answerIdleSecondsMax, connectionIdleSecondsMax, requestsInFlightMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'

@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import type { ApiKey, Engine, RecordOperation, Table, WriteResult, Writer } from '../core/engine.ts'
+import type { ApiKey, Engine, RecordOperation, Table, WriteResult, Writer } from '../store/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { recoveryMs } from '../core/limits.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
-import { generateApiKey, makeApiKey } from '../../src/core/api-key.ts'
-import type { Engine } from '../../src/core/engine.ts'
+import { generateApiKey, makeApiKey } from '../../src/core/keys/api-key.ts'
+import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
 import { makeTenant, startMs, type Tenant, withoutStamp } from './material.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { Engine } from '../../src/core/engine.ts'
+import type { Engine } from '../../src/store/engine.ts'
 import { sweepGraceMs, ttlSecondsMax } from '../../src/core/limits.ts'
 import type { Case } from '../engine-conformance.ts'
 import { fill, indexScan, makeDesk, numbered, primaryScan, putOf, startMs, startSeconds, timeScan } from './material.ts'

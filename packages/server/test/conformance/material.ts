@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { makeApiKey } from '../../src/core/api-key.ts'
+import { makeApiKey } from '../../src/core/keys/api-key.ts'
 import type {
   ApiKey,
   Condition,
@@ -12,14 +12,14 @@ import type {
   Table,
   WriteResult,
   Writer,
-} from '../../src/core/engine.ts'
+} from '../../src/store/engine.ts'
 import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
-import { encodeIndexValue, type IndexScalar } from '../../src/core/index-value.ts'
-import { type Indices, indexEntries, type Slot } from '../../src/core/indices.ts'
+import { encodeIndexValue, type IndexScalar } from '../../src/core/tables/index-value.ts'
+import { type Indices, indexEntries, type Slot } from '../../src/core/tables/indices.ts'
 import { batchOperationsMax } from '../../src/core/limits.ts'
-import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/range.ts'
-import { emptySlot } from '../../src/core/record-key.ts'
-import { type ByteScan, resumeScan, type Scan, type TimeScan } from '../../src/core/scan.ts'
+import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
+import { emptySlot } from '../../src/core/records/record-key.ts'
+import { type ByteScan, resumeScan, type Scan, type TimeScan } from '../../src/core/records/scan.ts'
 
 /**
  * Now, for every case that does not say otherwise: a whole second, and long past, because an engine whose

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { resumeScan } from '../../src/core/scan.ts'
+import { resumeScan } from '../../src/core/records/scan.ts'
 import type { Case } from '../engine-conformance.ts'
 import { deleteOf, deskThrough, indexScan, makeDesk, putOf, startMs, startSeconds, timeScan } from './material.ts'
 

@@ -1,8 +1,8 @@
 import { expect } from 'bun:test'
-import type { StoredRecord } from '../../src/core/engine.ts'
+import type { StoredRecord } from '../../src/store/engine.ts'
 import { pageBytesMax, pageExpiredRowsMax } from '../../src/core/limits.ts'
-import { emptySlot } from '../../src/core/record-key.ts'
-import { resumeScan, type Scan } from '../../src/core/scan.ts'
+import { emptySlot } from '../../src/core/records/record-key.ts'
+import { resumeScan, type Scan } from '../../src/core/records/scan.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
   type Desk,

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { startSweeps } from '../../src/background/sweeps.ts'
-import type { Engine } from '../../src/core/engine.ts'
+import type { Engine } from '../../src/store/engine.ts'
 import { recoveryMs, sweepGraceMs, sweepRowsMax } from '../../src/core/limits.ts'
 import type { Case } from '../engine-conformance.ts'
 import {

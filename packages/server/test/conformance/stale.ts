@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { makeApiKey } from '../../src/core/api-key.ts'
+import { makeApiKey } from '../../src/core/keys/api-key.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
   deleteOf,

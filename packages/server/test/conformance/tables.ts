@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
-import type { Engine, Table, Writer } from '../../src/core/engine.ts'
-import type { Indices } from '../../src/core/indices.ts'
+import type { Engine, Table, Writer } from '../../src/store/engine.ts'
+import type { Indices } from '../../src/core/tables/indices.ts'
 import { recoveryMs } from '../../src/core/limits.ts'
 import type { Case } from '../engine-conformance.ts'
 import { deskOf, indexScan, makeDesk, makeTenant, startMs, withoutStamp } from './material.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { parseLimit, parseObject, refuseUnknownMembers } from '../../src/core/envelope.ts'
+import { parseLimit, parseObject, refuseUnknownMembers } from '../../src/core/members.ts'
 import { refusal, refused } from './refusal.ts'
 
 const known = ['hashKey', 'rangeKey', 'data', 'ttl']

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { isExpired, nowSeconds } from '../../src/core/expiry.ts'
+import { isExpired, nowSeconds } from '../../src/core/records/expiry.ts'
 import { ttlSecondsMax } from '../../src/core/limits.ts'
 
 describe('a record is gone from the instant now >= ttl', () => {

@@ -7,7 +7,7 @@ import {
   type IndexScalar,
   indexValueFault,
   typeSpan,
-} from '../../src/core/index-value.ts'
+} from '../../src/core/tables/index-value.ts'
 import { edgeString, finiteNumber, indexScalar, unicodeString } from './arbitraries.ts'
 import { compareScalars } from './value-order.ts'
 

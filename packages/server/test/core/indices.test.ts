@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { encodeIndexValue } from '../../src/core/index-value.ts'
-import { type Indices, indexEntries, parseIndices, slots } from '../../src/core/indices.ts'
+import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
+import { type Indices, indexEntries, parseIndices, slots } from '../../src/core/tables/indices.ts'
 import { finiteNumber, unicodeString } from './arbitraries.ts'
 import { refusal, refused } from './refusal.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { parseIsoDateTime } from '../../src/core/iso-date-time.ts'
+import { parseIsoDateTime } from '../../src/core/text/iso-date-time.ts'
 
 const accepted: [text: string, ms: number][] = [
   ['1970-01-01T00:00:00Z', 0],

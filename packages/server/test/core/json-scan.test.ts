@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { checkJson, JsonScan, parseJson } from '../../src/core/json-scan.ts'
+import { checkJson, JsonScan, parseJson } from '../../src/core/text/json-scan.ts'
 import { jsonText, space } from './json-text.ts'
 import { refusal } from './refusal.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { parseJson } from '../../src/core/json-scan.ts'
-import { refuseDuplicateMembers, valueSpan, walkArray, walkObject } from '../../src/core/json-span.ts'
+import { parseJson } from '../../src/core/text/json-scan.ts'
+import { refuseDuplicateMembers, valueSpan, walkArray, walkObject } from '../../src/core/text/json-span.ts'
 import { jsonText, type Placed, space, stringText } from './json-text.ts'
 import { refusal, refused } from './refusal.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { encodeIndexValue, type IndexScalar } from '../../src/core/index-value.ts'
+import { encodeIndexValue, type IndexScalar } from '../../src/core/tables/index-value.ts'
 import {
   type ByteBounds,
   indexBounds,
@@ -10,7 +10,7 @@ import {
   type RangeOver,
   rangeOperators,
   timeBounds,
-} from '../../src/core/range.ts'
+} from '../../src/core/records/range.ts'
 import { edgeString, finiteNumber, indexScalar } from './arbitraries.ts'
 import { refusal, refused } from './refusal.ts'
 import { compareScalars } from './value-order.ts'

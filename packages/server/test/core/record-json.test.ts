@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { StoredRecord } from '../../src/core/engine.ts'
+import type { StoredRecord } from '../../src/store/engine.ts'
 import { pageBytesMax } from '../../src/core/limits.ts'
-import { PageMeter, recordFrameBytesMin, recordJson } from '../../src/core/record-json.ts'
-import { emptySlot } from '../../src/core/record-key.ts'
+import { PageMeter, recordFrameBytesMin, recordJson } from '../../src/core/records/record-json.ts'
+import { emptySlot } from '../../src/core/records/record-key.ts'
 
 const keyPart = fc
   .array(fc.constantFrom('a', '/', '"', '\\', '\0', '\n', '\u001f', '\u007f', 'é', '€', '\u2028', '\u{1f511}', '#'), {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { parseKeyPart, parseRecordKey, utf8Bytes } from '../../src/core/record-key.ts'
+import { parseKeyPart, parseRecordKey, utf8Bytes } from '../../src/core/records/record-key.ts'
 import { unicodeString } from './arbitraries.ts'
 import { refusal, refused } from './refusal.ts'
 

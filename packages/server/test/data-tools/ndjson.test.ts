@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { minifyJson, parseLine, recordLines, tableLine } from '../../src/cli/ndjson.ts'
+import { minifyJson, parseLine, recordLines, tableLine } from '../../src/cli/transfer/ndjson.ts'
 
 const space = fc.array(fc.constantFrom(' ', '\n', '\t', '\r'), { maxLength: 3 }).map((parts) => parts.join(''))
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { progressLine, showRate } from '../../src/cli/progress.ts'
+import { progressLine, showRate } from '../../src/cli/transfer/progress.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 import { expectDone, mainFile, writeLines } from './commands.ts'
 

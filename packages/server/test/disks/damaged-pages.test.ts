@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { registryLeaseMs } from '../../src/engines/sqlite/registry-cache.ts'
+import { registryLeaseMs } from '../../src/engines/sqlite/registry/registry-cache.ts'
 import { type Answer, makeTempDir, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 
 // Somebody reads a record on a damaged page. Without this the next write of anybody was committed and never answered, and

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ImportState } from '../../src/cli/import-state.ts'
+import { ImportState } from '../../src/cli/transfer/import-state.ts'
 import { mainFile } from '../cli/serve-process.ts'
 import { parseTrace, whyNoTrace } from '../crash/trace.ts'
 import { makeTempDir, removeTempDir, runCubby, runCubbyJson, startServer, storeIsEmbedded } from '../harness.ts'

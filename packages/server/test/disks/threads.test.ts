@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type FaultPoint, planFaults } from '../../src/engines/sqlite/fault-point.ts'
+import { type FaultPoint, planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
 import { eventually, makeTempDir, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 
 // A thread that cannot be started is tried again every second, for as long as it fails. If each try left its

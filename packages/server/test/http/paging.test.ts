@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { valueSpan } from '../../src/core/json-span.ts'
+import { valueSpan } from '../../src/core/text/json-span.ts'
 import type { Json } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable, useService } from './service.ts'
 

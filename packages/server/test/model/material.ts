@@ -1,5 +1,5 @@
-import type { IndexScalar } from '../../src/core/index-value.ts'
-import { type Indices, slots } from '../../src/core/indices.ts'
+import type { IndexScalar } from '../../src/core/tables/index-value.ts'
+import { type Indices, slots } from '../../src/core/tables/indices.ts'
 import { compareIndexed, compareText, indexed, type NaiveRange } from './naive-order.ts'
 import type { Random } from './random.ts'
 

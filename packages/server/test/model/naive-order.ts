@@ -1,4 +1,4 @@
-import type { IndexScalar } from '../../src/core/index-value.ts'
+import type { IndexScalar } from '../../src/core/tables/index-value.ts'
 
 // The contract's words on order and ranges, written as plainly as they go and without the encoding that
 // the server uses, so that the two can disagree.

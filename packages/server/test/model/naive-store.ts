@@ -1,5 +1,5 @@
-import type { IndexScalar } from '../../src/core/index-value.ts'
-import type { Indices, Slot } from '../../src/core/indices.ts'
+import type { IndexScalar } from '../../src/core/tables/index-value.ts'
+import type { Indices, Slot } from '../../src/core/tables/indices.ts'
 import { recoveryMs } from '../../src/core/limits.ts'
 import { compareIndexed, compareText, matchesIndexed, matchesText, type NaiveRange } from './naive-order.ts'
 

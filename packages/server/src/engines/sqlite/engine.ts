@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NewApiKey } from '../../core/api-key.ts'
+import type { NewApiKey } from '../../core/keys/api-key.ts'
 import type {
   ApiKey,
   Dump,
@@ -16,22 +16,22 @@ import type {
   TableListing,
   WriteResult,
   Writer,
-} from '../../core/engine.ts'
-import { isExpired } from '../../core/expiry.ts'
-import type { Indices } from '../../core/indices.ts'
+} from '../../store/engine.ts'
+import { isExpired } from '../../core/records/expiry.ts'
+import type { Indices } from '../../core/tables/indices.ts'
 import { recoveryMs } from '../../core/limits.ts'
 import type { Log } from '../../core/log.ts'
-import type { RecordKey } from '../../core/record-key.ts'
-import type { Scan } from '../../core/scan.ts'
-import { checkStore, type NoteTable } from './check.ts'
-import type { Fence } from './command.ts'
+import type { RecordKey } from '../../core/records/record-key.ts'
+import type { Scan } from '../../core/records/scan.ts'
+import { checkStore, type NoteTable } from './maintenance/check.ts'
+import type { Fence } from './write/command.ts'
 import { Connection } from './connection.ts'
-import { Damage } from './damage.ts'
-import { closeUnlessMarked, noteDiskFailure, recoverMarked, refuseMarked } from './disk-failure.ts'
-import { openDump } from './dump.ts'
-import { endProcess } from './end-process.ts'
-import { FileWatch } from './file-watch.ts'
-import { RegistryCache, registryLeaseMs } from './registry-cache.ts'
+import { Damage } from './disk/damage.ts'
+import { closeUnlessMarked, noteDiskFailure, recoverMarked, refuseMarked } from './disk/disk-failure.ts'
+import { openDump } from './transfer/dump.ts'
+import { endProcess } from './disk/end-process.ts'
+import { FileWatch } from './disk/file-watch.ts'
+import { RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
 import {
   type KeyRow,
   keyColumns,
@@ -41,12 +41,12 @@ import {
   toApiKey,
   toOrganization,
   toTable,
-} from './rows.ts'
-import { Scanner } from './scanner.ts'
-import { prepareStore } from './schema.ts'
+} from './registry/rows.ts'
+import { Scanner } from './records/scanner.ts'
+import { prepareStore } from './migrations/schema.ts'
 import { Snapshot } from './snapshot.ts'
-import { makeDataDir, warnOfOpenDirectory } from './store-files.ts'
-import { holdStore, type StoreLock } from './store-lock.ts'
+import { makeDataDir, warnOfOpenDirectory } from './disk/store-files.ts'
+import { holdStore, type StoreLock } from './disk/store-lock.ts'
 import {
   type Channel,
   leaseMarginMs,
@@ -55,9 +55,9 @@ import {
   type WorkerCommands,
   type WorkerOutcomes,
   WorkerWriter,
-} from './worker-writer.ts'
-import type { WritePort } from './write-port.ts'
-import { type DiskFailure, WriterPort } from './writer-port.ts'
+} from './write/process-write-channel.ts'
+import type { WritePort } from './write/write-channel.ts'
+import { type DiskFailure, WriterPort } from './write/thread-write-channel.ts'
 
 const readCacheKib = 32_768
 const mapBytesMax = 1024 * 1024 * 1024

@@ -26,7 +26,7 @@ import type {
   RestoreTableRequest,
 } from '@cubby/client'
 import { errorCodes } from '../../core/errors.ts'
-import { slots } from '../../core/indices.ts'
+import { slots } from '../../core/tables/indices.ts'
 import {
   batchOperationsMax,
   cursorCharactersMax,
@@ -44,7 +44,7 @@ import {
   requestIdCharactersMax,
   ttlSecondsMax,
 } from '../../core/limits.ts'
-import { rangeOperators } from '../../core/range.ts'
+import { rangeOperators } from '../../core/records/range.ts'
 import { meanings } from './errors.ts'
 import type { Schema } from './types.ts'
 

@@ -1,0 +1,230 @@
+import { parseCondition } from './condition.ts'
+import type { ErrorCode } from '../transport/error-codes.ts'
+import { CubbyError, refusal } from '../transport/errors.ts'
+import { Pages } from '../transport/pages.ts'
+import { checkKey, emptySlot, type Key, keyPath, parseKey } from './record-key.ts'
+import type { Effect } from '../transport/retry.ts'
+import { batchBody, type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
+import type { RequestOptions, Send } from '../transport/transport.ts'
+import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, TableQuery } from './typed-table.ts'
+import type {
+  BatchResponse,
+  DeleteRecordResponse,
+  Indices,
+  MinimalRecordResponse,
+  QueryResponse,
+  RecordKey,
+  RecordResponse,
+} from '../transport/wire.ts'
+
+export type SaveOptions = RequestOptions & Condition
+
+export interface FindOptions extends RequestOptions {
+  /** Requests under way at once: 8. */
+  concurrency?: number
+}
+
+export type RemoveOptions = RequestOptions & Pick<Condition, 'ifMatch'>
+
+type TableRecord<Data> = RecordResponse<ReadData<Data>>
+type TablePage<Data> = QueryResponse<ReadData<Data>>
+
+/** The body of a put. */
+const putFields = (record: SaveRecord<never> & Condition): object => {
+  // A field that is not known here goes along, for the server to refuse it by name: a typo must not be lost. Only
+  // `updatedAt` is left out, so that a record that was read can be saved as it is.
+  const { updatedAt, ifMatch, ifAbsent, ttl, ...fields } = record as typeof record & { updatedAt?: number }
+  return { ...fields, ttl: ttl instanceof Date ? Math.ceil(+ttl / 1000) : ttl }
+}
+
+const checkOperation = (operation: RecordKey & Condition, prefix: string) => {
+  checkKey(operation, prefix)
+  return parseCondition(operation, prefix)
+}
+
+const writeOperation = (operation: RecordKey & Condition & { op: string }, prefix: string): WrittenOperation => {
+  const ifUpdatedAt = checkOperation(operation, prefix)
+  return {
+    key: operation,
+    json: JSON.stringify({ ...putFields(operation as never), ...(ifUpdatedAt !== undefined && { ifUpdatedAt }) }),
+    guarded: typeof ifUpdatedAt === 'number',
+  }
+}
+
+/** Several operations have a condition each; one for all of them must not be lost. */
+const refuseCondition = (options: RequestOptions & Condition): void => {
+  if (parseCondition(options) === undefined) return
+  throw refusal('invalid_request', 'options', 'has a condition; with many records it stands beside the keys of each.')
+}
+
+const conditionHeaders = (condition: ReturnType<typeof parseCondition>): Record<string, string> =>
+  condition === undefined
+    ? {}
+    : condition === null
+      ? { 'if-none-match': '*' }
+      : { 'if-match': condition === '*' ? condition : `"${condition}"` }
+
+/** Of the sendings of a write that names a version, one can be applied at the most. */
+const effectOf = (guarded: boolean): Effect => (guarded ? 'once' : 'write')
+
+const isCode = (error: unknown, code: ErrorCode): boolean => error instanceof CubbyError && error.code === code
+
+const isMany = <R>(given: R | readonly R[]): given is readonly R[] => Array.isArray(given)
+
+export class Table<Data extends object = Record<string, unknown>, I extends Indices = Indices> {
+  readonly #send: Send
+  readonly #path: string
+
+  /** Made by `db('app').table('orders')`. */
+  constructor(send: Send, path: string) {
+    this.#send = send
+    this.#path = path
+  }
+
+  /** Puts one record, whether or not it is there already. With `minimal` the answer comes without `data`. */
+  save(record: SaveRecord<Data> & Condition, options: SaveOptions & { minimal: true }): Promise<MinimalRecordResponse>
+  save(record: SaveRecord<Data> & Condition, options?: SaveOptions & { minimal?: boolean }): Promise<TableRecord<Data>>
+  /**
+   * Puts any number of records, 25 in an atomic request, several requests at once. Of two records with one key the
+   * later wins. If a request fails no further one is sent, and the `SaveError` tells what became of each.
+   */
+  save(records: readonly SaveOperation<Data>[], options?: SaveManyOptions): Promise<SaveResult>
+  async save(
+    given: (SaveRecord<Data> & Condition) | readonly SaveOperation<Data>[],
+    options: SaveManyOptions & SaveOptions & { minimal?: boolean } = {},
+  ): Promise<unknown> {
+    if (isMany(given)) {
+      refuseCondition(options)
+      // All of them before the first is sent.
+      given.forEach((record, i) => {
+        checkOperation(record, `records[${i}].`)
+      })
+      return saveMany(
+        given,
+        (record) => writeOperation({ op: 'put', ...record }, ''),
+        (operations) => this.#sendBatch(operations, options),
+        options,
+      )
+    }
+    checkKey(given)
+    const condition = parseCondition({ ...given, ...options })
+    return this.#send(
+      {
+        method: 'PUT',
+        path: this.#path,
+        effect: effectOf(typeof condition === 'number'),
+        body: JSON.stringify(putFields(given as SaveRecord<never>)),
+        headers: { ...conditionHeaders(condition), ...(options.minimal && { prefer: 'return=minimal' }) },
+      },
+      options,
+    )
+  }
+
+  /** The record, or undefined if there is none. */
+  async findOne(key: Key, options?: RequestOptions): Promise<TableRecord<Data> | undefined> {
+    const recordKey = parseKey(key)
+    const path = keyPath(recordKey)
+    if (path === undefined) {
+      const query = { hash: recordKey.hashKey, range: { eq: recordKey.rangeKey ?? emptySlot } }
+      for await (const record of this.#query(query, options)) return record
+      return undefined
+    }
+    try {
+      return await this.#send({ method: 'GET', path: this.#path + path, effect: 'read' }, options)
+    } catch (error) {
+      if (isCode(error, 'record_not_found')) return undefined
+      throw error
+    }
+  }
+
+  /** The records of many keys, in the order of the keys; undefined where there is none. */
+  async find(keys: readonly Key[], options: FindOptions = {}): Promise<(TableRecord<Data> | undefined)[]> {
+    const found: (TableRecord<Data> | undefined)[] = new Array(keys.length)
+    let next = 0
+    const work = async () => {
+      while (next < keys.length) {
+        const i = next++
+        found[i] = await this.findOne(keys[i]!, options)
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: Math.min(Math.max(1, options.concurrency ?? 8), keys.length) }, work))
+    } finally {
+      next = keys.length
+    }
+    return found
+  }
+
+  /** Await it for a page, or iterate it with `for await` for the records of all pages. */
+  query(query: TableQuery<Data, I>, options?: RequestOptions): Pages<TablePage<Data>, TableRecord<Data>> {
+    return this.#query(query, options)
+  }
+
+  /** `deleted` is false if there was none. */
+  async remove(key: Key, options: RemoveOptions = {}): Promise<DeleteRecordResponse> {
+    const recordKey = parseKey(key)
+    // Spreading a string is harmless, and a condition beside the keys must not be lost.
+    const condition = parseCondition({ ...(key as RecordKey), ...options })
+    const path = keyPath(recordKey)
+    if (path === undefined) return this.#removeByBatch(recordKey, condition, options)
+    return this.#send(
+      {
+        method: 'DELETE',
+        path: this.#path + path,
+        effect: effectOf(typeof condition === 'number'),
+        headers: conditionHeaders(condition),
+      },
+      options,
+    )
+  }
+
+  /** 1 to 25 puts and deletes, all or none. */
+  async batch(operations: readonly TableOperation<Data>[], options: RequestOptions = {}): Promise<BatchResponse> {
+    refuseCondition(options)
+    return this.#sendBatch(
+      operations.map((operation, i) => writeOperation(operation, `operations[${i}].`)),
+      options,
+    )
+  }
+
+  #query(query: object, options: RequestOptions | undefined): Pages<TablePage<Data>, TableRecord<Data>> {
+    return new Pages(
+      (cursor) => {
+        const body = JSON.stringify(cursor === undefined ? query : { ...query, cursor })
+        return this.#send<TablePage<Data>>(
+          { method: 'POST', path: `${this.#path}/query`, effect: 'read', body },
+          options,
+        )
+      },
+      (page) => page.items,
+    )
+  }
+
+  #sendBatch(operations: WrittenOperation[], options: RequestOptions): Promise<BatchResponse> {
+    // All or none: one operation that names a version guards the rest.
+    const effect = effectOf(operations.some(({ guarded }) => guarded))
+    return this.#send({ method: 'POST', path: `${this.#path}/batch`, effect, body: batchBody(operations) }, options)
+  }
+
+  /** A batch does not tell whether there was a record: so one is read, and that version of it removed. */
+  async #removeByBatch(
+    key: RecordKey,
+    condition: ReturnType<typeof parseCondition>,
+    options: RequestOptions,
+  ): Promise<DeleteRecordResponse> {
+    for (;;) {
+      const found = typeof condition === 'number' ? { updatedAt: condition } : await this.findOne(key, options)
+      if (found === undefined) {
+        if (condition === '*') throw new CubbyError('precondition_failed', 'There is no such record.', { status: 412 })
+        return { deleted: false }
+      }
+      try {
+        await this.#sendBatch([writeOperation({ op: 'delete', ...key, ifMatch: found.updatedAt }, '')], options)
+        return { deleted: true }
+      } catch (error) {
+        // Written or removed meanwhile: look again.
+        if (typeof condition === 'number' || !isCode(error, 'precondition_failed')) throw error
+      }
+    }
+  }
+}

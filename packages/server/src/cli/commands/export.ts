@@ -1,0 +1,79 @@
+import { type CliCommand, CommandFailed, jsonFlag, printJson, printLine, printNote, UsageError } from '../command.ts'
+import { type ExportSource, openServerSource, openStoreSource, type SourceTable } from '../transfer/export-source.ts'
+import { recordLines, tableLine } from '../transfer/ndjson.ts'
+import { choosePlace, placeFlags } from '../place.ts'
+import { Progress, showCount, showRate } from '../transfer/progress.ts'
+import { dbFlag, requireName, tableFlag } from '../table-flags.ts'
+import { writeToFile, writeToStdout } from '../transfer/write-lines.ts'
+
+export const exportCommand: CliCommand = {
+  name: 'export',
+  summary: 'write the records of a database as lines of JSON',
+  details: `One record a line; each table begins with a line that declares it. With --out the file is written
+whole or not at all, and packed if its name ends in .gz; without, the lines go to standard output.
+With --data or --store it reads one consistent snapshot of the store, also beside a running server.`,
+  flags: {
+    db: dbFlag,
+    table: { ...tableFlag, help: 'this table only' },
+    out: { type: 'string', value: 'FILE', help: 'write to this file' },
+    ...placeFlags,
+    json: { ...jsonFlag, help: 'with --out: print the summary as JSON' },
+  },
+  async run(args) {
+    const place = choosePlace(args)
+    const db = requireName(args, 'db')
+    const only = args.text('table') === undefined ? undefined : requireName(args, 'table')
+    const file = args.text('out')
+    if (file === undefined && args.flag('json')) throw new UsageError('--json goes with --out: the lines are JSON')
+    const source =
+      place.kind === 'store' ? await openStoreSource(place.location, place.org) : openServerSource(place.remote)
+    try {
+      const tables = await chooseTables(source, db, only)
+      const { records, elapsedMs } = await exportTables(db, tables, file)
+      if (args.flag('json')) printJson({ tables: tables.length, records, elapsedMs: Math.round(elapsedMs) })
+      else {
+        const summary = `exported ${showRate(records, elapsedMs)} (${showCount(tables.length, 'table')})`
+        if (file === undefined) printNote(summary)
+        else printLine(summary)
+      }
+      return 0
+    } finally {
+      await source.close()
+    }
+  },
+}
+
+const chooseTables = async (source: ExportSource, db: string, only: string | undefined): Promise<SourceTable[]> => {
+  const tables = (await source.tables(db)).filter(({ name }) => only === undefined || name === only)
+  if (tables.length > 0) return tables
+  // An empty file would hide a mistyped name.
+  throw new CommandFailed(`there is no table ${only === undefined ? '' : `${only} `}in database ${db}`)
+}
+
+const exportTables = async (db: string, tables: SourceTable[], file: string | undefined) => {
+  const out = file === undefined ? writeToStdout() : writeToFile(file)
+  const progress = new Progress()
+  const total = tables.reduce<number | undefined>(
+    (sum, { count }) => (sum === undefined || count === undefined ? undefined : sum + count),
+    0,
+  )
+  let records = 0
+  try {
+    for (const table of tables) {
+      await out.write(tableLine(db, table.name, table.indices))
+      const toLine = recordLines(db, table.name)
+      for await (const chunk of table.records()) {
+        await out.write(chunk.map(toLine).join(''))
+        records += chunk.length
+        progress.show(records, () => (total ? records / total : undefined))
+      }
+    }
+    await out.end()
+  } catch (error) {
+    out.abandon()
+    throw error
+  } finally {
+    progress.clear()
+  }
+  return { records, elapsedMs: progress.elapsedMs }
+}

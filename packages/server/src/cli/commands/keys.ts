@@ -1,0 +1,130 @@
+import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/keys/api-key.ts'
+import type { ApiKey, Engine, Organization } from '../../store/engine.ts'
+import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
+import { pageRowsMax } from '../../core/limits.ts'
+import { presentApiKey, presentNewApiKey } from '../../http/present.ts'
+import { createApiKey, listApiKeys } from '../../operations/keys/api-keys.ts'
+import { openClock } from '../../process/clock.ts'
+import {
+  type Arguments,
+  type CliCommand,
+  CommandFailed,
+  type Flag,
+  jsonFlag,
+  orUsageError,
+  printJson,
+  printLine,
+  printTable,
+  storeFlags,
+  UsageError,
+} from '../command.ts'
+import { withStore } from '../with-store.ts'
+
+const orgFlag: Flag = { type: 'string', value: 'NAME', help: 'the organization' }
+
+/** Looked at before the store is opened: a call that cannot be meant touches nothing. */
+const requireFlag = (args: Arguments, flag: string, shown: string): void => {
+  if (args.text(flag) === undefined) throw new UsageError(`${shown} is missing`)
+}
+
+const requireOrganization = async (engine: Engine, args: Arguments): Promise<Organization> => {
+  const name = args.text('org')!
+  const organization = await engine.findOrganization(name)
+  if (organization === undefined) throw new CommandFailed(`there is no organization ${name}; see cubby orgs list`)
+  return organization
+}
+
+const asOperator = (organization: Organization) => ({ orgId: organization.id, apiKey: undefined })
+
+const parseInstant = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
+  const instant = parseIsoDateTime(text) ?? (/^[0-9]+$/.test(text) ? Number(text) : undefined)
+  if (instant !== undefined) return instant
+  throw new UsageError(
+    `--expires-at is "${text}"; it takes epoch milliseconds or a date-time like 2027-01-01T00:00:00Z`,
+  )
+}
+
+export const keysCreateCommand: CliCommand = {
+  name: 'keys create',
+  summary: 'make an API key; it is printed once',
+  flags: {
+    ...storeFlags,
+    org: orgFlag,
+    kind: { type: 'string', value: 'KIND', help: 'secret (reads and writes) or public (reads)' },
+    name: { type: 'string', value: 'TEXT', help: 'a name to know it by' },
+    'expires-at': { type: 'string', value: 'TIME', help: 'epoch milliseconds or an ISO-8601 date-time' },
+    databases: { type: 'string', value: 'A,B', help: 'limit it to these databases' },
+    json: jsonFlag,
+  },
+  async run(args) {
+    requireFlag(args, 'org', '--org NAME')
+    requireFlag(args, 'kind', '--kind secret or --kind public')
+    const nowMs = openClock(process.env).now()
+    const request = orUsageError(() => ({
+      kind: parseKeyKind(args.text('kind')),
+      name: parseKeyName(args.text('name')),
+      expiresAtMs: parseExpiresAt(parseInstant(args.text('expires-at')), nowMs),
+      databases: parseKeyDatabases(args.text('databases')?.split(',')),
+    }))
+    return withStore(args, { mustExist: true }, async (engine) => {
+      const organization = await requireOrganization(engine, args)
+      const { apiKey, text } = await createApiKey(engine, asOperator(organization), request, nowMs)
+      if (args.flag('json')) printJson(presentNewApiKey(apiKey, text))
+      else {
+        printLine(`id   ${apiKey.id}`)
+        printLine(`key  ${text}`)
+      }
+      return 0
+    })
+  },
+}
+
+export const keysListCommand: CliCommand = {
+  name: 'keys list',
+  summary: 'list the API keys of an organization, newest first',
+  flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
+  async run(args) {
+    requireFlag(args, 'org', '--org NAME')
+    return withStore(args, { mustExist: true }, async (engine) => {
+      const organization = await requireOrganization(engine, args)
+      const nowMs = openClock(process.env).now()
+      const keys: ApiKey[] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await listApiKeys(engine, organization.id, { limit: pageRowsMax, cursor })
+        keys.push(...page.keys)
+        cursor = page.cursor
+      }
+      const shown = keys.map((key) => presentApiKey(key, nowMs))
+      if (args.flag('json')) printJson({ keys: shown, cursor: null })
+      else {
+        const rows = shown.map((key) => [key.id, key.kind, key.status, key.masked, key.name ?? ''])
+        printTable([['ID', 'KIND', 'STATUS', 'KEY', 'NAME'], ...rows])
+      }
+      return 0
+    })
+  },
+}
+
+export const keysRevokeCommand: CliCommand = {
+  name: 'keys revoke',
+  positionals: ['ID'],
+  summary: 'revoke an API key, for ever; holds at once for running servers too',
+  flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
+  async run(args) {
+    requireFlag(args, 'org', '--org NAME')
+    return withStore(args, { mustExist: true }, async (engine) => {
+      const organization = await requireOrganization(engine, args)
+      const nowMs = openClock(process.env).now()
+      const key = await engine.revokeApiKey(asOperator(organization), args.positionals[0]!, nowMs)
+      if (key === undefined) {
+        throw new CommandFailed(
+          `${organization.name} has no API key of that id; see cubby keys list --org ${organization.name}`,
+        )
+      }
+      if (args.flag('json')) printJson(presentApiKey(key, nowMs))
+      else printLine(`revoked ${key.id}`)
+      return 0
+    })
+  },
+}

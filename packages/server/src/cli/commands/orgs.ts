@@ -1,0 +1,57 @@
+import { makeApiKey } from '../../core/keys/api-key.ts'
+import { parseName } from '../../core/names.ts'
+import { openClock } from '../../process/clock.ts'
+import {
+  type CliCommand,
+  CommandFailed,
+  jsonFlag,
+  orUsageError,
+  printJson,
+  printLine,
+  printTable,
+  storeFlags,
+} from '../command.ts'
+import { withStore } from '../with-store.ts'
+
+export const orgsCreateCommand: CliCommand = {
+  name: 'orgs create',
+  positionals: ['NAME'],
+  summary: 'make an organization with its first secret and public key',
+  details: 'The keys are printed once; only their hashes are kept.',
+  flags: { ...storeFlags, json: jsonFlag },
+  async run(args) {
+    const name = orUsageError(() => parseName(args.positionals[0], 'NAME'))
+    return withStore(args, { mustExist: false }, async (engine) => {
+      const secret = makeApiKey({ kind: 'secret' })
+      const open = makeApiKey({ kind: 'public' })
+      const organization = await engine.createOrganization(name, [secret.kept, open.kept], openClock(process.env).now())
+      if (organization === undefined) throw new CommandFailed(`an organization has the name ${name} already`)
+      if (args.flag('json')) printJson({ id: organization.id, name, secretKey: secret.text, publicKey: open.text })
+      else {
+        printLine(`organization ${name}`)
+        printLine(`secret key   ${secret.text}`)
+        printLine(`public key   ${open.text}`)
+      }
+      return 0
+    })
+  },
+}
+
+export const orgsListCommand: CliCommand = {
+  name: 'orgs list',
+  summary: 'list the organizations',
+  flags: { ...storeFlags, json: jsonFlag },
+  run: (args) =>
+    withStore(args, { mustExist: true }, async (engine) => {
+      const organizations = await engine.listOrganizations()
+      if (args.flag('json')) {
+        printJson({
+          organizations: organizations.map(({ id, name, createdAtMs }) => ({ id, name, createdAt: createdAtMs })),
+        })
+      } else {
+        const rows = organizations.map(({ name, createdAtMs }) => [name, new Date(createdAtMs).toISOString()])
+        printTable([['NAME', 'CREATED'], ...rows])
+      }
+      return 0
+    }),
+}

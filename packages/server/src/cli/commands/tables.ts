@@ -1,0 +1,129 @@
+import { parseIndices, slots } from '../../core/tables/indices.ts'
+import { pageRowsMax } from '../../core/limits.ts'
+import {
+  type Arguments,
+  type CliCommand,
+  type Flag,
+  orUsageError,
+  printJson,
+  printLine,
+  UsageError,
+} from '../command.ts'
+import { openRemote, remoteFlags } from '../remote.ts'
+import { checkName, dbFlag, requireName } from '../table-flags.ts'
+
+// The table routes of the HTTP API, for the shell. What is printed is what the server answered.
+
+const tablePath = (args: Arguments): string =>
+  `/v1/${requireName(args, 'db')}/${checkName(args.positionals[0]!, 'NAME')}`
+
+const slotFlag: Flag = { type: 'string', value: 'FIELDS', help: 'an index: its hash field, or "hash,range"' }
+
+export const tableCreateCommand: CliCommand = {
+  name: 'table create',
+  positionals: ['NAME'],
+  summary: 'make a table',
+  details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 by the field status, ordered by
+placedAt; --indices takes the JSON of the HTTP API, for names with a comma. Again with the same indices:
+the table as it is.`,
+  flags: {
+    db: dbFlag,
+    ...Object.fromEntries(slots.map((slot) => [slot, slotFlag])),
+    indices: { type: 'string', value: 'JSON', help: '{"i1":{"hashField":"status","rangeField":"placedAt"}}' },
+    ...remoteFlags,
+  },
+  async run(args) {
+    const path = tablePath(args)
+    const body = JSON.stringify({ indices: parseDeclared(args) })
+    printLine(await openRemote(args).request({ method: 'POST', path, body, repeatable: true }))
+    return 0
+  },
+}
+
+const parseDeclared = (args: Arguments) => {
+  const json = args.text('indices')
+  const bySlot = slots.filter((slot) => args.text(slot) !== undefined)
+  if (json !== undefined && bySlot.length > 0) throw new UsageError(`--indices and --${bySlot[0]} exclude each other`)
+  if (json !== undefined) return orUsageError(() => parseIndices(parseJsonFlag(json)))
+  const declared = bySlot.map((slot) => {
+    const [hashField, rangeField, ...more] = args.text(slot)!.split(',')
+    if (more.length > 0) throw new UsageError(`--${slot} takes one field, or two with a comma between them`)
+    return [slot, { hashField, rangeField }]
+  })
+  return orUsageError(() => parseIndices(Object.fromEntries(declared)))
+}
+
+const parseJsonFlag = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError('--indices is not JSON')
+  }
+}
+
+export const tableListCommand: CliCommand = {
+  name: 'table list',
+  summary: 'list the tables of a database, one a line',
+  flags: {
+    db: dbFlag,
+    deleted: { type: 'boolean', help: 'the dropped ones that can still be restored' },
+    ...remoteFlags,
+  },
+  async run(args) {
+    const path = `/v1/${requireName(args, 'db')}?limit=${pageRowsMax}${args.flag('deleted') ? '&deleted=true' : ''}`
+    const remote = openRemote(args)
+    for (let after = ''; ; ) {
+      const page = JSON.parse(await remote.request({ method: 'GET', path: path + after, repeatable: true }))
+      for (const table of page.tables) printJson(table)
+      if (page.cursor === null) return 0
+      after = `&cursor=${encodeURIComponent(page.cursor)}`
+    }
+  },
+}
+
+export const tableDescribeCommand: CliCommand = {
+  name: 'table describe',
+  positionals: ['NAME'],
+  summary: 'show a table and its indices',
+  flags: { db: dbFlag, ...remoteFlags },
+  async run(args) {
+    const path = tablePath(args)
+    printLine(await openRemote(args).request({ method: 'GET', path, repeatable: true }))
+    return 0
+  },
+}
+
+export const tableDropCommand: CliCommand = {
+  name: 'table drop',
+  positionals: ['NAME'],
+  summary: 'take a table away; it can be restored for 7 days',
+  flags: { db: dbFlag, ...remoteFlags },
+  async run(args) {
+    const path = tablePath(args)
+    printLine(await openRemote(args).request({ method: 'DELETE', path, repeatable: false }))
+    return 0
+  },
+}
+
+export const tableRestoreCommand: CliCommand = {
+  name: 'table restore',
+  positionals: ['NAME'],
+  summary: 'bring a dropped table back with all its records',
+  flags: {
+    db: dbFlag,
+    'deleted-at': { type: 'string', value: 'MS', help: 'the one dropped then; otherwise the one dropped last' },
+    ...remoteFlags,
+  },
+  async run(args) {
+    const path = `${tablePath(args)}/restore`
+    const deletedAt = args.text('deleted-at')
+    if (deletedAt !== undefined && !/^[0-9]{1,16}$/.test(deletedAt)) {
+      throw new UsageError(
+        `--deleted-at is "${deletedAt}"; it takes epoch milliseconds, see cubby table list --deleted`,
+      )
+    }
+    const body = deletedAt === undefined ? undefined : `{"deletedAt":${Number(deletedAt)}}`
+    printLine(await openRemote(args).request({ method: 'POST', path, body, repeatable: false }))
+    return 0
+  },
+}

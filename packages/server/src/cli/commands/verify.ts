@@ -1,0 +1,93 @@
+import type { Engine } from '../../store/engine.ts'
+import { StoreDamaged } from '../../core/store-refused.ts'
+import { describeLocation } from '../../engines/open-engine.ts'
+import {
+  type Arguments,
+  type CliCommand,
+  jsonFlag,
+  printJson,
+  printLine,
+  printNote,
+  storeFlags,
+  storeLocation,
+} from '../command.ts'
+import { showCount } from '../transfer/progress.ts'
+import { withStore } from '../with-store.ts'
+
+/** A table that findings concern. What a damaged registry no longer tells is null. */
+interface DamagedTable {
+  id: number
+  organization: string | null
+  db: string | null
+  table: string | null
+}
+
+const nextStep =
+  'Keep a copy of the data as it is, then restore the last good backup. A running server serves what is not damaged until then.'
+
+export const verifyCommand: CliCommand = {
+  name: 'verify',
+  summary: 'check the store: every index entry against its record',
+  details: `Exit 0 and one line if all is well. Otherwise exit 1, a line a finding on standard output, and on standard
+error which tables are damaged and what to do. Works beside a running server.`,
+  flags: { ...storeFlags, json: jsonFlag },
+  async run(args) {
+    try {
+      return await withStore(args, { mustExist: true }, (engine) => verify(args, engine))
+    } catch (error) {
+      if (!(error instanceof StoreDamaged)) throw error
+      // It cannot even be opened.
+      if (!args.flag('json')) printLine(error.message)
+      return report(args, [error.message], [])
+    }
+  },
+}
+
+const verify = async (args: Arguments, engine: Engine): Promise<number> => {
+  const findings: string[] = []
+  const tableIds = new Set<number>()
+  for await (const finding of engine.check((id) => tableIds.add(id))) {
+    findings.push(finding)
+    if (!args.flag('json')) printLine(finding)
+  }
+  return report(args, findings, tableIds.size === 0 ? [] : await nameTables(engine, tableIds))
+}
+
+const report = (args: Arguments, findings: string[], tables: DamagedTable[]): number => {
+  const ok = findings.length === 0
+  if (args.flag('json')) printJson(ok ? { ok, findings } : { ok, findings, summary: { tables, next: nextStep } })
+  else if (ok) printLine(`ok: ${describeLocation(storeLocation(args))} is sound`)
+  if (!ok) {
+    const where = `${showCount(findings.length, 'finding')} in ${describeLocation(storeLocation(args))}`
+    printNote(`cubby: ${where}; ${showTables(tables)}`)
+    printNote(`cubby: ${nextStep}`)
+  }
+  return ok ? 0 : 1
+}
+
+const showTables = (tables: DamagedTable[]): string => {
+  if (tables.length === 0) return 'no table could be named'
+  const show = ({ id, organization, db, table }: DamagedTable): string =>
+    db === null ? `table ${id}` : `${db}/${table} of ${organization ?? 'an unknown organization'}`
+  return `damaged tables: ${tables.map(show).join(', ')}`
+}
+
+const nameTables = async (engine: Engine, ids: Set<number>): Promise<DamagedTable[]> => {
+  const named = new Map<number, DamagedTable>()
+  for (const id of ids) named.set(id, { id, organization: null, db: null, table: null })
+  const organizations = new Map<number, string>()
+  try {
+    const dump = await engine.openDump()
+    try {
+      for (const { id, name } of await dump.organizations()) organizations.set(id, name)
+      for await (const { id, orgId, db, name } of dump.tables()) {
+        if (ids.has(id)) named.set(id, { id, organization: organizations.get(orgId) ?? null, db, table: name })
+      }
+    } finally {
+      await dump.close()
+    }
+  } catch {
+    // The damage is in the registry itself: what it still told is kept.
+  }
+  return [...named.values()].sort((a, b) => a.id - b.id)
+}

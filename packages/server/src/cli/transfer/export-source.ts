@@ -1,0 +1,115 @@
+import type { Dump, DumpedTable } from '../../store/engine.ts'
+import { isExpired } from '../../core/records/expiry.ts'
+import type { Indices } from '../../core/tables/indices.ts'
+import { pageRowsMax } from '../../core/limits.ts'
+import { emptySlot } from '../../core/records/record-key.ts'
+import { openEngine, type StoreLocation } from '../../engines/open-engine.ts'
+import { openClock } from '../../process/clock.ts'
+import type { RecordTexts } from './ndjson.ts'
+import { memberTexts, queryPages } from './pages.ts'
+import { requireOrganization } from '../place.ts'
+import type { Remote } from '../remote.ts'
+
+export interface SourceTable {
+  name: string
+  indices: Indices
+  /** undefined where counting would cost as much as reading. */
+  count: number | undefined
+  records(): AsyncIterable<RecordTexts[]>
+}
+
+export interface ExportSource {
+  /** The active tables of a database, by name. */
+  tables(db: string): Promise<SourceTable[]>
+  close(): Promise<void>
+}
+
+/** One snapshot of the store, whoever writes meanwhile; records come in the order of their creation. */
+export const openStoreSource = async (location: StoreLocation, org: string): Promise<ExportSource> => {
+  const engine = await openEngine(location, { role: 'guest', mustExist: true })
+  let dump: Dump | undefined
+  const close = async (): Promise<void> => {
+    await dump?.close()
+    await engine.close()
+  }
+  try {
+    const { id: orgId } = await requireOrganization(engine, org)
+    const snapshot = await engine.openDump()
+    dump = snapshot
+    const nowMs = openClock(process.env).now()
+    return {
+      async tables(db) {
+        const found: DumpedTable[] = []
+        for await (const table of snapshot.tables()) {
+          if (table.orgId === orgId && table.db === db && table.deletedAtMs === null) found.push(table)
+        }
+        found.sort((a, b) => (a.name < b.name ? -1 : 1))
+        const counts: number[] = []
+        for (const { id } of found) counts.push(await snapshot.countRecords(id))
+        return found.map(({ id, name, indices }, i) => ({
+          name,
+          indices,
+          count: counts[i],
+          records: () => liveRecords(snapshot, id, nowMs),
+        }))
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function* liveRecords(dump: Dump, tableId: number, nowMs: number): AsyncIterable<RecordTexts[]> {
+  for await (const records of dump.records(tableId, 0)) {
+    yield records
+      .filter(({ ttlSeconds }) => !isExpired(ttlSeconds, nowMs))
+      .map(({ hashKey, rangeKey, data, ttlSeconds, updatedAtMs }) => ({
+        hashKey: JSON.stringify(hashKey),
+        rangeKey: rangeKey === emptySlot ? undefined : JSON.stringify(rangeKey),
+        data,
+        ttl: ttlSeconds ?? undefined,
+        updatedAt: updatedAtMs,
+      }))
+  }
+}
+
+export const openServerSource = (remote: Remote): ExportSource => ({
+  tables: (db) => listTables(remote, db),
+  async close() {},
+})
+
+const listTables = async (remote: Remote, db: string): Promise<SourceTable[]> => {
+  const tables: SourceTable[] = []
+  for (let cursor = ''; ; ) {
+    const after = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const path = `/v1/${db}?limit=${pageRowsMax}${after}`
+    const page = JSON.parse(await remote.request({ method: 'GET', path, repeatable: true }))
+    for (const { table, indices } of page.tables as { table: string; indices: Indices }[]) {
+      tables.push({ name: table, indices, count: undefined, records: () => queriedRecords(remote, db, table) })
+    }
+    if (page.cursor === null) return tables
+    cursor = page.cursor
+  }
+}
+
+/**
+ * By `t`, oldest first: a record that is written meanwhile moves ahead of the reader and is met again, newer. The other
+ * way round it would be missed.
+ */
+async function* queriedRecords(remote: Remote, db: string, table: string): AsyncIterable<RecordTexts[]> {
+  const query = { index: '"t"', ascending: 'true', limit: String(pageRowsMax) }
+  for await (const page of queryPages(remote, db, table, query)) {
+    yield page.items.map((item) => {
+      const texts = memberTexts(item)
+      return {
+        hashKey: texts.get('hashKey')!,
+        rangeKey: texts.get('rangeKey'),
+        data: texts.get('data')!,
+        ttl: texts.get('ttl'),
+        updatedAt: texts.get('updatedAt')!,
+      }
+    })
+  }
+}

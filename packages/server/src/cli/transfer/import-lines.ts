@@ -1,0 +1,239 @@
+import { CubbyError } from '../../core/errors.ts'
+import { isExpired } from '../../core/records/expiry.ts'
+import { readIndexEntries } from '../../core/tables/indices.ts'
+import type { ImportProgress } from './import-state.ts'
+import type { ImportRecord, ImportTable, ImportTarget } from './import-target.ts'
+import { type Line, parseLine } from './ndjson.ts'
+import type { ReadLine } from './read-lines.ts'
+
+export interface ImportOptions {
+  /** Instead of what the lines say, or where they say nothing. */
+  db: string | undefined
+  table: string | undefined
+  /** Lines before this one are not imported; tables that they declare are made. */
+  fromLine: number
+  now(): number
+  onRefused(line: number, reason: string): void
+  onNote(line: number, note: string): void
+}
+
+interface Batch {
+  table: ImportTable
+  firstLine: number
+  records: ImportRecord[]
+  bytes: number
+}
+
+/** Tables with a batch that is being filled. A file goes from table to table; one that mixes many still has a bound. */
+const openBatchesMax = 64
+
+const reasonOf = ({ message, hint }: CubbyError): string => (hint === undefined ? message : `${message} ${hint}`)
+
+/**
+ * Lines in, batches out: several under way at once, but never two with the same record, so that the later of two lines
+ * about one record always wins.
+ */
+export class LineImporter {
+  readonly #target: ImportTarget
+  readonly #options: ImportOptions
+  readonly #open = new Map<string, Batch>()
+  readonly #underWay = new Map<Batch, Promise<void>>()
+  /** Of the records in both. */
+  readonly #keys = new Set<string>()
+  readonly #tables = new Map<string, ImportTable | null>()
+  /** Which table of the file each table of the target stands for. */
+  readonly #sources = new Map<string, string>()
+  #failure: { error: unknown } | undefined
+  #line = 0
+  records = 0
+  unchanged = 0
+  expired = 0
+  refused = 0
+
+  constructor(target: ImportTarget, options: ImportOptions, earlier?: ImportProgress) {
+    this.#target = target
+    this.#options = options
+    this.records = earlier?.records ?? 0
+    this.unchanged = earlier?.unchanged ?? 0
+    this.expired = earlier?.expired ?? 0
+    this.refused = earlier?.refused ?? 0
+  }
+
+  /** Takes the next line. Throws what ends the import. */
+  async take(text: ReadLine): Promise<void> {
+    const line = this.#line + 1
+    try {
+      await this.#takeLine(text, line)
+    } catch (error) {
+      if (!(error instanceof LineRefused)) throw error
+      this.#refuse(line, error.message)
+    }
+    this.#line = line
+  }
+
+  /** Every line up to `line` is settled. */
+  progress(): ImportProgress {
+    let line = this.#line
+    for (const batch of [...this.#open.values(), ...this.#underWay.keys()]) line = Math.min(line, batch.firstLine - 1)
+    const { records, unchanged, expired, refused } = this
+    return { line, records, unchanged, expired, refused }
+  }
+
+  /** Writes what waits and resolves when nothing is under way any more. */
+  async finish(): Promise<void> {
+    for (const key of [...this.#open.keys()]) await this.#send(key)
+    await this.#settle()
+  }
+
+  /** Lets what is under way come to its end, whatever that is. What is not sent is not settled. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#underWay.values())
+  }
+
+  async #takeLine(text: ReadLine, line: number): Promise<void> {
+    if (line < this.#options.fromLine) {
+      if (typeof text !== 'string' || !text.includes('"indices"')) return
+      const parsed = attempt(() => parseLine(text))
+      if (parsed?.kind === 'table') await this.#declare(parsed, line)
+      return
+    }
+    if (typeof text !== 'string') throw new LineRefused(text.fault)
+    if (text.trim() === '') return
+    const parsed = orRefuse(() => parseLine(text))
+    if (parsed.kind === 'table') await this.#declare(parsed, line)
+    else await this.#put(parsed, line)
+  }
+
+  #address({ db: ownDb, table: ownTable }: Line): { db: string; name: string; path: string } {
+    const db = this.#options.db ?? ownDb
+    const name = this.#options.table ?? ownTable
+    if (db === undefined) throw new LineRefused('the line names no db, and --db is not given.')
+    if (name === undefined) throw new LineRefused('the line names no table, and --table is not given.')
+    const path = `${db}/${name}`
+    const source = `${ownDb ?? db}/${ownTable ?? name}`
+    const first = this.#sources.get(path)
+    if (first === undefined) this.#sources.set(path, source)
+    else if (first !== source) {
+      throw new LineRefused(`${path} takes the records of ${first}; those of ${source} would mix with them.`)
+    }
+    return { db, name, path }
+  }
+
+  async #declare(line: Extract<Line, { kind: 'table' }>, number: number): Promise<void> {
+    const { db, name, path } = this.#address(line)
+    await this.#sendAndSettle(path)
+    const table = await this.#target.createTable(db, name, line.indices)
+    // Declared once more, as in joined files: it is still the table that this import made.
+    const isNew = table.isNew || this.#tables.get(path)?.isNew === true
+    this.#tables.set(path, { ...table, isNew })
+    if (JSON.stringify(table.indices) !== JSON.stringify(line.indices)) {
+      this.#options.onNote(number, `${path} exists with other indices than declared here; its own hold.`)
+    }
+  }
+
+  async #put({ record, updatedAtMs, ...line }: Extract<Line, { kind: 'record' }>, number: number): Promise<void> {
+    const { db, name, path } = this.#address(line as Line)
+    const table = await this.#findTable(db, name, path)
+    if (table === undefined) return this.#refuseUnsaid()
+    const entries = orRefuse(() => readIndexEntries(table.indices, record))
+    // Nobody could read it, and a server refuses what has long passed.
+    if (isExpired(record.ttlSeconds, this.#options.now())) {
+      this.expired++
+      return
+    }
+    const key = JSON.stringify([path, record.hashKey, record.rangeKey])
+    if (this.#keys.has(key)) await this.finish()
+    let batch = this.#open.get(path)
+    if (batch === undefined) {
+      if (this.#open.size >= openBatchesMax) await this.finish()
+      batch = { table, firstLine: number, records: [], bytes: 0 }
+      this.#open.set(path, batch)
+    }
+    this.#keys.add(key)
+    batch.records.push({ ...record, line: number, entries, updatedAtMs })
+    batch.bytes += record.data.length
+    const { batchRecordsMax, batchBytesMax } = this.#target
+    if (batch.records.length >= batchRecordsMax || batch.bytes >= batchBytesMax) await this.#send(path)
+  }
+
+  /** undefined for a table whose absence has been told: its lines are many, and the reason is one. */
+  async #findTable(db: string, name: string, path: string): Promise<ImportTable | undefined> {
+    const known = this.#tables.get(path)
+    if (known !== undefined) return known ?? undefined
+    const found = await this.#target.findTable(db, name)
+    this.#tables.set(path, found ?? null)
+    if (found !== undefined) return found
+    throw new LineRefused(
+      `there is no table ${path}, and no line before declares it; its further lines are refused unsaid. ` +
+        `Create it: cubby table create ${name} --db ${db}`,
+    )
+  }
+
+  /** Puts the table's batch under way, as soon as there is room. */
+  async #send(path: string): Promise<void> {
+    const batch = this.#open.get(path)
+    if (batch === undefined) return
+    this.#open.delete(path)
+    this.#underWay.set(batch, this.#write(path, batch))
+    while (this.#underWay.size >= this.#target.batchesAtOnceMax) {
+      await Promise.race(this.#underWay.values())
+      this.#throwFailure()
+    }
+  }
+
+  async #sendAndSettle(path: string): Promise<void> {
+    await this.#send(path)
+    await this.#settle()
+  }
+
+  async #settle(): Promise<void> {
+    await this.drain()
+    this.#throwFailure()
+  }
+
+  /** Never rejects: the failure is thrown at the next step of the one who feeds lines. */
+  async #write(path: string, batch: Batch): Promise<void> {
+    try {
+      const { unchanged, refused } = await this.#target.write(batch.table, batch.records)
+      this.records += batch.records.length - refused.length
+      this.unchanged += unchanged
+      for (const { line, error } of refused) this.#refuse(line, reasonOf(error))
+      for (const { hashKey, rangeKey } of batch.records) this.#keys.delete(JSON.stringify([path, hashKey, rangeKey]))
+      this.#underWay.delete(batch)
+    } catch (error) {
+      // It stays under way for ever: the lines in it are not settled.
+      this.#failure ??= { error }
+    }
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
+  }
+
+  #refuse(line: number, reason: string): void {
+    this.refused++
+    this.#options.onRefused(line, reason)
+  }
+
+  #refuseUnsaid(): void {
+    this.refused++
+  }
+}
+
+class LineRefused extends Error {}
+
+const orRefuse = <T>(work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof CubbyError ? new LineRefused(reasonOf(error)) : error
+  }
+}
+
+const attempt = <T>(work: () => T): T | undefined => {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,62 @@
+import { valueSpan, walkArray, walkObject } from '../../core/text/json-span.ts'
+import type { Remote } from '../remote.ts'
+
+/** An answer of a query, taken apart but not parsed: what stands in its records stays as it is. */
+export interface PageText {
+  /** The whole answer. */
+  text: string
+  items: string[]
+  cursor: string | null
+}
+
+const splitPage = (text: string): PageText => {
+  const items: string[] = []
+  let cursor: string | null = null
+  walkObject(text, 0, '', (name, start) => {
+    if (name === 'items') {
+      return walkArray(text, start, (_, itemStart) => {
+        const { end } = valueSpan(text, itemStart)
+        items.push(text.slice(itemStart, end))
+        return end
+      })
+    }
+    const { end } = valueSpan(text, start)
+    if (name === 'cursor') cursor = JSON.parse(text.slice(start, end))
+    return end
+  })
+  return { text, items, cursor }
+}
+
+/** `query` holds the members of the body as JSON texts, `cursor` among them to begin behind an earlier page. */
+export async function* queryPages(
+  remote: Remote,
+  db: string,
+  table: string,
+  query: Record<string, string>,
+): AsyncIterable<PageText> {
+  for (let more = query; ; ) {
+    const members = Object.entries(more).map(([name, text]) => `"${name}":${text}`)
+    const page = splitPage(
+      await remote.request({
+        method: 'POST',
+        path: `/v1/${db}/${table}/query`,
+        body: `{${members.join(',')}}`,
+        repeatable: true,
+      }),
+    )
+    yield page
+    if (page.cursor === null) return
+    more = { ...more, cursor: JSON.stringify(page.cursor) }
+  }
+}
+
+/** The members of a record as it stood in an answer, each a JSON text. */
+export const memberTexts = (text: string): Map<string, string> => {
+  const texts = new Map<string, string>()
+  walkObject(text, 0, '', (name, start) => {
+    const { end } = valueSpan(text, start)
+    texts.set(name, text.slice(start, end))
+    return end
+  })
+  return texts
+}

@@ -1,0 +1,134 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { CubbyError } from '../errors.ts'
+import { keyDatabasesMax, keyNameCharactersMax } from '../limits.ts'
+import { describe, parseName } from '../names.ts'
+
+export type KeyKind = 'secret' | 'public'
+
+const prefixes: Record<KeyKind, string> = { secret: 'svc_live_', public: 'svc_pub_' }
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const pattern = /^svc_(?:live|pub)_[0-9A-Za-z]{38}$/
+const checksumLength = 6
+
+const randomBase62 = (length: number): string => {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      // 248 is the largest multiple of 62 in a byte: what lies above would favour the first digits.
+      if (byte < 248 && text.length < length) text += alphabet[byte % 62]
+    }
+  }
+  return text
+}
+
+/** CRC-32 of the text in six base62 digits: a mistyped key is told apart without touching storage. */
+const checksum = (text: string): string => {
+  let rest = Bun.hash.crc32(text)
+  let digits = ''
+  for (let i = 0; i < checksumLength; i++) {
+    digits = alphabet[rest % 62]! + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits
+}
+
+export const generateApiKey = (kind: KeyKind): string => {
+  const body = prefixes[kind] + randomBase62(32)
+  return body + checksum(body)
+}
+
+export const generateKeyId = (): string => `key_${randomBase62(20)}`
+
+export const isWellFormedApiKey = (text: string): boolean =>
+  pattern.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+
+/** What is kept of a key, with its last four characters. The key has 190 bits of chance, so no salt or stretching is needed. */
+export const hashApiKey = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export const maskApiKey = (kind: KeyKind, lastFour: string): string => `${prefixes[kind]}****${lastFour}`
+
+export interface NewApiKey {
+  id: string
+  kind: KeyKind
+  name: string | null
+  hash: string
+  lastFour: string
+  /** null: every database of the organization. */
+  databases: string[] | null
+  expiresAtMs: number | null
+}
+
+export interface ApiKeyRequest {
+  kind: KeyKind
+  name?: string | null
+  databases?: string[] | null
+  expiresAtMs?: number | null
+}
+
+/** A fresh key and what the store keeps of it. The text itself is only ever in the answer. */
+export const makeApiKey = (request: ApiKeyRequest): { text: string; kept: NewApiKey } => {
+  const text = generateApiKey(request.kind)
+  return {
+    text,
+    kept: {
+      id: generateKeyId(),
+      kind: request.kind,
+      name: request.name ?? null,
+      hash: hashApiKey(text),
+      lastFour: text.slice(-4),
+      databases: request.databases ?? null,
+      expiresAtMs: request.expiresAtMs ?? null,
+    },
+  }
+}
+
+const refuse = (field: string, message: string, hint?: string): never => {
+  throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
+}
+
+export const parseKeyKind = (value: unknown): KeyKind =>
+  value === 'secret' || value === 'public'
+    ? value
+    : refuse(
+        'kind',
+        `is ${describe(value)}; it takes "secret" or "public".`,
+        'A public key reads, a secret key reads and writes.',
+      )
+
+export const parseKeyName = (value: unknown): string | null => {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string') return refuse('name', `is ${describe(value)}; it takes a string.`)
+  const characters = [...value].length
+  if (characters < 1 || characters > keyNameCharactersMax || !value.isWellFormed()) {
+    return refuse('name', `takes 1 to ${keyNameCharactersMax} well-formed characters.`)
+  }
+  return value
+}
+
+export const parseExpiresAt = (value: unknown, nowMs: number): number | null => {
+  if (value === undefined || value === null) return null
+  if (!Number.isSafeInteger(value)) {
+    return refuse('expiresAt', `is ${describe(value)}; it takes epoch milliseconds, an integer.`)
+  }
+  if ((value as number) <= nowMs) {
+    const seconds = (value as number) < nowMs / 100 && (value as number) * 1000 > nowMs
+    return refuse(
+      'expiresAt',
+      'lies in the past; it takes an instant in the future.',
+      seconds ? 'It looks like seconds; give milliseconds.' : undefined,
+    )
+  }
+  return value as number
+}
+
+export const parseKeyDatabases = (value: unknown): string[] | null => {
+  if (value === undefined || value === null) return null
+  if (!Array.isArray(value) || value.length < 1 || value.length > keyDatabasesMax) {
+    return refuse(
+      'databases',
+      `is ${Array.isArray(value) ? `an array of ${value.length}` : describe(value)}; it takes 1 to ${keyDatabasesMax} names.`,
+      'Leave databases out for a key to all of them.',
+    )
+  }
+  return [...new Set(value.map((name, i) => parseName(name, `databases[${i}]`)))]
+}

@@ -1,0 +1,111 @@
+import { decodeScanCursor, scanFingerprint } from '../cursor.ts'
+import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
+import { CubbyError } from '../errors.ts'
+import { encodeIndexValue, type IndexScalar, indexValueFault } from '../tables/index-value.ts'
+import { type Indices, type Slot, slots } from '../tables/indices.ts'
+import { pageRowsDefault, pageRowsMax } from '../limits.ts'
+import { describe } from '../names.ts'
+import { indexBounds, parseRange, primaryBounds, type RangeCondition, timeBounds } from './range.ts'
+import { parseKeyPart } from './record-key.ts'
+import { resumeScan, type Scan } from './scan.ts'
+
+/** A query whose fields are well-formed; whether its slot is declared only the table can tell. */
+export interface Query {
+  index: 'primary' | 't' | Slot
+  hash: unknown
+  range: RangeCondition | undefined
+  limit: number
+  ascending: boolean
+  cursor: unknown
+}
+
+const fields = ['index', 'hash', 'range', 'limit', 'ascending', 'cursor'] as const
+
+const parseIndexName = (value: unknown): Query['index'] => {
+  if (value === undefined) return 'primary'
+  if (value === 't' || slots.includes(value as Slot)) return value as 't' | Slot
+  throw new CubbyError('invalid_request', `index is ${describe(value)}; it takes "t" or one of "i1" to "i5".`, {
+    field: 'index',
+    hint: 'Leave index out to query by primary key.',
+  })
+}
+
+export const parseQuery = (members: Members): Query => {
+  refuseUnknownMembers(members, fields)
+  const index = parseIndexName(members.index)
+  if (index === 't' && members.hash !== undefined) {
+    throw new CubbyError('invalid_request', 'hash is not a field of a query by t, which covers the whole table.', {
+      field: 'hash',
+      hint: 'Leave hash out, or query by primary key or a declared index.',
+    })
+  }
+  if (members.ascending !== undefined && typeof members.ascending !== 'boolean') {
+    throw new CubbyError('invalid_request', `ascending is ${describe(members.ascending)}; it takes true or false.`, {
+      field: 'ascending',
+    })
+  }
+  if (index === 'primary') parseKeyPart(members.hash, 'hash')
+  return {
+    index,
+    hash: members.hash,
+    range: parseRange(members.range, index === 'primary' || index === 't' ? index : 'index'),
+    limit: parseLimit(members.limit, pageRowsDefault, pageRowsMax),
+    // Recency is asked for newest first; every other order upwards.
+    ascending: (members.ascending as boolean | undefined) ?? index !== 't',
+    cursor: members.cursor ?? undefined,
+  }
+}
+
+const declaredIndexScan = (query: Query, slot: Slot, indices: Indices): Scan => {
+  const declaration = indices[slot]
+  if (declaration === undefined) {
+    const declared = Object.entries(indices).map(([name, { hashField }]) => `${name} (${hashField})`)
+    throw new CubbyError('index_not_declared', `The table declares no index ${slot}.`, {
+      field: 'index',
+      hint:
+        declared.length === 0
+          ? 'It declares none; indices are declared when a table is created.'
+          : `Declared: ${declared.join(', ')}.`,
+    })
+  }
+  const fault = indexValueFault(query.hash)
+  if (fault !== undefined) {
+    throw new CubbyError('invalid_index_value', `hash is ${fault}; index ${slot} takes a string, number or boolean.`, {
+      field: 'hash',
+      hint: `Give the value of ${declaration.hashField} to look for.`,
+    })
+  }
+  if (query.range !== undefined && declaration.rangeField === undefined) {
+    throw new CubbyError('invalid_range', `range is refused: index ${slot} was declared without a rangeField.`, {
+      field: 'range',
+      hint: 'Leave range out.',
+    })
+  }
+  const hash = encodeIndexValue(query.hash as IndexScalar)
+  return { index: slot, hash, ...indexBounds(query.range), lowId: 0, highId: 0, descending: !query.ascending }
+}
+
+const wholeScan = (query: Query, indices: Indices): Scan => {
+  const ids = { lowId: 0, highId: 0, descending: !query.ascending }
+  if (query.index === 'primary') {
+    return { index: 'primary', hash: query.hash as string, ...primaryBounds(query.range), ...ids }
+  }
+  if (query.index === 't') return { index: 't', ...timeBounds(query.range), ...ids }
+  return declaredIndexScan(query, query.index, indices)
+}
+
+export interface QueryPlan {
+  /** The scan that answers the whole query, which its cursors belong to. */
+  whole: Scan
+  /** From where this page starts. */
+  page: Scan
+  /** The fingerprint of `whole`, where a cursor was compared with it. */
+  whose: string | undefined
+}
+
+export const planQuery = (query: Query, tableId: number, indices: Indices): QueryPlan => {
+  const whole = wholeScan(query, indices)
+  if (query.cursor === undefined) return { whole, page: whole, whose: undefined }
+  const whose = scanFingerprint(tableId, whole)
+  return { whole, page: resumeScan(whole, decodeScanCursor(query.cursor, tableId, whole, whose)), whose }
+}

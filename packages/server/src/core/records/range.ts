@@ -1,0 +1,174 @@
+import { CubbyError } from '../errors.ts'
+import { coerceIndexValue, encodeIndexValue, type IndexScalar, indexValueFault, typeSpan } from '../tables/index-value.ts'
+import { describe } from '../names.ts'
+import { utf8Bytes } from './record-key.ts'
+
+export const rangeOperators = ['eq', 'lt', 'lte', 'gt', 'gte', 'between', 'beginsWith'] as const
+export type RangeOperator = (typeof rangeOperators)[number]
+
+/** A range condition with its operands read: ISO date-times are numbers already, except for the primary key. */
+export interface RangeCondition {
+  operator: RangeOperator
+  /** The operand, or the lower one of `between`. */
+  operand: IndexScalar
+  upper?: IndexScalar
+}
+
+/** What a range is over: record range keys, `updatedAt`, or the values of a declared index. */
+export type RangeOver = 'primary' | 't' | 'index'
+
+const refuse = (field: string, message: string, hint?: string): never => {
+  throw new CubbyError('invalid_range', `${field} ${message}`, { field, hint })
+}
+
+const parseOperand = (value: unknown, over: RangeOver, field: string): IndexScalar => {
+  if (over === 'primary') {
+    if (typeof value !== 'string') return refuse(field, `is ${describe(value)}; range keys are strings.`)
+  } else if (over === 't') {
+    const instant = typeof value === 'string' ? coerceIndexValue(value) : value
+    if (typeof instant !== 'number' || !Number.isFinite(instant)) {
+      return refuse(
+        field,
+        `is ${describe(value)}; t takes epoch milliseconds or an ISO-8601 date-time.`,
+        'Write it as 1767225600000 or "2026-01-01T00:00:00Z".',
+      )
+    }
+    return instant
+  }
+  const fault = indexValueFault(value)
+  if (fault !== undefined) {
+    return refuse(field, `is ${fault}; it takes ${over === 'primary' ? 'a string' : 'a string, number or boolean'}.`)
+  }
+  return over === 'primary' ? (value as string) : coerceIndexValue(value as IndexScalar)
+}
+
+const parsePrefix = (value: unknown, over: RangeOver, field: string): string => {
+  if (over === 't') return refuse(field, 'is refused for t, which holds numbers.', 'Use between, gte or lt.')
+  if (typeof value !== 'string') return refuse(field, `is ${describe(value)}; beginsWith takes a string.`)
+  const fault = indexValueFault(value)
+  return fault === undefined ? value : refuse(field, `is ${fault}.`)
+}
+
+const compareOperands = (a: IndexScalar, b: IndexScalar, over: RangeOver): number =>
+  over === 'primary'
+    ? Buffer.compare(utf8Bytes(a as string), utf8Bytes(b as string))
+    : Buffer.compare(utf8Bytes(encodeIndexValue(a)), utf8Bytes(encodeIndexValue(b)))
+
+export const parseRange = (value: unknown, over: RangeOver): RangeCondition | undefined => {
+  if (value === undefined) return undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuse('range', `is ${describe(value)}; it takes an object with one operator.`, 'For example { "gte": 10 }.')
+  }
+  const names = Object.keys(value)
+  const operator = names[0] as RangeOperator
+  if (names.length !== 1 || !rangeOperators.includes(operator)) {
+    const found =
+      names.length === 1
+        ? `has the operator "${names[0]!.slice(0, 80).toWellFormed()}"`
+        : `has ${names.length} operators`
+    return refuse(
+      'range',
+      `${found}; it takes exactly one of ${rangeOperators.join(', ')}.`,
+      names.length === 2 ? 'For two bounds use { "between": [low, high] }, both inclusive.' : undefined,
+    )
+  }
+  const operand = (value as Record<string, unknown>)[operator]
+  const field = `range.${operator}`
+  if (operator === 'beginsWith') return { operator, operand: parsePrefix(operand, over, field) }
+  if (operator !== 'between') return { operator, operand: parseOperand(operand, over, field) }
+  if (!Array.isArray(operand) || operand.length !== 2) {
+    return refuse(field, `is ${describe(operand)}; it takes [low, high].`)
+  }
+  const low = parseOperand(operand[0], over, `${field}[0]`)
+  const upper = parseOperand(operand[1], over, `${field}[1]`)
+  if (typeof low !== typeof upper) {
+    return refuse(field, `has a ${typeof low} and a ${typeof upper}; both bounds are of one type.`)
+  }
+  if (compareOperands(low, upper, over) > 0) {
+    return refuse(field, 'has its low bound above its high one.', 'Put the lower bound first.')
+  }
+  return { operator, operand: low, upper }
+}
+
+/** The first bytes after every string that starts with `prefix`; undefined if there are none. */
+const prefixEnd = (prefix: Uint8Array): Uint8Array | undefined => {
+  for (let i = prefix.length - 1; i >= 0; i--) {
+    if (prefix[i]! === 0xff) continue
+    const end = prefix.slice(0, i + 1)
+    end[i]!++
+    return end
+  }
+  return undefined
+}
+
+export interface ByteBounds {
+  low: Uint8Array
+  high: Uint8Array
+}
+
+/** No UTF-8 text holds the byte 0xff, so this lies above every key. */
+const aboveAllText = new Uint8Array([0xff])
+
+const beginsWithBounds = (prefix: string, high: Uint8Array): ByteBounds => {
+  const low = utf8Bytes(prefix)
+  return { low, high: prefixEnd(low) ?? high }
+}
+
+// Half-open: `text + NUL` is the very next text in byte order, so it turns an inclusive bound into an exclusive one.
+const comparisonBounds = (range: RangeCondition, encode: (v: IndexScalar) => string, all: ByteBounds): ByteBounds => {
+  const at = encode(range.operand)
+  switch (range.operator) {
+    case 'eq':
+      return { low: utf8Bytes(at), high: utf8Bytes(`${at}\0`) }
+    case 'lt':
+      return { low: all.low, high: utf8Bytes(at) }
+    case 'lte':
+      return { low: all.low, high: utf8Bytes(`${at}\0`) }
+    case 'gt':
+      return { low: utf8Bytes(`${at}\0`), high: all.high }
+    case 'gte':
+      return { low: utf8Bytes(at), high: all.high }
+    default:
+      return { low: utf8Bytes(at), high: utf8Bytes(`${encode(range.upper!)}\0`) }
+  }
+}
+
+export const primaryBounds = (range: RangeCondition | undefined): ByteBounds => {
+  const all = { low: new Uint8Array(0), high: aboveAllText }
+  if (range === undefined) return all
+  if (range.operator === 'beginsWith') return beginsWithBounds(range.operand as string, aboveAllText)
+  return comparisonBounds(range, (value) => value as string, all)
+}
+
+/** A condition only ever matches its operand's own type: the bounds stay within that type's span. */
+export const indexBounds = (range: RangeCondition | undefined): ByteBounds => {
+  if (range === undefined) return { low: new Uint8Array(0), high: aboveAllText }
+  if (range.operator === 'beginsWith') return beginsWithBounds(`s${range.operand as string}`, aboveAllText)
+  const span = typeSpan(encodeIndexValue(range.operand))
+  return comparisonBounds(range, encodeIndexValue, { low: utf8Bytes(span.low), high: utf8Bytes(span.high) })
+}
+
+const timeEnd = Number.MAX_SAFE_INTEGER
+const clamp = (value: number): number => Math.min(Math.max(value, -timeEnd), timeEnd)
+
+/** `updatedAt` is an integer: a fractional operand moves to the integer that keeps its meaning. */
+export const timeBounds = (range: RangeCondition | undefined): { low: number; high: number } => {
+  if (range === undefined) return { low: -timeEnd, high: timeEnd }
+  const at = range.operand as number
+  const from = (value: number): number => clamp(Math.ceil(value))
+  const after = (value: number): number => clamp(Math.floor(value) + 1)
+  switch (range.operator) {
+    case 'eq':
+      return { low: from(at), high: after(at) }
+    case 'lt':
+      return { low: -timeEnd, high: from(at) }
+    case 'lte':
+      return { low: -timeEnd, high: after(at) }
+    case 'gt':
+      return { low: after(at), high: timeEnd }
+    case 'gte':
+      return { low: from(at), high: timeEnd }
+    default:
+      return { low: from(at), high: after(range.upper as number) }
+  }
+}

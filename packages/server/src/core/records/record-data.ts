@@ -1,0 +1,104 @@
+import { type Members, refuseUnknownMembers } from '../members.ts'
+import { CubbyError } from '../errors.ts'
+import { nowSeconds } from './expiry.ts'
+import type { Span } from '../text/json-span.ts'
+import { dataBytesMax, dataDepthMax, ttlPastSecondsMax, ttlSecondsMax } from '../limits.ts'
+import { describe } from '../names.ts'
+import { parseRecordKey, type RecordKey } from './record-key.ts'
+
+/** What a put carries, checked, with `data` as it stood in the body. */
+export interface RecordToPut extends RecordKey {
+  data: string
+  ttlSeconds: number | null
+  /** `data` as JSON.parse built it, if it did: of large ones nothing is built. */
+  built?: Members
+}
+
+const putFields = ['hashKey', 'rangeKey', 'data', 'ttl'] as const
+
+/**
+ * `members` have shallow values, `text` is the whole body and `span` where `data` stood in it; `prefix` is `operations[3].`
+ * inside a batch. Without a `nowMs` any ttl may have passed: an import looks for itself.
+ */
+export const parseRecordToPut = (
+  members: Members,
+  text: string,
+  span: Span | undefined,
+  nowMs: number | undefined,
+  prefix = '',
+  alsoKnown: readonly string[] = [],
+): RecordToPut => {
+  refuseUnknownMembers(members, [...putFields, ...alsoKnown], prefix)
+  const { hashKey, rangeKey } = parseRecordKey(members.hashKey, members.rangeKey, prefix)
+  const value = members.data
+  const field = `${prefix}data`
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CubbyError('invalid_request', `${field} is ${describe(value)}; it takes a JSON object.`, {
+      field,
+      hint: value === undefined ? 'Put the record under "data".' : 'Wrap it: { "value": … }.',
+    })
+  }
+  const data = text.slice(span!.start, span!.end)
+  const bytes = Buffer.byteLength(data)
+  if (bytes > dataBytesMax) {
+    throw new CubbyError('record_too_large', `${field} has ${bytes} bytes of JSON; it takes at most ${dataBytesMax}.`, {
+      field,
+      hint: 'Split the record over several range keys.',
+    })
+  }
+  if (span!.depth > dataDepthMax) {
+    throw new CubbyError(
+      'invalid_request',
+      `${field} is ${span!.depth} levels deep; it takes at most ${dataDepthMax}.`,
+      {
+        field,
+        hint: 'Flatten it, or store the inner part as a string.',
+      },
+    )
+  }
+  return {
+    hashKey,
+    rangeKey,
+    data,
+    ttlSeconds: parseTtl(members.ttl, `${prefix}ttl`, nowMs),
+  }
+}
+
+export const parseTtl = (value: unknown, field: string, nowMs: number | undefined): number | null => {
+  if (value === undefined) return null
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= ttlSecondsMax) {
+    if (nowMs !== undefined) refuseLongPast(value, field, nowSeconds(nowMs))
+    return value
+  }
+  // Today in milliseconds lies above the year 9999 in seconds, so the commonest mistake is always seen.
+  const milliseconds = typeof value === 'number' && value > ttlSecondsMax && value / 1000 <= ttlSecondsMax
+  throw new CubbyError(
+    'invalid_ttl',
+    `${field} is ${describe(value)}; it takes epoch seconds, an integer from 0 to ${ttlSecondsMax}.`,
+    {
+      field,
+      hint: milliseconds
+        ? `It looks like milliseconds; give seconds: ${Math.floor((value as number) / 1000)}.`
+        : 'Leave ttl out for a record that does not expire.',
+    },
+  )
+}
+
+/** Smaller numbers are taken for a duration; as epoch seconds they lie in the seventies. */
+const durationSecondsMax = 10 * 365 * 86_400
+
+/** A ttl that has just passed may be a slow request's. One of last week is a mistake, and its record would be gone at once. */
+const refuseLongPast = (ttlSeconds: number, field: string, now: number): void => {
+  if (now - ttlSeconds <= ttlPastSecondsMax) return
+  const hint =
+    ttlSeconds === 0
+      ? `Leave ttl out for a record that does not expire; a time is given in epoch seconds, now ${now}.`
+      : ttlSeconds < durationSecondsMax
+        ? `${ttlSeconds} looks like a duration; for ${ttlSeconds} seconds from now give ${now + ttlSeconds}.`
+        : `It is ${new Date(ttlSeconds * 1000).toISOString()}; a day from now is ${now + 86_400}.`
+  throw new CubbyError(
+    'invalid_ttl',
+    `${field} is ${ttlSeconds}, more than a day in the past; it takes the epoch second at which the record expires.`,
+    { field, hint },
+  )
+}

@@ -1,0 +1,57 @@
+import { CubbyError } from '../errors.ts'
+import { keyBytesMax } from '../limits.ts'
+import { describe } from '../names.ts'
+
+/** The slot of records without a range key: `rangeKey: "#"` and none are the same record. */
+export const emptySlot = '#'
+
+export interface RecordKey {
+  hashKey: string
+  /** Always there; `#` for a record without one. */
+  rangeKey: string
+}
+
+const encoder = new TextEncoder()
+
+export const utf8Bytes = (text: string): Uint8Array => encoder.encode(text)
+
+/** One part of a record key. Any character may stand in it, NUL and `/` too. */
+export const parseKeyPart = (value: unknown, field: string): string => {
+  if (typeof value !== 'string') {
+    throw new CubbyError('invalid_key', `${field} is ${describe(value)}; it takes a string.`, {
+      field,
+      hint: `Give ${field} as a string of 1 to ${keyBytesMax} bytes.`,
+    })
+  }
+  if (value.length === 0) {
+    throw new CubbyError('invalid_key', `${field} is empty; it takes 1 to ${keyBytesMax} bytes of UTF-8.`, {
+      field,
+      hint: field.endsWith('rangeKey') ? 'Leave rangeKey out for a record without one.' : undefined,
+    })
+  }
+  if (!value.isWellFormed()) {
+    throw new CubbyError('invalid_key', `${field} has a lone surrogate; it takes well-formed Unicode.`, { field })
+  }
+  // A UTF-16 unit is three bytes at the most, so only long keys need counting.
+  if (value.length * 3 > keyBytesMax) {
+    const bytes = Buffer.byteLength(value)
+    if (bytes > keyBytesMax) {
+      throw new CubbyError('invalid_key', `${field} has ${bytes} bytes; it takes at most ${keyBytesMax}.`, {
+        field,
+        hint: 'Shorten the key, or use a hash of it and keep the long form in data.',
+      })
+    }
+  }
+  if (value === '.' || value === '..') {
+    throw new CubbyError('invalid_key', `${field} is "${value}", which URL parsers drop from paths.`, {
+      field,
+      hint: 'Use another key; only "." and ".." are refused.',
+    })
+  }
+  return value
+}
+
+export const parseRecordKey = (hashKey: unknown, rangeKey: unknown, prefix = ''): RecordKey => ({
+  hashKey: parseKeyPart(hashKey, `${prefix}hashKey`),
+  rangeKey: rangeKey === undefined ? emptySlot : parseKeyPart(rangeKey, `${prefix}rangeKey`),
+})

@@ -1,0 +1,63 @@
+import type { Slot } from '../tables/indices.ts'
+import { utf8Bytes } from './record-key.ts'
+
+/**
+ * A range scan over one order of a table, as engines run it. Bounds are half-open and always there, so an
+ * engine needs two statements an index, one a direction:
+ *
+ *     ascending   (range, id) > (low, lowId)  and  range < high
+ *     descending  range >= low  and  (range, id) < (high, highId)
+ *
+ * Ids start at 1, so an id of 0 in the row comparison means "the whole of that range value". In `primary`
+ * the range key is unique and ids play no part: `low <= range_key < high`.
+ */
+export type Scan = ByteScan | TimeScan
+
+interface ScanBase {
+  lowId: number
+  highId: number
+  descending: boolean
+}
+
+export interface ByteScan extends ScanBase {
+  index: 'primary' | Slot
+  /** The hash key itself, or the encoded value of the index hash. */
+  hash: string
+  low: Uint8Array
+  high: Uint8Array
+}
+
+export interface TimeScan extends ScanBase {
+  index: 't'
+  low: number
+  high: number
+}
+
+/** Where a page ended: the last row's own place in the order. `range` is a number in `t`, text elsewhere. */
+export interface Position {
+  range: string | number
+  id: number
+}
+
+const moveBound = <S extends Scan>(scan: S, bound: S['low'], id: number, order: number): S => {
+  if (scan.descending) {
+    return order < 0 || (order === 0 && id < scan.highId) ? { ...scan, high: bound, highId: id } : scan
+  }
+  return order > 0 || (order === 0 && id > scan.lowId) ? { ...scan, low: bound, lowId: id } : scan
+}
+
+/**
+ * The same scan from just behind `position` on; a resumed scan can be resumed again. A position outside the bounds
+ * never widens them.
+ */
+export const resumeScan = (scan: Scan, position: Position): Scan => {
+  if (scan.index === 't') {
+    const range = position.range as number
+    return moveBound(scan, range, position.id, range - (scan.descending ? scan.high : scan.low))
+  }
+  const range = position.range as string
+  // The range key is unique: behind it means from the very next key on, or before it, without a look at ids.
+  const bound = utf8Bytes(scan.index === 'primary' && !scan.descending ? `${range}\0` : range)
+  const id = scan.index === 'primary' ? 0 : position.id
+  return moveBound(scan, bound, id, Buffer.compare(bound, scan.descending ? scan.high : scan.low))
+}

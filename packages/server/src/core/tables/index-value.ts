@@ -1,0 +1,95 @@
+import { parseIsoDateTime } from '../text/iso-date-time.ts'
+import { indexStringBytesMax } from '../limits.ts'
+
+/**
+ * An index value, encoded as text whose UTF-8 bytes sort as the values do: booleans, then numbers, then
+ * strings. The first character is the type:
+ *
+ *     b0  b1                 false, true
+ *     n + 16 hex digits      a double, its bits turned so that they sort
+ *     s + the string         itself: UTF-8 order is its order
+ *
+ * Text, because it crosses threads, SQL and cursors as it is; engines store its bytes.
+ */
+export type EncodedValue = string
+
+export type IndexScalar = string | number | boolean
+
+/** The half-open span of bytes that holds every value of one type. */
+export const typeSpan = (encoded: EncodedValue): { low: string; high: string } => {
+  const tag = encoded.charCodeAt(0)
+  return { low: String.fromCharCode(tag), high: String.fromCharCode(tag + 1) }
+}
+
+const view = new DataView(new ArrayBuffer(8))
+const hex = Array.from({ length: 65536 }, (_, i) => i.toString(16).padStart(4, '0'))
+
+const encodeNumber = (value: number): EncodedValue => {
+  // Adding 0 turns -0 into 0: the two are equal.
+  view.setFloat64(0, value + 0)
+  let high = view.getUint32(0)
+  let low = view.getUint32(4)
+  if (high >>> 31 === 1) {
+    // Negative: the larger the magnitude, the smaller the value, so every bit turns.
+    high = ~high >>> 0
+    low = ~low >>> 0
+  } else {
+    high = (high | 0x80000000) >>> 0
+  }
+  return `n${hex[high >>> 16]}${hex[high & 0xffff]}${hex[low >>> 16]}${hex[low & 0xffff]}`
+}
+
+const decodeNumber = (digits: string): number => {
+  let high = Number.parseInt(digits.slice(0, 8), 16)
+  let low = Number.parseInt(digits.slice(8), 16)
+  if (high >>> 31 === 1) {
+    high = (high & 0x7fffffff) >>> 0
+  } else {
+    high = ~high >>> 0
+    low = ~low >>> 0
+  }
+  view.setUint32(0, high)
+  view.setUint32(4, low)
+  return view.getFloat64(0)
+}
+
+/** A string that is a strict ISO-8601 date-time counts as the number of its epoch milliseconds. */
+export const coerceIndexValue = (value: IndexScalar): IndexScalar =>
+  typeof value === 'string' ? (parseIsoDateTime(value) ?? value) : value
+
+export const encodeIndexValue = (value: IndexScalar): EncodedValue => {
+  const coerced = coerceIndexValue(value)
+  if (typeof coerced === 'number') return encodeNumber(coerced)
+  if (typeof coerced === 'boolean') return coerced ? 'b1' : 'b0'
+  return `s${coerced}`
+}
+
+export const decodeIndexValue = (encoded: EncodedValue): IndexScalar => {
+  switch (encoded[0]) {
+    case 'b':
+      return encoded === 'b1'
+    case 'n':
+      return decodeNumber(encoded.slice(1))
+    default:
+      return encoded.slice(1)
+  }
+}
+
+/** Why a value cannot stand in an index, as the end of a sentence; undefined if it can. */
+export const indexValueFault = (value: unknown): string | undefined => {
+  switch (typeof value) {
+    case 'boolean':
+      return undefined
+    case 'number':
+      return Number.isFinite(value) ? undefined : 'a number that no double can hold'
+    case 'string':
+      if (!value.isWellFormed()) return 'a string with a lone surrogate'
+      if (value.length * 3 > indexStringBytesMax && Buffer.byteLength(value) > indexStringBytesMax) {
+        return `a string of ${Buffer.byteLength(value)} bytes, ${indexStringBytesMax} being the most`
+      }
+      return undefined
+    default:
+      if (value === null) return 'null'
+      return Array.isArray(value) ? 'an array' : value === undefined ? 'missing' : 'an object'
+  }
+}

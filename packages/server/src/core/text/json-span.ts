@@ -1,0 +1,341 @@
+import type { Members } from '../members.ts'
+import { CubbyError } from '../errors.ts'
+import { skipSpace, skipString } from './json-scan.ts'
+import { type Steps, stepUnits } from '../steps.ts'
+
+// What a checked text holds and where. The walkers take text that is known to be JSON, so they check nothing and never back
+// up; and they build nothing but what a request needs.
+
+export interface Span {
+  start: number
+  end: number
+  /** Levels of nesting: 1 for `{}`, 0 for a scalar. */
+  depth: number
+}
+
+const quote = 0x22
+const comma = 0x2c
+const backslash = 0x5c
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+/** A span whose end is not found yet. */
+interface OpenSpan extends Span {
+  /** How many objects and arrays are open at `end`. */
+  level: number
+}
+
+export const openSpan = (text: string, at: number): OpenSpan => {
+  const start = skipSpace(text, at)
+  return { start, end: start, depth: 0, level: 0 }
+}
+
+/** Moves the end on, over at least `units`; true when it is the end of the value. */
+export const extendSpan = (text: string, span: OpenSpan, units = stepUnits): boolean => {
+  const pause = span.end + units
+  let { end: index, level, depth } = span
+  do {
+    const code = text.charCodeAt(index)
+    if (code === quote) {
+      index = skipString(text, index)
+    } else if (code === openBrace || code === openBracket) {
+      level++
+      if (level > depth) depth = level
+      index++
+    } else if (code === closeBrace || code === closeBracket) {
+      level--
+      index++
+    } else if (level > 0) {
+      index++
+    } else {
+      index = skipScalar(text, index)
+    }
+  } while (level > 0 && index < pause)
+  span.end = index
+  span.level = level
+  span.depth = depth
+  return level === 0
+}
+
+/** The span of the value that starts at `at`, white space around it left out. */
+export const valueSpan = (text: string, at: number): Span => {
+  const span = openSpan(text, at)
+  extendSpan(text, span, Number.POSITIVE_INFINITY)
+  return { start: span.start, end: span.end, depth: span.depth }
+}
+
+/** The index after the number, true, false or null that starts at `at`. */
+const skipScalar = (text: string, at: number): number => {
+  for (;;) {
+    const code = text.charCodeAt(at)
+    if (code <= 0x20 || code === comma || code === closeBrace || code === closeBracket || Number.isNaN(code)) return at
+    at++
+  }
+}
+
+/** For errors: cut, since names are the caller's and may be as long as a body. */
+const memberPath = (path: string, name: string): string => {
+  const shown = (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed()
+  return path === '' ? shown : `${path.slice(-200)}.${shown}`
+}
+
+/** The string that stands there, quotes included. */
+const unquote = (text: string, start: number, end: number): string => {
+  const raw = text.slice(start + 1, end - 1)
+  return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
+}
+
+/**
+ * An object of the envelope with more members than this has one that no request knows, and is refused for it. Names
+ * behind them are not remembered: a body may have a million.
+ */
+const envelopeMembersMax = 1_000
+
+/** A name that stands twice is refused: which one was meant? */
+const refuseSecond = (names: Set<string>, name: string, path: string): void => {
+  if (names.has(name)) {
+    const field = memberPath(path, name)
+    throw new CubbyError('invalid_request', `${field} stands twice in the body.`, {
+      field,
+      hint: 'Send each member once.',
+    })
+  }
+  if (names.size < envelopeMembersMax) names.add(name)
+}
+
+/** To the first member or element. */
+const inside = (text: string, at: number): number => skipSpace(text, skipSpace(text, at) + 1)
+
+/** To the next, or to the closing bracket. */
+const behindValue = (text: string, end: number): number => {
+  const index = skipSpace(text, end)
+  return text.charCodeAt(index) === comma ? skipSpace(text, index + 1) : index
+}
+
+/**
+ * Walks over the members of an object. After `next` said true, `at` is where the value starts, and the caller moves it to
+ * where the value ends; after false it is the end of the object. Where a path is given no name may stand twice.
+ */
+export class ObjectWalk {
+  /** Unescaped. */
+  name = ''
+  position = -1
+  at: number
+  readonly #text: string
+  readonly #path: string | undefined
+  #names: Set<string> | undefined
+
+  constructor(text: string, at: number, path: string | undefined) {
+    this.#text = text
+    this.at = at
+    this.#path = path
+  }
+
+  next(): boolean {
+    const text = this.#text
+    const at = this.position < 0 ? inside(text, this.at) : behindValue(text, this.at)
+    this.position++
+    if (text.charCodeAt(at) !== quote) {
+      this.at = at + 1
+      return false
+    }
+    const nameEnd = skipString(text, at)
+    this.name = unquote(text, at, nameEnd)
+    if (this.#path !== undefined) {
+      this.#names ??= new Set()
+      refuseSecond(this.#names, this.name, this.#path)
+    }
+    this.at = skipSpace(text, skipSpace(text, nameEnd) + 1)
+    return true
+  }
+}
+
+/** Walks over the elements of an array, as `ObjectWalk` does over members. */
+export class ArrayWalk {
+  position = -1
+  at: number
+  readonly #text: string
+
+  constructor(text: string, at: number) {
+    this.#text = text
+    this.at = at
+  }
+
+  next(): boolean {
+    const text = this.#text
+    this.at = this.position < 0 ? inside(text, this.at) : behindValue(text, this.at)
+    this.position++
+    if (text.charCodeAt(this.at) !== closeBracket) return true
+    this.at++
+    return false
+  }
+}
+
+/**
+ * Visits the members of the object that starts at `at`. `visit` gets each name, unescaped, with the start of its value, and
+ * returns the end of that value. A name that stands twice is refused.
+ */
+export const walkObject = (
+  text: string,
+  at: number,
+  path: string,
+  visit: (name: string, valueStart: number) => number,
+): number => {
+  const walk = new ObjectWalk(text, at, path)
+  while (walk.next()) walk.at = visit(walk.name, walk.at)
+  return walk.at
+}
+
+/** Visits the elements of the array that starts at `at`, as `walkObject` does members. */
+export const walkArray = (
+  text: string,
+  at: number,
+  visit: (position: number, valueStart: number) => number,
+): number => {
+  const walk = new ArrayWalk(text, at)
+  while (walk.next()) walk.at = visit(walk.position, walk.at)
+  return walk.at
+}
+
+/** The value that stands there; of an object or array no more than what it is: an empty one. */
+const shallowValue = (text: string, { start, end }: Span): unknown => {
+  switch (text.charCodeAt(start)) {
+    case openBrace:
+      return {}
+    case openBracket:
+      return []
+    case quote:
+      return unquote(text, start, end)
+    default:
+      return JSON.parse(text.slice(start, end))
+  }
+}
+
+/** Without a prototype: `__proto__` is a name as any other. */
+const noMembers = (): Members => Object.create(null) as Members
+
+/** What stands at one place of the envelope: an object's members, with shallow values, or what is there instead. */
+export interface Envelope {
+  value: unknown
+  /** Where the object's member `data` stands. */
+  data: Span | undefined
+  end: number
+}
+
+interface EnvelopeOptions {
+  /** False for what is only passed over: no members are kept. */
+  keeps?: boolean
+  /** Steps through the value of a member itself, to its end; undefined for a member whose value is passed over. */
+  into?(name: string, at: number): Steps<number> | undefined
+}
+
+/** `path` is for the error if a member stands twice. */
+export function* readEnvelope(
+  text: string,
+  at: number,
+  path: string,
+  { keeps = true, into }: EnvelopeOptions = {},
+): Steps<Envelope> {
+  const start = skipSpace(text, at)
+  if (text.charCodeAt(start) !== openBrace) {
+    const span = openSpan(text, start)
+    while (!extendSpan(text, span)) yield
+    return { value: shallowValue(text, span), data: undefined, end: span.end }
+  }
+  const value = noMembers()
+  let data: Span | undefined
+  let pausedAt = start
+  const walk = new ObjectWalk(text, start, path)
+  while (walk.next()) {
+    const span = openSpan(text, walk.at)
+    const steps = into?.(walk.name, walk.at)
+    if (steps !== undefined) span.end = yield* steps
+    else while (!extendSpan(text, span)) yield
+    if (keeps && walk.position < envelopeMembersMax) value[walk.name] = shallowValue(text, span)
+    if (walk.name === 'data') data = span
+    walk.at = span.end
+    if (walk.at - pausedAt >= stepUnits) {
+      yield
+      pausedAt = walk.at
+    }
+  }
+  return { value, data, end: walk.at }
+}
+
+/** Those members of an object that have one of the names, with shallow values. Of several of one name the last counts. */
+export const pickMembers = (text: string, names: readonly string[]): Members => {
+  const picked = noMembers()
+  let at = inside(text, 0)
+  while (text.charCodeAt(at) === quote) {
+    const nameEnd = skipString(text, at)
+    const name = oneOf(names, text, at, nameEnd)
+    const span = valueSpan(text, skipSpace(text, nameEnd) + 1)
+    if (name !== undefined) picked[name] = shallowValue(text, span)
+    at = behindValue(text, span.end)
+  }
+  return picked
+}
+
+/** Which of the names stands there, if any does. No string is made of one without escapes. */
+const oneOf = (names: readonly string[], text: string, start: number, end: number): string | undefined => {
+  for (let i = start + 1; i < end; i++) {
+    if (text.charCodeAt(i) !== backslash) continue
+    const name = unquote(text, start, end)
+    return names.includes(name) ? name : undefined
+  }
+  return names.find((name) => name.length === end - start - 2 && text.startsWith(name, start + 1))
+}
+
+/** No body without `data` has objects deeper than this: a table's declaration, its indices, each slot. */
+const outlineLevels = 3
+/** Nor one with more objects or arrays among its members: five slots. One that has is refused for its members' names. */
+const outlineContainers = 8
+
+/**
+ * The value of a body that carries no `data`, as far as requests look into it: objects in objects, and arrays with shallow
+ * elements. Whatever is left out is an empty object or array, refused for standing where it does.
+ */
+export const outline = (text: string, at = 0, level = 1): unknown => {
+  const start = skipSpace(text, at)
+  const code = text.charCodeAt(start)
+  if (code === openBracket) {
+    const elements: unknown[] = []
+    walkArray(text, start, (_, elementStart) => {
+      const span = valueSpan(text, elementStart)
+      elements.push(shallowValue(text, span))
+      return span.end
+    })
+    return elements
+  }
+  if (code !== openBrace) return shallowValue(text, valueSpan(text, start))
+  const members = noMembers()
+  let containers = 0
+  const walk = new ObjectWalk(text, start, undefined)
+  while (walk.next()) {
+    const span = valueSpan(text, walk.at)
+    const looksInside = span.depth > 0 && level < outlineLevels && containers++ < outlineContainers
+    members[walk.name] = looksInside ? outline(text, walk.at, level + 1) : shallowValue(text, span)
+    walk.at = span.end
+  }
+  return members
+}
+
+/** No request has envelope objects deeper than this; what lies deeper is refused for what it is. */
+const envelopeDepthMax = 8
+
+/** Refuses a member that stands twice anywhere in a body that carries no `data`. */
+export const refuseDuplicateMembers = (text: string): void => {
+  const walk = (at: number, path: string, level: number): number => {
+    const code = text.charCodeAt(at)
+    if (level < envelopeDepthMax && code === 0x7b) {
+      return walkObject(text, at, path, (name, start) => walk(start, memberPath(path, name), level + 1))
+    }
+    if (level < envelopeDepthMax && code === 0x5b) {
+      return walkArray(text, at, (position, start) => walk(start, `${path}[${position}]`, level + 1))
+    }
+    return valueSpan(text, at).end
+  }
+  walk(skipSpace(text, 0), '', 0)
+}

@@ -1,0 +1,44 @@
+import { StoreRefused } from '../../../core/store-refused.ts'
+import { type Dialect, openingOf } from '../dialects/dialect.ts'
+import { Session } from './driver.ts'
+import { unavailable } from './failure.ts'
+import type { StoreUrl } from './store-url.ts'
+
+export const connectMsMax = 5_000
+
+/** A connection with the settings that every one of ours has. */
+export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
+  const session = await Session.connect(url, connectMsMax)
+  // A server that stops answering here must not keep a place of the pool for ever.
+  const timer = setTimeout(() => session.destroy(), connectMsMax)
+  try {
+    const [readOnly] = await session.run(openingOf(dialect))
+    // A standby would answer with what was true a moment ago.
+    if (readOnly?.[0] !== 'off') throw new StoreRefused('the database takes no writes: it is a standby or read-only')
+    return session
+  } catch (error) {
+    session.destroy()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Whether what looks like two sessions shares connections to the server, as behind a pooler in transaction mode. */
+export const shareConnections = async (one: Session, other: Session): Promise<boolean> => {
+  const backendOf = async (session: Session) => (await session.run('select pg_backend_pid()'))[0]![0]
+  const first = await backendOf(one)
+  return (await backendOf(other)) === first || (await backendOf(one)) !== first
+}
+
+/** For what reads a whole store: beside the pool, and without its limits of time. */
+export const connectLongSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
+  let session: Session
+  try {
+    session = await connectSession(url, dialect)
+  } catch {
+    throw unavailable('The database cannot be reached.')
+  }
+  await session.run('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
+  return session
+}

@@ -1,0 +1,141 @@
+import type { Writer } from '../../../store/engine.ts'
+import type { Holder } from '../../../core/shares.ts'
+import type { Session, Step, StepResult } from './driver.ts'
+import { isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
+import { Gathering, type Way } from './gathering.ts'
+import type { Pool } from './pool.ts'
+
+const attemptsMax = 6
+/** On how many connections a call is tried that found each of them broken. */
+const connectionsMax = 3
+const firstPauseMs = 4
+/** What an answer may take beyond the statement's own time, before the connection counts as dead. */
+const answerGraceMs = 2_000
+
+const lookUpsTogetherMax = 8
+
+export interface Transaction {
+  send(...steps: Step[]): Promise<StepResult[]>
+  /** The last statements, and COMMIT in the same round trip. */
+  commit(...steps: Step[]): Promise<StepResult[]>
+}
+
+const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }
+const commit: Step = { statement: { name: 'commit', text: 'commit' }, values: [] }
+const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
+
+/** No organization has this id. Upkeep, and what every request depends on, have a turn of their own. */
+export const noOrg: Holder = { orgId: 0, keySeq: 0 }
+/** Whoever asks with an API key that is not known yet: apart from upkeep, which must not wait for them. */
+export const anybody: Holder = { orgId: 0, keySeq: 1 }
+/** For what is asked of the registry, by whatever key. */
+export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
+export const holderOf = ({ orgId, apiKey }: Writer): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
+
+/** Runs pipelines on the pool. Tries again only what the server has rolled back, or never got, and only so often. */
+export class Database {
+  readonly #pool: Pool
+  readonly #msMax: number
+  readonly #pipelinesAreTransactions: boolean
+  readonly #lookUps: Gathering<Step>
+
+  constructor(pool: Pool, statementMsMax: number, pipelinesAreTransactions: boolean) {
+    this.#pool = pool
+    this.#pipelinesAreTransactions = pipelinesAreTransactions
+    this.#msMax = statementMsMax + answerGraceMs
+    const way = {
+      most: lookUpsTogetherMax,
+      groupOf: () => 0,
+      fits: () => true,
+      send: (session: Session, together: Step[]) => this.send(session, together),
+    }
+    this.#lookUps = this.gather(way, (step) => step, false)
+  }
+
+  send(session: Session, steps: Step[]): Promise<StepResult[]> {
+    return session.send(steps, this.#msMax)
+  }
+
+  /** Reads may be repeated on another connection. */
+  read(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
+    return this.#attempt(holder, false, (session) => session.send(steps, this.#msMax))
+  }
+
+  /** One row by its key, with others that wait: see gathering.ts. */
+  lookUp(holder: Holder, step: Step): Promise<StepResult> {
+    return this.#lookUps.run(holder, step)
+  }
+
+  /** Calls of one kind that go together when they have to wait. */
+  gather<Call>(way: Omit<Way<Call>, 'recover'>, stepOf: (call: Call) => Step, commits: boolean): Gathering<Call> {
+    const recover = async (holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult> => {
+      // The fault of one undoes all that went with it, so each is tried on its own; unless it is not known to be undone.
+      const again = alone ? isRetryable(error) || isLost(error) : true
+      if (!again || !isUndone(error, commits)) throw toCallersError(error, commits)
+      const [result] = await (commits ? this.write(holder, stepOf(call)) : this.read(holder, stepOf(call)))
+      return result!
+    }
+    return new Gathering(this.#pool, { ...way, recover })
+  }
+
+  /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */
+  write(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
+    if (steps.length > 1 && !this.#pipelinesAreTransactions) {
+      return this.transaction(holder, ({ commit }) => commit(...steps))
+    }
+    return this.#attempt(holder, true, (session) => session.send(steps, this.#msMax))
+  }
+
+  /** For what must look before it writes. Without `commit` nothing is kept. */
+  async transaction<T>(holder: Holder, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    let committing = false
+    const run = async (session: Session): Promise<T> => {
+      committing = false
+      let open = true
+      let first = true
+      const transaction: Transaction = {
+        send: async (...steps) => {
+          const all = first ? [begin, ...steps] : steps
+          const results = await session.send(all, this.#msMax)
+          if (first) results.shift()
+          first = false
+          return results
+        },
+        commit: async (...steps) => {
+          committing = true
+          const all = first ? [begin, ...steps, commit] : [...steps, commit]
+          const results = await session.send(all, this.#msMax)
+          open = false
+          return results.slice(first ? 1 : 0, -1)
+        },
+      }
+      try {
+        return await work(transaction)
+      } finally {
+        // Should this fail, the connection is broken and the server has rolled back already.
+        if (open && !session.isGone) await session.send([rollback], this.#msMax).catch(() => session.destroy())
+      }
+    }
+    return this.#attempt(holder, () => committing, run)
+  }
+
+  async #attempt<T>(
+    holder: Holder,
+    commits: boolean | (() => boolean),
+    work: (session: Session) => Promise<T>,
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pool.run(holder, work)
+      } catch (error) {
+        if (isRaised(error)) throw error
+        const mayCommit = typeof commits === 'boolean' ? commits : commits()
+        const again = isRetryable(error) || (isLost(error) && isUndone(error, mayCommit))
+        // Another connection may be there at once, if only this one was ended; a server that is gone is not waited for.
+        const most = isLost(error) ? connectionsMax : attemptsMax
+        if (!again || attempt >= most) throw toCallersError(error, mayCommit)
+        if (!isLost(error)) await Bun.sleep(firstPauseMs * 2 ** attempt * (0.5 + Math.random()))
+      }
+    }
+  }
+}

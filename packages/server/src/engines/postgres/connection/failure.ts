@@ -1,0 +1,148 @@
+import { CubbyError } from '../../../core/errors.ts'
+import { StoreRefused } from '../../../core/store-refused.ts'
+import { PipelineFailure } from './driver.ts'
+import type { StoreUrl } from './store-url.ts'
+
+// SQLSTATEs are told apart here and nowhere else.
+
+/** A statement found that a condition or the guard does not hold: see `raising` in statements.ts. */
+export const isRaised = (error: unknown): boolean => stateOf(error) === '22012'
+
+/** Two processes made the same thing at once, where no lock could keep them apart. */
+export const isSetupRace = (error: unknown): boolean =>
+  ['23505', '42P07', '42P16', '42710', '42P06', '40001', '40P01', 'XX000'].includes(stateOf(error) ?? '')
+
+const stateOf = (error: unknown): string | undefined => (error instanceof PipelineFailure ? error.sqlState : undefined)
+
+/**
+ * Rolled back by the server and worth another try: a serialization failure, a deadlock, a statement that must be
+ * prepared again (its table was altered, or a proxy forgot it).
+ */
+export const isRetryable = (error: unknown): boolean => {
+  const state = stateOf(error)
+  return state === '40001' || state === '40P01' || state === '26000' || state === '0A000'
+}
+
+/** The session cannot go on: its server is stopping or not the primary any more, or its statements are stale. */
+export const endsSession = (error: unknown): boolean => {
+  const state = stateOf(error)
+  if (!(error instanceof PipelineFailure)) return false
+  // 26000, 0A000: what this session has prepared is no good any more.
+  return state === undefined || /^(25006|25P03|26000|0A000|57P..)$/.test(state)
+}
+
+/** The connection broke, or the server said that it is breaking it. */
+export const isLost = (error: unknown): boolean => {
+  if (!(error instanceof PipelineFailure)) return false
+  const state = error.sqlState
+  return state === undefined || state.startsWith('08') || state.startsWith('57P')
+}
+
+export const unavailable = (why: string): CubbyError =>
+  new CubbyError('unavailable', `${why} Nothing was applied.`, {
+    hint: 'Repeat the request after the time in Retry-After.',
+  })
+
+const outcomeUnknown = (): CubbyError =>
+  new CubbyError('outcome_unknown', 'The database did not confirm the write: it may or may not have been applied.', {
+    hint: 'Read before repeating it.',
+  })
+
+/**
+ * Whether nothing of it was applied. `commits` says whether the pipeline would have committed: if it was sent and the
+ * connection broke, nobody knows whether it did, unless the server broke off while it was still executing.
+ */
+export const isUndone = (error: unknown, commits: boolean): boolean => {
+  if (!(error instanceof PipelineFailure)) return false
+  if (error.sqlState === '40003') return false
+  const brokenOff = error.sqlState !== undefined && !error.executed
+  return !isLost(error) || !commits || !error.sent || brokenOff
+}
+
+/**
+ * A pooler in transaction mode gives each transaction to any connection of its own: the settings of a session are lost,
+ * and a prepared statement is there already (42P05), or is not there any more (26000), on each connection we try.
+ */
+export const pooledByTransaction = (): StoreRefused =>
+  new StoreRefused(
+    'a connection pooler in transaction mode is between Cubby and the database, and Cubby needs whole sessions: ' +
+      'give the direct port of the database, or one of the pooler in session mode',
+  )
+
+/** The server has no connection left for us. */
+export const isOutOfConnections = (error: unknown): boolean => (error as { code?: unknown }).code === '53300'
+
+/** What the caller is told. */
+export const toCallersError = (error: unknown, commits: boolean): unknown => {
+  if (!(error instanceof PipelineFailure)) return error
+  const state = error.sqlState
+  if (!isUndone(error, commits)) return outcomeUnknown()
+  if (isLost(error)) return unavailable('The connection to the database broke.')
+  switch (state) {
+    case '40001':
+    case '40P01':
+      return unavailable('The write kept colliding with others.')
+    case '57014':
+    case '55P03':
+    case '25P03':
+      return unavailable('The database took longer than a statement may.')
+    case '25006':
+      return unavailable('The database takes no writes just now.')
+    case '42P05':
+    case '26000':
+      return pooledByTransaction()
+    case '53100':
+      return new CubbyError('storage_full', 'The database has no space left. Nothing was applied.', {
+        hint: 'The operator has to make room; reads go on working.',
+      })
+    case '53000':
+    case '53200':
+    case '53300':
+    case '53400':
+    case '58000':
+    case '58030':
+      return unavailable('The database is short of resources.')
+    default:
+      return new Error(`PostgreSQL refused a statement: ${state} ${error.message}`)
+  }
+}
+
+const connectReason = (code: string, error: Error, url: StoreUrl): string => {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'nothing listens there'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'DNS_ENOTFOUND':
+      return 'the host name is not known'
+    case 'ENOENT':
+      return 'there is no such socket'
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'ETIMEDOUT':
+      return 'the host cannot be reached'
+    case '28P01':
+    case '28000':
+      return `it refuses the user or the password (${error.message})`
+    case '3D000':
+      return `the database does not exist; make it with: createdb ${url.database}`
+    case '42501':
+      return `the user lacks a right (${error.message}); it must connect, and create and use tables and sequences`
+    case '53300':
+      return `it has no connection left (${error.message})`
+    default:
+      return error.message === '' ? code : error.message
+  }
+}
+
+/** Why the store cannot be opened, in one line, without the password wherever it came from. */
+export const toStartError = (error: unknown, url: StoreUrl): Error => {
+  if (error instanceof StoreRefused) return error
+  const cause = error instanceof Error ? error : new Error(String(error))
+  const code = error instanceof PipelineFailure ? error.sqlState : (error as { code?: unknown }).code
+  // Node tries every address of a name and tells of all of them.
+  const first = cause instanceof AggregateError ? (cause.errors[0] as Error & { code?: string }) : undefined
+  const reason = connectReason(String(first?.code ?? code ?? ''), first ?? cause, url).replaceAll(/\s+/g, ' ')
+  const clean = url.password ? reason.replaceAll(url.password, '***') : reason
+  return new StoreRefused(`the store at ${url.shown} cannot be opened: ${clean}`)
+}

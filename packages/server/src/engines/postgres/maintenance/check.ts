@@ -1,0 +1,145 @@
+import { type Indices, indexEntries, slots } from '../../../core/tables/indices.ts'
+import { bytesOfHex, fromHex } from '../connection/bytes.ts'
+import type { Row, Session, Statement, Step, StepResult } from '../connection/driver.ts'
+import { toCallersError } from '../connection/failure.ts'
+import { idStride, indexColumns } from '../records/statements.ts'
+
+/** Rows a statement looks at: few, because each may be large. */
+const rowsPerStep = 100
+const tablesPerStep = 500
+
+const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
+
+const keysWithoutOrganization: Statement = {
+  name: 'check_keys',
+  text: `select 'api key ' || k.id || ' belongs to no organization' from cubby_api_keys k
+    where not exists (select 1 from cubby_organizations o where o.id = k.org_id)`,
+}
+
+const tablesWithoutOrganization: Statement = {
+  name: 'check_tables',
+  text: `select 'table ' || t.id || ' belongs to no organization' from cubby_tables t
+    where not exists (select 1 from cubby_organizations o where o.id = t.org_id)`,
+}
+
+const nextTables: Statement = {
+  name: 'check_next_tables',
+  text: 'select t.id, t.indices from cubby_tables t where t.id > $1::bigint order by t.id limit $2::bigint',
+}
+
+const nextRecords: Statement = {
+  name: 'check_records',
+  text: `select r.id, r.hash_key, r.range_key, r.data, ${indexColumns.map((column) => `r.${column}`).join(', ')}
+    from cubby_records r where r.table_id = $1::bigint and (r.hash_key, r.range_key) > ($2::bytea, $3::bytea)
+    order by r.hash_key, r.range_key limit $4::bigint`,
+}
+
+/** A table between two others of the registry, itself not in it, that has records. */
+const strayTable: Statement = {
+  name: 'check_stray',
+  text: `select r.table_id from cubby_records r where r.table_id > $1::bigint and r.table_id < $2::bigint
+    order by r.table_id limit 1`,
+}
+
+const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_tables t where t.id = $1::bigint' }
+
+const lastId: Statement = {
+  name: 'check_ids',
+  text: 'select last_value from cubby_record_ids',
+}
+
+/**
+ * Verifies the store: each record's index values against its data, that its id was given out, and that everything
+ * belongs to something that exists. That index entries and rows agree is the database's own promise.
+ */
+export async function* checkStore(
+  open: () => Promise<Session>,
+  namesManyTables: boolean,
+  noteTable: NoteTable = () => {},
+): AsyncIterable<string> {
+  const session = await open()
+  try {
+    yield* check((...steps) => session.send(steps, Number.POSITIVE_INFINITY), namesManyTables, noteTable)
+  } catch (error) {
+    throw toCallersError(error, false)
+  } finally {
+    await session.close()
+  }
+}
+
+type Read = (...steps: Step[]) => Promise<StepResult[]>
+
+type NoteTable = (tableId: number) => void
+
+async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
+  const [keys, tables] = await read(step(keysWithoutOrganization), step(tablesWithoutOrganization))
+  for (const row of [...keys!.rows, ...tables!.rows]) yield row[0]!
+  let last = Number.MIN_SAFE_INTEGER
+  for (;;) {
+    const [found] = await read(step(nextTables, last, tablesPerStep))
+    for (const [tableId, declared] of found!.rows) {
+      const id = Number(tableId)
+      if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
+      yield* checkTable(read, id, JSON.parse(declared!) as Indices, noteTable)
+      last = id
+    }
+    if (found!.rows.length < tablesPerStep) break
+  }
+  if (namesManyTables) yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
+}
+
+/** Records of tables that do not exist, with ids between the two. */
+async function* checkStrays(read: Read, after: number, before: number, noteTable: NoteTable): AsyncIterable<string> {
+  for (let last = after; ; ) {
+    const [found] = await read(step(strayTable, last, before))
+    const row = found!.rows[0]
+    if (row === undefined) return
+    last = Number(row[0])
+    // It may have been made after the tables were listed.
+    const [table] = await read(step(isTable, last))
+    if (table!.rows.length === 0) yield* checkTable(read, last, undefined, noteTable)
+  }
+}
+
+async function* checkTable(
+  read: Read,
+  tableId: number,
+  indices: Indices | undefined,
+  noteTable: NoteTable,
+): AsyncIterable<string> {
+  let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
+  for (;;) {
+    // The ids are asked for behind the records: those that are made meanwhile have been given out by then.
+    const [found, ids] = await read(step(nextRecords, tableId, ...place, rowsPerStep), step(lastId))
+    const { rows } = found!
+    for (const row of rows) {
+      const finding = checkRecord(row, indices, Number(ids!.rows[0]![0]))
+      if (finding === undefined) continue
+      noteTable(tableId)
+      yield `record ${row[0]} (table ${tableId}, ${JSON.stringify(fromHex(row[1]!))}): ${finding}`
+    }
+    if (rows.length < rowsPerStep) return
+    const [, hashKey, rangeKey] = rows.at(-1)!
+    place = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
+  }
+}
+
+const checkRecord = (row: Row, indices: Indices | undefined, lastDrawnId: number): string | undefined => {
+  const [id, , , text, ...stored] = row
+  if (indices === undefined) return 'its table does not exist'
+  if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
+  let data: unknown
+  try {
+    data = JSON.parse(text!)
+  } catch {
+    return 'its data is not JSON'
+  }
+  let expected: (string | null)[]
+  try {
+    expected = indexEntries(indices, data as Record<string, unknown>)
+  } catch (error) {
+    return `its data cannot be indexed: ${(error as Error).message}`
+  }
+  const wrong = expected.findIndex((value, i) => value !== (stored[i] == null ? null : fromHex(stored[i]!)))
+  return wrong < 0 ? undefined : `${slots[wrong >> 1]} does not hold what its data says`
+}

@@ -1,0 +1,314 @@
+import type {
+  Condition,
+  OperationResult,
+  PutOperation,
+  RecordOperation,
+  Table,
+  WriteResult,
+  Writer,
+} from '../../../store/engine.ts'
+import { CubbyError } from '../../../core/errors.ts'
+import { nowSeconds } from '../../../core/records/expiry.ts'
+import { batchOperationsMax } from '../../../core/limits.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
+import type { Holder } from '../../../core/shares.ts'
+import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
+import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
+import { type Database, holderOf } from '../connection/database.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { Row, Session, Statement, Step, StepResult, Value } from '../connection/driver.ts'
+import { isRaised, unavailable } from '../connection/failure.ts'
+import type { Gathering } from '../connection/gathering.ts'
+import * as sql from './statements.ts'
+
+const putsTogetherMax = 16
+const putsTogetherBytesMax = 1024 * 1024
+
+if (Math.max(batchOperationsMax, putsTogetherMax) > sql.idStride)
+  throw new Error('a batch has more operations than ids')
+
+/** How often a batch is tried again whose condition failed and then, when looked at, held after all. */
+const raceAttemptsMax = 10
+
+const kinds = ['none', 'exists', 'version', 'absent'] as const
+const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.ConditionKind, Statement> =>
+  Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<sql.ConditionKind, Statement>
+
+const putInBatch = byKind(sql.putInBatch)
+const deleteInBatch = byKind(sql.deleteInBatch)
+
+const holds = (condition: Condition, current: number | undefined): boolean => {
+  if (condition === 'absent') return current === undefined
+  if (condition === 'exists') return current !== undefined
+  return current === condition.version
+}
+
+const keyValues = (table: Table, key: RecordKey): Value[] => [table.id, toBytes(key.hashKey), toBytes(key.rangeKey)]
+
+/** No record has the version -1: it stands for those that no BIGINT could hold. */
+const versionValues = ({ condition }: RecordOperation): Value[] => {
+  if (typeof condition !== 'object') return []
+  return [Number.isSafeInteger(condition.version) ? condition.version : -1]
+}
+
+const changeValues = (table: Table, operation: RecordOperation, nowMs: number): Value[] => {
+  const key = keyValues(table, operation)
+  if (operation.op === 'delete') return [...key, nowSeconds(nowMs)]
+  const entries = operation.entries.map(toBytesOrNull)
+  return [...key, operation.data, operation.ttlSeconds, operation.updatedAtMs ?? nowMs, ...entries, nowSeconds(nowMs)]
+}
+
+const compareKeys = (a: RecordKey, b: RecordKey): number => {
+  if (a.hashKey !== b.hashKey) return a.hashKey < b.hashKey ? -1 : 1
+  return a.rangeKey < b.rangeKey ? -1 : a.rangeKey > b.rangeKey ? 1 : 0
+}
+
+/** Every process locks the records of a batch in one order, so that no two wait for each other. */
+const inLockOrder = (operations: RecordOperation[]): number[] =>
+  operations.map((_, i) => i).sort((a, b) => compareKeys(operations[a]!, operations[b]!))
+
+/** A put of a request of its own. */
+interface PutCall {
+  writer: Writer
+  table: Table
+  put: PutOperation
+  nowMs: number
+}
+
+/** The arrays of `putBatch` and `putTogether`; `places` is where each stands among its operations. */
+const rowArrays = (puts: PutOperation[], places: number[], nowsMs: number[]): Value[] => [
+  ...[bigintArray(places), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
+  ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
+  bigintArray(puts.map((put, i) => put.updatedAtMs ?? nowsMs[i]!)),
+  ...sql.indexColumns.map((_, column) => bytesArray(puts.map((put) => put.entries[column]!))),
+]
+
+const isPlainPut = (operation: RecordOperation): operation is PutOperation =>
+  operation.op === 'put' && operation.condition === undefined
+
+const batchStep = (table: Table, operation: RecordOperation, place: number, nowMs: number): Step => {
+  const kind = sql.conditionKind(operation.condition)
+  const change = changeValues(table, operation, nowMs)
+  const version = versionValues(operation)
+  if (operation.op === 'delete') return { statement: deleteInBatch[kind], values: [...change, ...version] }
+  // An overwrite that requires a record keeps its id; only what may create one needs a new.
+  const id: Value[] = kind === 'none' || kind === 'absent' ? [place] : []
+  return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
+}
+
+/** A statement writes a record once, has one now, and holds so many bytes. */
+const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
+  let bytes = next.put.data.length
+  for (const { table, put, nowMs } of together) {
+    if (table.id === next.table.id && compareKeys(put, next.put) === 0) return false
+    if (nowSeconds(nowMs) !== nowSeconds(next.nowMs)) return false
+    bytes += put.data.length
+  }
+  return bytes <= putsTogetherBytesMax
+}
+
+/** Writes records: one statement for one operation, one pipeline for a batch; either way one round trip. */
+export class RecordWriter {
+  readonly #db: Database
+  readonly #guarded: boolean
+  readonly #fromArrays: boolean
+  readonly #puts: Gathering<PutCall>
+  readonly #putAlone
+  readonly #deleteAlone
+
+  constructor(db: Database, { guardsWrites, putsFromArrays }: Dialect) {
+    this.#db = db
+    this.#guarded = guardsWrites
+    this.#fromArrays = guardsWrites && putsFromArrays
+    this.#putAlone = byKind((kind) => sql.putAlone(kind, guardsWrites))
+    this.#deleteAlone = byKind((kind) => sql.deleteAlone(kind, guardsWrites))
+    const way = {
+      most: putsTogetherMax,
+      // One organization's locks are not to be another's wait.
+      groupOf: ({ orgId }: Holder) => orgId,
+      fits: canGoTogether,
+      send: (session: Session, together: PutCall[]) => this.#putTogether(session, together),
+    }
+    this.#puts = db.gather<PutCall>(way, (call) => this.#putAloneStep(call), true)
+  }
+
+  async write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
+      const results = await this.#apply(writer, table, operations, nowMs)
+      if (results !== undefined) return { applied: true, results }
+      const refusal = await this.#findRefusal(writer, table, operations, nowMs)
+      if (refusal !== undefined) return refusal
+      // Between the write and the look somebody else made the condition true: it is worth trying again.
+    }
+    throw unavailable('The record kept changing.')
+  }
+
+  /** undefined: it was not applied. */
+  #apply(
+    writer: Writer,
+    table: Table,
+    operations: RecordOperation[],
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    if (operations.length === 1) return this.#writeOne(writer, table, operations[0]!, nowMs)
+    if (this.#fromArrays && operations.every(isPlainPut)) return this.#putBatch(writer, table, operations, nowMs)
+    return this.#writeBatch(writer, table, operations, nowMs)
+  }
+
+  async #writeOne(
+    writer: Writer,
+    table: Table,
+    operation: RecordOperation,
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    const kind = sql.conditionKind(operation.condition)
+    const isDelete = operation.op === 'delete'
+    // Nothing to write: only what is there decides.
+    if (isDelete && kind === 'absent') {
+      const refusal = await this.#findRefusal(writer, table, [operation], nowMs)
+      return refusal === undefined ? [{ deleted: false }] : undefined
+    }
+    const row = await this.#changeOne(writer, table, operation, nowMs)
+    if (row !== undefined) return [isDelete ? { deleted: true } : { updatedAtMs: Number(row[0]) }]
+    if (!isDelete || kind !== 'none') return undefined
+    // No such record; unless the guard kept the delete from looking.
+    if (this.#guarded) await this.#requireActive(writer, table)
+    return [{ deleted: false }]
+  }
+
+  async #changeOne(writer: Writer, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
+    if (this.#fromArrays && isPlainPut(operation)) {
+      return (await this.#puts.run(holderOf(writer), { writer, table, put: operation, nowMs })).rows[0]
+    }
+    const kind = sql.conditionKind(operation.condition)
+    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
+    const change = changeValues(table, operation, nowMs)
+    const version = versionValues(operation)
+    const step: Step =
+      operation.op === 'delete'
+        ? { statement: this.#deleteAlone[kind], values: [...change, ...version, ...guardKey] }
+        : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
+    const [result] = await this.#db.write(holderOf(writer), step)
+    return result!.rows[0]
+  }
+
+  /** The commonest batch, and half as fast again as its operations one by one. */
+  async #putBatch(
+    writer: Writer,
+    table: Table,
+    operations: PutOperation[],
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    const order = inLockOrder(operations)
+    const puts = order.map((place) => operations[place]!)
+    const rows = rowArrays(
+      puts,
+      order,
+      puts.map(() => nowMs),
+    )
+    const values = [nowSeconds(nowMs), ...rows, table.id, writer.apiKey?.seq ?? null]
+    const [result] = await this.#db.write(holderOf(writer), { statement: sql.putBatch, values })
+    if (result!.rows.length === 0) return undefined
+    const versions = new Map(result!.rows.map(([hash, range, version]) => [`${hash}${range}`, Number(version)]))
+    return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
+  }
+
+  #putAloneStep({ writer, table, put, nowMs }: PutCall): Step {
+    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
+    return { statement: this.#putAlone.none, values: [...changeValues(table, put, nowMs), ...guardKey] }
+  }
+
+  /** As many answers as calls, each as if it had gone alone. */
+  async #putTogether(session: Session, calls: PutCall[]): Promise<StepResult[]> {
+    if (calls.length === 1) return this.#db.send(session, [this.#putAloneStep(calls[0]!)])
+    const sorted = calls
+      .map((call, place) => ({ ...call, place }))
+      .sort((a, b) => a.table.id - b.table.id || compareKeys(a.put, b.put))
+    const rows = rowArrays(
+      sorted.map(({ put }) => put),
+      sorted.map(({ place }) => place),
+      sorted.map(({ nowMs }) => nowMs),
+    )
+    const guards = [
+      bigintArray(sorted.map(({ table }) => table.id)),
+      bigintArray(sorted.map(({ writer }) => writer.apiKey?.seq ?? null)),
+    ]
+    const values = [nowSeconds(calls[0]!.nowMs), ...rows, ...guards]
+    const [result] = await this.#db.send(session, [{ statement: sql.putTogether, values }])
+    const versions = new Map(result!.rows.map(([hash, range, version, id]) => [`${id}${hash}${range}`, version!]))
+    return calls.map(({ table, put }) => {
+      const version = versions.get(`${table.id}${toHex(put.hashKey)}${toHex(put.rangeKey)}`)
+      return version === undefined ? { rows: [], count: 0 } : { rows: [[version]], count: 1 }
+    })
+  }
+
+  async #writeBatch(
+    writer: Writer,
+    table: Table,
+    operations: RecordOperation[],
+    nowMs: number,
+  ): Promise<OperationResult[] | undefined> {
+    const steps: Step[] = []
+    if (this.#guarded) steps.push({ statement: sql.guardBatch, values: [table.id, writer.apiKey?.seq ?? null] })
+    if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
+    /** Where the answer of each operation is among those of the steps. */
+    const answerAt: number[] = new Array(operations.length)
+    for (const place of inLockOrder(operations)) {
+      const operation = operations[place]!
+      if (operation.op === 'delete') steps.push({ statement: sql.lockInBatch, values: keyValues(table, operation) })
+      answerAt[place] = steps.push(batchStep(table, operation, place, nowMs)) - 1
+    }
+    let answers: StepResult[]
+    try {
+      answers = await this.#db.write(holderOf(writer), ...steps)
+    } catch (error) {
+      if (isRaised(error)) return undefined
+      throw error
+    }
+    return operations.map(({ op }, i) => {
+      const row = answers[answerAt[i]!]!.rows[0]!
+      return op === 'put' ? { updatedAtMs: Number(row[0]) } : { deleted: row[0] === 't' }
+    })
+  }
+
+  /** Why nothing was applied; undefined if by now nothing stands against it. */
+  async #findRefusal(
+    writer: Writer,
+    table: Table,
+    operations: RecordOperation[],
+    nowMs: number,
+  ): Promise<WriteResult | undefined> {
+    const conditional = operations.flatMap((operation, i) => (operation.condition === undefined ? [] : [i]))
+    const [state, ...versions] = await this.#db.read(
+      holderOf(writer),
+      this.#stateStep(writer, table),
+      ...conditional.map((i) => ({
+        statement: sql.currentVersion,
+        values: [...keyValues(table, operations[i]!), nowSeconds(nowMs)],
+      })),
+    )
+    requireActive(state!.rows[0]!)
+    for (const [at, i] of conditional.entries()) {
+      const row = versions[at]!.rows[0]
+      const current = row === undefined ? undefined : Number(row[0])
+      if (!holds(operations[i]!.condition!, current)) return { applied: false, failedOperation: i, current }
+    }
+    return undefined
+  }
+
+  #stateStep(writer: Writer, table: Table): Step {
+    return { statement: sql.guardState, values: [table.id, writer.apiKey?.seq ?? null] }
+  }
+
+  async #requireActive(writer: Writer, table: Table): Promise<void> {
+    const [state] = await this.#db.read(holderOf(writer), this.#stateStep(writer, table))
+    requireActive(state!.rows[0]!)
+  }
+}
+
+export const revokedApiKey = (): CubbyError => new CubbyError('revoked_api_key', 'The API key has been revoked.')
+
+const requireActive = ([table, key]: Row): void => {
+  if (key === 'f') throw revokedApiKey()
+  if (table === 'f') throw new CubbyError('table_not_found', 'The table has been deleted.')
+}

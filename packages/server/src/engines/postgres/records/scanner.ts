@@ -1,0 +1,96 @@
+import type { Page, StoredRecord, Table } from '../../../store/engine.ts'
+import { nowSeconds } from '../../../core/records/expiry.ts'
+import { pageExpiredRowsMax } from '../../../core/limits.ts'
+import { PageMeter } from '../../../core/records/record-json.ts'
+import { type Position, resumeScan, type Scan } from '../../../core/records/scan.ts'
+import type { Holder } from '../../../core/shares.ts'
+import { asBuffer, fromHex, toBytes } from '../connection/bytes.ts'
+import type { Database } from '../connection/database.ts'
+import type { Row, Value } from '../connection/driver.ts'
+import { scanColumn as column, scanRecords } from './statements.ts'
+
+/** Expired rows that the first statement of a page may meet: few, as sweeps remove them. */
+const firstExpiredRows = 250
+/** Further statements take longer walks, but not so long that one is felt. */
+const nextExpiredRows = 4_000
+
+const statements = new Map(
+  (['primary', 't', 'i1', 'i2', 'i3', 'i4', 'i5'] as const).flatMap((index) =>
+    [false, true].map((descending) => [`${index} ${descending}`, scanRecords(index, descending)] as const),
+  ),
+)
+
+const boundsOf = (scan: Scan): Value[] => {
+  const id = scan.descending ? scan.highId : scan.lowId
+  if (scan.index === 't') return [scan.low, scan.high, id]
+  const bytes = [asBuffer(scan.low), asBuffer(scan.high)]
+  return scan.index === 'primary' ? [...bytes, toBytes(scan.hash)] : [...bytes, id, toBytes(scan.hash)]
+}
+
+const placeOf = (scan: Scan, row: Row): Position => {
+  const id = Number(row[column.id])
+  if (scan.index === 't') return { range: Number(row[column.updatedAt]), id }
+  return { range: fromHex(row[scan.index === 'primary' ? column.rangeKey : column.place]!), id }
+}
+
+const recordOf = (scan: Scan, row: Row): StoredRecord => {
+  const ttl = row[column.ttl]
+  return {
+    hashKey: scan.index === 'primary' ? scan.hash : fromHex(row[column.hashKey]!),
+    rangeKey: fromHex(row[column.rangeKey]!),
+    data: row[column.data]!,
+    ttlSeconds: ttl == null ? null : Number(ttl),
+    updatedAtMs: Number(row[column.updatedAt]),
+  }
+}
+
+interface PageRequest {
+  db: Database
+  holder: Holder
+  table: Table
+  scan: Scan
+  rowsMax: number
+  nowMs: number
+}
+
+/** One statement a page, unless it meets hundreds of expired rows: then it goes on from there, bounded too. */
+export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: PageRequest): Promise<Page> => {
+  const statement = statements.get(`${scan.index} ${scan.descending}`)!
+  const records: StoredRecord[] = []
+  const meter = new PageMeter(records)
+  let expiredLeft = pageExpiredRowsMax
+  let rest = scan
+  let place: Position | undefined
+  for (let slack = firstExpiredRows; ; slack = nextExpiredRows) {
+    const rowsLeft = rowsMax - records.length
+    const walkRows = rowsLeft + 1 + Math.min(slack, expiredLeft)
+    // However large the first record is, a page has it.
+    const given = records.length === 0 ? 1 : 0
+    const budget = [walkRows, expiredLeft, rowsLeft, meter.bytesLeft(), given]
+    const values = [table.id, nowSeconds(nowMs), ...budget, ...boundsOf(rest)]
+    const [result] = await db.read(holder, { statement, values })
+    let last: Row | undefined
+    for (const row of result!.rows) {
+      const expired = row[column.isExpired] !== null
+      // A live row without data is the first that did not fit: the page ends before it.
+      if (!expired && row[column.data] === null) {
+        return { records, next: last === undefined ? place : placeOf(scan, last) }
+      }
+      if (!expired) {
+        const record = recordOf(scan, row)
+        // The database adds up what records take at least: the escapes of their keys are counted here.
+        if (!meter.takes(record)) return { records, next: last === undefined ? place : placeOf(scan, last) }
+        records.push(record)
+      }
+      last = row
+      if (expired) break
+    }
+    if (last === undefined) return { records, next: undefined }
+    expiredLeft -= Number(last[column.steppedOver])
+    const gaveUp = last[column.isExpired] !== null && expiredLeft <= 0
+    if (!gaveUp && last[column.endsWalk] === null) return { records, next: undefined }
+    place = placeOf(scan, last)
+    if (gaveUp) return { records, next: place }
+    rest = resumeScan(scan, place)
+  }
+}

@@ -1,0 +1,163 @@
+import type { ApiKey, Organization, Table, TableListing } from '../../../store/engine.ts'
+import { recoveryMs } from '../../../core/limits.ts'
+import type { Holder } from '../../../core/shares.ts'
+import { anybody, type Database, noOrg, organization } from '../connection/database.ts'
+import type { Statement } from '../connection/driver.ts'
+import {
+  epochColumn,
+  keyColumns,
+  organizationColumns,
+  tableColumns,
+  toApiKey,
+  toOrganization,
+  toTable,
+} from './rows.ts'
+
+// Orders name every column of the index that is meant, also those that are fixed: a planner that knows nothing of
+// an empty store yet would otherwise take another one.
+
+const statement = (name: string, text: string): Statement => ({ name, text })
+
+const findKey = statement('find_key', `select ${keyColumns}, ${epochColumn} from cubby_api_keys k where k.hash = $1`)
+
+const listKeys = statement(
+  'list_keys',
+  `select ${keyColumns}, ${epochColumn} from cubby_api_keys k
+   where k.org_id = $1::bigint and k.seq < $2::bigint order by k.org_id desc, k.seq desc limit $3::bigint`,
+)
+
+const findOrganization = statement(
+  'find_org',
+  `select ${organizationColumns} from cubby_organizations o where o.name = $1`,
+)
+
+const listOrganizations = statement(
+  'list_orgs',
+  `select ${organizationColumns} from cubby_organizations o order by o.name`,
+)
+
+const findTable = statement(
+  'find_table',
+  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+   where t.org_id = $1::bigint and t.db = $2 and t.name = $3 and t.deleted_at is null`,
+)
+
+const findDeletedTable = statement(
+  'find_deleted_table',
+  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+   where t.org_id = $1::bigint and t.db = $2 and t.name = $3 and t.deleted_at > $4::bigint and not t.purging
+   order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
+)
+
+const listTables = statement(
+  'list_tables',
+  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+   where t.org_id = $1::bigint and t.db = $2 and t.name > $3 and t.deleted_at is null order by t.name limit $4::bigint`,
+)
+
+const listDeletedTables = statement(
+  'list_deleted_tables',
+  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+   where t.org_id = $1::bigint and t.db = $2 and (t.name, t.deleted_at) > ($3, $4::bigint)
+     and t.deleted_at > $5::bigint and not t.purging
+   order by t.name, t.deleted_at limit $6::bigint`,
+)
+
+// One index seek a database, however many tables it has.
+const listDatabases = statement(
+  'list_databases',
+  `with recursive d (db, place) as (
+     (select t.db, 1 from cubby_tables t
+      where t.org_id = $1::bigint and t.deleted_at is null and t.db > $2 order by t.db limit 1)
+     union all
+     select (select t.db from cubby_tables t
+       where t.org_id = $1::bigint and t.deleted_at is null and t.db > d.db order by t.db limit 1), d.place + 1
+     from d where d.db is not null and d.place < $3::bigint
+   ) select d.db from d where d.db is not null order by d.place`,
+)
+
+const readEpoch = statement('epoch', `select ${epochColumn}`)
+
+const isActive = statement(
+  'is_active',
+  `select coalesce((select t.deleted_at is null from cubby_tables t where t.id = $1::bigint), false),
+     coalesce((select k.revoked_at is null from cubby_api_keys k where k.seq = $2::bigint), false)`,
+)
+
+// PostgreSQL's text has no NUL, and neither has any name of ours. So behind `a\0…` lies just what lies behind `a`.
+const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
+
+/** Reads keys, organizations and tables as they are in the store just now. */
+export class RegistryReader {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  async #rows(holder: Holder, statement: Statement, ...values: (string | number)[]) {
+    const [result] = await this.#db.read(holder, { statement, values })
+    return result!.rows
+  }
+
+  /** What is asked for as often as a cache misses. */
+  async #row(holder: Holder, statement: Statement, ...values: (string | number)[]) {
+    return (await this.#db.lookUp(holder, { statement, values })).rows[0]
+  }
+
+  async epoch(): Promise<number> {
+    return Number((await this.#row(noOrg, readEpoch))![0])
+  }
+
+  async findApiKey(hash: string): Promise<ApiKey | undefined> {
+    const row = await this.#row(anybody, findKey, hash)
+    return row && toApiKey(row)
+  }
+
+  async listApiKeys(orgId: number, beforeSeq: number | undefined, limit: number): Promise<ApiKey[]> {
+    const before = beforeSeq ?? Number.MAX_SAFE_INTEGER
+    return (await this.#rows(organization(orgId), listKeys, orgId, before, limit)).map((row) => toApiKey(row))
+  }
+
+  async findOrganization(name: string): Promise<Organization | undefined> {
+    if (name.includes('\0')) return undefined
+    const [row] = await this.#rows(noOrg, findOrganization, name)
+    return row && toOrganization(row)
+  }
+
+  async listOrganizations(): Promise<Organization[]> {
+    return (await this.#rows(noOrg, listOrganizations)).map(toOrganization)
+  }
+
+  async findTable(orgId: number, db: string, name: string): Promise<Table | undefined> {
+    const row = await this.#row(organization(orgId), findTable, orgId, db, name)
+    return row && toTable(row)
+  }
+
+  async findDeletedTable(orgId: number, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const [row] = await this.#rows(organization(orgId), findDeletedTable, orgId, db, name, nowMs - recoveryMs)
+    return row && toTable(row)
+  }
+
+  async listTables({ orgId, db, after, limit }: TableListing): Promise<Table[]> {
+    return (await this.#rows(organization(orgId), listTables, orgId, db, behind(after?.name), limit)).map((row) =>
+      toTable(row),
+    )
+  }
+
+  async listDeletedTables({ orgId, db, after, limit }: TableListing, nowMs: number): Promise<Table[]> {
+    const from = [behind(after?.name), after?.deletedAtMs ?? 0] as const
+    const rows = await this.#rows(organization(orgId), listDeletedTables, orgId, db, ...from, nowMs - recoveryMs, limit)
+    return rows.map((row) => toTable(row))
+  }
+
+  async listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {
+    return (await this.#rows(organization(orgId), listDatabases, orgId, behind(after), limit)).map((row) => row[0]!)
+  }
+
+  /** Whether both are active, by their ids. */
+  async areActive(orgId: number, tableId: number, keySeq: number): Promise<{ table: boolean; apiKey: boolean }> {
+    const [row] = await this.#rows(organization(orgId), isActive, tableId, keySeq)
+    return { table: row![0] === 't', apiKey: row![1] === 't' }
+  }
+}

@@ -1,0 +1,244 @@
+import type { NewApiKey } from '../../../core/keys/api-key.ts'
+import type { ApiKey, KeyUse, Organization, RestoreResult, Table, Writer } from '../../../store/engine.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
+import { recoveryMs } from '../../../core/limits.ts'
+import { type Database, holderOf, noOrg } from '../connection/database.ts'
+import type { Statement, Step, StepResult, Value } from '../connection/driver.ts'
+import { isRaised } from '../connection/failure.ts'
+import { revokedApiKey } from '../records/record-writer.ts'
+import {
+  epochColumn,
+  keyColumns,
+  organizationColumns,
+  tableColumns,
+  toApiKey,
+  toOrganization,
+  toTable,
+} from './rows.ts'
+
+const step = (statement: Statement, ...values: Value[]): Step => ({ statement, values })
+
+// Changes of one organization come one after another. What takes something away moves the epoch too, last,
+// because all organizations share it.
+const lockOrganization: Statement = {
+  name: 'lock_org',
+  text: 'select o.id from cubby_organizations o where o.id = $1::bigint for update',
+}
+
+/** Fails if the writer's key is revoked: see `raising` in statements.ts. */
+const guardKey: Statement = {
+  name: 'guard_key',
+  text: `select 1 / (case when $1::bigint is null
+    or exists (select 1 from cubby_api_keys k where k.seq = $1::bigint and k.revoked_at is null) then 1 else 0 end)`,
+}
+
+const insertKey: Statement = {
+  name: 'insert_key',
+  text: `insert into cubby_api_keys as k (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at)
+    values ($1, $2::bigint, $3, $4, $5, $6, $7, $8::bigint, $9::bigint) returning ${keyColumns}, ${epochColumn}`,
+}
+
+const moveEpochForKey: Statement = {
+  name: 'move_epoch_key',
+  text: `update cubby_store set registry_epoch = registry_epoch + 1 where exists
+    (select 1 from cubby_api_keys k where k.id = $1 and k.org_id = $2::bigint and k.revoked_at is null)`,
+}
+
+const revokeKey: Statement = {
+  name: 'revoke_key',
+  text: `update cubby_api_keys as k set revoked_at = coalesce(k.revoked_at, $3::bigint)
+    where k.id = $1 and k.org_id = $2::bigint returning ${keyColumns}, ${epochColumn}`,
+}
+
+const noteKeyUse: Statement = {
+  name: 'note_key_use',
+  text: `update cubby_api_keys as k set last_used_at = $2::bigint
+    where k.id = $1 and coalesce(k.last_used_at, 0) < $2::bigint`,
+}
+
+const lockStore: Statement = { name: 'lock_store', text: 'select s.id from cubby_store s for update' }
+
+const insertOrganization: Statement = {
+  name: 'insert_org',
+  text: `insert into cubby_organizations as o (name, created_at) values ($1, $2::bigint)
+    on conflict (name) do nothing returning ${organizationColumns}`,
+}
+
+const insertFirstOrganization: Statement = {
+  name: 'insert_first_org',
+  text: `insert into cubby_organizations as o (name, created_at)
+    select $1, $2::bigint where not exists (select 1 from cubby_organizations) returning ${organizationColumns}`,
+}
+
+const named = 't.org_id = $1::bigint and t.db = $2 and t.name = $3'
+
+const insertTable: Statement = {
+  name: 'insert_table',
+  text: `insert into cubby_tables as t (org_id, db, name, indices, created_at) values ($1::bigint, $2, $3, $4, $5::bigint)
+    on conflict (org_id, db, name) where deleted_at is null do nothing returning t.id`,
+}
+
+const activeTable: Statement = {
+  name: 'active_table',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_tables t where ${named} and t.deleted_at is null`,
+}
+
+const moveEpochForTable: Statement = {
+  name: 'move_epoch_table',
+  text: `update cubby_store set registry_epoch = registry_epoch + 1
+    where exists (select 1 from cubby_tables t where ${named} and t.deleted_at is null)`,
+}
+
+// `deletedAt` is unique among the tables of a name, so that a restore can tell them apart.
+const markDeleted: Statement = {
+  name: 'mark_deleted',
+  text: `update cubby_tables as t set deleted_at = greatest($4::bigint, 1 + coalesce((select max(d.deleted_at)
+      from cubby_tables d where d.org_id = $1::bigint and d.db = $2 and d.name = $3 and d.deleted_at is not null), 0))
+    where ${named} and t.deleted_at is null returning ${tableColumns}, ${epochColumn}`,
+}
+
+const recoverableTables: Statement = {
+  name: 'recoverable_tables',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_tables t
+    where ${named} and t.deleted_at > $4::bigint and not t.purging and ($5::bigint is null or t.deleted_at = $5::bigint)
+    order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
+}
+
+const unmarkDeleted: Statement = {
+  name: 'unmark_deleted',
+  text: `update cubby_tables as t set deleted_at = null where t.id = $1::bigint and not t.purging
+    returning ${tableColumns}, ${epochColumn}`,
+}
+
+const keyValues = (orgId: number, key: NewApiKey, nowMs: number): Value[] => [
+  ...[key.id, orgId, key.kind, key.name === null ? null : JSON.stringify(key.name), key.hash, key.lastFour],
+  ...[key.databases === null ? null : JSON.stringify(key.databases), nowMs, key.expiresAtMs],
+]
+
+/** Changes keys, organizations and tables, each in one transaction. None of it is hot. */
+export class RegistryWriter {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  /** All of it in one round trip, if the writer's key is active still. */
+  async #change(writer: Writer, ...steps: Step[]): Promise<StepResult[]> {
+    const opening = [step(lockOrganization, writer.orgId), step(guardKey, writer.apiKey?.seq ?? null)]
+    const results = await refusingRevoked(this.#db.write(holderOf(writer), ...opening, ...steps))
+    return results.slice(opening.length)
+  }
+
+  // ── Keys and organizations ───────────────────────────────────────────────────────────────────────────────
+
+  async createApiKey(writer: Writer, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+    const [made] = await this.#change(writer, step(insertKey, ...keyValues(writer.orgId, key, nowMs)))
+    return toApiKey(made!.rows[0]!)
+  }
+
+  async revokeApiKey(writer: Writer, id: string, nowMs: number): Promise<ApiKey | undefined> {
+    const { orgId } = writer
+    if (id.includes('\0')) return undefined
+    const [, revoked] = await this.#change(writer, step(moveEpochForKey, id, orgId), step(revokeKey, id, orgId, nowMs))
+    const row = revoked!.rows[0]
+    return row && toApiKey(row)
+  }
+
+  async recordKeyUse(uses: KeyUse[]): Promise<void> {
+    // In one order, so that two processes do not wait for each other; in parts, so that neither waits long.
+    const sorted = uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    for (let at = 0; at < sorted.length; at += keyUsesPerWrite) {
+      const part = sorted.slice(at, at + keyUsesPerWrite)
+      await this.#db.write(noOrg, ...part.map(({ id, atMs }) => step(noteKeyUse, id, atMs)))
+    }
+  }
+
+  createOrganization(
+    name: string,
+    keys: NewApiKey[],
+    nowMs: number,
+    onlyIfFirst: boolean,
+  ): Promise<Organization | undefined> {
+    const insert = onlyIfFirst ? insertFirstOrganization : insertOrganization
+    return this.#db.transaction(noOrg, async ({ send, commit }) => {
+      const [, made] = await send(step(lockStore), step(insert, name, nowMs))
+      const row = made!.rows[0]
+      if (row === undefined) return undefined
+      const organization = toOrganization(row)
+      await commit(...keys.map((key) => step(insertKey, ...keyValues(organization.id, key, nowMs))))
+      return organization
+    })
+  }
+
+  // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  async createTable(
+    writer: Writer,
+    db: string,
+    name: string,
+    indices: Indices,
+    nowMs: number,
+  ): Promise<{ table: Table; created: boolean }> {
+    const { orgId } = writer
+    const [made, active] = await this.#change(
+      writer,
+      step(insertTable, orgId, db, name, JSON.stringify(indices), nowMs),
+      step(activeTable, orgId, db, name),
+    )
+    return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
+  }
+
+  async deleteTable(writer: Writer, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const { orgId } = writer
+    const [, deleted] = await this.#change(
+      writer,
+      step(moveEpochForTable, orgId, db, name),
+      step(markDeleted, orgId, db, name, nowMs),
+    )
+    const row = deleted!.rows[0]
+    return row && toTable(row)
+  }
+
+  restoreTable(
+    writer: Writer,
+    db: string,
+    name: string,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+  ): Promise<RestoreResult> {
+    const { orgId, apiKey } = writer
+    const recoverable = (at: number | null) => step(recoverableTables, orgId, db, name, nowMs - recoveryMs, at)
+    return refusingRevoked(
+      this.#db.transaction(holderOf(writer), async ({ send, commit }): Promise<RestoreResult> => {
+        const [, , active, newest, chosen] = await send(
+          step(lockOrganization, orgId),
+          step(guardKey, apiKey?.seq ?? null),
+          step(activeTable, orgId, db, name),
+          recoverable(null),
+          recoverable(deletedAtMs ?? null),
+        )
+        const present = active!.rows[0]
+        if (present !== undefined && newest!.rows.length === 0) return { outcome: 'active', table: toTable(present) }
+        const row = chosen!.rows[0]
+        if (row === undefined) return { outcome: 'missing' }
+        const table = toTable(row)
+        if (present !== undefined) return { outcome: 'taken', deletedAtMs: table.deletedAtMs! }
+        const [restored] = await commit(step(unmarkDeleted, table.id))
+        // A purge by a clock that runs ahead of the caller's may have been faster.
+        const back = restored!.rows[0]
+        return back === undefined ? { outcome: 'missing' } : { outcome: 'restored', table: toTable(back) }
+      }),
+    )
+  }
+}
+
+const keyUsesPerWrite = 500
+
+const refusingRevoked = async <T>(change: Promise<T>): Promise<T> => {
+  try {
+    return await change
+  } catch (error) {
+    throw isRaised(error) ? revokedApiKey() : error
+  }
+}

@@ -1,0 +1,55 @@
+import type { KeyKind } from '../../../core/keys/api-key.ts'
+import type { ApiKey, Organization, Table } from '../../../store/engine.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
+import type { Row } from '../connection/driver.ts'
+
+// Rows of the registry as they come, columns in this order, and what they mean. The epoch stands behind them.
+
+const numberOrNull = (text: string | null | undefined): number | null => (text == null ? null : Number(text))
+const jsonOrNull = <T>(text: string | null | undefined): T | null => (text == null ? null : (JSON.parse(text) as T))
+
+export const keyColumns =
+  'k.seq, k.id, k.org_id, k.kind, k.name, k.last_four, k.databases, k.created_at, k.last_used_at, k.expires_at, k.revoked_at'
+
+const keyColumnCount = 11
+
+export const toApiKey = (row: Row, stamp = Number(row[keyColumnCount])): ApiKey => ({
+  seq: Number(row[0]),
+  id: row[1]!,
+  orgId: Number(row[2]),
+  kind: row[3] as KeyKind,
+  name: jsonOrNull<string>(row[4]),
+  lastFour: row[5]!,
+  databases: jsonOrNull<string[]>(row[6]),
+  createdAtMs: Number(row[7]),
+  lastUsedAtMs: numberOrNull(row[8]),
+  expiresAtMs: numberOrNull(row[9]),
+  revokedAtMs: numberOrNull(row[10]),
+  stamp,
+})
+
+export const tableColumns = 't.id, t.org_id, t.db, t.name, t.indices, t.created_at, t.deleted_at'
+
+const tableColumnCount = 7
+
+export const toTable = (row: Row, stamp = Number(row[tableColumnCount])): Table => ({
+  id: Number(row[0]),
+  orgId: Number(row[1]),
+  db: row[2]!,
+  name: row[3]!,
+  indices: JSON.parse(row[4]!) as Indices,
+  createdAtMs: Number(row[5]),
+  deletedAtMs: numberOrNull(row[6]),
+  stamp,
+})
+
+export const organizationColumns = 'o.id, o.name, o.created_at'
+
+export const toOrganization = (row: Row): Organization => ({
+  id: Number(row[0]),
+  name: row[1]!,
+  createdAtMs: Number(row[2]),
+})
+
+/** What of the registry had been taken away when this was read. Only revocations and deletions move it. */
+export const epochColumn = '(select s.registry_epoch from cubby_store s)'

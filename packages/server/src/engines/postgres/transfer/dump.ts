@@ -1,0 +1,133 @@
+import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable, Organization } from '../../../store/engine.ts'
+import { bytesOfHex, fromHex } from '../connection/bytes.ts'
+import type { Row, Session, Statement, StepResult, Value } from '../connection/driver.ts'
+import { toCallersError } from '../connection/failure.ts'
+import { keyColumns, organizationColumns, tableColumns, toApiKey, toOrganization, toTable } from '../registry/rows.ts'
+import { indexColumns } from '../records/statements.ts'
+
+const chunkBytes = 1024 * 1024
+const chunkRows = 500
+
+const organizations: Statement = {
+  name: 'dump_orgs',
+  text: `select ${organizationColumns} from cubby_organizations o order by o.id`,
+}
+
+const keys: Statement = {
+  name: 'dump_keys',
+  text: `select ${keyColumns}, k.hash from cubby_api_keys k where k.seq > $1::bigint order by k.seq limit ${chunkRows}`,
+}
+
+const tables: Statement = {
+  name: 'dump_tables',
+  text: `select ${tableColumns}, t.purging from cubby_tables t where t.id > $1::bigint order by t.id limit ${chunkRows}`,
+}
+
+const record: Statement = {
+  name: 'dump_record',
+  text: `select r.id, r.hash_key, r.range_key, r.data, r.ttl, r.updated_at, ${indexColumns.map((column) => `r.${column}`).join(', ')}
+    from cubby_records r where r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea`,
+}
+
+const count: Statement = {
+  name: 'dump_count',
+  text: 'select count(*) from cubby_records r where r.table_id = $1::bigint',
+}
+
+/** Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. */
+export const openDump = async (session: Session): Promise<Dump> => {
+  const send = async (...steps: { statement: Statement; values: Value[] }[]): Promise<StepResult[]> => {
+    try {
+      return await session.send(steps, Number.POSITIVE_INFINITY)
+    } catch (error) {
+      throw toCallersError(error, false)
+    }
+  }
+  const rows = async (statement: Statement, ...values: Value[]): Promise<Row[]> =>
+    (await send({ statement, values }))[0]!.rows
+
+  await session.run('begin isolation level repeatable read read only')
+  // The snapshot is taken by the first read, not by BEGIN.
+  await session.run('select 1 from cubby_store')
+  return {
+    organizations: async (): Promise<Organization[]> => (await rows(organizations)).map(toOrganization),
+
+    async *apiKeys(): AsyncIterable<DumpedApiKey> {
+      for (let last = 0; ; ) {
+        const page = await rows(keys, last)
+        for (const row of page) yield { ...toApiKey(row, 0), hash: row.at(-1)! }
+        if (page.length === 0) return
+        last = Number(page.at(-1)![0])
+      }
+    },
+
+    async *tables(): AsyncIterable<DumpedTable> {
+      for (let last = 0; ; ) {
+        const page = await rows(tables, last)
+        for (const row of page) yield { ...toTable(row, 0), purging: row.at(-1) === 't' }
+        if (page.length === 0) return
+        last = Number(page.at(-1)![0])
+      }
+    },
+
+    records: (tableId: number, afterId: number) => dumpRecords(session, send, tableId, afterId),
+
+    countRecords: async (tableId: number): Promise<number> => Number((await rows(count, tableId))[0]![0]),
+
+    close: () => session.close(),
+  }
+}
+
+/**
+ * Keys and sizes are put in order of creation by the database, in its own temporary storage. The records then
+ * come by their keys, as many at a time as the sizes allow.
+ */
+async function* dumpRecords(
+  session: Session,
+  send: (...steps: { statement: Statement; values: Value[] }[]) => Promise<StepResult[]>,
+  tableId: number,
+  afterId: number,
+): AsyncIterable<DumpedRecord[]> {
+  const cursor = `dump_${tableId}_${afterId}`
+  await session.run(`declare ${cursor} no scroll cursor for
+    select hash_key, range_key, octet_length(data) from cubby_records
+    where table_id = ${tableId} and id > ${afterId} order by id`)
+  const read = async (wanted: Row[]): Promise<DumpedRecord[]> => {
+    const steps = wanted.map(([hash, range]) => ({
+      statement: record,
+      values: [tableId, bytesOfHex(hash!), bytesOfHex(range!)],
+    }))
+    // Citus has no snapshot over several statements: what was removed since the keys were read is not there.
+    return (await send(...steps)).flatMap(({ rows }) => rows.map((row) => toDumped(tableId, row)))
+  }
+  for (;;) {
+    const places = await session.run(`fetch ${chunkRows} from ${cursor}`)
+    let wanted: Row[] = []
+    let bytes = 0
+    for (const place of places) {
+      wanted.push(place)
+      bytes += Number(place[2])
+      if (bytes < chunkBytes) continue
+      yield await read(wanted)
+      wanted = []
+      bytes = 0
+    }
+    if (wanted.length > 0) yield await read(wanted)
+    if (places.length < chunkRows) break
+  }
+  await session.run(`close ${cursor}`)
+}
+
+const toDumped = (tableId: number, row: Row): DumpedRecord => {
+  const [id, hashKey, rangeKey, data, ttl, updatedAt, ...entries] = row
+  return {
+    id: Number(id),
+    tableId,
+    hashKey: fromHex(hashKey!),
+    rangeKey: fromHex(rangeKey!),
+    data: data!,
+    ttlSeconds: ttl == null ? null : Number(ttl),
+    updatedAtMs: Number(updatedAt),
+    entries: entries.map((entry) => (entry === null ? null : fromHex(entry))),
+  }
+}

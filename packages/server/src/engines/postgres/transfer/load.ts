@@ -1,0 +1,128 @@
+import type { DumpedRecord, LoadRows } from '../../../store/engine.ts'
+import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
+import { toBytes, toBytesOrNull } from '../connection/bytes.ts'
+import { type Database, noOrg } from '../connection/database.ts'
+import type { Statement, Step } from '../connection/driver.ts'
+import { indexColumns } from '../records/statements.ts'
+
+const places = (count: number): string => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')
+
+const loadOrganization: Statement = {
+  name: 'load_org',
+  text: 'insert into cubby_organizations (id, name, created_at) values ($1, $2, $3) on conflict do nothing',
+}
+
+const loadKey: Statement = {
+  name: 'load_key',
+  text: `insert into cubby_api_keys (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
+    expires_at, revoked_at) values (${places(12)}) on conflict do nothing`,
+}
+
+const loadTable: Statement = {
+  name: 'load_table',
+  text: `insert into cubby_tables (id, org_id, db, name, indices, created_at, deleted_at, purging)
+    values (${places(8)}) on conflict do nothing`,
+}
+
+const loadRecord: Statement = {
+  name: 'load_record',
+  text: `insert into cubby_records (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
+    values (${places(7 + indexColumns.length)}) on conflict do nothing`,
+}
+
+const recordTypes = [
+  'bigint',
+  'bigint',
+  'bytea',
+  'bytea',
+  'text',
+  'bigint',
+  'bigint',
+  ...indexColumns.map(() => 'bytea'),
+]
+
+/** The same for any number of records at once. */
+const loadRecords: Statement = {
+  name: 'load_records',
+  text: `insert into cubby_records (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
+    select * from unnest(${recordTypes.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) on conflict do nothing`,
+}
+
+const recordsAtOnce = (records: DumpedRecord[]): Step => ({
+  statement: loadRecords,
+  values: [
+    ...[bigintArray(records.map(({ id }) => id)), bigintArray(records.map(({ tableId }) => tableId))],
+    ...[bytesArray(records.map(({ hashKey }) => hashKey)), bytesArray(records.map(({ rangeKey }) => rangeKey))],
+    ...[textArray(records.map(({ data }) => data)), bigintArray(records.map(({ ttlSeconds }) => ttlSeconds))],
+    bigintArray(records.map(({ updatedAtMs }) => updatedAtMs)),
+    ...indexColumns.map((_, column) => bytesArray(records.map(({ entries }) => entries[column]!))),
+  ],
+})
+
+const recordsOneByOne = (records: DumpedRecord[]): Step[] =>
+  records.map((record) => ({
+    statement: loadRecord,
+    values: [
+      ...[record.id, record.tableId, toBytes(record.hashKey), toBytes(record.rangeKey), record.data],
+      ...[record.ttlSeconds, record.updatedAtMs, ...record.entries.map(toBytesOrNull)],
+    ],
+  }))
+
+/** Raises what gives out ids: it never goes back. */
+const raiseSequence = (sequence: string): Statement => ({
+  name: `raise_${sequence}`,
+  text: `select setval('${sequence}', greatest($1::bigint, (select last_value from ${sequence})))`,
+})
+
+const raiseOrganizations = raiseSequence('cubby_organizations_id_seq')
+const raiseKeys = raiseSequence('cubby_api_keys_seq_seq')
+const raiseTables = raiseSequence('cubby_tables_id_seq')
+const raiseRecords = raiseSequence('cubby_record_ids')
+
+const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
+
+const raise = (statement: Statement, ids: number[]): Step[] =>
+  ids.length === 0 ? [] : [{ statement, values: [ids.reduce((most, id) => Math.max(most, id))] }]
+
+/** Adds a copy's rows, ids and all, in one transaction. */
+export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
+  const { organizations = [], apiKeys = [], tables = [], records = [] } = rows
+  const steps: Step[] = [
+    ...organizations.map(({ id, name, createdAtMs }) => ({
+      statement: loadOrganization,
+      values: [id, name, createdAtMs],
+    })),
+    ...apiKeys.map((key) => ({
+      statement: loadKey,
+      values: [
+        ...[key.seq, key.id, key.orgId, key.kind, json(key.name), key.hash, key.lastFour, json(key.databases)],
+        ...[key.createdAtMs, key.lastUsedAtMs, key.expiresAtMs, key.revokedAtMs],
+      ],
+    })),
+    ...tables.map((table) => ({
+      statement: loadTable,
+      values: [
+        ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
+        ...[table.createdAtMs, table.deletedAtMs, table.purging ? 't' : 'f'],
+      ],
+    })),
+    ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
+    ...raise(
+      raiseOrganizations,
+      organizations.map(({ id }) => id),
+    ),
+    ...raise(
+      raiseKeys,
+      apiKeys.map(({ seq }) => seq),
+    ),
+    ...raise(
+      raiseTables,
+      tables.map(({ id }) => id),
+    ),
+    ...raise(
+      raiseRecords,
+      records.map(({ id }) => id),
+    ),
+  ]
+  if (steps.length > 0) await db.write(noOrg, ...steps)
+}

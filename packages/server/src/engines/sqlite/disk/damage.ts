@@ -1,0 +1,77 @@
+import { CubbyError } from '../../../core/errors.ts'
+import type { Log } from '../../../core/log.ts'
+import { StoreDamaged } from '../../../core/store-refused.ts'
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
+
+/** The file itself is damaged: a page that makes no sense, or one that the disk does not give. */
+export const isDamage = (error: unknown): boolean =>
+  /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS))/.test(codeOf(error))
+
+export const damageMessage = 'The store is damaged where this request reads or writes; nothing was applied.'
+export const damageHint = 'The operator has to restore a backup; other records can still be read and written.'
+
+const page = 'docs/operating.md, "When the store is damaged"'
+const whatToDo = `see which tables with cubby verify, then restore a backup; ${page}`
+
+/** What SQLite says, for the log: never for the caller. */
+export const causeOf = (error: unknown): string => `${codeOf(error)} ${(error as Error).message}`
+
+/** For a store that cannot be opened at all. */
+export const refuseDamaged = (path: string, error: unknown): unknown =>
+  isDamage(error)
+    ? new StoreDamaged(`${path} is damaged or not a Cubby store (${causeOf(error)}): restore a backup; ${page}`)
+    : error
+
+/** For a command that met the damage in an open store. */
+export const damagedStore = (path: string, error: unknown): StoreDamaged =>
+  new StoreDamaged(`${path} is damaged (${causeOf(error)}): ${whatToDo}`)
+
+/**
+ * Whether this process has met damage in the store. The first one is logged, once however many requests meet it, and
+ * the process is not ready from then on: only a restart, after a repair, ends that.
+ */
+export class Damage {
+  readonly #path: string
+  readonly #log: Log
+  #cause: string | undefined
+  #listeners: ((cause: string) => void)[] = []
+
+  constructor(path: string, log: Log) {
+    this.#path = path
+    this.#log = log
+  }
+
+  /** What was met first; undefined while all is well. */
+  get cause(): string | undefined {
+    return this.#cause
+  }
+
+  /** `listener` is told of the first damage, once. */
+  onFirst(listener: (cause: string) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  note(cause: string): void {
+    if (this.#cause !== undefined) return
+    const hint = `${whatToDo}. Undamaged records are served. If the process is ended by SIGBUS, start it with --no-mmap`
+    this.#log('error', 'the store is damaged', { file: this.#path, cause, hint })
+    this.noteFromElsewhere(cause)
+  }
+
+  /** Another process on the store met it, and has logged it. */
+  noteFromElsewhere(cause: string): void {
+    if (this.#cause !== undefined) return
+    this.#cause = cause
+    for (const listener of this.#listeners) listener(cause)
+    this.#listeners = []
+  }
+
+  /** What a read threw, as the caller is to be told. */
+  explain(error: unknown): unknown {
+    if (!isDamage(error)) return error
+    const cause = causeOf(error)
+    this.note(cause)
+    return new CubbyError('store_damaged', damageMessage, { hint: damageHint, cause })
+  }
+}

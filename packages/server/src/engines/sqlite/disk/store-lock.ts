@@ -1,0 +1,30 @@
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { StoreRefused } from '../../../core/store-refused.ts'
+import { makePrivateFile } from './store-files.ts'
+
+export interface StoreLock {
+  release(): void
+}
+
+/**
+ * Holds the store for this process: at most one serves it. The lock is an open transaction on a file of its
+ * own, so the operating system takes it back however the process ends.
+ */
+export const holdStore = (dataDir: string): StoreLock => {
+  const path = join(dataDir, 'serve.lock')
+  makePrivateFile(path)
+  const db = new Database(path, { readwrite: true })
+  try {
+    // Two that start in the same instant would otherwise both give way.
+    db.run('PRAGMA busy_timeout = 300')
+    db.run('BEGIN EXCLUSIVE')
+  } catch (error) {
+    db.close()
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) {
+      throw new StoreRefused(`another process serves the store in ${dataDir}`)
+    }
+    throw error
+  }
+  return { release: () => db.close() }
+}

@@ -1,0 +1,226 @@
+import { type Indices, indexEntries, slots } from '../../../core/tables/indices.ts'
+import type { Connection } from '../connection.ts'
+import { isDamage } from '../disk/damage.ts'
+import { entriesSql } from '../registry/rows.ts'
+
+interface Row {
+  id: number
+  table_id: number
+  hashKey: string
+  rangeKey: string
+  data: string
+  entries: string
+}
+
+/** Told of the id of each table that a finding concerns, as far as that can be known. */
+export type NoteTable = (tableId: number) => void
+
+type Part = (db: Connection, noteTable: NoteTable) => Iterable<string> | AsyncIterable<string>
+
+/** Rows a statement looks at, so that the log can start over between two of them. */
+const rowsPerStep = 2_000
+
+/**
+ * Verifies the store: SQLite's own check (pages, and every index entry against its row), then each record's
+ * index values against its data, and that everything belongs to something that exists. It goes on behind damage.
+ */
+export async function* checkStore(db: Connection, noteTable: NoteTable = () => {}): AsyncIterable<string> {
+  const parts: Part[] = [checkPages, checkRegistry, checkRecords]
+  let isSound = true
+  for (const part of parts) {
+    try {
+      for await (const finding of part(db, noteTable)) {
+        isSound = false
+        yield finding
+      }
+    } catch (error) {
+      // A damaged page can stop a part; what it found so far stands, and the other parts still look.
+      isSound = false
+      yield `sqlite: ${(error as Error).message}`
+    }
+  }
+  if (!isSound) for (const id of readTableIds(db)) if (isDamagedTable(db, id)) noteTable(id)
+}
+
+function* checkPages(db: Connection, noteTable: NoteTable): Iterable<string> {
+  const rows = db.prepare<{ integrity_check: string }, []>('PRAGMA integrity_check').iterate()
+  const treeNames = readTreeNames(db)
+  for (const { integrity_check: text } of rows) {
+    // Several findings can stand in one row, under a heading.
+    for (const line of text.split('\n')) {
+      if (line === 'ok' || line.startsWith('***') || line === '') continue
+      const row = /^row (\d+) missing from index records_/.exec(line)
+      if (row !== null) noteTableOf(db, Number(row[1]), noteTable)
+      const tree = treeNames.get(/^Tree (\d+)/.exec(line)?.[1] ?? '')
+      yield `sqlite: ${line}${tree === undefined ? '' : ` (${tree})`}`
+    }
+  }
+}
+
+/** SQLite names a tree by its root page. */
+const readTreeNames = (db: Connection): Map<string, string> =>
+  new Map(
+    db
+      .prepare<{ root: string; name: string }, []>(
+        'SELECT CAST(rootpage AS TEXT) AS root, name FROM sqlite_schema WHERE rootpage > 0',
+      )
+      .all()
+      .map(({ root, name }) => [root, name]),
+  )
+
+const noteTableOf = (db: Connection, recordId: number, noteTable: NoteTable): void => {
+  const find = db.prepare<{ table_id: number }, [number]>('SELECT table_id FROM records WHERE id = ?1')
+  const row = orDamage(() => find.get(recordId))
+  if (row !== damaged && row !== null) noteTable(row.table_id)
+}
+
+const damaged = Symbol('damaged')
+
+/** What `read` gives, unless it meets a damaged page. */
+const orDamage = <T>(read: () => T): T | typeof damaged => {
+  try {
+    return read()
+  } catch (error) {
+    if (isDamage(error)) return damaged
+    throw error
+  }
+}
+
+/** As many as can be read. */
+const readTableIds = (db: Connection): number[] => {
+  const ids: number[] = []
+  orDamage(() => {
+    for (const { id } of db.prepare<{ id: number }, []>('SELECT id FROM tables ORDER BY id').iterate()) ids.push(id)
+  })
+  return ids
+}
+
+/** Whether some record of the table, or entry of its indexes, cannot be read, or one has more entries than another. */
+const isDamagedTable = (db: Connection, tableId: number): boolean => {
+  const count = (index: string, where = ''): number | typeof damaged =>
+    orDamage(
+      () =>
+        db
+          .prepare<{ n: number }, [number]>(
+            `SELECT count(*) AS n FROM records INDEXED BY ${index} WHERE table_id = ?1${where}`,
+          )
+          .get(tableId)!.n,
+    )
+  const columns = slots.map((slot) => `count(${slot}_hash) AS ${slot}`).join(', ')
+  // Through the index of keys to every row, and to the end of its data.
+  const rows = orDamage(() =>
+    db
+      .prepare<Record<string, number>, [number]>(
+        `SELECT count(*) AS n, total(length(data)), ${columns} FROM records INDEXED BY records_by_key WHERE table_id = ?1`,
+      )
+      .get(tableId),
+  )
+  if (rows === damaged || count('records_by_time') !== rows!.n) return true
+  return slots.some((slot) => count(`records_by_${slot}`, ` AND ${slot}_hash IS NOT NULL`) !== rows![slot])
+}
+
+function* checkRegistry(db: Connection, noteTable: NoteTable): Iterable<string> {
+  const lines = (sql: string): string[] =>
+    db
+      .prepare<{ line: string }, []>(sql)
+      .all()
+      .map((row) => row.line)
+  yield* lines(`SELECT 'api key ' || id || ' belongs to no organization' AS line FROM api_keys
+    WHERE org_id NOT IN (SELECT id FROM organizations)`)
+  const lost = db.prepare<{ id: number }, []>(
+    'SELECT id FROM tables WHERE org_id NOT IN (SELECT id FROM organizations)',
+  )
+  for (const { id } of lost.all()) {
+    noteTable(id)
+    yield `table ${id} belongs to no organization`
+  }
+  yield* lines(`SELECT 'record id ' || max(id) || ' was never given out' AS line FROM records
+    HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_record_id')`)
+}
+
+async function* checkRecords(db: Connection, noteTable: NoteTable): AsyncIterable<string> {
+  const step = db.prepare<Row, [number, number]>(`
+    SELECT id, table_id, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, data,
+      ${entriesSql} AS entries
+    FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2`)
+  const read = (afterId: number, rowsMax: number) => orDamage(() => step.all(afterId, rowsMax))
+  const indicesOf = tableIndices(db)
+  let rowsMax = rowsPerStep
+  for (let last = 0; ; ) {
+    const rows = read(last, rowsMax)
+    if (rows === damaged) {
+      // Fewer and fewer at once, up to the first that cannot be read; then on behind it.
+      if (rowsMax > 1) rowsMax = Math.ceil(rowsMax / 8)
+      else {
+        const next = firstReadable(last, (afterId) => read(afterId, 1) !== damaged)
+        yield `records of the ids ${last + 1} to ${next ?? 'the last'} cannot be read`
+        if (next === undefined) return
+        last = next
+        rowsMax = rowsPerStep
+      }
+      continue
+    }
+    if (rows.length === 0) return
+    for (const row of rows) {
+      const finding = checkRecord(row, indicesOf(row.table_id))
+      if (finding === undefined) continue
+      noteTable(row.table_id)
+      yield `record ${row.id} (table ${row.table_id}, ${JSON.stringify(row.hashKey)}): ${finding}`
+    }
+    last = rows.at(-1)!.id
+    // A server that checks itself goes on answering.
+    await Bun.sleep(0)
+  }
+}
+
+/**
+ * The least id behind which rows can be read again; undefined if there is none. A damaged page hides the ids of one
+ * range, so its end is found by halves.
+ */
+const firstReadable = (last: number, isReadableAfter: (id: number) => boolean): number | undefined => {
+  let far = 1
+  while (!isReadableAfter(last + far)) {
+    far *= 2
+    if (last + far > Number.MAX_SAFE_INTEGER) return undefined
+  }
+  let near = Math.floor(far / 2)
+  while (far - near > 1) {
+    const middle = Math.floor((near + far) / 2)
+    if (isReadableAfter(last + middle)) far = middle
+    else near = middle
+  }
+  return last + far
+}
+
+/** What a table declares; undefined if there is no such table, `damaged` if that cannot be read. */
+const tableIndices = (db: Connection) => {
+  const find = db.prepare<{ indices: string }, [number]>('SELECT indices FROM tables WHERE id = ?1')
+  const known = new Map<number, string | undefined | typeof damaged>()
+  return (tableId: number): string | undefined | typeof damaged => {
+    if (!known.has(tableId)) {
+      const row = orDamage(() => find.get(tableId))
+      known.set(tableId, row === damaged ? damaged : row?.indices)
+    }
+    return known.get(tableId)
+  }
+}
+
+const checkRecord = (row: Row, indices: string | undefined | typeof damaged): string | undefined => {
+  if (indices === undefined) return 'its table does not exist'
+  let data: unknown
+  try {
+    data = JSON.parse(row.data)
+  } catch {
+    return 'its data is not JSON'
+  }
+  // That its table cannot be read is a finding of its own.
+  if (indices === damaged) return undefined
+  try {
+    const expected = indexEntries(JSON.parse(indices) as Indices, data as Record<string, unknown>)
+    const stored = JSON.parse(row.entries) as (string | null)[]
+    const wrong = expected.findIndex((value, i) => value !== stored[i])
+    return wrong < 0 ? undefined : `${slots[wrong >> 1]} does not hold what its data says`
+  } catch (error) {
+    return `its data cannot be indexed: ${(error as Error).message}`
+  }
+}

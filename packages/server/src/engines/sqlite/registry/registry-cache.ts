@@ -1,0 +1,91 @@
+import { hashApiKey } from '../../../core/keys/api-key.ts'
+import type { ApiKey, Table } from '../../../store/engine.ts'
+import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
+import type { Connection } from '../connection.ts'
+import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
+import type { Snapshot } from '../snapshot.ts'
+
+/** How long what was read of the registry is believed without a look. A guest's revocation waits this out. */
+export const registryLeaseMs = 100
+
+/**
+ * Keys and tables as the store has them now, without asking it every time. Only what takes something away, a
+ * revocation or a deletion, moves the registry's epoch; it is read again after one of our own and when the lease is
+ * over, and only if it has moved is anything forgotten. What is absent is never remembered, so what is
+ * new is found at once.
+ */
+export class RegistryCache {
+  readonly #snapshot: Snapshot
+  readonly #leaseMs: number
+  readonly #epochRow
+  readonly #keyByHash
+  readonly #tableByName
+  readonly #keys = new Map<string, ApiKey>()
+  readonly #tables = new Map<string, Table>()
+  #readAtMs = Number.NEGATIVE_INFINITY
+  #epoch = -1
+
+  /** `leaseMs` is 0 for a guest: it asks every time, so that the owner never waits for it. */
+  constructor(db: Connection, snapshot: Snapshot, leaseMs: number) {
+    this.#snapshot = snapshot
+    this.#leaseMs = leaseMs
+    this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
+    this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1`)
+    this.#tableByName = db.prepare<TableRow, [number, string, string]>(
+      `SELECT ${tableColumns} FROM tables WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at IS NULL`,
+    )
+  }
+
+  /** The epoch that everything handed out from now on is true of. */
+  epoch(): number {
+    const nowMs = performance.now()
+    if (nowMs - this.#readAtMs >= this.#leaseMs) {
+      this.#snapshot.renew()
+      const epoch = this.#epochRow.get()!.value
+      // The lease counts from before the read, so that a commit after it is waited for; a read that failed gives none.
+      this.#readAtMs = nowMs
+      if (epoch !== this.#epoch) {
+        this.#epoch = epoch
+        this.#keys.clear()
+        this.#tables.clear()
+      }
+    }
+    return this.#epoch
+  }
+
+  /** Our own writer took something away: the next look is at the store. */
+  forgetEpoch(): void {
+    this.#readAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  findApiKey(text: string): ApiKey | undefined {
+    const epoch = this.epoch()
+    const known = this.#keys.get(text)
+    if (known !== undefined) return known
+    this.#snapshot.renew()
+    const row = this.#keyByHash.get(hashApiKey(text))
+    if (row === null) return undefined
+    const key = toApiKey(row, epoch)
+    remember(this.#keys, text, key, apiKeyCacheEntriesMax)
+    return key
+  }
+
+  findTable(orgId: number, db: string, name: string): Table | undefined {
+    const epoch = this.epoch()
+    const place = `${orgId}/${db}/${name}`
+    const known = this.#tables.get(place)
+    if (known !== undefined) return known
+    this.#snapshot.renew()
+    const row = this.#tableByName.get(orgId, db, name)
+    if (row === null) return undefined
+    const table = toTable(row, epoch)
+    remember(this.#tables, place, table, tableCacheEntriesMax)
+    return table
+  }
+}
+
+const remember = <Value>(cache: Map<string, Value>, name: string, value: Value, most: number): void => {
+  // Bounded: the oldest entry makes room. It costs its owner one look-up.
+  if (cache.size >= most) cache.delete(cache.keys().next().value!)
+  cache.set(name, value)
+}

@@ -1,0 +1,178 @@
+import type { NewApiKey } from '../../../core/keys/api-key.ts'
+import type { ApiKey, KeyUse, Organization, RestoreResult, Table } from '../../../store/engine.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
+import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import type { Connection } from '../connection.ts'
+import {
+  type KeyRow,
+  keyColumns,
+  type OrganizationRow,
+  type TableRow,
+  tableColumns,
+  toApiKey,
+  toOrganization,
+  toTable,
+} from './rows.ts'
+
+type Value = string | number | null
+
+/** Changes keys, organizations and tables inside the transaction that is open on `db`. None of it is hot. */
+export class RegistryWriter {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  #one<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.#db.prepare<Row, Value[]>(sql).get(...values) ?? undefined
+  }
+
+  #run(sql: string, ...values: Value[]): number {
+    return this.#db.prepare<unknown, Value[]>(sql).run(...values).changes
+  }
+
+  /** Only what takes something away moves the epoch: nothing negative is cached, so what is new is seen anyway. */
+  epoch(): number {
+    return this.#one<{ value: number }>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)!.value
+  }
+
+  #moveEpoch(): number {
+    return this.#one<{ value: number }>(
+      `UPDATE meta SET value = value + 1 WHERE name = 'registry_epoch' RETURNING value`,
+    )!.value
+  }
+
+  keyIsActive(seq: number): boolean {
+    return this.#one('SELECT 1 FROM api_keys WHERE seq = ?1 AND revoked_at IS NULL', seq) !== undefined
+  }
+
+  tableIsActive(id: number): boolean {
+    return this.#one('SELECT 1 FROM tables WHERE id = ?1 AND deleted_at IS NULL', id) !== undefined
+  }
+
+  // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #activeTable(orgId: number, db: string, name: string): TableRow | undefined {
+    return this.#one<TableRow>(
+      `SELECT ${tableColumns} FROM tables WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at IS NULL`,
+      ...[orgId, db, name],
+    )
+  }
+
+  createTable(
+    orgId: number,
+    db: string,
+    name: string,
+    indices: Indices,
+    nowMs: number,
+  ): { table: Table; created: boolean } {
+    const stamp = this.epoch()
+    const present = this.#activeTable(orgId, db, name)
+    if (present !== undefined) return { table: toTable(present, stamp), created: false }
+    const row = this.#one<TableRow>(
+      `INSERT INTO tables (org_id, db, name, indices, created_at) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING ${tableColumns}`,
+      ...[orgId, db, name, JSON.stringify(indices), nowMs],
+    )
+    return { table: toTable(row!, stamp), created: true }
+  }
+
+  deleteTable(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
+    const present = this.#activeTable(orgId, db, name)
+    if (present === undefined) return undefined
+    // Unique among the tables of this name, so that restore can tell them apart.
+    const row = this.#one<TableRow>(
+      `UPDATE tables SET deleted_at = max(?2, 1 + coalesce(
+         (SELECT max(deleted_at) FROM tables WHERE org_id = ?3 AND db = ?4 AND name = ?5 AND deleted_at IS NOT NULL), 0))
+       WHERE id = ?1 RETURNING ${tableColumns}`,
+      ...[present.id, nowMs, orgId, db, name],
+    )
+    return toTable(row!, this.#moveEpoch())
+  }
+
+  restoreTable(orgId: number, db: string, name: string, deletedAtMs: number | undefined, nowMs: number): RestoreResult {
+    const active = this.#activeTable(orgId, db, name)
+    const recoverable = `SELECT ${tableColumns} FROM tables
+      WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at > ?4 AND purging = 0`
+    const newest = this.#one<TableRow>(
+      `${recoverable} ORDER BY deleted_at DESC LIMIT 1`,
+      ...[orgId, db, name, nowMs - recoveryMs],
+    )
+    if (active !== undefined && newest === undefined) return { outcome: 'active', table: toTable(active, this.epoch()) }
+    const chosen =
+      deletedAtMs === undefined
+        ? newest
+        : this.#one<TableRow>(
+            `${recoverable} AND deleted_at = ?5`,
+            ...[orgId, db, name, nowMs - recoveryMs, deletedAtMs],
+          )
+    if (chosen === undefined) return { outcome: 'missing' }
+    if (active !== undefined) return { outcome: 'taken', deletedAtMs: chosen.deleted_at! }
+    this.#run('UPDATE tables SET deleted_at = NULL WHERE id = ?1', chosen.id)
+    return { outcome: 'restored', table: toTable({ ...chosen, deleted_at: null }, this.epoch()) }
+  }
+
+  // ── Keys and organizations ───────────────────────────────────────────────────────────────────────────────
+
+  createApiKey(orgId: number, key: NewApiKey, nowMs: number): ApiKey {
+    const databases = key.databases === null ? null : JSON.stringify(key.databases)
+    const row = this.#one<KeyRow>(
+      `INSERT INTO api_keys (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING ${keyColumns}`,
+      ...[key.id, orgId, key.kind, key.name, key.hash, key.lastFour, databases, nowMs, key.expiresAtMs],
+    )
+    return toApiKey(row!, this.epoch())
+  }
+
+  revokeApiKey(orgId: number, id: string, nowMs: number): ApiKey | undefined {
+    const present = this.#one<KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND org_id = ?2`, id, orgId)
+    if (present === undefined || present.revoked_at !== null) return present && toApiKey(present, this.epoch())
+    this.#run('UPDATE api_keys SET revoked_at = ?2 WHERE seq = ?1', present.seq, nowMs)
+    return toApiKey({ ...present, revoked_at: nowMs }, this.#moveEpoch())
+  }
+
+  recordKeyUse(uses: KeyUse[]): void {
+    for (const { id, atMs } of uses) {
+      this.#run('UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, 0) < ?2', id, atMs)
+    }
+  }
+
+  createOrganization(name: string, keys: NewApiKey[], nowMs: number, onlyIfFirst: boolean): Organization | undefined {
+    const taken = onlyIfFirst
+      ? this.#one('SELECT 1 FROM organizations LIMIT 1')
+      : this.#one('SELECT 1 FROM organizations WHERE name = ?1', name)
+    if (taken !== undefined) return undefined
+    const row = this.#one<OrganizationRow>(
+      'INSERT INTO organizations (name, created_at) VALUES (?1, ?2) RETURNING id, name, created_at',
+      ...[name, nowMs],
+    )
+    for (const key of keys) this.createApiKey(row!.id, key, nowMs)
+    return toOrganization(row!)
+  }
+
+  // ── Upkeep ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  sweepExpired(nowMs: number, rowsMax: number): number {
+    return this.#run(
+      'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2)',
+      ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
+    )
+  }
+
+  /** One step: some rows of the table that has waited longest; its own row goes last. */
+  purgeTables(nowMs: number, rowsMax: number): number {
+    const table = this.#one<{ id: number }>(
+      'SELECT id FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1',
+      nowMs - recoveryMs - sweepGraceMs,
+    )
+    if (table === undefined) return 0
+    // Marked first: should the clock step back, a table that has lost rows must not be restored.
+    this.#run('UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
+    const removed = this.#run(
+      'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE table_id = ?1 LIMIT ?2)',
+      ...[table.id, rowsMax],
+    )
+    if (removed < rowsMax) this.#run('DELETE FROM tables WHERE id = ?1', table.id)
+    return removed + 1
+  }
+}

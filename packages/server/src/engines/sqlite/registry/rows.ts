@@ -1,0 +1,77 @@
+import type { KeyKind } from '../../../core/keys/api-key.ts'
+import type { ApiKey, Organization, Table } from '../../../store/engine.ts'
+import { type Indices, slots } from '../../../core/tables/indices.ts'
+
+// Rows of the registry as SQLite gives them, and what they mean.
+
+export interface KeyRow {
+  seq: number
+  id: string
+  org_id: number
+  kind: KeyKind
+  name: string | null
+  last_four: string
+  databases: string | null
+  created_at: number
+  last_used_at: number | null
+  expires_at: number | null
+  revoked_at: number | null
+}
+
+export const keyColumns =
+  'seq, id, org_id, kind, name, last_four, databases, created_at, last_used_at, expires_at, revoked_at'
+
+export const toApiKey = (row: KeyRow, stamp: number): ApiKey => ({
+  id: row.id,
+  seq: row.seq,
+  orgId: row.org_id,
+  kind: row.kind,
+  name: row.name,
+  lastFour: row.last_four,
+  databases: row.databases === null ? null : (JSON.parse(row.databases) as string[]),
+  createdAtMs: row.created_at,
+  lastUsedAtMs: row.last_used_at,
+  expiresAtMs: row.expires_at,
+  revokedAtMs: row.revoked_at,
+  stamp,
+})
+
+export interface TableRow {
+  id: number
+  org_id: number
+  db: string
+  name: string
+  indices: string
+  created_at: number
+  deleted_at: number | null
+}
+
+export const tableColumns = 'id, org_id, db, name, indices, created_at, deleted_at'
+
+export const toTable = (row: TableRow, stamp: number): Table => ({
+  id: row.id,
+  orgId: row.org_id,
+  db: row.db,
+  name: row.name,
+  indices: JSON.parse(row.indices) as Indices,
+  createdAtMs: row.created_at,
+  deletedAtMs: row.deleted_at,
+  stamp,
+})
+
+export interface OrganizationRow {
+  id: number
+  name: string
+  created_at: number
+}
+
+export const toOrganization = (row: OrganizationRow): Organization => ({
+  id: row.id,
+  name: row.name,
+  createdAtMs: row.created_at,
+})
+
+/** All index columns of a row `r` as one JSON array of text: the record's IndexEntries. */
+export const entriesSql = `json_array(${slots
+  .map((slot) => `CAST(r.${slot}_hash AS TEXT), CAST(r.${slot}_range AS TEXT)`)
+  .join(', ')})`

@@ -1,0 +1,83 @@
+import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable, Organization, StoredRecord } from '../../../store/engine.ts'
+import type { IndexEntries } from '../../../core/tables/indices.ts'
+import { Connection } from '../connection.ts'
+import {
+  entriesSql,
+  type KeyRow,
+  keyColumns,
+  type OrganizationRow,
+  type TableRow,
+  tableColumns,
+  toApiKey,
+  toOrganization,
+  toTable,
+} from '../registry/rows.ts'
+
+const chunkBytes = 1024 * 1024
+const chunkRows = 500
+
+interface DumpRow extends StoredRecord {
+  id: number
+  entries: string
+}
+
+/** Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. */
+export const openDump = (path: string): Dump => {
+  const db = new Connection(path, 4_096)
+  db.run('PRAGMA query_only = ON')
+  db.run('BEGIN')
+  // The snapshot is taken by the first read, not by BEGIN.
+  db.prepare('SELECT 1 FROM meta').get()
+  return {
+    organizations: (): Organization[] =>
+      db
+        .prepare<OrganizationRow, []>('SELECT id, name, created_at FROM organizations ORDER BY id')
+        .all()
+        .map(toOrganization),
+
+    async *apiKeys(): AsyncIterable<DumpedApiKey> {
+      for (const row of db
+        .prepare<KeyRow & { hash: string }, []>(`SELECT ${keyColumns}, hash FROM api_keys ORDER BY seq`)
+        .iterate()) {
+        yield { ...toApiKey(row, 0), hash: row.hash }
+      }
+    },
+
+    async *tables(): AsyncIterable<DumpedTable> {
+      const rows = db.prepare<TableRow & { purging: number }, []>(
+        `SELECT ${tableColumns}, purging FROM tables ORDER BY id`,
+      )
+      for (const row of rows.iterate()) yield { ...toTable(row, 0), purging: row.purging === 1 }
+    },
+
+    records: (tableId: number, afterId: number) => dumpRecords(db, tableId, afterId),
+
+    countRecords: (tableId: number): number =>
+      db.prepare<{ n: number }, [number]>('SELECT count(*) AS n FROM records WHERE table_id = ?1').get(tableId)!.n,
+
+    async close() {
+      db.run('COMMIT')
+      db.close()
+    },
+  }
+}
+
+/** The table's ids are sorted first, in SQLite's own temporary storage; rows then come one by one. */
+async function* dumpRecords(db: Connection, tableId: number, afterId: number): AsyncIterable<DumpedRecord[]> {
+  const rows = db.prepare<DumpRow, [number, number]>(`
+    WITH ids AS MATERIALIZED (SELECT id FROM records WHERE table_id = ?1 AND id > ?2 ORDER BY id)
+    SELECT r.id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.updated_at AS updatedAtMs,
+      r.ttl AS ttlSeconds, ${entriesSql} AS entries, r.data
+    FROM ids JOIN records r ON r.id = ids.id`)
+  let chunk: DumpedRecord[] = []
+  let bytes = 0
+  for (const row of rows.iterate(tableId, afterId)) {
+    chunk.push({ ...row, tableId, entries: JSON.parse(row.entries) as IndexEntries })
+    bytes += row.data.length
+    if (bytes < chunkBytes && chunk.length < chunkRows) continue
+    yield chunk
+    chunk = []
+    bytes = 0
+  }
+  if (chunk.length > 0) yield chunk
+}

@@ -1,0 +1,51 @@
+import type { LoadRows } from '../../../store/engine.ts'
+import { slots } from '../../../core/tables/indices.ts'
+import type { Connection } from '../connection.ts'
+
+type Value = string | number | null
+
+const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
+
+/** Adds a copy's rows, ids and all. AUTOINCREMENT follows the highest id by itself; record ids are raised here. */
+export const loadRows = (db: Connection, rows: LoadRows): void => {
+  const insert = (sql: string) => db.prepare<unknown, Value[]>(sql)
+  for (const { id, name, createdAtMs } of rows.organizations ?? []) {
+    insert('INSERT OR IGNORE INTO organizations (id, name, created_at) VALUES (?1, ?2, ?3)').run(id, name, createdAtMs)
+  }
+  for (const key of rows.apiKeys ?? []) {
+    insert(`INSERT OR IGNORE INTO api_keys (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
+      expires_at, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`).run(
+      ...[key.seq, key.id, key.orgId, key.kind, key.name, key.hash, key.lastFour],
+      ...[key.databases === null ? null : JSON.stringify(key.databases), key.createdAtMs, key.lastUsedAtMs],
+      ...[key.expiresAtMs, key.revokedAtMs],
+    )
+  }
+  for (const table of rows.tables ?? []) {
+    insert(`INSERT OR IGNORE INTO tables (id, org_id, db, name, indices, created_at, deleted_at, purging)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`).run(
+      ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
+      ...[table.createdAtMs, table.deletedAtMs, table.purging ? 1 : 0],
+    )
+  }
+  let lastId = 0
+  for (const record of rows.records ?? []) {
+    lastId = Math.max(lastId, record.id)
+    insert(`INSERT OR IGNORE INTO records (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
+      VALUES (?1, ?2, CAST(?3 AS BLOB), CAST(?4 AS BLOB), ?5, ?6, ?7,
+        ${indexColumns.map((_, i) => `CAST(?${i + 8} AS BLOB)`).join(', ')})`).run(
+      ...[
+        record.id,
+        record.tableId,
+        record.hashKey,
+        record.rangeKey,
+        record.updatedAtMs,
+        record.ttlSeconds,
+        record.data,
+      ],
+      ...record.entries,
+    )
+  }
+  if (lastId > 0) {
+    insert(`UPDATE meta SET value = max(value, ?1) WHERE name = 'next_record_id'`).run(lastId + 1)
+  }
+}

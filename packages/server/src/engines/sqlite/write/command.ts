@@ -1,0 +1,171 @@
+import type { NewApiKey } from '../../../core/keys/api-key.ts'
+import type {
+  ApiKey,
+  Condition,
+  KeyUse,
+  LoadRows,
+  Organization,
+  RecordOperation,
+  RestoreResult,
+  Table,
+  WriteResult,
+} from '../../../store/engine.ts'
+import type { ErrorCode } from '../../../core/errors.ts'
+import { type IndexEntries, type Indices, slots } from '../../../core/tables/indices.ts'
+
+/**
+ * What the caller relied on when it asked for a write: the registry as of `stamp`. If the registry has moved
+ * since, the writer looks the key and the table up again before it writes.
+ */
+export interface Fence {
+  stamp: number
+  keySeq: number | null
+  tableId: number | null
+}
+
+export interface WriteCommand {
+  kind: 'write'
+  fence: Fence
+  nowMs: number
+  operations: RecordOperation[]
+}
+
+interface Named {
+  fence: Fence
+  nowMs: number
+  orgId: number
+  db: string
+  name: string
+}
+
+export type RegistryCommand =
+  | (Named & { kind: 'createTable'; indices: Indices })
+  | (Named & { kind: 'deleteTable' })
+  | (Named & { kind: 'restoreTable'; deletedAtMs: number | undefined })
+  | { kind: 'createApiKey'; fence: Fence; nowMs: number; orgId: number; key: NewApiKey }
+  | { kind: 'revokeApiKey'; fence: Fence; nowMs: number; orgId: number; id: string }
+  | { kind: 'recordKeyUse'; uses: KeyUse[] }
+  | { kind: 'createOrganization'; nowMs: number; name: string; keys: NewApiKey[]; onlyIfFirst: boolean }
+  | { kind: 'load'; rows: LoadRows }
+  | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
+  | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
+
+export type Command = WriteCommand | RegistryCommand
+
+export interface CommandResults {
+  write: WriteResult
+  createTable: { table: Table; created: boolean }
+  deleteTable: Table | undefined
+  restoreTable: RestoreResult
+  createApiKey: ApiKey
+  revokeApiKey: ApiKey | undefined
+  recordKeyUse: undefined
+  createOrganization: Organization | undefined
+  load: undefined
+  sweepExpired: number
+  purgeTables: number
+}
+
+export interface CommandFailure {
+  code: ErrorCode
+  message: string
+  hint?: string
+  /** For the log, never for the caller. */
+  cause?: string
+}
+
+export type Outcome = { value: unknown } | { failure: CommandFailure }
+
+// Between threads a group of commands is one string, and so are its outcomes: strings cross at once, while an object is
+// taken apart into its members and put together again. Numbers come first, as a line of JSON; the texts stand behind it,
+// one after the other, each by its length.
+
+type Numbers = (number | null)[]
+
+const entryCount = 2 * slots.length
+
+const conditionCode = (condition: Condition | undefined): number =>
+  condition === undefined ? 0 : condition === 'exists' ? 1 : condition === 'absent' ? 2 : 3
+
+const decodeCondition = (code: number, version: number): Condition | undefined =>
+  code === 0 ? undefined : code === 1 ? 'exists' : code === 2 ? 'absent' : { version }
+
+/** In the place of a count of operations: a command that is JSON. */
+const otherCommand = -1
+
+export const encodeGroup = (commands: Command[]): string => {
+  const numbers: Numbers = []
+  let texts = ''
+  const push = (text: string | null): void => {
+    numbers.push(text === null ? null : text.length)
+    if (text !== null) texts += text
+  }
+  for (const command of commands) {
+    if (command.kind !== 'write') {
+      numbers.push(otherCommand)
+      push(JSON.stringify(command))
+      continue
+    }
+    const { fence, operations } = command
+    numbers.push(operations.length, fence.stamp, fence.keySeq, fence.tableId, command.nowMs)
+    for (const operation of operations) {
+      const { condition } = operation
+      numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
+      push(operation.hashKey)
+      push(operation.rangeKey)
+      if (operation.op === 'delete') push(null)
+      else {
+        push(operation.data)
+        numbers.push(operation.ttlSeconds, operation.updatedAtMs ?? null)
+        for (let i = 0; i < entryCount; i++) push(operation.entries[i]!)
+      }
+    }
+  }
+  return `${JSON.stringify(numbers)}\n${texts}`
+}
+
+export const decodeGroup = (group: string): Command[] => {
+  const lineEnd = group.indexOf('\n')
+  const numbers = JSON.parse(group.slice(0, lineEnd)) as Numbers
+  let at = 0
+  let textAt = lineEnd + 1
+  const next = (): number => numbers[at++] as number
+  const nextText = (): string | null => {
+    const length = numbers[at++]!
+    if (length === null) return null
+    textAt += length
+    return group.slice(textAt - length, textAt)
+  }
+  const nextOperation = (): RecordOperation => {
+    const condition = decodeCondition(next(), next())
+    const hashKey = nextText()!
+    const rangeKey = nextText()!
+    const data = nextText()
+    if (data === null) return { op: 'delete', hashKey, rangeKey, condition }
+    const ttlSeconds = numbers[at++]!
+    const updatedAtMs = numbers[at++] ?? undefined
+    const entries: IndexEntries = []
+    for (let i = 0; i < entryCount; i++) entries.push(nextText())
+    return { op: 'put', hashKey, rangeKey, condition, data, ttlSeconds, entries, updatedAtMs }
+  }
+  const commands: Command[] = []
+  while (at < numbers.length) {
+    const count = next()
+    if (count === otherCommand) {
+      commands.push(JSON.parse(nextText()!) as RegistryCommand)
+      continue
+    }
+    const fence = { stamp: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
+    const nowMs = next()
+    const operations: RecordOperation[] = []
+    for (let i = 0; i < count; i++) operations.push(nextOperation())
+    commands.push({ kind: 'write', fence, nowMs, operations })
+  }
+  return commands
+}
+
+export const encodeOutcomes = (outcomes: Outcome[]): string => JSON.stringify(outcomes)
+
+/** A value that is undefined is none in JSON: `{}`. */
+export const decodeOutcomes = (text: string): Outcome[] =>
+  (JSON.parse(text) as Outcome[]).map((outcome) => ('failure' in outcome ? outcome : { value: outcome.value }))

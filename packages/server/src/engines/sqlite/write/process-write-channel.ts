@@ -1,0 +1,184 @@
+import { CubbyError } from '../../../core/errors.ts'
+import { type Command, type CommandResults, decodeGroup, encodeGroup, type Outcome } from './command.ts'
+import type { Damage } from '../disk/damage.ts'
+import { registryLeaseMs } from '../registry/registry-cache.ts'
+import type { WritePort } from './write-channel.ts'
+import { upkeepLine } from './write-queue.ts'
+
+// Several serving processes on one store: one process keeps the writer, the others send it their commands. What
+// has come from all of them when a commit ends shares the next.
+
+/** From a worker: commands with their numbers, organizations and sizes, in the form that threads use too. */
+export interface WorkerCommands {
+  group: string
+  numbers: number[]
+  orgIds: number[]
+  bytes: number[]
+  /** What the worker's reads have met. */
+  damage?: string
+}
+
+/** To a worker: outcomes by number. */
+export interface WorkerOutcomes {
+  outcomes: [number, Outcome][]
+  /** What anyone on the store has met. */
+  damage?: string
+}
+
+export interface Channel<Out, In> {
+  send(message: Out): void
+  onMessage(receive: (message: In) => void): void
+  onClose(closed: () => void): void
+}
+
+interface Pending {
+  command: Command
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+const unknownOutcome = (): CubbyError =>
+  new CubbyError('outcome_unknown', 'The writer went away; the write may or may not have been applied.', {
+    hint: 'Read the record before repeating the request.',
+  })
+
+/** A worker's end: as if the writer were in this process. */
+export class WorkerWriter implements WritePort {
+  readonly #channel: Channel<WorkerCommands, WorkerOutcomes>
+  readonly #pending = new Map<number, Pending>()
+  #next = 1
+  #waiting: WorkerCommands & { commands: Command[] } = emptyGroup()
+  #closed = false
+  onCommit: (commands: Command[]) => void = () => {}
+  onDamage: (cause: string) => void = () => {}
+
+  constructor(channel: Channel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
+    this.#channel = channel
+    channel.onMessage(({ outcomes, damage: cause }) => {
+      if (cause !== undefined) damage.noteFromElsewhere(cause)
+      this.#settle(outcomes)
+    })
+    damage.onFirst((cause) => channel.send({ ...noCommands, damage: cause }))
+    // Asks whether damage was met before this worker came.
+    channel.send(noCommands)
+    channel.onClose(() => {
+      this.#closed = true
+      for (const { reject } of this.#pending.values()) reject(unknownOutcome())
+      this.#pending.clear()
+    })
+  }
+
+  get ready(): boolean {
+    return !this.#closed
+  }
+
+  submit<K extends Command['kind']>(
+    orgId: number,
+    bytes: number,
+    command: Extract<Command, { kind: K }>,
+  ): Promise<CommandResults[K]> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new CubbyError('unavailable', 'The server is stopping; nothing was applied.')
+      const waiting = this.#waiting
+      if (waiting.numbers.length === 0) setImmediate(() => this.#send())
+      const number = this.#next++
+      waiting.commands.push(command)
+      waiting.numbers.push(number)
+      waiting.orgIds.push(orgId)
+      waiting.bytes.push(bytes)
+      this.#pending.set(number, { command, resolve: resolve as (value: unknown) => void, reject })
+    })
+  }
+
+  submitUpkeep<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
+    return this.submit(upkeepLine, 0, command)
+  }
+
+  #send(): void {
+    const { commands, numbers, orgIds, bytes } = this.#waiting
+    this.#waiting = emptyGroup()
+    if (!this.#closed) this.#channel.send({ group: encodeGroup(commands), numbers, orgIds, bytes })
+  }
+
+  #settle(outcomes: [number, Outcome][]): void {
+    const settled = outcomes.map(([number, outcome]) => ({ waiting: this.#pending.get(number), number, outcome }))
+    try {
+      this.onCommit(settled.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
+    } catch {
+      // What was committed is answered whatever the callback throws. A read that cannot be served says so itself.
+    }
+    for (const { waiting, number, outcome } of settled) {
+      this.#pending.delete(number)
+      if ('value' in outcome) waiting?.resolve(outcome.value)
+      else
+        waiting?.reject(new CubbyError(outcome.failure.code, outcome.failure.message, { hint: outcome.failure.hint }))
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+}
+
+const noCommands: WorkerCommands = { group: encodeGroup([]), numbers: [], orgIds: [], bytes: [] }
+
+const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
+  commands: [],
+  group: '',
+  numbers: [],
+  orgIds: [],
+  bytes: [],
+})
+
+export interface OwnersView {
+  damage: Damage
+  /** Why no write is taken just now. */
+  refusal(): CubbyError | undefined
+}
+
+/** The writer's end for one worker. */
+export const serveWorker = (
+  port: WritePort,
+  channel: Channel<WorkerOutcomes, WorkerCommands>,
+  { damage, refusal }: OwnersView,
+): void => {
+  let settled: [number, Outcome][] = []
+  const answer = (number: number, outcome: Outcome): void => {
+    if (settled.length === 0) {
+      setImmediate(() => {
+        channel.send({ outcomes: settled })
+        settled = []
+      })
+    }
+    settled.push([number, outcome])
+  }
+  const fail = (number: number, { code, message, hint, cause }: CubbyError): void =>
+    answer(number, { failure: { code, message, hint, cause: cause as string } })
+  damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
+  channel.onMessage(({ group, numbers, orgIds, bytes, damage: met }) => {
+    if (met !== undefined) damage.noteFromElsewhere(met)
+    else if (numbers.length === 0 && damage.cause !== undefined) channel.send({ outcomes: [], damage: damage.cause })
+    const commands = decodeGroup(group)
+    const refused = refusal()
+    for (let i = 0; i < commands.length; i++) {
+      const number = numbers[i]!
+      if (refused !== undefined) {
+        fail(number, refused)
+        continue
+      }
+      port.submit<Command['kind']>(orgIds[i]!, bytes[i]!, commands[i]!).then(
+        async (value) => {
+          // The other workers believe what they have read until their lease is over.
+          if (takesAway(commands[i]!)) await Bun.sleep(registryLeaseMs + leaseMarginMs)
+          answer(number, { value })
+        },
+        (error: CubbyError) => fail(number, error),
+      )
+    }
+  })
+}
+
+export const leaseMarginMs = 50
+
+/** Whether what is cached of the registry may be wrong after it. */
+export const takesAway = ({ kind }: Command): boolean => kind === 'deleteTable' || kind === 'revokeApiKey'

@@ -1,0 +1,222 @@
+import { CubbyError } from '../../../core/errors.ts'
+import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
+import { type CheckpointFault, Connection } from '../connection.ts'
+import { causeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
+import { faultPoint } from '../disk/fault-point.ts'
+import { loadRows } from '../transfer/load.ts'
+import { RecordWriter } from '../records/record-writer.ts'
+import { RegistryWriter } from '../registry/registry-writer.ts'
+
+const cacheKib = 65_536
+
+/**
+ * The one writer of a process. A group of commands becomes one transaction and one sync; nothing is answered
+ * before that sync has returned.
+ */
+export class Writer {
+  readonly #path: string
+  readonly #faults: string | undefined
+  #db!: Connection
+  #records!: RecordWriter
+  #registry!: RegistryWriter
+  /** Whether the connection was opened again since this was last reset. */
+  reopened = false
+  /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
+  failure: string | undefined
+
+  /** `faults`: see fault-point.ts. */
+  constructor(path: string, faults?: string) {
+    this.#path = path
+    this.#faults = faults
+    this.#open()
+  }
+
+  #open(): void {
+    if (this.#faults !== undefined) faultPoint(this.#faults, 'open')
+    this.#db = new Connection(this.#path, cacheKib)
+    this.#records = new RecordWriter(this.#db)
+    this.#registry = new RegistryWriter(this.#db)
+  }
+
+  /** After a failed commit nothing that the connection remembers is trusted. */
+  #reopen(): void {
+    try {
+      this.#db.close()
+    } catch {
+      // It could not even be closed; the new connection recovers from the log all the same.
+    }
+    this.reopened = true
+    this.#open()
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#db.inTransaction) this.#db.run('ROLLBACK')
+    } catch {
+      // After a damaged page SQLite may tell of it once more.
+    }
+    if (this.#db.inTransaction) this.#reopen()
+  }
+
+  /** One outcome a command, in order. Never throws for what the store answers. */
+  commit(commands: Command[]): Outcome[] {
+    if (this.failure !== undefined) return commands.map(() => ({ failure: ending }))
+    try {
+      this.#db.run('BEGIN IMMEDIATE')
+    } catch (error) {
+      return failAll(commands, error, 'begin')
+    }
+    if (this.#faults !== undefined) faultPoint(this.#faults, 'begun')
+    let outcomes: Outcome[]
+    try {
+      let epoch = this.#registry.epoch()
+      outcomes = commands.map((command) => {
+        const outcome = this.#attempt(command, epoch)
+        if (command.kind === 'deleteTable' || command.kind === 'revokeApiKey') epoch = this.#registry.epoch()
+        return outcome
+      })
+      if (this.#faults !== undefined) faultPoint(this.#faults, 'statement')
+    } catch (error) {
+      if (isFatal(error)) {
+        // A full disk, an I/O error: everyone's.
+        this.#reopen()
+        return failAll(commands, error, 'statement')
+      }
+      // That of one command, which may have written half of what it has to: nothing is kept, each gets a transaction of
+      // its own.
+      this.#rollBack()
+      this.#records.forgetReservedIds()
+      return commands.length === 1
+        ? failAll(commands, error, 'statement')
+        : commands.flatMap((command) => this.commit([command]))
+    }
+    try {
+      if (this.#faults !== undefined) faultPoint(this.#faults, 'commit')
+      this.#db.run('COMMIT')
+      return outcomes
+    } catch (error) {
+      const outcomes = failAll(commands, error, 'commit')
+      // A failed sync of the WAL is reported once, like one of the database file: a second try would prove nothing.
+      if (codeOf(error).startsWith('SQLITE_IOERR'))
+        this.failure = `commit: ${codeOf(error)} ${(error as Error).message}`
+      else this.#reopen()
+      return outcomes
+    }
+  }
+
+  /** What a command refuses it refuses before it writes. */
+  #attempt(command: Command, epoch: number): Outcome {
+    try {
+      return { value: this.#execute(command, epoch) }
+    } catch (error) {
+      if (!(error instanceof CubbyError)) throw error
+      return { failure: { code: error.code, message: error.message, hint: error.hint } }
+    }
+  }
+
+  #execute(command: Command, epoch: number): unknown {
+    const registry = this.#registry
+    switch (command.kind) {
+      case 'write':
+        this.#hold(command.fence, epoch)
+        return this.#records.write(command.fence.tableId!, command.operations, command.nowMs)
+      case 'createTable':
+        this.#hold(command.fence, epoch)
+        return registry.createTable(command.orgId, command.db, command.name, command.indices, command.nowMs)
+      case 'deleteTable':
+        this.#hold(command.fence, epoch)
+        return registry.deleteTable(command.orgId, command.db, command.name, command.nowMs)
+      case 'restoreTable':
+        this.#hold(command.fence, epoch)
+        return registry.restoreTable(command.orgId, command.db, command.name, command.deletedAtMs, command.nowMs)
+      case 'createApiKey':
+        this.#hold(command.fence, epoch)
+        return registry.createApiKey(command.orgId, command.key, command.nowMs)
+      case 'revokeApiKey':
+        this.#hold(command.fence, epoch)
+        return registry.revokeApiKey(command.orgId, command.id, command.nowMs)
+      case 'recordKeyUse':
+        return registry.recordKeyUse(command.uses)
+      case 'createOrganization':
+        return registry.createOrganization(command.name, command.keys, command.nowMs, command.onlyIfFirst)
+      case 'load':
+        // Rows may have come with ids above the block that is being given out.
+        this.#records.forgetReservedIds()
+        return loadRows(this.#db, command.rows)
+      case 'sweepExpired':
+        return registry.sweepExpired(command.nowMs, command.rowsMax)
+      case 'purgeTables':
+        return registry.purgeTables(command.nowMs, command.rowsMax)
+    }
+  }
+
+  /** Between the caller's look at the registry and this transaction a key may have been revoked or a table deleted. */
+  #hold(fence: Fence, epoch: number): void {
+    if (fence.stamp === epoch) return
+    if (fence.keySeq !== null && !this.#registry.keyIsActive(fence.keySeq)) {
+      throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
+    }
+    if (fence.tableId !== null && !this.#registry.tableIsActive(fence.tableId)) {
+      throw new CubbyError('table_not_found', 'The table has been deleted.')
+    }
+  }
+
+  /** Pages in the log that the database file does not have yet, and pages in the log at all. */
+  logPages(): { log: number; checkpointed: number } {
+    return this.#db.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()!
+  }
+
+  /** Copies what is left in the log. Called when the second thread has copied most of it: the rest is small. */
+  checkpoint(): CheckpointFault | undefined {
+    return this.#db.checkpoint()
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
+
+const ending: CommandFailure = {
+  code: 'unavailable',
+  message: 'The disk failed and the server is ending; nothing was applied.',
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '')
+
+/** Everyone's failure. A damaged page is not: only the commands that need it fail. */
+const isFatal = (error: unknown): boolean =>
+  !isDamage(error) && /^SQLITE_(FULL|IOERR|NOMEM|READONLY|CANTOPEN)/.test(codeOf(error))
+
+const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'): CommandFailure => {
+  const code = codeOf(error)
+  const cause = `${phase}: ${code} ${(error as Error).message ?? error}`
+  if (code.startsWith('SQLITE_FULL')) {
+    return {
+      code: 'storage_full',
+      message: 'The disk is full; nothing was applied.',
+      hint: 'Reads go on. Repeat the request once there is room.',
+      cause,
+    }
+  }
+  if (phase !== 'commit' && isDamage(error)) {
+    return { code: 'store_damaged', message: damageMessage, hint: damageHint, cause: causeOf(error) }
+  }
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+    return { code: 'unavailable', message: 'Another process holds the store; nothing was applied.', cause }
+  }
+  // The log may hold the commit although its sync failed: whether it survives is not known.
+  if (phase === 'commit') {
+    return {
+      code: 'outcome_unknown',
+      message: 'The commit failed; the write may or may not have been applied.',
+      hint: 'Read the record before repeating the request.',
+      cause,
+    }
+  }
+  return { code: 'internal', message: 'The store failed; nothing was applied.', cause }
+}
+
+const failAll = (commands: Command[], error: unknown, phase: 'begin' | 'statement' | 'commit'): Outcome[] => {
+  const failure = describeFailure(error, phase)
+  return commands.map(() => ({ failure }))
+}

@@ -1,0 +1,183 @@
+import type { Condition, RecordOperation } from '../../store/engine.ts'
+import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
+import { isCheapToBuild, JsonScan, parseJson } from '../../core/text/json-scan.ts'
+import { ArrayWalk, type Envelope, extendSpan, openSpan, readEnvelope } from '../../core/text/json-span.ts'
+import { batchOperationsMax } from '../../core/limits.ts'
+import { describe } from '../../core/names.ts'
+import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
+import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
+import { type RunSteps, runThrough, type Steps, stepUnits } from '../../core/steps.ts'
+import { type Access, requireTable, type TableAddress, writeRecords } from '../access.ts'
+import { preconditionFailed } from './condition.ts'
+
+export type BatchOperation =
+  | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
+  | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
+
+/** What stands in `operations`, where it is an array: as many as a batch may have, and how many there are. */
+interface OperationList {
+  first: Envelope[]
+  count: number
+}
+
+/**
+ * Returns the end of the array that starts at `at`. All of it is looked at, also what will be refused: a member that stands
+ * twice is refused wherever it is.
+ */
+function* readOperations(text: string, at: number, list: OperationList): Steps<number> {
+  let pausedAt = at
+  const walk = new ArrayWalk(text, at)
+  while (walk.next()) {
+    const keeps = walk.position < batchOperationsMax
+    if (keeps || text[walk.at] === '{') {
+      const operation = yield* readEnvelope(text, walk.at, `operations[${walk.position}]`, { keeps })
+      if (keeps) list.first.push(operation)
+      walk.at = operation.end
+    } else {
+      const span = openSpan(text, walk.at)
+      while (!extendSpan(text, span)) yield
+      walk.at = span.end
+    }
+    if (walk.at - pausedAt >= stepUnits) {
+      yield
+      pausedAt = walk.at
+    }
+  }
+  list.count = walk.position
+  return walk.at
+}
+
+const parseIfUpdatedAt = (value: unknown, prefix: string): Condition | undefined => {
+  if (value === undefined) return undefined
+  if (value === null) return 'absent'
+  if (Number.isSafeInteger(value)) return { version: value as number }
+  const field = `${prefix}ifUpdatedAt`
+  throw new CubbyError('invalid_request', `${field} is ${describe(value)}; it takes an integer or null.`, {
+    field,
+    hint: 'Give the updatedAt that the record must have, or null if it must not exist.',
+  })
+}
+
+const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
+  const name = `operations[${position}]`
+  const prefix = `${name}.`
+  const members = parseObject(value, name)
+  if (members.op === 'put') {
+    const record = parseRecordToPut(members, text, data, nowMs, prefix, ['op', 'ifUpdatedAt'])
+    return { op: 'put', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, prefix) }
+  }
+  if (members.op === 'delete') {
+    refuseOnDelete(members, prefix)
+    const key = parseRecordKey(members.hashKey, members.rangeKey, prefix)
+    return { op: 'delete', ...key, condition: parseIfUpdatedAt(members.ifUpdatedAt, prefix) }
+  }
+  throw new CubbyError('invalid_request', `${prefix}op is ${describe(members.op)}; it takes "put" or "delete".`, {
+    field: `${prefix}op`,
+  })
+}
+
+const refuseOnDelete = (members: Members, prefix: string): void => {
+  for (const name of ['data', 'ttl']) {
+    if (!Object.hasOwn(members, name)) continue
+    throw new CubbyError('invalid_request', `${prefix}${name} is refused for a delete.`, {
+      field: `${prefix}${name}`,
+      hint: `Leave ${name} out, or make it a put.`,
+    })
+  }
+  refuseUnknownMembers(members, ['op', 'hashKey', 'rangeKey', 'ifUpdatedAt'], prefix)
+}
+
+const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
+  const seen = new Map<string, number>()
+  operations.forEach(({ hashKey, rangeKey }, position) => {
+    const slot = JSON.stringify([hashKey, rangeKey])
+    const earlier = seen.get(slot)
+    if (earlier !== undefined) {
+      throw new CubbyError(
+        'batch_duplicate_keys',
+        `operations[${position}] names the same record as operations[${earlier}].`,
+        { field: `operations[${position}]`, hint: 'Send the two operations in separate requests.' },
+      )
+    }
+    seen.set(slot, position)
+  })
+}
+
+/** A batch may have 12 MiB: in steps, each over about as much text as `stepUnits` says. */
+export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
+  if (isCheapToBuild(text)) parseJson(text)
+  else {
+    const scan = new JsonScan(text)
+    while (!scan.run(stepUnits)) yield
+  }
+  const list: OperationList = { first: [], count: 0 }
+  const { value } = yield* readEnvelope(text, 0, '', {
+    into: (name, at) => (name === 'operations' && text[at] === '[' ? readOperations(text, at, list) : undefined),
+  })
+  const members = parseObject(value)
+  refuseUnknownMembers(members, ['operations'])
+  const { operations } = members
+  if (!Array.isArray(operations) || list.count === 0) {
+    throw new CubbyError(
+      'invalid_request',
+      `operations is ${Array.isArray(operations) ? 'empty' : describe(operations)}; it takes 1 to ${batchOperationsMax} operations.`,
+      { field: 'operations' },
+    )
+  }
+  if (list.count > batchOperationsMax) {
+    throw new CubbyError(
+      'batch_too_large',
+      `operations has ${list.count} operations; a batch takes at most ${batchOperationsMax}.`,
+      { field: 'operations', hint: `Send them in batches of ${batchOperationsMax}; each is atomic by itself.` },
+    )
+  }
+  const parsed = list.first.map((operation, i) => parseOperation(operation, text, nowMs, i))
+  refuseDuplicateKeys(parsed)
+  return parsed
+}
+
+export const parseBatch = (text: string, nowMs: number): BatchOperation[] => runThrough(parseBatchInSteps(text, nowMs))
+
+const toRecordOperation = (operation: BatchOperation, indices: Indices, position: number): RecordOperation => {
+  const { hashKey, rangeKey, condition } = operation
+  if (operation.op === 'delete') return { op: 'delete', hashKey, rangeKey, condition }
+  try {
+    const entries = readIndexEntries(indices, operation)
+    const { data, ttlSeconds } = operation
+    return { op: 'put', hashKey, rangeKey, condition, data, ttlSeconds, entries }
+  } catch (error) {
+    throw error instanceof CubbyError ? error.within(`operations[${position}]`) : error
+  }
+}
+
+function* toRecordOperations(batch: BatchOperation[], indices: Indices): Steps<RecordOperation[]> {
+  const operations: RecordOperation[] = []
+  let units = 0
+  for (const operation of batch) {
+    operations.push(toRecordOperation(operation, indices, operations.length))
+    units += operation.op === 'put' ? operation.data.length : 0
+    if (units < stepUnits) continue
+    yield
+    units = 0
+  }
+  return operations
+}
+
+/** How many operations were applied: all of them. `run` goes through what takes long. */
+export const applyBatch = async (
+  access: Access,
+  address: TableAddress,
+  batch: BatchOperation[],
+  nowMs: number,
+  run: RunSteps = runThrough,
+): Promise<number> => {
+  const table = await requireTable(access, address, nowMs)
+  const operations = await run(toRecordOperations(batch, table.indices))
+  const written = await writeRecords(access, address, table, operations, nowMs)
+  if (!written.applied) {
+    throw preconditionFailed(written.current, `operations[${written.failedOperation}].ifUpdatedAt`)
+  }
+  return operations.length
+}

@@ -1,0 +1,14 @@
+import { type Awaitable, andThen } from '../../core/awaitable.ts'
+import type { StoredRecord } from '../../store/engine.ts'
+import type { RecordKey } from '../../core/records/record-key.ts'
+import { type Access, requireTable, type TableAddress } from '../access.ts'
+
+export const getRecord = (
+  access: Access,
+  address: TableAddress,
+  key: RecordKey,
+  nowMs: number,
+): Awaitable<StoredRecord | undefined> =>
+  andThen(requireTable(access, address, nowMs), (table) =>
+    access.engine.getRecord(table, key, nowMs, access.apiKey.seq),
+  )

@@ -1,0 +1,90 @@
+import type { Dump, DumpedRecord, Engine } from '../../store/engine.ts'
+
+const rowsPerLoad = 500
+
+/** Gathers single rows into loads of a bounded size. */
+async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
+  let chunk: Row[] = []
+  for await (const row of rows) {
+    chunk.push(row)
+    if (chunk.length < rowsPerLoad) continue
+    yield chunk
+    chunk = []
+  }
+  if (chunk.length > 0) yield chunk
+}
+
+/**
+ * Brings everything of a store into another, with every id, version and time as it is. A table's records come in
+ * creation order, so the highest id that has arrived is where an interrupted copy of it goes on. Returns how many
+ * records came.
+ */
+export const copyStore = async (from: Dump, to: Engine, onProgress: (records: number) => void): Promise<number> => {
+  await to.load({ organizations: await from.organizations() })
+  for await (const apiKeys of inChunks(from.apiKeys())) await to.load({ apiKeys })
+  for await (const tables of inChunks(from.tables())) await to.load({ tables })
+  let copied = 0
+  for await (const table of from.tables()) {
+    for await (const records of from.records(table.id, await to.lastRecordId(table.id))) {
+      await to.load({ records })
+      copied += records.length
+      onProgress(copied)
+    }
+  }
+  return copied
+}
+
+/** One by one, however the chunks are cut. */
+async function* records(dump: Dump, tableId: number): AsyncIterable<DumpedRecord> {
+  for await (const chunk of dump.records(tableId, 0)) yield* chunk
+}
+
+/** The first place where two sequences differ, as [one, other]; undefined when they are equal. */
+const firstDifference = async <Row>(
+  ours: AsyncIterable<Row>,
+  theirs: AsyncIterable<Row>,
+  shown: (row: Row) => string,
+): Promise<[Row | undefined, Row | undefined] | undefined> => {
+  const others = theirs[Symbol.asyncIterator]()
+  for await (const our of ours) {
+    const { value: their, done } = await others.next()
+    if (done || shown(our) !== shown(their)) return [our, done ? undefined : their]
+  }
+  const { value: extra, done } = await others.next()
+  return done ? undefined : [undefined, extra]
+}
+
+async function* each<Row>(rows: Row[]): AsyncIterable<Row> {
+  yield* rows
+}
+
+// Stamps are what an engine knew when it handed a row out, not part of the row.
+const shownRow = (row: object): string => JSON.stringify(Object.entries({ ...row, stamp: 0 }).sort())
+const shownRecord = ({
+  id,
+  tableId,
+  hashKey,
+  rangeKey,
+  data,
+  ttlSeconds,
+  updatedAtMs,
+  entries,
+}: DumpedRecord): string => JSON.stringify([id, tableId, hashKey, rangeKey, data, ttlSeconds, updatedAtMs, entries])
+
+/** Every part in which two stores differ, a line each; empty when they are equal, byte for byte. */
+export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<string> {
+  if (await firstDifference(each(await ours.organizations()), each(await theirs.organizations()), shownRow)) {
+    yield 'the organizations differ'
+  }
+  const key = await firstDifference(ours.apiKeys(), theirs.apiKeys(), shownRow)
+  if (key !== undefined) yield `the API keys differ, first at ${(key[0] ?? key[1])!.id}`
+  const table = await firstDifference(ours.tables(), theirs.tables(), shownRow)
+  if (table !== undefined) yield `the tables differ, first at ${nameOf((table[0] ?? table[1])!)}`
+  for await (const { id, db, name } of ours.tables()) {
+    const record = await firstDifference(records(ours, id), records(theirs, id), shownRecord)
+    if (record !== undefined)
+      yield `the records of ${nameOf({ db, name })} differ, first at ${JSON.stringify((record[0] ?? record[1])!.hashKey)}`
+  }
+}
+
+const nameOf = ({ db, name }: { db: string; name: string }): string => `${db}/${name}`
