@@ -2,10 +2,10 @@ import { SQL } from 'bun'
 import pg from 'pg'
 import { connectSession } from '../../packages/server/src/engines/postgres/connection/connect.ts'
 import { Database, organization } from '../../packages/server/src/engines/postgres/connection/database.ts'
-import { type Dialect, openingOf } from '../../packages/server/src/engines/postgres/dialects/dialect.ts'
 import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
 import { Pool } from '../../packages/server/src/engines/postgres/connection/pool.ts'
 import { parseStoreUrl } from '../../packages/server/src/engines/postgres/connection/store-url.ts'
+import { type Dialect, openingOf } from '../../packages/server/src/engines/postgres/dialects/dialect.ts'
 
 export interface Candidate {
   name: string

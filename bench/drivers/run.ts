@@ -1,7 +1,7 @@
 import { arch, availableParallelism, loadavg } from 'node:os'
-import { makeApiKey } from '../../packages/server/src/core/keys/api-key.ts'
-import { dialectOf } from '../../packages/server/src/engines/postgres/dialects/dialect.ts'
+import { makeApiKey } from '../../packages/server/src/core/api-keys/api-key.ts'
 import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
+import { dialectOf } from '../../packages/server/src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../../packages/server/src/engines/postgres/engine.ts'
 import { indexColumns } from '../../packages/server/src/engines/postgres/records/statements.ts'
 import { startPostgres } from '../../packages/server/test/postgres-server.ts'
@@ -30,9 +30,9 @@ const url = await server.createDatabase('bench')
 const engine = await openPostgresEngine({ url, poolSize })
 
 const fill = async (): Promise<void> => {
-  const org = await engine.createOrganization('bench', [makeApiKey({ kind: 'secret' }).kept], Date.now())
+  const org = await engine.organizations.create('bench', [makeApiKey({ kind: 'secret' }).kept], Date.now())
   const writer = { orgId: org!.id, apiKey: undefined }
-  await engine.createTable(writer, 'app', 'orders', {}, Date.now())
+  await engine.tables.create(writer, 'app', 'orders', {}, Date.now())
   const entry = (text: string) => `convert_to(${text}, 'UTF8')`
   await server.query(
     `insert into cubby_records (id, table_id, hash_key, range_key, updated_at, data, i1_hash, i1_range, i2_hash, i2_range)
@@ -77,7 +77,7 @@ try {
     await server.query(`alter database bench ${setting}`)
   }
   const candidates = await openCandidates(url, poolSize, dialect)
-  const table = (await engine.findTable(1, 'app', 'orders'))!
+  const table = (await engine.tables.find(1, 'app', 'orders'))!
   const writer = { orgId: 1, apiKey: undefined }
   const noEntries = indexColumns.map(() => null)
   const putOf = (values: Value[]) => ({
@@ -92,15 +92,15 @@ try {
   const rowsOf = (values: Value[]): Value[][] =>
     Array.from({ length: values.length / 16 }, (_, i) => values.slice(i * 16, i * 16 + 16))
   const throughEngine: Record<string, () => Promise<unknown>> = {
-    get: async () => engine.getRecord(table, { hashKey: String(workload.getValues()[1]), rangeKey: '#' }, Date.now()),
-    put: () => engine.write(writer, table, [putOf(workload.putValues())], Date.now()),
+    get: async () => engine.records.get(table, { hashKey: String(workload.getValues()[1]), rangeKey: '#' }, Date.now()),
+    put: () => engine.records.write(writer, table, [putOf(workload.putValues())], Date.now()),
     'page of 50': async () => {
       const values = workload.pageValues()
       const [low, high] = [values[7] as Buffer, values[8] as Buffer]
       const scan = { index: 'i1' as const, hash: String(values[10]), low, high, lowId: 0, highId: 0, descending: false }
-      return engine.scan(table, scan, workload.pageRows, Date.now())
+      return engine.records.scan(table, scan, workload.pageRows, Date.now())
     },
-    'batch of 25': () => engine.write(writer, table, rowsOf(workload.batchValues()).map(putOf), Date.now()),
+    'batch of 25': () => engine.records.write(writer, table, rowsOf(workload.batchValues()).map(putOf), Date.now()),
   }
   console.log(
     `${availableParallelism()} cores (${arch()}), load ${loadavg()[0]!.toFixed(1)}, Bun ${Bun.version}, ${engine.description};`,

@@ -1,8 +1,8 @@
-import { Keys } from './keys/keys.ts'
-import { Pages } from './transport/pages.ts'
+import { Keys } from './api-keys/keys.ts'
 import { checkName } from './records/record-key.ts'
 import { Table } from './records/table.ts'
 import { type ListOptions, listPath, Tables } from './tables/tables.ts'
+import { Pages } from './transport/pages.ts'
 import { type CubbyOptions, createSend, type Send } from './transport/transport.ts'
 import type { Indices, ListDatabasesResponse } from './transport/wire.ts'
 

@@ -106,6 +106,22 @@ describe('who may import whom', () => {
     expect([...found].sort()).toEqual([...table.packages].sort())
   })
 
+  // Two files that import each other cannot be understood, tested or moved one without the other; a type is no exception.
+  test('no file imports itself by way of others', () => {
+    const next = new Map<string, string[]>()
+    for (const { from, file } of imports) if (file !== undefined) next.set(from, [...(next.get(from) ?? []), file])
+    const done = new Set<string>()
+    const circles: string[] = []
+    const visit = (file: string, path: string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+      if (done.has(file)) return
+      done.add(file)
+      for (const imported of next.get(file) ?? []) visit(imported, [...path, file])
+    }
+    for (const file of next.keys()) visit(file, [])
+    expect(circles).toEqual([])
+  })
+
   test('no engine imports another', () => {
     const engineOf = (file: string): string | undefined => /^engines\/([^/]+)\//.exec(file)?.[1]
     const crossing = imports.filter(

@@ -41,7 +41,7 @@ export type Case = (name: string, run: (store: Store) => Promise<void>, timeoutM
 
 export const expectSound = async (engine: Engine): Promise<void> => {
   const findings: string[] = []
-  for await (const finding of engine.check()) findings.push(finding)
+  for await (const finding of engine.maintenance.check()) findings.push(finding)
   expect(findings).toEqual([])
 }
 

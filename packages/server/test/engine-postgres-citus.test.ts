@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DumpedRecord, Engine } from '../src/store/engine.ts'
-import { slots } from '../src/core/tables/indices.ts'
 import { sweepGraceMs } from '../src/core/limits.ts'
+import { slots } from '../src/core/tables/indices.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import type { Engine } from '../src/store/engine.ts'
+import type { DumpedRecord } from '../src/store/transfer.ts'
 import { deleteOf, makeDesk, putOf, startMs, startSeconds } from './conformance/material.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { recordStatements, type Sent } from './postgres-recorder.ts'
@@ -161,7 +162,7 @@ describe('as on Citus', () => {
       await second.put('later', { ttlSeconds: startSeconds + 1 })
       const steps: number[] = []
       for (;;) {
-        const removed = await engine.sweepExpired(startMs + sweepGraceMs, 8)
+        const removed = await engine.maintenance.sweepExpired(startMs + sweepGraceMs, 8)
         if (removed === 0) break
         steps.push(removed)
       }
@@ -182,7 +183,7 @@ describe('as on Citus', () => {
       const drain = async (engine: Engine): Promise<number> => {
         let sum = 0
         for (;;) {
-          const removed = await engine.sweepExpired(startMs + sweepGraceMs, 7)
+          const removed = await engine.maintenance.sweepExpired(startMs + sweepGraceMs, 7)
           if (removed === 0) return sum
           sum += removed
         }
@@ -202,8 +203,8 @@ describe('as on Citus', () => {
       const { put } = await makeDesk(engine)
       await put('gone', { ttlSeconds: startSeconds })
       await put('live', { ttlSeconds: Math.ceil(Date.now() / 1000) + 3_600 })
-      expect(await engine.sweepExpired(startMs, 10)).toBe(0)
-      expect(await engine.sweepExpired(Date.now() + 365 * 86_400_000, 10)).toBe(1)
+      expect(await engine.maintenance.sweepExpired(startMs, 10)).toBe(0)
+      expect(await engine.maintenance.sweepExpired(Date.now() + 365 * 86_400_000, 10)).toBe(1)
     } finally {
       await engine.close()
       await server.empty(url)
@@ -243,21 +244,21 @@ describe('as on Citus', () => {
       const { table, put } = await makeDesk(from, { i1: { hashField: 'city' } })
       for (let i = 0; i < 700; i++) await put(`k${i}`, { data: { city: `c${i % 7}` } })
       const read = async (engine: Engine): Promise<DumpedRecord[]> => {
-        const dump = await engine.openDump()
+        const dump = await engine.transfer.openDump()
         const records: DumpedRecord[] = []
         for await (const chunk of dump.records(table.id, 0)) records.push(...chunk)
         expect(await dump.countRecords(table.id)).toBe(records.length)
         await dump.close()
         return records
       }
-      const dump = await from.openDump()
+      const dump = await from.transfer.openDump()
       const apiKeys = await Array.fromAsync(dump.apiKeys())
       const tables = await Array.fromAsync(dump.tables())
-      await to.load({ organizations: await dump.organizations(), apiKeys, tables })
+      await to.transfer.load({ organizations: await dump.organizations(), apiKeys, tables })
       await dump.close()
       const records = await read(from)
-      for (let at = 0; at < records.length; at += 100) await to.load({ records: records.slice(at, at + 100) })
-      expect(await to.lastRecordId(table.id)).toBe(await from.lastRecordId(table.id))
+      for (let at = 0; at < records.length; at += 100) await to.transfer.load({ records: records.slice(at, at + 100) })
+      expect(await to.transfer.lastRecordId(table.id)).toBe(await from.transfer.lastRecordId(table.id))
       expect(await read(to)).toEqual(records)
       await expectSound(to)
     } finally {
@@ -273,7 +274,7 @@ describe('as on Citus', () => {
       const { put } = await makeDesk(engine, { i1: { hashField: 'city' } })
       for (let i = 0; i < 250; i++) await put(`k${i}`, { data: { city: 'Oslo' } })
       await server.query(`update cubby_records set i1_hash = 'x' where hash_key = 'k200'`, url)
-      const findings = await Array.fromAsync(engine.check())
+      const findings = await Array.fromAsync(engine.maintenance.check())
       expect(findings).toHaveLength(1)
       expect(findings[0]).toContain('"k200"')
       expect(findings[0]).toContain('i1 does not hold what its data says')

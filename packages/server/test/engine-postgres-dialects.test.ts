@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Engine } from '../src/store/engine.ts'
 import { type Dialect, dialectOf, type ServerFacts } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import type { Engine } from '../src/store/engine.ts'
 import { batchCases } from './conformance/batches.ts'
 import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import pg from 'pg'
-import { makeApiKey } from '../src/core/keys/api-key.ts'
-import type { Engine, WriteResult } from '../src/store/engine.ts'
+import { makeApiKey } from '../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../src/core/errors.ts'
 import { connectionQueueRequestsMax } from '../src/core/limits.ts'
 import { openPostgresEngine, type PostgresOptions } from '../src/engines/postgres/engine.ts'
+import type { Engine } from '../src/store/engine.ts'
+import type { WriteResult } from '../src/store/records.ts'
 import {
   type Desk,
   deleteOf,
@@ -104,10 +105,12 @@ describe('the store is set up', () => {
         Array.from({ length: 6 }, () => openPostgresEngine({ url: empty, dialect: { hasNamedLocks } })),
       )
       const made = await Promise.all(
-        engines.map((engine) => engine.bootstrap('default', [makeApiKey({ kind: 'secret' }).kept], startMs)),
+        engines.map((engine) =>
+          engine.organizations.bootstrap('default', [makeApiKey({ kind: 'secret' }).kept], startMs),
+        ),
       )
       expect(made.filter((org) => org !== undefined)).toHaveLength(1)
-      for (const engine of engines) expect(await engine.listOrganizations()).toHaveLength(1)
+      for (const engine of engines) expect(await engine.organizations.list()).toHaveLength(1)
       const [{ indexes }] = (await server.query(
         `select count(*) as indexes from pg_indexes where tablename = 'cubby_records' and indexname ~ '_by_|pkey'`,
         empty,
@@ -131,7 +134,7 @@ describe('the store is set up', () => {
     const engine = await openPostgresEngine({ url: own, leaseMs: 60_000 })
     const { tenant } = await makeDesk(engine)
     const began = performance.now()
-    await engine.deleteTable(tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(tenant.writer, 'app', 'orders', startMs)
     expect(performance.now() - began).toBeLessThan(3_000)
     await engine.close()
   })
@@ -448,17 +451,17 @@ describe('puts that wait go together, and each has its own answer', () => {
     const { engine, desk } = await openDesk({ poolSize: 1 })
     const { tenant } = desk
     const other = await open()
-    const revoked = await other.createApiKey(tenant.writer, makeApiKey({ kind: 'secret' }).kept, startMs)
+    const revoked = await other.apiKeys.create(tenant.writer, makeApiKey({ kind: 'secret' }).kept, startMs)
     const gone = await makeDesk(other, {}, { tenant, name: 'gone' })
     await Promise.all([
-      other.revokeApiKey(tenant.operator, revoked.id, startMs),
-      other.deleteTable(tenant.operator, 'app', 'gone', startMs),
+      other.apiKeys.revoke(tenant.operator, revoked.id, startMs),
+      other.tables.delete(tenant.operator, 'app', 'gone', startMs),
     ])
     const writerOf = (i: number) => (i % 3 === 1 ? { orgId: tenant.org.id, apiKey: revoked } : tenant.writer)
     const outcomes = await putTogether(desk, () =>
       numbered(12).map(async (name, i) => {
         const table = i % 3 === 2 ? gone.table : desk.table
-        return (await engine.write(writerOf(i), table, [putOf(table, name)], startMs)).applied
+        return (await engine.records.write(writerOf(i), table, [putOf(table, name)], startMs)).applied
       }),
     )
     expect(outcomes).toEqual(numbered(12).map((_, i) => [true, 'revoked_api_key', 'table_not_found'][i % 3]))
@@ -558,21 +561,21 @@ describe('several processes', () => {
     const { engine, desk } = await openDesk()
     const other = await open()
     const spare = makeApiKey({ kind: 'secret' })
-    const apiKey = await engine.createApiKey(desk.tenant.writer, spare.kept, startMs)
+    const apiKey = await engine.apiKeys.create(desk.tenant.writer, spare.kept, startMs)
     const second = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'second' })
     let settled = false
     const late: string[] = []
     const use = async (number: number): Promise<void> => {
       for (let i = 0; !settled || i < 50; i++) {
         const wasSettled = settled
-        const found = await other.findApiKey(spare.text)
-        const table = await other.findTable(desk.tenant.org.id, 'app', 'second')
+        const found = await other.apiKeys.find(spare.text)
+        const table = await other.tables.find(desk.tenant.org.id, 'app', 'second')
         if (wasSettled && found!.revokedAtMs === null) late.push('the key was found active')
         if (wasSettled && table !== undefined) late.push('the table was found active')
         const writer = { orgId: desk.tenant.org.id, apiKey }
         const writes = [
-          other.write(writer, desk.table, [putOf(desk.table, `k${number}-${i}`)], startMs),
-          other.write(desk.tenant.writer, second.table, [putOf(second.table, `t${number}-${i}`)], startMs),
+          other.records.write(writer, desk.table, [putOf(desk.table, `k${number}-${i}`)], startMs),
+          other.records.write(desk.tenant.writer, second.table, [putOf(second.table, `t${number}-${i}`)], startMs),
         ]
         for (const outcome of await Promise.all(writes.map((write) => write.then(() => 'applied', codeOf)))) {
           if (wasSettled && outcome === 'applied') late.push('a write was applied')
@@ -583,8 +586,8 @@ describe('several processes', () => {
     await Bun.sleep(100)
     const began = performance.now()
     await Promise.all([
-      engine.revokeApiKey(desk.tenant.operator, spare.kept.id, startMs),
-      engine.deleteTable(desk.tenant.writer, 'app', 'second', startMs),
+      engine.apiKeys.revoke(desk.tenant.operator, spare.kept.id, startMs),
+      engine.tables.delete(desk.tenant.writer, 'app', 'second', startMs),
     ])
     expect(performance.now() - began).toBeLessThan(3_000)
     settled = true
@@ -603,7 +606,7 @@ describe('several processes', () => {
     const stuck = other.write([putOf(desk.table, 'stuck', { data: { n: 2 } })]).then(() => 'applied', codeOf)
     await waitingForLock()
     const began = performance.now()
-    await engine.revokeApiKey(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
+    await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
     expect(performance.now() - began).toBeLessThan(3_000)
     await beside.end()
     expect(await stuck).toBe('unavailable')
@@ -615,12 +618,12 @@ describe('several processes', () => {
     const soon = Math.floor(Date.now() / 1000) + 3_600
     await desk.put('soon', { ttlSeconds: soon })
     await desk.put('gone', { ttlSeconds: startSeconds })
-    await engine.sweepExpired((soon + 86_400) * 1000, 500)
+    await engine.maintenance.sweepExpired((soon + 86_400) * 1000, 500)
     expect(await desk.get('soon')).toBeDefined()
     expect(await desk.get('gone', '#', startMs - 1)).toBeUndefined()
-    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', Date.now())
-    await engine.purgeTables(Date.now() + 365 * 86_400_000, 500)
-    expect(await engine.restoreTable(desk.tenant.writer, 'app', 'orders', undefined, Date.now())).toMatchObject({
+    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', Date.now())
+    await engine.maintenance.purgeTables(Date.now() + 365 * 86_400_000, 500)
+    expect(await engine.tables.restore(desk.tenant.writer, 'app', 'orders', undefined, Date.now())).toMatchObject({
       outcome: 'restored',
     })
   })

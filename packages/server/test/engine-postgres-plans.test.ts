@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import pg from 'pg'
-import { slots } from '../src/core/tables/indices.ts'
 import type { Scan } from '../src/core/records/scan.ts'
-import { dialectOf, openingOf } from '../src/engines/postgres/dialects/dialect.ts'
+import { slots } from '../src/core/tables/indices.ts'
 import type { Statement } from '../src/engines/postgres/connection/driver.ts'
+import { dialectOf, openingOf } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import {
   currentVersion,

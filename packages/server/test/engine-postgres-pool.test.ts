@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { makeApiKey } from '../src/core/keys/api-key.ts'
-import type { ApiKey } from '../src/store/engine.ts'
+import { makeApiKey } from '../src/core/api-keys/api-key.ts'
 import { connectionQueueRequestsMax } from '../src/core/limits.ts'
 import { parseQuery } from '../src/core/records/query.ts'
 import { organization } from '../src/engines/postgres/connection/database.ts'
 import { Session, type Step } from '../src/engines/postgres/connection/driver.ts'
-import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { Pool } from '../src/engines/postgres/connection/pool.ts'
 import { parseStoreUrl } from '../src/engines/postgres/connection/store-url.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { getRecord } from '../src/operations/records/get-record.ts'
 import { queryRecords } from '../src/operations/records/query-records.ts'
+import type { ApiKey } from '../src/store/api-keys.ts'
 import { expectRefusal, makeDesk, putOf, startMs } from './conformance/material.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
@@ -169,16 +169,16 @@ describe('with every connection taken', () => {
       try {
         const { tenant, table, put } = await makeDesk(engine)
         const { text, kept } = makeApiKey({ kind: 'public', name: 'in every browser' })
-        await engine.createApiKey(tenant.writer, kept, startMs)
-        const other = (await engine.findApiKey(text))!
-        await engine.findTable(tenant.org.id, address.db, address.table)
+        await engine.apiKeys.create(tenant.writer, kept, startMs)
+        const other = (await engine.apiKeys.find(text))!
+        await engine.tables.find(tenant.org.id, address.db, address.table)
         await put('locked')
         await locker.run('begin; select 1 from cubby_records for update')
         const blocked = put('locked')
         const ask = (apiKey: ApiKey, i: number): Promise<unknown> => {
           // With a condition: such puts do not go together.
           const write = putOf(table, `k${i}`, { condition: 'absent' })
-          if (kind === 'writes') return engine.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
+          if (kind === 'writes') return engine.records.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
           const access = { engine, apiKey }
           if (kind === 'pages') return queryRecords(access, address, parseQuery({ index: 't', limit: 1 }), startMs)
           return Promise.resolve(getRecord(access, address, write, startMs))

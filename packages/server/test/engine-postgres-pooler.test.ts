@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { StoreRefused } from '../src/core/store-refused.ts'
 import { shareConnections } from '../src/engines/postgres/connection/connect.ts'
 import { PipelineFailure, type Session } from '../src/engines/postgres/connection/driver.ts'
-import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { toCallersError } from '../src/engines/postgres/connection/failure.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { endAllServing, spawnServe } from './cli/serve-process.ts'
 import { makeDesk } from './conformance/material.ts'
 import { freePort, type PostgresServer, startPostgres } from './postgres-server.ts'
@@ -112,7 +112,7 @@ pool_mode = ${mode}
       url: await startPooler('transaction'),
       dialect: { hasBackendIds: false },
     })
-    const calls = Array.from({ length: 50 }, (_, i) => engine.findOrganization(`org ${i}`))
+    const calls = Array.from({ length: 50 }, (_, i) => engine.organizations.find(`org ${i}`))
     const refused = (await Promise.allSettled(calls)).flatMap((call) =>
       call.status === 'rejected' ? [call.reason] : [],
     )

@@ -91,7 +91,7 @@ const outcomeOf = async (host: string, query: string): Promise<string> => {
   try {
     const engine = await openPostgresEngine({ url })
     try {
-      await engine.listOrganizations()
+      await engine.organizations.list()
       const rows = await server.query(
         `select s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid) where a.application_name = 'cubby'`,
       )

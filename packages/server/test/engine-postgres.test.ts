@@ -43,7 +43,7 @@ test('verify finds records of tables that do not exist, whatever ids they have',
         url,
       )
     }
-    const findings = await Array.fromAsync(engine.check())
+    const findings = await Array.fromAsync(engine.maintenance.check())
     expect(findings.filter((finding) => finding.includes('"stray"'))).toEqual(
       strays.map((id) => `record 1 (table ${id}, "stray"): its table does not exist`),
     )

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeApiKey } from '../src/core/keys/api-key.ts'
+import { makeApiKey } from '../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../src/core/errors.ts'
 import { commitRequestsMax } from '../src/core/limits.ts'
-import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { type Fault, planFaults } from '../src/engines/sqlite/disk/fault-point.ts'
+import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { prepareStore } from '../src/engines/sqlite/migrations/schema.ts'
-import { WriterPort } from '../src/engines/sqlite/write/thread-write-channel.ts'
+import { ThreadWriteChannel } from '../src/engines/sqlite/write/thread-write-channel.ts'
 import { type Desk, makeDesk, startMs, timeScan } from './conformance/material.ts'
 import { expectSound } from './engine-conformance.ts'
 import { eventually, makeTempDir, removeTempDir } from './harness.ts'
@@ -110,7 +110,7 @@ test('a committed write is answered whatever the callback after the commit throw
     logged.push(message)
     throw new Error('the log cannot be written')
   }
-  const port = await WriterPort.open({ path, log, checkpoints: false, onDiskFailure: () => {} })
+  const port = await ThreadWriteChannel.open({ path, log, checkpoints: false, onDiskFailure: () => {} })
   try {
     port.onCommit = () => {
       throw new Error('a fault')
@@ -141,18 +141,18 @@ test('a revocation by a guest is answered only when no lease of the server is ol
     const { tenant } = desk
     for (let round = 0; round < 4; round++) {
       const { kept, text } = makeApiKey({ kind: 'public' })
-      await engine.createApiKey(tenant.writer, kept, startMs)
-      expect(await engine.findApiKey(text)).toMatchObject({ revokedAtMs: null })
+      await engine.apiKeys.create(tenant.writer, kept, startMs)
+      expect(await engine.apiKeys.find(text)).toMatchObject({ revokedAtMs: null })
       let done = false
       // Reads all the time, so that a lease was taken just before the revocation.
       const reading = (async () => {
         while (!done) {
-          await engine.findApiKey(text)
+          await engine.apiKeys.find(text)
           await Bun.sleep(1)
         }
       })()
-      await guest.revokeApiKey(tenant.operator, kept.id, startMs + 1)
-      expect(await engine.findApiKey(text)).toMatchObject({ revokedAtMs: startMs + 1 })
+      await guest.apiKeys.revoke(tenant.operator, kept.id, startMs + 1)
+      expect(await engine.apiKeys.find(text)).toMatchObject({ revokedAtMs: startMs + 1 })
       done = true
       await reading
     }

@@ -194,7 +194,7 @@ describe('sqlite check', () => {
 
         const damaged = await openSqliteEngine({ dataDir: dir })
         const findings: string[] = []
-        for await (const finding of damaged.check()) findings.push(finding)
+        for await (const finding of damaged.maintenance.check()) findings.push(finding)
         await damaged.close()
         expect(findings).toContainEqual(expect.stringMatching(line))
       } finally {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Background, startSweeps } from '../src/background/sweeps.ts'
-import type { Engine } from '../src/store/engine.ts'
 import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
+import type { Engine } from '../src/store/engine.ts'
 import { type Desk, makeDesk, startMs, startSeconds } from './conformance/material.ts'
 import { eventually } from './harness.ts'
 
@@ -42,7 +42,7 @@ const start = (leapHoldMs: number): void => {
     return startMs + aheadMs
   }
   const log = (level: string, message: string) => void warnings.push(`${level}: ${message}`)
-  sweeps = startSweeps({ engine, now, log, leapHoldMs, everyMs: 1 })
+  sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs: 1 })
 }
 
 const untilSwept = (): Promise<true> => {
@@ -53,7 +53,7 @@ const untilSwept = (): Promise<true> => {
 test('is not believed for a while: set back, it has destroyed nothing', async () => {
   const other = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'deleted' })
   await other.put('a')
-  await engine.deleteTable(desk.tenant.writer, 'app', 'deleted', startMs)
+  await engine.tables.delete(desk.tenant.writer, 'app', 'deleted', startMs)
   start(dayMs)
   await untilSwept()
   aheadMs = 8 * dayMs
@@ -62,7 +62,7 @@ test('is not believed for a while: set back, it has destroyed nothing', async ()
   aheadMs = 0
   await untilSwept()
   expect(await desk.get('brief')).toBeDefined()
-  const restored = await engine.restoreTable(desk.tenant.writer, 'app', 'deleted', undefined, startMs)
+  const restored = await engine.tables.restore(desk.tenant.writer, 'app', 'deleted', undefined, startMs)
   expect(restored.outcome).toBe('restored')
   expect(await other.get('a')).toBeDefined()
   expect(warnings).toEqual(['warn: the clock leapt ahead; sweeps do not believe it yet'])

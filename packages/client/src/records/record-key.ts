@@ -40,7 +40,7 @@ export const keyPath = ({ hashKey, rangeKey }: RecordKey): string | undefined =>
 }
 
 /** No range key is the slot `#`. */
-export const emptySlot = '#'
+export const noRangeKey = '#'
 
 const namePattern = /^[a-z0-9_-]{1,64}$/
 

@@ -1,7 +1,7 @@
 import { CubbyError, SaveError } from '../transport/errors.ts'
-import { emptySlot } from './record-key.ts'
 import type { RequestOptions } from '../transport/transport.ts'
 import type { RecordKey } from '../transport/wire.ts'
+import { noRangeKey } from './record-key.ts'
 
 /** A run of the given records that went, or would have gone, in one atomic request. */
 export interface SavedChunk {
@@ -64,7 +64,7 @@ const takeChunk = <R>(records: readonly R[], from: number, write: (record: R) =>
   let bytes = batchBody([]).length - 1
   for (let i = from; i < records.length && i - from < chunkOperationsMax; i++) {
     const operation = write(records[i]!)
-    const slot = JSON.stringify([operation.key.hashKey, operation.key.rangeKey ?? emptySlot])
+    const slot = JSON.stringify([operation.key.hashKey, operation.key.rangeKey ?? noRangeKey])
     bytes += encoder.encode(operation.json).length + 1
     // A record too large for any request goes alone, for the server to say so.
     if (i > from && (bytes > chunkBytesMax || chunk.slots.has(slot))) break

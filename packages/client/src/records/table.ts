@@ -1,12 +1,8 @@
-import { parseCondition } from './condition.ts'
 import type { ErrorCode } from '../transport/error-codes.ts'
 import { CubbyError, refusal } from '../transport/errors.ts'
 import { Pages } from '../transport/pages.ts'
-import { checkKey, emptySlot, type Key, keyPath, parseKey } from './record-key.ts'
 import type { Effect } from '../transport/retry.ts'
-import { batchBody, type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
-import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, TableQuery } from './typed-table.ts'
 import type {
   BatchResponse,
   DeleteRecordResponse,
@@ -16,6 +12,10 @@ import type {
   RecordKey,
   RecordResponse,
 } from '../transport/wire.ts'
+import { parseCondition } from './condition.ts'
+import { checkKey, type Key, keyPath, noRangeKey, parseKey } from './record-key.ts'
+import { batchBody, type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
+import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, TableQuery } from './typed-table.ts'
 
 export type SaveOptions = RequestOptions & Condition
 
@@ -125,7 +125,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     const recordKey = parseKey(key)
     const path = keyPath(recordKey)
     if (path === undefined) {
-      const query = { hash: recordKey.hashKey, range: { eq: recordKey.rangeKey ?? emptySlot } }
+      const query = { hash: recordKey.hashKey, range: { eq: recordKey.rangeKey ?? noRangeKey } }
       for await (const record of this.#query(query, options)) return record
       return undefined
     }

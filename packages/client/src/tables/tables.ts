@@ -1,5 +1,5 @@
-import { Pages } from '../transport/pages.ts'
 import { checkName } from '../records/record-key.ts'
+import { Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
   ActiveTable,

@@ -1,5 +1,5 @@
-import type { ErrorCode } from './error-codes.ts'
 import type { SaveResult } from '../records/save-many.ts'
+import type { ErrorCode } from './error-codes.ts'
 
 export interface ErrorDetails {
   status?: number

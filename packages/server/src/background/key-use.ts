@@ -1,6 +1,6 @@
-import type { Engine } from '../store/engine.ts'
 import { lastUsedEntriesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
+import type { ApiKeys } from '../store/api-keys.ts'
 
 export interface KeyUseLog {
   /** Called for every request: remembers, writes nothing. */
@@ -11,14 +11,14 @@ export interface KeyUseLog {
 const usesPerWrite = 500
 
 /** `lastUsedAt` is written in the background, for all keys used since the last time at once. */
-export const startKeyUse = (engine: Engine, log: Log, everyMs: number): KeyUseLog => {
+export const startKeyUse = (apiKeys: ApiKeys, log: Log, everyMs: number): KeyUseLog => {
   let noted = new Map<string, number>()
 
   const flush = async (): Promise<void> => {
     const uses = [...noted].map(([id, atMs]) => ({ id, atMs }))
     noted = new Map()
     try {
-      for (let i = 0; i < uses.length; i += usesPerWrite) await engine.recordKeyUse(uses.slice(i, i + usesPerWrite))
+      for (let i = 0; i < uses.length; i += usesPerWrite) await apiKeys.noteUse(uses.slice(i, i + usesPerWrite))
     } catch (error) {
       log('warn', 'lastUsedAt could not be written', { cause: String(error) })
     }

@@ -1,10 +1,10 @@
-import type { Engine } from '../store/engine.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
+import type { Maintenance } from '../store/maintenance.ts'
 import { makeWaryClock } from './wary-clock.ts'
 
 export interface SweepOptions {
-  engine: Engine
+  maintenance: Pick<Maintenance, 'sweepExpired' | 'purgeTables'>
   now(): number
   log: Log
   /** For how long a clock that leapt ahead is not believed. */
@@ -24,7 +24,7 @@ const restFactor = 3
  * Removes for good what nobody can read any more: records past their ttl and tables past their recovery. Each
  * step is a small commit between those of the writers; what a stop or a crash interrupts goes on at the next start.
  */
-export const startSweeps = ({ engine, now, log, leapHoldMs, everyMs }: SweepOptions): Background => {
+export const startSweeps = ({ maintenance, now, log, leapHoldMs, everyMs }: SweepOptions): Background => {
   const waryNow = makeWaryClock(now, leapHoldMs, log)
   let stopped = false
   let wake: (() => void) | undefined
@@ -45,8 +45,8 @@ export const startSweeps = ({ engine, now, log, leapHoldMs, everyMs }: SweepOpti
   const run = async (): Promise<void> => {
     while (!stopped) {
       try {
-        await drain(() => engine.sweepExpired(waryNow(), sweepRowsMax))
-        await drain(() => engine.purgeTables(waryNow(), sweepRowsMax))
+        await drain(() => maintenance.sweepExpired(waryNow(), sweepRowsMax))
+        await drain(() => maintenance.purgeTables(waryNow(), sweepRowsMax))
       } catch (error) {
         if (!stopped) log('warn', 'sweep failed; it goes on later', { cause: String(error) })
       }

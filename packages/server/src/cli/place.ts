@@ -1,5 +1,6 @@
-import type { Engine, Organization } from '../store/engine.ts'
 import type { StoreLocation } from '../engines/open-engine.ts'
+import type { Engine } from '../store/engine.ts'
+import type { Organization } from '../store/organizations.ts'
 import { type Arguments, CommandFailed, type Flag, UsageError } from './command.ts'
 import { defaultUrl, openRemote, type Remote } from './remote.ts'
 
@@ -44,7 +45,7 @@ export const choosePlace = (args: Arguments, attemptsMax?: number): Place => {
 }
 
 export const requireOrganization = async (engine: Engine, name: string): Promise<Organization> => {
-  const organization = await engine.findOrganization(name)
+  const organization = await engine.organizations.find(name)
   if (organization !== undefined) return organization
   throw new CommandFailed(
     `there is no organization ${name}; see cubby orgs list, or make it: cubby orgs create ${name}`,

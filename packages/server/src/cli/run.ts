@@ -1,13 +1,12 @@
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
+import { maskApiKeys } from '../core/api-keys/mask-api-keys.ts'
 import { CubbyError } from '../core/errors.ts'
-import { maskApiKeys } from '../core/keys/mask-api-keys.ts'
 import { StoreRefused, StoreUrlRefused } from '../core/store-refused.ts'
-import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
 import { type Arguments, type CliCommand, CommandFailed, type Flag, printNote, UsageError } from './command.ts'
+import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
 import { copyCommand } from './commands/copy.ts'
 import { exportCommand } from './commands/export.ts'
-import { commandHelp, overview } from './help.ts'
 import { importCommand } from './commands/import.ts'
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './commands/keys.ts'
 import { orgsCreateCommand, orgsListCommand } from './commands/orgs.ts'
@@ -21,6 +20,7 @@ import {
   tableRestoreCommand,
 } from './commands/tables.ts'
 import { verifyCommand } from './commands/verify.ts'
+import { commandHelp, overview } from './help.ts'
 
 export const commands: CliCommand[] = [
   serveCommand,

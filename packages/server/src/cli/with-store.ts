@@ -1,6 +1,6 @@
-import type { Engine } from '../store/engine.ts'
 import { openEngine } from '../engines/open-engine.ts'
 import { openClock } from '../process/clock.ts'
+import type { Engine } from '../store/engine.ts'
 import { type Arguments, storeLocation } from './command.ts'
 
 /** Opens the store beside a server that may be running, and closes it whatever happens. */

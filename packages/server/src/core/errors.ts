@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@cubby/client'
-import { maskApiKeys } from './keys/mask-api-keys.ts'
+import { maskApiKeys } from './api-keys/mask-api-keys.ts'
 
 // The client owns the codes: what it cannot name, the server cannot answer.
 export { type ErrorCode, errorCodes } from '@cubby/client'

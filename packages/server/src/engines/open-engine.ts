@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Engine } from '../store/engine.ts'
 import type { Log } from '../core/log.ts'
 import { StoreRefused } from '../core/store-refused.ts'
+import type { Engine } from '../store/engine.ts'
 import { openSqliteEngine } from './sqlite/engine.ts'
 
 export interface StoreLocation {

@@ -1,8 +1,9 @@
-import { isWellFormedApiKey } from '../core/keys/api-key.ts'
+import { isWellFormedApiKey } from '../core/api-keys/api-key.ts'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import type { ApiKey, Engine } from '../store/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
+import type { ApiKey } from '../store/api-keys.ts'
+import type { Engine } from '../store/engine.ts'
 
 /** What a route asks of a key: to read, to write, or to manage keys. */
 export type Need = 'read' | 'write' | 'keys'
@@ -35,7 +36,7 @@ const presentedKey = (header: string | null): string => {
 
 /** Known, then not revoked, then not expired. */
 export const findActiveKey = (engine: Engine, header: string | null, nowMs: number): Awaitable<ApiKey> =>
-  andThen(engine.findApiKey(presentedKey(header)), (apiKey) => {
+  andThen(engine.apiKeys.find(presentedKey(header)), (apiKey) => {
     if (apiKey === undefined) throw invalid('The API key is unknown.')
     refuseRetired(apiKey, nowMs)
     return apiKey

@@ -1,5 +1,5 @@
-import type { Condition } from '../store/engine.ts'
 import { CubbyError } from '../core/errors.ts'
+import type { Condition } from '../store/records.ts'
 
 const refuse = (header: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${header} ${message}`, { field: header, hint })

@@ -1,13 +1,13 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import type { Members } from '../core/members.ts'
 import { CubbyError } from '../core/errors.ts'
 import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../core/limits.ts'
+import type { Members } from '../core/members.ts'
 import { parseName } from '../core/names.ts'
-import { parsePlainBody } from '../core/text/plain-body.ts'
 import { parseQuery } from '../core/records/query.ts'
-import { emptySlot, parseKeyPart, type RecordKey } from '../core/records/record-key.ts'
+import { noRangeKey, parseKeyPart, type RecordKey } from '../core/records/record-key.ts'
+import { parsePlainBody } from '../core/text/plain-body.ts'
 import { asWriter, requireTable, type TableAddress } from '../operations/access.ts'
-import { createApiKey, listApiKeys, parseCreateApiKey, revokeApiKey } from '../operations/keys/api-keys.ts'
+import { createApiKey, listApiKeys, parseCreateApiKey, revokeApiKey } from '../operations/api-keys/api-keys.ts'
 import { applyBatch, parseBatchInSteps } from '../operations/records/apply-batch.ts'
 import { deleteRecord } from '../operations/records/delete-record.ts'
 import { getRecord } from '../operations/records/get-record.ts'
@@ -65,7 +65,7 @@ const refuseBadEscapes = (url: string, segment: string, field: string): void => 
 const recordKey = ({ params, request }: Exchange): RecordKey => {
   const { hashKey, rangeKey } = params
   refuseBadEscapes(request.url, hashKey!, 'hashKey')
-  if (rangeKey === undefined) return { hashKey: parseKeyPart(hashKey, 'hashKey'), rangeKey: emptySlot }
+  if (rangeKey === undefined) return { hashKey: parseKeyPart(hashKey, 'hashKey'), rangeKey: noRangeKey }
   refuseBadEscapes(request.url, rangeKey, 'rangeKey')
   return { hashKey: parseKeyPart(hashKey, 'hashKey'), rangeKey: parseKeyPart(rangeKey, 'rangeKey') }
 }
@@ -102,7 +102,7 @@ export const handleGetRecord = (exchange: Exchange): Awaitable<Response> => {
   return andThen(getRecord(exchange.access, table, key, exchange.nowMs), (record) => {
     if (record === undefined) {
       throw new CubbyError('record_not_found', 'There is no record of that key.', {
-        hint: key.rangeKey === emptySlot ? 'If it has a range key, add it to the path.' : undefined,
+        hint: key.rangeKey === noRangeKey ? 'If it has a range key, add it to the path.' : undefined,
       })
     }
     return matchesIfNoneMatch(headers, record.updatedAtMs)

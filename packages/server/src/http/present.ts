@@ -1,7 +1,8 @@
 import type { CreateKeyResponse, KeyMetadata, TableMetadata } from '@cubby/client'
-import { maskApiKey } from '../core/keys/api-key.ts'
-import type { ApiKey, Table } from '../store/engine.ts'
+import { maskApiKey } from '../core/api-keys/api-key.ts'
 import { recoveryMs } from '../core/limits.ts'
+import type { ApiKey } from '../store/api-keys.ts'
+import type { Table } from '../store/tables.ts'
 
 // What tables and keys look like in answers, from the server and from the command line alike.
 

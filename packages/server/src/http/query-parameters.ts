@@ -1,6 +1,6 @@
-import { parseLimit } from '../core/members.ts'
 import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
+import { parseLimit } from '../core/members.ts'
 import { describe } from '../core/names.ts'
 
 /** The query parameters of a request; one that it does not know, or that stands twice, is refused by name. */

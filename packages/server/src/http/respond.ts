@@ -1,7 +1,7 @@
-import type { StoredRecord } from '../store/engine.ts'
 import type { CubbyError } from '../core/errors.ts'
 import { recordJson } from '../core/records/record-json.ts'
-import { emptySlot } from '../core/records/record-key.ts'
+import { noRangeKey } from '../core/records/record-key.ts'
+import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
@@ -47,7 +47,7 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
   const { hashKey, rangeKey, ttlSeconds, updatedAtMs } = record
   const body = JSON.stringify({
     hashKey,
-    rangeKey: rangeKey === emptySlot ? undefined : rangeKey,
+    rangeKey: rangeKey === noRangeKey ? undefined : rangeKey,
     ttl: ttlSeconds ?? undefined,
     updatedAt: updatedAtMs,
   })

@@ -1,7 +1,10 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import type { ApiKey, Engine, RecordOperation, Table, WriteResult, Writer } from '../store/engine.ts'
 import { CubbyError } from '../core/errors.ts'
 import { recoveryMs } from '../core/limits.ts'
+import type { ApiKey, Caller } from '../store/api-keys.ts'
+import type { Engine } from '../store/engine.ts'
+import type { RecordOperation, WriteResult } from '../store/records.ts'
+import type { Table } from '../store/tables.ts'
 
 /** Who asks, of which store. The organization is the key's: nothing in a request can name another. */
 export interface Access {
@@ -9,7 +12,7 @@ export interface Access {
   apiKey: ApiKey
 }
 
-export const asWriter = ({ apiKey }: Access): Writer => ({ orgId: apiKey.orgId, apiKey })
+export const asWriter = ({ apiKey }: Access): Caller => ({ orgId: apiKey.orgId, apiKey })
 
 export interface TableAddress {
   db: string
@@ -19,7 +22,7 @@ export interface TableAddress {
 /** The active table, or a 404 whose hint is the call that mends it. */
 export const requireTable = (access: Access, address: TableAddress, nowMs: number): Awaitable<Table> =>
   andThen(
-    access.engine.findTable(access.apiKey.orgId, address.db, address.table),
+    access.engine.tables.find(access.apiKey.orgId, address.db, address.table),
     (table) => table ?? refuseUnknownTable(access, address, nowMs),
   )
 
@@ -29,7 +32,7 @@ const refuseUnknownTable = async (access: Access, address: TableAddress, nowMs: 
 
 export const tableNotFound = async (access: Access, address: TableAddress, nowMs: number): Promise<CubbyError> => {
   const { db, table } = address
-  const deleted = await access.engine.findDeletedTable(access.apiKey.orgId, db, table, nowMs)
+  const deleted = await access.engine.tables.findDeleted(access.apiKey.orgId, db, table, nowMs)
   if (deleted === undefined) {
     return new CubbyError('table_not_found', `There is no table ${table} in database ${db}.`, {
       hint: `Create it: POST /v1/${db}/${table}`,
@@ -50,7 +53,7 @@ export const writeRecords = async (
   nowMs: number,
 ): Promise<WriteResult> => {
   try {
-    return await access.engine.write(asWriter(access), table, operations, nowMs)
+    return await access.engine.records.write(asWriter(access), table, operations, nowMs)
   } catch (error) {
     if (error instanceof CubbyError && error.code === 'table_not_found')
       throw await tableNotFound(access, address, nowMs)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { clockLeapHoldMs, lastUsedFlushMs } from '../core/limits.ts'
 import { CommandFailed } from '../cli/command.ts'
+import { clockLeapHoldMs, lastUsedFlushMs } from '../core/limits.ts'
 
 export interface Clock {
   now(): number

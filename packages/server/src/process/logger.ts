@@ -1,6 +1,6 @@
-import type { Log } from '../core/log.ts'
-import { maskApiKeys } from '../core/keys/mask-api-keys.ts'
 import { printable } from '../cli/printable.ts'
+import { maskApiKeys } from '../core/api-keys/mask-api-keys.ts'
+import type { Log } from '../core/log.ts'
 
 /** The lines of a stack trace stand below each other; indented, so that none looks like an entry of the log. */
 const printableLines = (text: string): string => text.split('\n').map(printable).join('\n    ')

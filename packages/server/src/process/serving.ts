@@ -1,10 +1,10 @@
-import { makeApiKey } from '../core/keys/api-key.ts'
-import type { Engine } from '../store/engine.ts'
+import { CommandFailed, printLine } from '../cli/command.ts'
+import { makeApiKey } from '../core/api-keys/api-key.ts'
 import type { Log } from '../core/log.ts'
 import { openEngine, type StoreLocation } from '../engines/open-engine.ts'
 import type { HttpServer } from '../http/server.ts'
+import type { Engine } from '../store/engine.ts'
 import { type Clock, testFaults } from './clock.ts'
-import { CommandFailed, printLine } from '../cli/command.ts'
 
 // What serving takes, alone or with workers.
 
@@ -72,7 +72,7 @@ export const stopWithin = async (ms: number, http: HttpServer): Promise<void> =>
 export const bootstrap = async (engine: Engine, url: string, nowMs: number): Promise<void> => {
   const secret = makeApiKey({ kind: 'secret' })
   const open = makeApiKey({ kind: 'public' })
-  const organization = await engine.bootstrap('default', [secret.kept, open.kept], nowMs)
+  const organization = await engine.organizations.bootstrap('default', [secret.kept, open.kept], nowMs)
   if (organization === undefined) return
   const greeting = `
 Cubby is running. These keys of the organization "default" are shown this once:

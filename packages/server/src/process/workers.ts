@@ -2,14 +2,14 @@ import { resolve } from 'node:path'
 import type { Subprocess } from 'bun'
 import { startKeyUse } from '../background/key-use.ts'
 import { startSweeps } from '../background/sweeps.ts'
-import type { Engine } from '../store/engine.ts'
+import { CommandFailed } from '../cli/command.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { describeLocation } from '../engines/open-engine.ts'
 import { endProcess } from '../engines/sqlite/disk/end-process.ts'
 import { type EmbeddedEngine, openSqliteEngine } from '../engines/sqlite/engine.ts'
 import type { Channel, WorkerCommands, WorkerOutcomes } from '../engines/sqlite/write/process-write-channel.ts'
 import { startHttp } from '../http/server.ts'
-import { CommandFailed } from '../cli/command.ts'
+import type { Engine } from '../store/engine.ts'
 import {
   bootstrap,
   listenFailure,
@@ -60,7 +60,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
           log,
         })
       : await openServingEngine(options)
-  const keyUse = startKeyUse(engine, log, clock.keyUseEveryMs)
+  const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   const port = Number(process.env[portVariable])
   const http = startHttp({
     engine,
@@ -194,7 +194,7 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
     throw error
   }
   const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ engine, now, log, leapHoldMs, everyMs })
+  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs })
   const url = workers.url
   log('info', 'listening', {
     url,

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { generateApiKey, makeApiKey } from '../../src/core/keys/api-key.ts'
+import { generateApiKey, makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
 import { makeTenant, startMs, type Tenant, withoutStamp } from './material.ts'
@@ -8,13 +8,13 @@ const makeKeys = async (engine: Engine, tenant: Tenant, count: number): Promise<
   const ids: string[] = []
   for (let i = 0; i < count; i++) {
     const { kept } = makeApiKey({ kind: i % 2 === 0 ? 'secret' : 'public' })
-    ids.push((await engine.createApiKey(tenant.writer, kept, startMs + i)).id)
+    ids.push((await engine.apiKeys.create(tenant.writer, kept, startMs + i)).id)
   }
   return ids
 }
 
 const listedKey = async (engine: Engine, orgId: number, id: string) =>
-  (await engine.listApiKeys(orgId, undefined, 1_000)).find((key) => key.id === id)
+  (await engine.apiKeys.list(orgId, undefined, 1_000)).find((key) => key.id === id)
 
 export const apiKeyCases = (it: Case): void => {
   it('createApiKey: the key is found by its text, with all that was asked for', async ({ engine }) => {
@@ -25,7 +25,7 @@ export const apiKeyCases = (it: Case): void => {
       databases: ['app', 'shop-2'],
       expiresAtMs: startMs + 1,
     })
-    const made = await engine.createApiKey(writer, kept, startMs + 7)
+    const made = await engine.apiKeys.create(writer, kept, startMs + 7)
     expect(made).toMatchObject({
       id: kept.id,
       orgId: org.id,
@@ -38,13 +38,13 @@ export const apiKeyCases = (it: Case): void => {
       expiresAtMs: startMs + 1,
       revokedAtMs: null,
     })
-    expect(withoutStamp(await engine.findApiKey(text))).toEqual(withoutStamp(made)!)
-    expect((await engine.listApiKeys(org.id, undefined, 1)).map(withoutStamp)).toEqual([withoutStamp(made)])
+    expect(withoutStamp(await engine.apiKeys.find(text))).toEqual(withoutStamp(made)!)
+    expect((await engine.apiKeys.list(org.id, undefined, 1)).map(withoutStamp)).toEqual([withoutStamp(made)])
   })
 
   it('createApiKey: without a name, databases and an end these are null', async ({ engine }) => {
     const { writer } = await makeTenant(engine)
-    const made = await engine.createApiKey(writer, makeApiKey({ kind: 'secret' }).kept, startMs)
+    const made = await engine.apiKeys.create(writer, makeApiKey({ kind: 'secret' }).kept, startMs)
     expect(made).toMatchObject({
       name: null,
       databases: null,
@@ -58,52 +58,52 @@ export const apiKeyCases = (it: Case): void => {
     const { writer } = await makeTenant(engine)
     const name = 'a\0b \u{1f511} "\'\\ é\uffff\u{10ffff}'
     const { text, kept } = makeApiKey({ kind: 'secret', name })
-    await engine.createApiKey(writer, kept, startMs)
-    expect((await engine.findApiKey(text))?.name).toBe(name)
+    await engine.apiKeys.create(writer, kept, startMs)
+    expect((await engine.apiKeys.find(text))?.name).toBe(name)
   })
 
   it('createApiKey: an operator without a key may', async ({ engine }) => {
     const { operator, org } = await makeTenant(engine)
     const { text, kept } = makeApiKey({ kind: 'secret' })
-    await engine.createApiKey(operator, kept, startMs)
-    expect(await engine.findApiKey(text)).toMatchObject({ orgId: org.id })
+    await engine.apiKeys.create(operator, kept, startMs)
+    expect(await engine.apiKeys.find(text)).toMatchObject({ orgId: org.id })
   })
 
   it('findApiKey: undefined for a text that is no key of the store', async ({ engine }) => {
     const { secret } = await makeTenant(engine)
-    expect(await engine.findApiKey(generateApiKey('secret'))).toBeUndefined()
-    expect(await engine.findApiKey(secret.toLowerCase())).toBeUndefined()
-    expect(await engine.findApiKey('')).toBeUndefined()
+    expect(await engine.apiKeys.find(generateApiKey('secret'))).toBeUndefined()
+    expect(await engine.apiKeys.find(secret.toLowerCase())).toBeUndefined()
+    expect(await engine.apiKeys.find('')).toBeUndefined()
   })
 
   it('findApiKey: a key that was not there a moment ago is found at once', async ({ engine }) => {
     const { writer } = await makeTenant(engine)
     const { text, kept } = makeApiKey({ kind: 'secret' })
-    expect(await engine.findApiKey(text)).toBeUndefined()
-    await engine.createApiKey(writer, kept, startMs)
-    expect(await engine.findApiKey(text)).toMatchObject({ id: kept.id })
+    expect(await engine.apiKeys.find(text)).toBeUndefined()
+    await engine.apiKeys.create(writer, kept, startMs)
+    expect(await engine.apiKeys.find(text)).toMatchObject({ id: kept.id })
   })
 
   it('findApiKey: revoked and expired ones too', async ({ engine }) => {
     const { operator } = await makeTenant(engine)
     const revoked = makeApiKey({ kind: 'secret' })
     const expired = makeApiKey({ kind: 'secret', expiresAtMs: startMs - 1 })
-    await engine.createApiKey(operator, revoked.kept, startMs)
-    await engine.createApiKey(operator, expired.kept, startMs)
+    await engine.apiKeys.create(operator, revoked.kept, startMs)
+    await engine.apiKeys.create(operator, expired.kept, startMs)
     // Asked before, so that an answer kept from then would be wrong.
-    expect(await engine.findApiKey(revoked.text)).toMatchObject({ revokedAtMs: null })
-    await engine.revokeApiKey(operator, revoked.kept.id, startMs + 5)
-    expect(await engine.findApiKey(revoked.text)).toMatchObject({ id: revoked.kept.id, revokedAtMs: startMs + 5 })
-    expect(await engine.findApiKey(expired.text)).toMatchObject({ id: expired.kept.id, expiresAtMs: startMs - 1 })
+    expect(await engine.apiKeys.find(revoked.text)).toMatchObject({ revokedAtMs: null })
+    await engine.apiKeys.revoke(operator, revoked.kept.id, startMs + 5)
+    expect(await engine.apiKeys.find(revoked.text)).toMatchObject({ id: revoked.kept.id, revokedAtMs: startMs + 5 })
+    expect(await engine.apiKeys.find(expired.text)).toMatchObject({ id: expired.kept.id, expiresAtMs: startMs - 1 })
   })
 
   it('listApiKeys: newest first, whatever the clock said', async ({ engine }) => {
     const tenant = await makeTenant(engine)
     const ids: string[] = [tenant.apiKey.id]
     for (const step of [0, 5_000, -5_000, 0]) {
-      ids.push((await engine.createApiKey(tenant.writer, makeApiKey({ kind: 'public' }).kept, startMs + step)).id)
+      ids.push((await engine.apiKeys.create(tenant.writer, makeApiKey({ kind: 'public' }).kept, startMs + step)).id)
     }
-    const listed = await engine.listApiKeys(tenant.org.id, undefined, 100)
+    const listed = await engine.apiKeys.list(tenant.org.id, undefined, 100)
     expect(listed.map((key) => key.id)).toEqual(ids.reverse())
   })
 
@@ -111,7 +111,7 @@ export const apiKeyCases = (it: Case): void => {
     const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
     const seqs = [ours.apiKey.seq, theirs.apiKey.seq]
     for (const tenant of [ours, theirs, ours]) {
-      seqs.push((await engine.createApiKey(tenant.writer, makeApiKey({ kind: 'secret' }).kept, startMs)).seq)
+      seqs.push((await engine.apiKeys.create(tenant.writer, makeApiKey({ kind: 'secret' }).kept, startMs)).seq)
     }
     expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => a - b))
   })
@@ -127,7 +127,7 @@ export const apiKeyCases = (it: Case): void => {
     const sizes: number[] = []
     let before: number | undefined
     for (;;) {
-      const page = await engine.listApiKeys(ours.org.id, before, 3)
+      const page = await engine.apiKeys.list(ours.org.id, before, 3)
       if (page.length === 0) break
       sizes.push(page.length)
       met.push(...page.map((key) => key.id))
@@ -139,57 +139,60 @@ export const apiKeyCases = (it: Case): void => {
 
   it('revokeApiKey: gives the revoked key, and so do reads from then on', async ({ engine }) => {
     const { operator, org, apiKey, secret } = await makeTenant(engine)
-    const revoked = await engine.revokeApiKey(operator, apiKey.id, startMs + 9)
+    const revoked = await engine.apiKeys.revoke(operator, apiKey.id, startMs + 9)
     expect(withoutStamp(revoked)).toEqual({ ...withoutStamp(apiKey)!, revokedAtMs: startMs + 9 })
-    expect(await engine.findApiKey(secret)).toMatchObject({ revokedAtMs: startMs + 9 })
+    expect(await engine.apiKeys.find(secret)).toMatchObject({ revokedAtMs: startMs + 9 })
     expect(await listedKey(engine, org.id, apiKey.id)).toMatchObject({ revokedAtMs: startMs + 9 })
   })
 
   it('revokeApiKey: a second call changes nothing', async ({ engine }) => {
     const { operator, apiKey } = await makeTenant(engine)
-    await engine.revokeApiKey(operator, apiKey.id, startMs + 9)
-    expect(await engine.revokeApiKey(operator, apiKey.id, startMs + 10)).toMatchObject({ revokedAtMs: startMs + 9 })
+    await engine.apiKeys.revoke(operator, apiKey.id, startMs + 9)
+    expect(await engine.apiKeys.revoke(operator, apiKey.id, startMs + 10)).toMatchObject({ revokedAtMs: startMs + 9 })
   })
 
   it('revokeApiKey: a key may revoke itself', async ({ engine }) => {
     const { writer, apiKey, secret } = await makeTenant(engine)
-    expect(await engine.revokeApiKey(writer, apiKey.id, startMs)).toMatchObject({ id: apiKey.id, revokedAtMs: startMs })
-    expect(await engine.findApiKey(secret)).toMatchObject({ revokedAtMs: startMs })
+    expect(await engine.apiKeys.revoke(writer, apiKey.id, startMs)).toMatchObject({
+      id: apiKey.id,
+      revokedAtMs: startMs,
+    })
+    expect(await engine.apiKeys.find(secret)).toMatchObject({ revokedAtMs: startMs })
   })
 
   it('revokeApiKey: undefined if the organization has none of that id, and another’s stays active', async ({
     engine,
   }) => {
     const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
-    expect(await engine.revokeApiKey(ours.writer, 'key_none', startMs)).toBeUndefined()
-    expect(await engine.revokeApiKey(ours.writer, theirs.apiKey.id, startMs)).toBeUndefined()
-    expect(await engine.findApiKey(theirs.secret)).toMatchObject({ revokedAtMs: null })
+    expect(await engine.apiKeys.revoke(ours.writer, 'key_none', startMs)).toBeUndefined()
+    expect(await engine.apiKeys.revoke(ours.writer, theirs.apiKey.id, startMs)).toBeUndefined()
+    expect(await engine.apiKeys.find(theirs.secret)).toMatchObject({ revokedAtMs: null })
   })
 
   it('recordKeyUse: raises lastUsedAt', async ({ engine }) => {
     const { org, writer, apiKey } = await makeTenant(engine)
     const [second] = await makeKeys(engine, { org, writer } as Tenant, 1)
-    await engine.recordKeyUse([
+    await engine.apiKeys.noteUse([
       { id: apiKey.id, atMs: startMs + 100 },
       { id: second!, atMs: startMs + 200 },
     ])
     expect(await listedKey(engine, org.id, apiKey.id)).toMatchObject({ lastUsedAtMs: startMs + 100 })
     expect(await listedKey(engine, org.id, second!)).toMatchObject({ lastUsedAtMs: startMs + 200 })
-    await engine.recordKeyUse([{ id: apiKey.id, atMs: startMs + 101 }])
+    await engine.apiKeys.noteUse([{ id: apiKey.id, atMs: startMs + 101 }])
     expect(await listedKey(engine, org.id, apiKey.id)).toMatchObject({ lastUsedAtMs: startMs + 101 })
   })
 
   it('recordKeyUse: an older instant never replaces a newer one', async ({ engine }) => {
     const { org, apiKey } = await makeTenant(engine)
-    await engine.recordKeyUse([{ id: apiKey.id, atMs: startMs + 100 }])
-    await engine.recordKeyUse([{ id: apiKey.id, atMs: startMs + 99 }])
+    await engine.apiKeys.noteUse([{ id: apiKey.id, atMs: startMs + 100 }])
+    await engine.apiKeys.noteUse([{ id: apiKey.id, atMs: startMs + 99 }])
     expect(await listedKey(engine, org.id, apiKey.id)).toMatchObject({ lastUsedAtMs: startMs + 100 })
   })
 
   it('recordKeyUse: nothing to record and unknown keys are no error', async ({ engine }) => {
     const { org, apiKey } = await makeTenant(engine)
-    await engine.recordKeyUse([])
-    await engine.recordKeyUse([
+    await engine.apiKeys.noteUse([])
+    await engine.apiKeys.noteUse([
       { id: 'key_none', atMs: startMs },
       { id: apiKey.id, atMs: startMs + 1 },
     ])
@@ -198,8 +201,8 @@ export const apiKeyCases = (it: Case): void => {
 
   it('recordKeyUse: leaves a revoked key revoked', async ({ engine }) => {
     const { operator, apiKey, secret } = await makeTenant(engine)
-    await engine.revokeApiKey(operator, apiKey.id, startMs)
-    await engine.recordKeyUse([{ id: apiKey.id, atMs: startMs + 1 }])
-    expect(await engine.findApiKey(secret)).toMatchObject({ revokedAtMs: startMs })
+    await engine.apiKeys.revoke(operator, apiKey.id, startMs)
+    await engine.apiKeys.noteUse([{ id: apiKey.id, atMs: startMs + 1 }])
+    expect(await engine.apiKeys.find(secret)).toMatchObject({ revokedAtMs: startMs })
   })
 }

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { makeApiKey } from '../../src/core/keys/api-key.ts'
+import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
@@ -23,16 +23,16 @@ export const besideCases = (it: Case): void => {
     const here = await makeDesk(store.engine)
     const other = await store.openBeside()
     const spare = makeApiKey({ kind: 'public' })
-    await store.engine.createApiKey(here.tenant.writer, spare.kept, startMs)
+    await store.engine.apiKeys.create(here.tenant.writer, spare.kept, startMs)
     // Each has the key at hand when the other revokes it.
     await here.put('a')
-    expect(await other.findApiKey(spare.text)).toMatchObject({ revokedAtMs: null })
+    expect(await other.apiKeys.find(spare.text)).toMatchObject({ revokedAtMs: null })
 
-    await store.engine.revokeApiKey(here.tenant.writer, spare.kept.id, startMs + 1)
-    expect(await other.findApiKey(spare.text)).toMatchObject({ revokedAtMs: startMs + 1 })
-    await other.revokeApiKey(here.tenant.operator, here.tenant.apiKey.id, startMs + 2)
+    await store.engine.apiKeys.revoke(here.tenant.writer, spare.kept.id, startMs + 1)
+    expect(await other.apiKeys.find(spare.text)).toMatchObject({ revokedAtMs: startMs + 1 })
+    await other.apiKeys.revoke(here.tenant.operator, here.tenant.apiKey.id, startMs + 2)
     await expectRefusal(here.write([putOf(here.table, 'b')]), 'revoked_api_key')
-    expect(await store.engine.findApiKey(here.tenant.secret)).toMatchObject({ revokedAtMs: startMs + 2 })
+    expect(await store.engine.apiKeys.find(here.tenant.secret)).toMatchObject({ revokedAtMs: startMs + 2 })
     expect(await here.names(timeScan())).toEqual(['a'])
   })
 
@@ -40,14 +40,14 @@ export const besideCases = (it: Case): void => {
     const { engine } = store
     const { tenant, table } = await makeDesk(engine)
     const other = await store.openBeside()
-    const find = () => other.findTable(tenant.org.id, 'app', 'orders')
+    const find = () => other.tables.find(tenant.org.id, 'app', 'orders')
     expect(await find()).toMatchObject({ id: table.id })
-    await engine.deleteTable(tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(tenant.writer, 'app', 'orders', startMs)
     expect(await find()).toBeUndefined()
-    const made = await engine.createTable(tenant.writer, 'app', 'orders', {}, startMs)
+    const made = await engine.tables.create(tenant.writer, 'app', 'orders', {}, startMs)
     expect(await find()).toMatchObject({ id: made.table.id })
-    await engine.deleteTable(tenant.writer, 'app', 'orders', startMs + 1)
-    await engine.restoreTable(tenant.writer, 'app', 'orders', startMs, startMs + 1)
+    await engine.tables.delete(tenant.writer, 'app', 'orders', startMs + 1)
+    await engine.tables.restore(tenant.writer, 'app', 'orders', startMs, startMs + 1)
     expect(await find()).toMatchObject({ id: table.id })
   })
 
@@ -57,29 +57,29 @@ export const besideCases = (it: Case): void => {
     const there = await deskThrough(other, here)
     await here.put('a')
     await there.put('b')
-    await other.deleteTable(there.tenant.writer, 'app', 'orders', startMs)
+    await other.tables.delete(there.tenant.writer, 'app', 'orders', startMs)
     await expectRefusal(here.write([putOf(here.table, 'c')]), 'table_not_found')
-    await store.engine.restoreTable(here.tenant.writer, 'app', 'orders', undefined, startMs)
+    await store.engine.tables.restore(here.tenant.writer, 'app', 'orders', undefined, startMs)
     await there.put('d')
-    await store.engine.deleteTable(here.tenant.writer, 'app', 'orders', startMs + 1)
+    await store.engine.tables.delete(here.tenant.writer, 'app', 'orders', startMs + 1)
     await expectRefusal(there.write([putOf(there.table, 'e')]), 'table_not_found')
-    await other.restoreTable(there.tenant.writer, 'app', 'orders', undefined, startMs + 1)
+    await other.tables.restore(there.tenant.writer, 'app', 'orders', undefined, startMs + 1)
     expect(await here.names(timeScan())).toEqual(['a', 'b', 'd'])
   })
 
   it('beside: keys, tables and organizations made through one engine are there for the other', async (store) => {
     const besides = await store.openBeside()
-    expect(await besides.findOrganization('acme')).toBeUndefined()
+    expect(await besides.organizations.find('acme')).toBeUndefined()
     const { org, writer } = await makeTenant(store.engine)
-    expect(await besides.findOrganization('acme')).toEqual(org)
+    expect(await besides.organizations.find('acme')).toEqual(org)
     const { text, kept } = makeApiKey({ kind: 'public' })
-    expect(await besides.findApiKey(text)).toBeUndefined()
-    await store.engine.createApiKey(writer, kept, startMs)
-    expect(await besides.findApiKey(text)).toMatchObject({ id: kept.id })
-    expect(await besides.findTable(org.id, 'app', 'orders')).toBeUndefined()
-    await store.engine.createTable(writer, 'app', 'orders', {}, startMs)
-    expect(await besides.findTable(org.id, 'app', 'orders')).toBeDefined()
-    expect(await besides.listDatabases(org.id, undefined, 10)).toEqual(['app'])
+    expect(await besides.apiKeys.find(text)).toBeUndefined()
+    await store.engine.apiKeys.create(writer, kept, startMs)
+    expect(await besides.apiKeys.find(text)).toMatchObject({ id: kept.id })
+    expect(await besides.tables.find(org.id, 'app', 'orders')).toBeUndefined()
+    await store.engine.tables.create(writer, 'app', 'orders', {}, startMs)
+    expect(await besides.tables.find(org.id, 'app', 'orders')).toBeDefined()
+    expect(await besides.tables.listDatabases(org.id, undefined, 10)).toEqual(['app'])
   })
 
   it('beside: what one engine wrote the other reads, and versions of a record increase across both', async (store) => {
@@ -116,10 +116,12 @@ export const besideCases = (it: Case): void => {
   it('beside: of several that bootstrap at once, one does', async (store) => {
     const engines = [store.engine, await store.openBeside(), await store.openBeside()]
     const made = await Promise.all(
-      engines.map((engine, i) => engine.bootstrap(`default-${i}`, [makeApiKey({ kind: 'secret' }).kept], startMs)),
+      engines.map((engine, i) =>
+        engine.organizations.bootstrap(`default-${i}`, [makeApiKey({ kind: 'secret' }).kept], startMs),
+      ),
     )
     expect(made.filter((org) => org !== undefined)).toHaveLength(1)
-    for (const engine of engines) expect(await engine.listOrganizations()).toHaveLength(1)
+    for (const engine of engines) expect(await engine.organizations.list()).toHaveLength(1)
   })
 
   it('beside: sweeps by both remove each row once, between them all', async (store) => {
@@ -135,7 +137,7 @@ export const besideCases = (it: Case): void => {
       numbered(60).map((name) => putOf(gone.table, name)),
     )
     await desk.put('live')
-    await store.engine.deleteTable(desk.tenant.writer, 'app', 'gone', startMs)
+    await store.engine.tables.delete(desk.tenant.writer, 'app', 'gone', startMs)
     const nowMs = startMs + recoveryMs + sweepGraceMs
     const sweep = async (step: (engine: (typeof engines)[number]) => Promise<number>): Promise<number> => {
       let total = 0
@@ -146,9 +148,9 @@ export const besideCases = (it: Case): void => {
       }
       return total
     }
-    expect(await sweep((engine) => engine.sweepExpired(nowMs, 7))).toBe(60)
-    expect(await sweep((engine) => engine.purgeTables(nowMs, 7))).toBeGreaterThan(0)
-    expect(await store.engine.purgeTables(nowMs, 7)).toBe(0)
+    expect(await sweep((engine) => engine.maintenance.sweepExpired(nowMs, 7))).toBe(60)
+    expect(await sweep((engine) => engine.maintenance.purgeTables(nowMs, 7))).toBeGreaterThan(0)
+    expect(await store.engine.maintenance.purgeTables(nowMs, 7)).toBe(0)
     expect(await desk.names(timeScan(), startMs - 1)).toEqual(['live'])
   })
 }

@@ -110,7 +110,7 @@ export const concurrencyCases = (it: Case): void => {
       // Until it has met many states: what is proven does not hang on how fast the machine is.
       while (seen.size < 60) {
         for (const scan of scans) {
-          const { records } = await engine.scan(desk.table, scan, 100, startMs)
+          const { records } = await engine.records.scan(desk.table, scan, 100, startMs)
           const states = new Set(records.map((record) => record.data))
           expect([0, names.length]).toContain(records.length)
           expect(states.size).toBe(records.length === 0 ? 0 : 1)

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { Condition, RecordOperation } from '../../src/store/engine.ts'
+import type { Condition, RecordOperation } from '../../src/store/records.ts'
 import type { Case } from '../engine-conformance.ts'
 import { type Desk, deleteOf, indexScan, makeDesk, putOf, startMs, startSeconds, timeScan } from './material.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
-import type { Engine } from '../../src/store/engine.ts'
 import { sweepGraceMs, ttlSecondsMax } from '../../src/core/limits.ts'
+import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
 import { fill, indexScan, makeDesk, numbered, primaryScan, putOf, startMs, startSeconds, timeScan } from './material.ts'
 
@@ -14,7 +14,7 @@ const endMs = ttlSeconds * 1000
 const sweepAll = async (engine: Engine, nowMs: number, rowsMax: number): Promise<number> => {
   let total = 0
   for (;;) {
-    const removed = await engine.sweepExpired(nowMs, rowsMax)
+    const removed = await engine.maintenance.sweepExpired(nowMs, rowsMax)
     expect(removed).toBeLessThanOrEqual(rowsMax)
     if (removed === 0) return total
     total += removed
@@ -78,14 +78,14 @@ export const expiryCases = (it: Case): void => {
     await desk.put('a', { data, ttlSeconds })
     const deadline = endMs + sweepGraceMs
     for (const nowMs of [startMs, endMs, deadline - 1_000, deadline - 1]) {
-      expect(await engine.sweepExpired(nowMs, 500)).toBe(0)
+      expect(await engine.maintenance.sweepExpired(nowMs, 500)).toBe(0)
     }
     // By an earlier clock the row is still to be seen.
     expect(await desk.get('a', '#', endMs - 1)).toBeDefined()
-    expect(await engine.sweepExpired(deadline, 500)).toBe(1)
+    expect(await engine.maintenance.sweepExpired(deadline, 500)).toBe(1)
     expect(await desk.get('a', '#', endMs - 1)).toBeUndefined()
     for (const scan of everyScan) expect(await desk.names(scan, endMs - 1)).toEqual([])
-    expect(await engine.sweepExpired(deadline, 500)).toBe(0)
+    expect(await engine.maintenance.sweepExpired(deadline, 500)).toBe(0)
   })
 
   it('sweepExpired: at most rowsMax, 0 when nothing is left, live records untouched', async ({ engine }) => {
@@ -115,7 +115,7 @@ export const expiryCases = (it: Case): void => {
     await desk.put('longer', { ttlSeconds: ttlSeconds + 1_000 })
     await desk.put('anew', { ttlSeconds: ttlSeconds + 1_000 }, endMs)
     const deadline = endMs + sweepGraceMs
-    expect(await engine.sweepExpired(deadline, 500)).toBe(0)
+    expect(await engine.maintenance.sweepExpired(deadline, 500)).toBe(0)
     for (const name of ['removed', 'longer', 'anew']) expect(await desk.get(name, '#', deadline)).toBeDefined()
   })
 
@@ -124,7 +124,7 @@ export const expiryCases = (it: Case): void => {
     await desk.put('a', { data, ttlSeconds })
     await desk.put('b', { data })
     const nowMs = endMs + sweepGraceMs
-    await engine.sweepExpired(nowMs, 500)
+    await engine.maintenance.sweepExpired(nowMs, 500)
     expect(await desk.put('a', { data }, nowMs)).toBe(nowMs)
     expect(await desk.names(indexScan('i1', 'x'), nowMs)).toEqual(['b', 'a'])
   })

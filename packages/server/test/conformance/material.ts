@@ -1,25 +1,18 @@
 import { expect } from 'bun:test'
-import { makeApiKey } from '../../src/core/keys/api-key.ts'
-import type {
-  ApiKey,
-  Condition,
-  DeleteOperation,
-  Engine,
-  Organization,
-  PutOperation,
-  RecordOperation,
-  StoredRecord,
-  Table,
-  WriteResult,
-  Writer,
-} from '../../src/store/engine.ts'
+import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
-import { encodeIndexValue, type IndexScalar } from '../../src/core/tables/index-value.ts'
-import { type Indices, indexEntries, type Slot } from '../../src/core/tables/indices.ts'
 import { batchOperationsMax } from '../../src/core/limits.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
-import { emptySlot } from '../../src/core/records/record-key.ts'
+import { noRangeKey } from '../../src/core/records/record-key.ts'
 import { type ByteScan, resumeScan, type Scan, type TimeScan } from '../../src/core/records/scan.ts'
+import type { StoredRecord } from '../../src/core/records/stored-record.ts'
+import { encodeIndexValue, type IndexScalar } from '../../src/core/tables/index-value.ts'
+import { type Indices, indexEntries, type Slot } from '../../src/core/tables/indices.ts'
+import type { ApiKey, Caller } from '../../src/store/api-keys.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import type { Organization } from '../../src/store/organizations.ts'
+import type { Condition, DeleteOperation, PutOperation, RecordOperation, WriteResult } from '../../src/store/records.ts'
+import type { Table } from '../../src/store/tables.ts'
 
 /**
  * Now, for every case that does not say otherwise: a whole second, and long past, because an engine whose
@@ -33,18 +26,18 @@ export const startSeconds = startMs / 1000
 export interface Tenant {
   org: Organization
   /** An operator's command: no API key. */
-  operator: Writer
+  operator: Caller
   /** With the organization's first secret key. */
-  writer: Writer
+  writer: Caller
   apiKey: ApiKey
   secret: string
 }
 
 export const makeTenant = async (engine: Engine, name = 'acme'): Promise<Tenant> => {
   const { text, kept } = makeApiKey({ kind: 'secret', name: `first of ${name}` })
-  const org = await engine.createOrganization(name, [kept], startMs)
+  const org = await engine.organizations.create(name, [kept], startMs)
   if (org === undefined) throw new Error(`The organization ${name} is there already.`)
-  const apiKey = await engine.findApiKey(text)
+  const apiKey = await engine.apiKeys.find(text)
   if (apiKey === undefined) throw new Error('The first key of a new organization is not found.')
   return {
     org,
@@ -85,7 +78,7 @@ export const putOf = (table: Table, hashKey: string, material: PutMaterial = {})
   return {
     op: 'put',
     hashKey,
-    rangeKey: material.rangeKey ?? emptySlot,
+    rangeKey: material.rangeKey ?? noRangeKey,
     data,
     ttlSeconds: material.ttlSeconds ?? null,
     entries: indexEntries(table.indices, JSON.parse(data) as Record<string, unknown>),
@@ -93,7 +86,7 @@ export const putOf = (table: Table, hashKey: string, material: PutMaterial = {})
   }
 }
 
-export const deleteOf = (hashKey: string, rangeKey = emptySlot, condition?: Condition): DeleteOperation => ({
+export const deleteOf = (hashKey: string, rangeKey = noRangeKey, condition?: Condition): DeleteOperation => ({
   op: 'delete',
   hashKey,
   rangeKey,
@@ -122,7 +115,7 @@ export const makeDesk = async (
   at: { tenant?: Tenant; db?: string; name?: string } = {},
 ): Promise<Desk> => {
   const tenant = at.tenant ?? (await makeTenant(engine))
-  const { table } = await engine.createTable(tenant.writer, at.db ?? 'app', at.name ?? 'orders', indices, startMs)
+  const { table } = await engine.tables.create(tenant.writer, at.db ?? 'app', at.name ?? 'orders', indices, startMs)
   return deskOf(engine, tenant, table)
 }
 
@@ -130,7 +123,7 @@ export const deskOf = (engine: Engine, tenant: Tenant, table: Table): Desk => {
   const desk: Desk = {
     tenant,
     table,
-    write: (operations, nowMs = startMs) => engine.write(tenant.writer, table, operations, nowMs),
+    write: (operations, nowMs = startMs) => engine.records.write(tenant.writer, table, operations, nowMs),
     async put(hashKey, material, nowMs) {
       const result = await desk.write([putOf(table, hashKey, material)], nowMs)
       return versionsOf(result)[0]!
@@ -140,8 +133,8 @@ export const deskOf = (engine: Engine, tenant: Tenant, table: Table): Desk => {
       if (!result.applied) throw new Error('A delete without a condition was not applied.')
       return (result.results[0] as { deleted: boolean }).deleted
     },
-    get: async (hashKey, rangeKey = emptySlot, nowMs = startMs) =>
-      engine.getRecord(table, { hashKey, rangeKey }, nowMs),
+    get: async (hashKey, rangeKey = noRangeKey, nowMs = startMs) =>
+      engine.records.get(table, { hashKey, rangeKey }, nowMs),
     async list(scan, nowMs = startMs, rowsMax = 1_000) {
       return (await readPages(engine, table, scan, rowsMax, nowMs)).flat()
     },
@@ -155,19 +148,19 @@ export const deskOf = (engine: Engine, tenant: Tenant, table: Table): Desk => {
 /** The same table as another engine on the store sees it, and the same key. */
 export const deskThrough = async (engine: Engine, desk: Desk): Promise<Desk> => {
   const { tenant, table } = desk
-  const found = await engine.findTable(table.orgId, table.db, table.name)
+  const found = await engine.tables.find(table.orgId, table.db, table.name)
   if (found === undefined) throw new Error('The table is not found through another engine.')
   return deskOf(engine, await tenantThrough(engine, tenant), found)
 }
 
 export const tenantThrough = async (engine: Engine, tenant: Tenant): Promise<Tenant> => {
-  const apiKey = await engine.findApiKey(tenant.secret)
+  const apiKey = await engine.apiKeys.find(tenant.secret)
   if (apiKey === undefined) throw new Error('The key is not found through another engine.')
   return { ...tenant, apiKey, writer: { orgId: tenant.org.id, apiKey } }
 }
 
 export const nameOf = (record: StoredRecord): string =>
-  record.rangeKey === emptySlot ? record.hashKey : `${record.hashKey}/${record.rangeKey}`
+  record.rangeKey === noRangeKey ? record.hashKey : `${record.hashKey}/${record.rangeKey}`
 
 /** The versions that an applied write of puts gave, in the order of its operations. */
 export const versionsOf = (result: WriteResult): number[] => {
@@ -237,7 +230,7 @@ export const readPages = async (
   const pages: StoredRecord[][] = []
   let rest = scan
   for (let count = 0; count < pagesMax; count++) {
-    const page = await engine.scan(table, rest, rowsMax, nowMs)
+    const page = await engine.records.scan(table, rest, rowsMax, nowMs)
     expect(page.records.length).toBeLessThanOrEqual(rowsMax)
     pages.push(page.records)
     if (page.next === undefined) return pages

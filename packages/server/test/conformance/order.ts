@@ -99,7 +99,7 @@ export const orderCases = (it: Case): void => {
       await desk.write([...'abc'].map((name) => putOf(desk.table, name, { data })))
       const scans = [...tied, timeScan()]
       const ends = await Promise.all(
-        scans.map(async (scan) => (await store.engine.scan(desk.table, scan, 2, startMs)).next!),
+        scans.map(async (scan) => (await store.engine.records.scan(desk.table, scan, 2, startMs)).next!),
       )
       await desk.write([deleteOf('b'), deleteOf('c')])
       if (again === 'after reopening') desk = await deskThrough(await store.reopen(), desk)

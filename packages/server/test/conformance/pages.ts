@@ -1,8 +1,8 @@
 import { expect } from 'bun:test'
-import type { StoredRecord } from '../../src/store/engine.ts'
 import { pageBytesMax, pageExpiredRowsMax } from '../../src/core/limits.ts'
-import { emptySlot } from '../../src/core/records/record-key.ts'
+import { noRangeKey } from '../../src/core/records/record-key.ts'
 import { resumeScan, type Scan } from '../../src/core/records/scan.ts'
+import type { StoredRecord } from '../../src/core/records/stored-record.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
   type Desk,
@@ -38,7 +38,7 @@ const everyScan = scansOf('h')
 const itemsBytes = (records: StoredRecord[]): number => {
   const items = records.map(({ hashKey, rangeKey, ttlSeconds, updatedAtMs }) => ({
     hashKey,
-    rangeKey: rangeKey === emptySlot ? undefined : rangeKey,
+    rangeKey: rangeKey === noRangeKey ? undefined : rangeKey,
     data: null,
     ttl: ttlSeconds ?? undefined,
     updatedAt: updatedAtMs,
@@ -81,7 +81,7 @@ export const pageCases = (it: Case): void => {
       expect(await sizesOfPages(desk, engine, scan, 4)).toEqual([4, 2])
     }
     for (const scan of [primaryScan('none'), indexScan('i1', 'none'), timeScan({ lt: 0 })]) {
-      expect(await engine.scan(desk.table, scan, 3, startMs)).toEqual({ records: [], next: undefined })
+      expect(await engine.records.scan(desk.table, scan, 3, startMs)).toEqual({ records: [], next: undefined })
     }
   })
 
@@ -90,7 +90,7 @@ export const pageCases = (it: Case): void => {
     for (const scan of everyScan) {
       const puts = numbered(6).map((rangeKey) => putOf(desk.table, 'h', { rangeKey, data: { s: 'x', r: 1 } }))
       await desk.write(puts)
-      const page = await engine.scan(desk.table, scan, 3, startMs)
+      const page = await engine.records.scan(desk.table, scan, 3, startMs)
       await desk.write(page.records.map((record) => deleteOf('h', record.rangeKey)))
       const rest = await desk.list(resumeScan(scan, page.next!))
       const met = [...page.records, ...rest].map((record) => record.rangeKey)
@@ -104,7 +104,7 @@ export const pageCases = (it: Case): void => {
     for (const r of [10, 20, 30, 40]) await desk.put(`r${r}`, { data: { s: 'x', r } })
     for (const descending of [false, true]) {
       const scan = indexScan('i1', 'x', undefined, descending)
-      const page = await engine.scan(desk.table, scan, 2, startMs)
+      const page = await engine.records.scan(desk.table, scan, 2, startMs)
       const [behind, ahead] = descending ? [35, 15] : [15, 35]
       for (const r of [behind, ahead]) await desk.put('new', { rangeKey: String(r), data: { s: 'x', r } })
       const rest = await desk.names(resumeScan(scan, page.next!))
@@ -116,7 +116,7 @@ export const pageCases = (it: Case): void => {
   // Four records, their commas and the brackets: one page to the byte, whatever their keys are made of.
   const keyKinds: [what: string, hashKey: string, rangeKeys: string[], ttlSeconds: number | undefined][] = [
     ['plain ones', 'h', ['a', 'b', 'c', 'd'], undefined],
-    ['no range key, and a ttl', 'h', [emptySlot, 'a', 'b', 'c'], startSeconds + 1_000],
+    ['no range key, and a ttl', 'h', [noRangeKey, 'a', 'b', 'c'], startSeconds + 1_000],
     ['control characters', '\u0001\u001f'.repeat(512), ['\0', '\n', '\0\0', '\b'.repeat(1_024)], startSeconds + 1_000],
     [
       'characters of two to four bytes',
@@ -268,7 +268,7 @@ export const pageCases = (it: Case): void => {
       expect(found.length).toBeLessThanOrEqual(3)
     }
     // From behind the first live record on, the page is empty and still has a next.
-    const page = await engine.scan(desk.table, primaryScan('h', { gt: 'a' }), 50, startMs)
+    const page = await engine.records.scan(desk.table, primaryScan('h', { gt: 'a' }), 50, startMs)
     expect(page.records).toEqual([])
     const reached = names.indexOf(page.next!.range as string)
     expect(reached).toBeGreaterThan(0)
@@ -282,7 +282,7 @@ export const pageCases = (it: Case): void => {
     )
     await fillAtOnce(desk, expired)
     await desk.put('h', { rangeKey: 'z' })
-    const page = await engine.scan(desk.table, primaryScan('h'), 50, startMs)
+    const page = await engine.records.scan(desk.table, primaryScan('h'), 50, startMs)
     expect(page.records.map(nameOf)).toEqual(['h/z'])
   }, 60_000)
 }

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
-import { startSweeps } from '../../src/background/sweeps.ts'
-import type { Engine } from '../../src/store/engine.ts'
+import { type SweepOptions, startSweeps } from '../../src/background/sweeps.ts'
 import { recoveryMs, sweepGraceMs, sweepRowsMax } from '../../src/core/limits.ts'
+import type { Engine } from '../../src/store/engine.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
   type Desk,
@@ -29,13 +29,13 @@ const fillWith = (desk: Desk, count: number): Promise<void> =>
 /** Steps until there is nothing left to do; how many it took. */
 const purgeAll = async (engine: Engine, nowMs: number, rowsMax: number): Promise<number> => {
   for (let steps = 0; steps < 1_000; steps++) {
-    if ((await engine.purgeTables(nowMs, rowsMax)) === 0) return steps
+    if ((await engine.maintenance.purgeTables(nowMs, rowsMax)) === 0) return steps
   }
   throw new Error('The purge has no end.')
 }
 
 const rowsOf = async (engine: Engine, ...desks: Desk[]): Promise<number> => {
-  const dump = await engine.openDump()
+  const dump = await engine.transfer.openDump()
   try {
     let rows = 0
     for (const { table } of desks) rows += await dump.countRecords(table.id)
@@ -58,7 +58,7 @@ export const purgeCases = (it: Case): void => {
       expired,
       numbered(count).map((name) => putOf(expired.table, name, { data: { s: 'x' }, ttlSeconds: startSeconds + 1 })),
     )
-    await engine.deleteTable(desk.tenant.writer, 'app', desk.table.name, startMs)
+    await engine.tables.delete(desk.tenant.writer, 'app', desk.table.name, startMs)
     const removed = { expired: [] as number[], purged: [] as number[] }
     const done = Promise.withResolvers<void>()
     /** The engine as sweeps see it, with the rows counted around each step. */
@@ -69,15 +69,16 @@ export const purgeCases = (it: Case): void => {
       return answered
     }
     const watched = {
-      sweepExpired: (nowMs, rowsMax) => counting(removed.expired, () => engine.sweepExpired(nowMs, rowsMax)),
+      sweepExpired: (nowMs, rowsMax) =>
+        counting(removed.expired, () => engine.maintenance.sweepExpired(nowMs, rowsMax)),
       async purgeTables(nowMs, rowsMax) {
-        const answered = await counting(removed.purged, () => engine.purgeTables(nowMs, rowsMax))
+        const answered = await counting(removed.purged, () => engine.maintenance.purgeTables(nowMs, rowsMax))
         if (answered === 0) done.resolve()
         return answered
       },
-    } satisfies Pick<Engine, 'sweepExpired' | 'purgeTables'>
+    } satisfies SweepOptions['maintenance']
     const sweeps = startSweeps({
-      engine: watched as unknown as Engine,
+      maintenance: watched,
       now: () => deadline,
       log: (_, message) => done.reject(new Error(message)),
       leapHoldMs: 0,
@@ -95,10 +96,10 @@ export const purgeCases = (it: Case): void => {
   })
 
   it('purgeTables: 0 on a store without anything to purge', async ({ engine }) => {
-    expect(await engine.purgeTables(startMs, 500)).toBe(0)
+    expect(await engine.maintenance.purgeTables(startMs, 500)).toBe(0)
     const desk = await makeDesk(engine)
     await desk.put('a')
-    expect(await engine.purgeTables(deadline * 2, 500)).toBe(0)
+    expect(await engine.maintenance.purgeTables(deadline * 2, 500)).toBe(0)
     expect(await desk.get('a')).toBeDefined()
   })
 
@@ -106,41 +107,41 @@ export const purgeCases = (it: Case): void => {
     const desk = await makeDesk(engine, indices)
     const { writer } = desk.tenant
     await fillWith(desk, 3)
-    await engine.deleteTable(writer, 'app', 'orders', startMs)
+    await engine.tables.delete(writer, 'app', 'orders', startMs)
     for (const nowMs of [startMs, startMs + recoveryMs, deadline - 1]) {
-      expect(await engine.purgeTables(nowMs, 500)).toBe(0)
+      expect(await engine.maintenance.purgeTables(nowMs, 500)).toBe(0)
     }
     // By an earlier clock it is all there.
-    const restored = await engine.restoreTable(writer, 'app', 'orders', undefined, startMs + recoveryMs - 1)
+    const restored = await engine.tables.restore(writer, 'app', 'orders', undefined, startMs + recoveryMs - 1)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     expect(await deskOf(engine, desk.tenant, restored.table).names(indexScan('i1', 'x'))).toEqual(numbered(3))
 
-    await engine.deleteTable(writer, 'app', 'orders', startMs)
-    expect(await engine.purgeTables(deadline, 500)).toBeGreaterThan(0)
-    expect(await engine.restoreTable(writer, 'app', 'orders', undefined, startMs)).toEqual({ outcome: 'missing' })
+    await engine.tables.delete(writer, 'app', 'orders', startMs)
+    expect(await engine.maintenance.purgeTables(deadline, 500)).toBeGreaterThan(0)
+    expect(await engine.tables.restore(writer, 'app', 'orders', undefined, startMs)).toEqual({ outcome: 'missing' })
   })
 
   it('purgeTables: in steps of at most rowsMax, 0 when nothing is left', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
     await fillWith(desk, 23)
-    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
     // 23 rows, 5 at the most each time.
     expect(await purgeAll(engine, deadline, 5)).toBeGreaterThanOrEqual(5)
-    expect(await engine.purgeTables(deadline, 5)).toBe(0)
+    expect(await engine.maintenance.purgeTables(deadline, 5)).toBe(0)
   })
 
   it('purgeTables: a table being purged cannot be restored, whatever the clock says', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
     const { writer, org } = desk.tenant
     await fillWith(desk, 12)
-    await engine.deleteTable(writer, 'app', 'orders', startMs)
-    expect(await engine.purgeTables(deadline, 5)).toBeGreaterThan(0)
+    await engine.tables.delete(writer, 'app', 'orders', startMs)
+    expect(await engine.maintenance.purgeTables(deadline, 5)).toBeGreaterThan(0)
     for (const deletedAtMs of [undefined, startMs]) {
-      expect(await engine.restoreTable(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
+      expect(await engine.tables.restore(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
     }
-    expect(await engine.findDeletedTable(org.id, 'app', 'orders', startMs)).toBeUndefined()
+    expect(await engine.tables.findDeleted(org.id, 'app', 'orders', startMs)).toBeUndefined()
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 10 }
-    expect(await engine.listDeletedTables(listing, startMs)).toEqual([])
+    expect(await engine.tables.listDeleted(listing, startMs)).toEqual([])
     await purgeAll(engine, deadline, 5)
   })
 
@@ -149,21 +150,21 @@ export const purgeCases = (it: Case): void => {
     const theirs = await makeTenant(engine, 'theirs')
     const gone = await makeDesk(engine, indices, { tenant })
     await fillWith(gone, 12)
-    await engine.deleteTable(tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(tenant.writer, 'app', 'orders', startMs)
 
     const again = await makeDesk(engine, indices, { tenant })
     const beside = await makeDesk(engine, indices, { tenant, name: 'beside' })
     const foreign = await makeDesk(engine, indices, { tenant: theirs })
     const recoverable = await makeDesk(engine, indices, { tenant, name: 'recoverable' })
     for (const desk of [again, beside, foreign, recoverable]) await fillWith(desk, 3)
-    await engine.deleteTable(tenant.writer, 'app', 'recoverable', startMs + 1)
+    await engine.tables.delete(tenant.writer, 'app', 'recoverable', startMs + 1)
 
     await purgeAll(engine, deadline, 5)
     for (const desk of [again, beside, foreign]) {
       expect(await desk.names(timeScan())).toEqual(numbered(3))
       expect(await desk.names(indexScan('i1', 'x'))).toEqual(numbered(3))
     }
-    const restored = await engine.restoreTable(tenant.writer, 'app', 'recoverable', undefined, startMs + recoveryMs)
+    const restored = await engine.tables.restore(tenant.writer, 'app', 'recoverable', undefined, startMs + recoveryMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     expect(await deskOf(engine, tenant, restored.table).names(timeScan())).toEqual(numbered(3))
   })
@@ -179,27 +180,27 @@ export const purgeCases = (it: Case): void => {
     ] as const) {
       const desk = await makeDesk(engine, {}, { tenant, name })
       await fillWith(desk, count)
-      await engine.deleteTable(tenant.writer, 'app', name, startMs)
+      await engine.tables.delete(tenant.writer, 'app', name, startMs)
     }
-    expect(await engine.listDeletedTables(listing, startMs)).toHaveLength(4)
+    expect(await engine.tables.listDeleted(listing, startMs)).toHaveLength(4)
     expect(await purgeAll(engine, deadline + 1, 3)).toBeGreaterThanOrEqual(4)
-    expect(await engine.listDeletedTables(listing, startMs)).toEqual([])
+    expect(await engine.tables.listDeleted(listing, startMs)).toEqual([])
   })
 
   it('purgeTables: ids of purged tables are not given again', async (store) => {
     const desk = await makeDesk(store.engine)
     const { writer, org, secret } = desk.tenant
     await desk.put('a')
-    await store.engine.deleteTable(writer, 'app', 'orders', startMs)
+    await store.engine.tables.delete(writer, 'app', 'orders', startMs)
     await purgeAll(store.engine, deadline, 500)
-    const { table: second } = await store.engine.createTable(writer, 'app', 'orders', {}, startMs)
+    const { table: second } = await store.engine.tables.create(writer, 'app', 'orders', {}, startMs)
     expect(second.id).not.toBe(desk.table.id)
-    await store.engine.deleteTable(writer, 'app', 'orders', startMs)
+    await store.engine.tables.delete(writer, 'app', 'orders', startMs)
     await purgeAll(store.engine, deadline, 500)
 
     const engine = await store.reopen()
-    const apiKey = await engine.findApiKey(secret)
-    const { table: third } = await engine.createTable({ orgId: org.id, apiKey }, 'app', 'orders', {}, startMs)
+    const apiKey = await engine.apiKeys.find(secret)
+    const { table: third } = await engine.tables.create({ orgId: org.id, apiKey }, 'app', 'orders', {}, startMs)
     expect([desk.table.id, second.id]).not.toContain(third.id)
   })
 
@@ -212,13 +213,13 @@ export const purgeCases = (it: Case): void => {
       )
       await fill(at, puts)
     }
-    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
     for (let step = 0; step < 40; step++) {
-      await engine.sweepExpired(deadline, 2)
-      await engine.purgeTables(deadline, 2)
+      await engine.maintenance.sweepExpired(deadline, 2)
+      await engine.maintenance.purgeTables(deadline, 2)
     }
-    expect(await engine.purgeTables(deadline, 2)).toBe(0)
-    expect(await engine.sweepExpired(deadline, 2)).toBe(0)
+    expect(await engine.maintenance.purgeTables(deadline, 2)).toBe(0)
+    expect(await engine.maintenance.sweepExpired(deadline, 2)).toBe(0)
     expect(await kept.names(timeScan(), startMs - 1)).toEqual(numbered(9).slice(5))
   })
 }

@@ -209,7 +209,9 @@ export const recordCases = (it: Case): void => {
 
   it('write: an operator without a key may', async ({ engine }) => {
     const { tenant, table, get } = await makeDesk(engine)
-    expect(await engine.write(tenant.operator, table, [putOf(table, 'a')], startMs)).toMatchObject({ applied: true })
+    expect(await engine.records.write(tenant.operator, table, [putOf(table, 'a')], startMs)).toMatchObject({
+      applied: true,
+    })
     expect(await get('a')).toBeDefined()
   })
 

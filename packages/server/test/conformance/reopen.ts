@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { makeApiKey } from '../../src/core/keys/api-key.ts'
+import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
@@ -50,29 +50,31 @@ export const reopenCases = (it: Case): void => {
     const tenant = await makeTenant(store.engine)
     const { writer, operator, org } = tenant
     const { text, kept } = makeApiKey({ kind: 'public', name: 'web', databases: ['app'], expiresAtMs: startMs + 5 })
-    await store.engine.createApiKey(writer, kept, startMs + 1)
-    await store.engine.revokeApiKey(operator, kept.id, startMs + 2)
-    await store.engine.recordKeyUse([{ id: kept.id, atMs: startMs + 3 }])
-    await store.engine.createTable(writer, 'app', 'orders', { i2: { hashField: 'a', rangeField: 'b' } }, startMs)
-    await store.engine.createTable(writer, 'app', 'gone', {}, startMs)
-    await store.engine.deleteTable(writer, 'app', 'gone', startMs + 4)
+    await store.engine.apiKeys.create(writer, kept, startMs + 1)
+    await store.engine.apiKeys.revoke(operator, kept.id, startMs + 2)
+    await store.engine.apiKeys.noteUse([{ id: kept.id, atMs: startMs + 3 }])
+    await store.engine.tables.create(writer, 'app', 'orders', { i2: { hashField: 'a', rangeField: 'b' } }, startMs)
+    await store.engine.tables.create(writer, 'app', 'gone', {}, startMs)
+    await store.engine.tables.delete(writer, 'app', 'gone', startMs + 4)
 
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 10 }
     const registry = async (engine: typeof store.engine) => ({
-      organizations: await engine.listOrganizations(),
-      keys: (await engine.listApiKeys(org.id, undefined, 10)).map(withoutStamp),
-      tables: (await engine.listTables(listing)).map(withoutStamp),
-      deleted: (await engine.listDeletedTables(listing, startMs + 5)).map(withoutStamp),
+      organizations: await engine.organizations.list(),
+      keys: (await engine.apiKeys.list(org.id, undefined, 10)).map(withoutStamp),
+      tables: (await engine.tables.list(listing)).map(withoutStamp),
+      deleted: (await engine.tables.listDeleted(listing, startMs + 5)).map(withoutStamp),
     })
     const before = await registry(store.engine)
     const engine = await store.reopen()
     expect(await registry(engine)).toEqual(before)
-    expect(await engine.findApiKey(text)).toMatchObject({ revokedAtMs: startMs + 2, lastUsedAtMs: startMs + 3 })
+    expect(await engine.apiKeys.find(text)).toMatchObject({ revokedAtMs: startMs + 2, lastUsedAtMs: startMs + 3 })
     const again = await tenantThrough(engine, tenant)
-    expect(await engine.restoreTable(again.writer, 'app', 'gone', undefined, startMs + 5)).toMatchObject({
+    expect(await engine.tables.restore(again.writer, 'app', 'gone', undefined, startMs + 5)).toMatchObject({
       outcome: 'restored',
     })
-    expect(await engine.bootstrap('default', [makeApiKey({ kind: 'secret' }).kept], startMs)).toBeUndefined()
+    expect(
+      await engine.organizations.bootstrap('default', [makeApiKey({ kind: 'secret' }).kept], startMs),
+    ).toBeUndefined()
   })
 
   it('close: of writes under way each is kept that was acknowledged, and none that was refused', async (store) => {
@@ -97,7 +99,7 @@ export const reopenCases = (it: Case): void => {
   it('check: nothing to say of an empty store', async (store) => {
     const engine = await store.reopen()
     const findings: string[] = []
-    for await (const finding of engine.check()) findings.push(finding)
+    for await (const finding of engine.maintenance.check()) findings.push(finding)
     expect(findings).toEqual([])
   })
 }

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { makeApiKey } from '../../src/core/keys/api-key.ts'
+import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import type { Case } from '../engine-conformance.ts'
 import {
   deleteOf,
@@ -20,7 +20,7 @@ export const staleCases = (it: Case): void => {
   it('write: refused with revoked_api_key once the writer’s key is revoked', async ({ engine }) => {
     const desk = await makeDesk(engine)
     await desk.put('a', { data: { n: 1 } })
-    await engine.revokeApiKey(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
+    await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
     await expectRefusal(desk.write([putOf(desk.table, 'a', { data: { n: 2 } })]), 'revoked_api_key')
     await expectRefusal(desk.write([deleteOf('a'), putOf(desk.table, 'b')]), 'revoked_api_key')
     expect(await desk.list(timeScan())).toMatchObject([{ hashKey: 'a', data: '{"n":1}' }])
@@ -29,10 +29,12 @@ export const staleCases = (it: Case): void => {
   it('write: another key of the organization goes on working', async ({ engine }) => {
     const desk = await makeDesk(engine)
     const { text, kept } = makeApiKey({ kind: 'secret' })
-    await engine.createApiKey(desk.tenant.writer, kept, startMs)
-    const other = { orgId: desk.tenant.org.id, apiKey: await engine.findApiKey(text) }
-    await engine.revokeApiKey(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
-    expect(await engine.write(other, desk.table, [putOf(desk.table, 'a')], startMs)).toMatchObject({ applied: true })
+    await engine.apiKeys.create(desk.tenant.writer, kept, startMs)
+    const other = { orgId: desk.tenant.org.id, apiKey: await engine.apiKeys.find(text) }
+    await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
+    expect(await engine.records.write(other, desk.table, [putOf(desk.table, 'a')], startMs)).toMatchObject({
+      applied: true,
+    })
   })
 
   it('tables and keys: every change is refused with revoked_api_key once the writer’s key is revoked', async ({
@@ -42,30 +44,30 @@ export const staleCases = (it: Case): void => {
     const { writer, operator, org, apiKey } = tenant
     const { kept } = makeApiKey({ kind: 'secret' })
     const second = makeApiKey({ kind: 'public' })
-    await engine.createApiKey(operator, second.kept, startMs)
-    await engine.createTable(operator, 'app', 'gone', {}, startMs)
-    await engine.deleteTable(operator, 'app', 'gone', startMs)
-    await engine.revokeApiKey(operator, apiKey.id, startMs)
+    await engine.apiKeys.create(operator, second.kept, startMs)
+    await engine.tables.create(operator, 'app', 'gone', {}, startMs)
+    await engine.tables.delete(operator, 'app', 'gone', startMs)
+    await engine.apiKeys.revoke(operator, apiKey.id, startMs)
 
-    await expectRefusal(engine.createTable(writer, 'app', 'new', {}, startMs), 'revoked_api_key')
-    await expectRefusal(engine.deleteTable(writer, 'app', 'orders', startMs), 'revoked_api_key')
-    await expectRefusal(engine.restoreTable(writer, 'app', 'gone', undefined, startMs), 'revoked_api_key')
-    await expectRefusal(engine.createApiKey(writer, kept, startMs), 'revoked_api_key')
-    await expectRefusal(engine.revokeApiKey(writer, second.kept.id, startMs), 'revoked_api_key')
+    await expectRefusal(engine.tables.create(writer, 'app', 'new', {}, startMs), 'revoked_api_key')
+    await expectRefusal(engine.tables.delete(writer, 'app', 'orders', startMs), 'revoked_api_key')
+    await expectRefusal(engine.tables.restore(writer, 'app', 'gone', undefined, startMs), 'revoked_api_key')
+    await expectRefusal(engine.apiKeys.create(writer, kept, startMs), 'revoked_api_key')
+    await expectRefusal(engine.apiKeys.revoke(writer, second.kept.id, startMs), 'revoked_api_key')
 
-    const tables = await engine.listTables({ orgId: org.id, db: 'app', after: undefined, limit: 10 })
+    const tables = await engine.tables.list({ orgId: org.id, db: 'app', after: undefined, limit: 10 })
     expect(tables.map((table) => table.name)).toEqual(['orders'])
-    expect(await engine.listApiKeys(org.id, undefined, 10)).toHaveLength(2)
-    expect(await engine.findApiKey(second.text)).toMatchObject({ revokedAtMs: null })
+    expect(await engine.apiKeys.list(org.id, undefined, 10)).toHaveLength(2)
+    expect(await engine.apiKeys.find(second.text)).toMatchObject({ revokedAtMs: null })
   })
 
   it('write: refused with table_not_found once the table is deleted', async ({ engine }) => {
     const desk = await makeDesk(engine)
     await desk.put('a', { data: { n: 1 } })
-    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
     await expectRefusal(desk.write([putOf(desk.table, 'a', { data: { n: 2 } })]), 'table_not_found')
     await expectRefusal(desk.write([deleteOf('a'), putOf(desk.table, 'b')]), 'table_not_found')
-    const restored = await engine.restoreTable(desk.tenant.writer, 'app', 'orders', undefined, startMs)
+    const restored = await engine.tables.restore(desk.tenant.writer, 'app', 'orders', undefined, startMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     const found = await deskOf(engine, desk.tenant, restored.table).list(timeScan())
     expect(found).toMatchObject([{ hashKey: 'a', data: '{"n":1}' }])
@@ -73,16 +75,16 @@ export const staleCases = (it: Case): void => {
 
   it('write: never reaches a table that was made anew under the name', async ({ engine }) => {
     const desk = await makeDesk(engine)
-    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
-    const { table } = await engine.createTable(desk.tenant.writer, 'app', 'orders', {}, startMs)
+    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
+    const { table } = await engine.tables.create(desk.tenant.writer, 'app', 'orders', {}, startMs)
     await expectRefusal(desk.write([putOf(desk.table, 'a')]), 'table_not_found')
     expect(await deskOf(engine, desk.tenant, table).list(timeScan())).toEqual([])
   })
 
   it('write: a table deleted and restored since it was looked up takes it', async ({ engine }) => {
     const desk = await makeDesk(engine)
-    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
-    await engine.restoreTable(desk.tenant.writer, 'app', 'orders', undefined, startMs)
+    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.restore(desk.tenant.writer, 'app', 'orders', undefined, startMs)
     await desk.put('a')
     expect(await desk.get('a')).toBeDefined()
   })
@@ -90,12 +92,12 @@ export const staleCases = (it: Case): void => {
   it('write: other changes of keys and tables since the lookup do not matter', async ({ engine }) => {
     const desk = await makeDesk(engine)
     const theirs = await makeTenant(engine, 'theirs')
-    await engine.revokeApiKey(theirs.operator, theirs.apiKey.id, startMs)
+    await engine.apiKeys.revoke(theirs.operator, theirs.apiKey.id, startMs)
     const { kept } = makeApiKey({ kind: 'public' })
-    await engine.createApiKey(desk.tenant.writer, kept, startMs)
-    await engine.revokeApiKey(desk.tenant.writer, kept.id, startMs)
-    await engine.createTable(desk.tenant.writer, 'app', 'other', {}, startMs)
-    await engine.deleteTable(desk.tenant.writer, 'app', 'other', startMs)
+    await engine.apiKeys.create(desk.tenant.writer, kept, startMs)
+    await engine.apiKeys.revoke(desk.tenant.writer, kept.id, startMs)
+    await engine.tables.create(desk.tenant.writer, 'app', 'other', {}, startMs)
+    await engine.tables.delete(desk.tenant.writer, 'app', 'other', startMs)
     await desk.put('a')
     expect(await desk.get('a')).toBeDefined()
   })
@@ -109,7 +111,7 @@ export const staleCases = (it: Case): void => {
     const names = numbered(120)
     let deletion: Promise<unknown> | undefined
     for (const [i, name] of names.entries()) {
-      if (i === 60) deletion = engine.deleteTable(writer, 'app', 'orders', startMs)
+      if (i === 60) deletion = engine.tables.delete(writer, 'app', 'orders', startMs)
       const attempt = desk.write([putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin' })])
       attempts.push(
         attempt.then(
@@ -126,7 +128,7 @@ export const staleCases = (it: Case): void => {
     const applied = await Promise.all(attempts)
     // Nothing that started after the deletion resolved can have been applied.
     await expectRefusal(desk.write([putOf(desk.table, 'late')]), 'table_not_found')
-    const restored = await engine.restoreTable(writer, 'app', 'orders', undefined, startMs)
+    const restored = await engine.tables.restore(writer, 'app', 'orders', undefined, startMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     const after = deskOf(engine, desk.tenant, restored.table)
     const found = await after.names(timeScan())
@@ -140,7 +142,7 @@ export const staleCases = (it: Case): void => {
     const attempts: Promise<boolean>[] = []
     let revocation: Promise<unknown> | undefined
     for (const [i, name] of names.entries()) {
-      if (i === 60) revocation = engine.revokeApiKey(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
+      if (i === 60) revocation = engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
       attempts.push(
         desk.write([putOf(desk.table, name)]).then(
           (result) => result.applied,

@@ -1,7 +1,9 @@
 import { expect } from 'bun:test'
-import type { Engine, Table, Writer } from '../../src/store/engine.ts'
-import type { Indices } from '../../src/core/tables/indices.ts'
 import { recoveryMs } from '../../src/core/limits.ts'
+import type { Indices } from '../../src/core/tables/indices.ts'
+import type { Caller } from '../../src/store/api-keys.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import type { Table } from '../../src/store/tables.ts'
 import type { Case } from '../engine-conformance.ts'
 import { deskOf, indexScan, makeDesk, makeTenant, startMs, withoutStamp } from './material.ts'
 
@@ -14,11 +16,11 @@ const allSlots: Indices = {
 }
 
 /** Makes and deletes the table `orders` once for each instant; the deleted tables in that order. */
-const deleteSeveral = async (engine: Engine, writer: Writer, instants: number[], name = 'orders'): Promise<Table[]> => {
+const deleteSeveral = async (engine: Engine, writer: Caller, instants: number[], name = 'orders'): Promise<Table[]> => {
   const deleted: Table[] = []
   for (const nowMs of instants) {
-    await engine.createTable(writer, 'app', name, {}, nowMs)
-    deleted.push((await engine.deleteTable(writer, 'app', name, nowMs))!)
+    await engine.tables.create(writer, 'app', name, {}, nowMs)
+    deleted.push((await engine.tables.delete(writer, 'app', name, nowMs))!)
   }
   return deleted
 }
@@ -26,7 +28,7 @@ const deleteSeveral = async (engine: Engine, writer: Writer, instants: number[],
 export const tableCases = (it: Case): void => {
   it('createTable: the table made, active and empty', async ({ engine }) => {
     const { org, writer } = await makeTenant(engine)
-    const { table, created } = await engine.createTable(writer, 'app', 'orders', allSlots, startMs)
+    const { table, created } = await engine.tables.create(writer, 'app', 'orders', allSlots, startMs)
     expect(created).toBe(true)
     expect(table).toMatchObject({
       orgId: org.id,
@@ -36,26 +38,26 @@ export const tableCases = (it: Case): void => {
       createdAtMs: startMs,
       deletedAtMs: null,
     })
-    expect(withoutStamp(await engine.findTable(org.id, 'app', 'orders'))).toEqual(withoutStamp(table))
+    expect(withoutStamp(await engine.tables.find(org.id, 'app', 'orders'))).toEqual(withoutStamp(table))
   })
 
   it('createTable: the active one that was there with created: false, whatever it declares', async ({ engine }) => {
     const { writer, org } = await makeTenant(engine)
-    const { table } = await engine.createTable(writer, 'app', 'orders', allSlots, startMs)
+    const { table } = await engine.tables.create(writer, 'app', 'orders', allSlots, startMs)
     for (const indices of [allSlots, {}, { i1: { hashField: 'other' } }]) {
-      const again = await engine.createTable(writer, 'app', 'orders', indices, startMs + 1)
+      const again = await engine.tables.create(writer, 'app', 'orders', indices, startMs + 1)
       expect({ created: again.created, table: withoutStamp(again.table) }).toEqual({
         created: false,
         table: withoutStamp(table),
       })
     }
-    expect(await engine.findTable(org.id, 'app', 'orders')).toMatchObject({ indices: allSlots, createdAtMs: startMs })
+    expect(await engine.tables.find(org.id, 'app', 'orders')).toMatchObject({ indices: allSlots, createdAtMs: startMs })
   })
 
   it('createTable: of several that race for one name, one is made and all get it', async ({ engine }) => {
     const { writer } = await makeTenant(engine)
     const made = await Promise.all(
-      Array.from({ length: 10 }, () => engine.createTable(writer, 'app', 'orders', {}, startMs)),
+      Array.from({ length: 10 }, () => engine.tables.create(writer, 'app', 'orders', {}, startMs)),
     )
     expect(made.filter(({ created }) => created)).toHaveLength(1)
     expect(new Set(made.map(({ table }) => table.id)).size).toBe(1)
@@ -67,8 +69,8 @@ export const tableCases = (it: Case): void => {
       i1: { hashField: 'a\0b', rangeField: '__proto__' },
       i3: { hashField: '\u{1f511}é"\\', rangeField: '\ud800' },
     }
-    await engine.createTable(writer, 'app', 'orders', indices, startMs)
-    expect((await engine.findTable(org.id, 'app', 'orders'))?.indices).toEqual(indices)
+    await engine.tables.create(writer, 'app', 'orders', indices, startMs)
+    expect((await engine.tables.find(org.id, 'app', 'orders'))?.indices).toEqual(indices)
   })
 
   it('createTable: one name in two databases is two tables', async ({ engine }) => {
@@ -84,30 +86,30 @@ export const tableCases = (it: Case): void => {
     engine,
   }) => {
     const { writer, org } = await makeTenant(engine)
-    const find = () => engine.findTable(org.id, 'app', 'orders')
+    const find = () => engine.tables.find(org.id, 'app', 'orders')
     expect(await find()).toBeUndefined()
-    const { table } = await engine.createTable(writer, 'app', 'orders', {}, startMs)
+    const { table } = await engine.tables.create(writer, 'app', 'orders', {}, startMs)
     expect(await find()).toMatchObject({ id: table.id })
-    await engine.deleteTable(writer, 'app', 'orders', startMs)
+    await engine.tables.delete(writer, 'app', 'orders', startMs)
     expect(await find()).toBeUndefined()
-    await engine.restoreTable(writer, 'app', 'orders', undefined, startMs)
+    await engine.tables.restore(writer, 'app', 'orders', undefined, startMs)
     expect(await find()).toMatchObject({ id: table.id, deletedAtMs: null })
   })
 
   it('deleteTable: the table with deletedAt; undefined if there is no active one', async ({ engine }) => {
     const { writer } = await makeTenant(engine)
-    expect(await engine.deleteTable(writer, 'app', 'orders', startMs)).toBeUndefined()
-    const { table } = await engine.createTable(writer, 'app', 'orders', allSlots, startMs)
-    const deleted = await engine.deleteTable(writer, 'app', 'orders', startMs + 3)
+    expect(await engine.tables.delete(writer, 'app', 'orders', startMs)).toBeUndefined()
+    const { table } = await engine.tables.create(writer, 'app', 'orders', allSlots, startMs)
+    const deleted = await engine.tables.delete(writer, 'app', 'orders', startMs + 3)
     expect(withoutStamp(deleted)).toEqual({ ...withoutStamp(table)!, deletedAtMs: startMs + 3 })
-    expect(await engine.deleteTable(writer, 'app', 'orders', startMs + 4)).toBeUndefined()
+    expect(await engine.tables.delete(writer, 'app', 'orders', startMs + 4)).toBeUndefined()
   })
 
   it('deleteTable: its name is free at once, and the new table is empty', async ({ engine }) => {
     const first = await makeDesk(engine, { i1: { hashField: 'status' } })
     await first.put('a', { data: { status: 'open' } })
-    await engine.deleteTable(first.tenant.writer, 'app', 'orders', startMs)
-    const { table, created } = await engine.createTable(first.tenant.writer, 'app', 'orders', {}, startMs)
+    await engine.tables.delete(first.tenant.writer, 'app', 'orders', startMs)
+    const { table, created } = await engine.tables.create(first.tenant.writer, 'app', 'orders', {}, startMs)
     expect(created).toBe(true)
     expect(table.id).not.toBe(first.table.id)
     expect(table.indices).toEqual({})
@@ -121,33 +123,33 @@ export const tableCases = (it: Case): void => {
     expect(new Set(deleted.map((table) => table.deletedAtMs)).size).toBe(instants.length)
     // Each can be named: deletedAt is how a restore tells them apart.
     for (const table of deleted) {
-      const restored = await engine.restoreTable(writer, 'app', 'orders', table.deletedAtMs!, startMs)
+      const restored = await engine.tables.restore(writer, 'app', 'orders', table.deletedAtMs!, startMs)
       expect(restored).toMatchObject({ outcome: 'restored', table: { id: table.id } })
-      await engine.deleteTable(writer, 'app', 'orders', startMs)
+      await engine.tables.delete(writer, 'app', 'orders', startMs)
     }
   })
 
   it('deleteTable: of several at once, one deletes', async ({ engine }) => {
     const { writer } = await makeTenant(engine)
-    await engine.createTable(writer, 'app', 'orders', {}, startMs)
+    await engine.tables.create(writer, 'app', 'orders', {}, startMs)
     const deleted = await Promise.all(
-      Array.from({ length: 6 }, () => engine.deleteTable(writer, 'app', 'orders', startMs)),
+      Array.from({ length: 6 }, () => engine.tables.delete(writer, 'app', 'orders', startMs)),
     )
     expect(deleted.filter((table) => table !== undefined)).toHaveLength(1)
   })
 
   it('findDeletedTable: the newest recoverable deleted table of that name', async ({ engine }) => {
     const { writer, org } = await makeTenant(engine)
-    const find = (nowMs: number) => engine.findDeletedTable(org.id, 'app', 'orders', nowMs)
+    const find = (nowMs: number) => engine.tables.findDeleted(org.id, 'app', 'orders', nowMs)
     expect(await find(startMs)).toBeUndefined()
-    await engine.createTable(writer, 'app', 'orders', {}, startMs)
+    await engine.tables.create(writer, 'app', 'orders', {}, startMs)
     expect(await find(startMs)).toBeUndefined()
-    await engine.deleteTable(writer, 'app', 'orders', startMs)
+    await engine.tables.delete(writer, 'app', 'orders', startMs)
     const [, newest] = await deleteSeveral(engine, writer, [startMs + 10, startMs + 20])
     await deleteSeveral(engine, writer, [startMs + 30], 'other')
     expect(await find(startMs + 40)).toMatchObject({ id: newest!.id, deletedAtMs: startMs + 20 })
     // An active table of the name does not hide it.
-    await engine.createTable(writer, 'app', 'orders', {}, startMs + 40)
+    await engine.tables.create(writer, 'app', 'orders', {}, startMs + 40)
     expect(await find(startMs + 40)).toMatchObject({ id: newest!.id })
   })
 
@@ -155,15 +157,15 @@ export const tableCases = (it: Case): void => {
     const { writer, org } = await makeTenant(engine)
     await deleteSeveral(engine, writer, [startMs])
     const end = startMs + recoveryMs
-    expect(await engine.findDeletedTable(org.id, 'app', 'orders', end - 1)).toBeDefined()
-    expect(await engine.findDeletedTable(org.id, 'app', 'orders', end)).toBeUndefined()
+    expect(await engine.tables.findDeleted(org.id, 'app', 'orders', end - 1)).toBeDefined()
+    expect(await engine.tables.findDeleted(org.id, 'app', 'orders', end)).toBeUndefined()
   })
 
   it('restoreTable: active again with all its records and indices', async ({ engine }) => {
     const desk = await makeDesk(engine, { i1: { hashField: 'status', rangeField: 'rank' } })
     for (const rank of [2, 1, 3]) await desk.put(`r${rank}`, { data: { status: 'open', rank } })
-    await engine.deleteTable(desk.tenant.writer, 'app', 'orders', startMs)
-    const restored = await engine.restoreTable(desk.tenant.writer, 'app', 'orders', undefined, startMs + 1)
+    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
+    const restored = await engine.tables.restore(desk.tenant.writer, 'app', 'orders', undefined, startMs + 1)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     expect(withoutStamp(restored.table)).toEqual(withoutStamp(desk.table)!)
     const again = deskOf(engine, desk.tenant, restored.table)
@@ -175,36 +177,36 @@ export const tableCases = (it: Case): void => {
     const { writer } = await makeTenant(engine)
     const [first, second, third] = await deleteSeveral(engine, writer, [startMs, startMs + 10, startMs + 20])
     const restore = (deletedAtMs: number | undefined) =>
-      engine.restoreTable(writer, 'app', 'orders', deletedAtMs, startMs + 30)
+      engine.tables.restore(writer, 'app', 'orders', deletedAtMs, startMs + 30)
     expect(await restore(undefined)).toMatchObject({ outcome: 'restored', table: { id: third!.id, deletedAtMs: null } })
-    await engine.deleteTable(writer, 'app', 'orders', startMs + 30)
+    await engine.tables.delete(writer, 'app', 'orders', startMs + 30)
     expect(await restore(startMs)).toMatchObject({ outcome: 'restored', table: { id: first!.id } })
-    await engine.deleteTable(writer, 'app', 'orders', startMs + 40)
+    await engine.tables.delete(writer, 'app', 'orders', startMs + 40)
     expect(await restore(startMs + 10)).toMatchObject({ outcome: 'restored', table: { id: second!.id } })
   })
 
   it('restoreTable: a name that an active table has is taken, and nothing changes', async ({ engine }) => {
     const { writer, org } = await makeTenant(engine)
     await deleteSeveral(engine, writer, [startMs, startMs + 10])
-    const { table } = await engine.createTable(writer, 'app', 'orders', {}, startMs + 20)
+    const { table } = await engine.tables.create(writer, 'app', 'orders', {}, startMs + 20)
     const restore = (deletedAtMs: number | undefined) =>
-      engine.restoreTable(writer, 'app', 'orders', deletedAtMs, startMs + 20)
+      engine.tables.restore(writer, 'app', 'orders', deletedAtMs, startMs + 20)
     expect(await restore(undefined)).toEqual({ outcome: 'taken', deletedAtMs: startMs + 10 })
     expect(await restore(startMs)).toEqual({ outcome: 'taken', deletedAtMs: startMs })
     expect(await restore(startMs + 5)).toEqual({ outcome: 'missing' })
-    expect(await engine.findTable(org.id, 'app', 'orders')).toMatchObject({ id: table.id })
+    expect(await engine.tables.find(org.id, 'app', 'orders')).toMatchObject({ id: table.id })
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 100 }
-    expect(await engine.listDeletedTables(listing, startMs + 20)).toHaveLength(2)
+    expect(await engine.tables.listDeleted(listing, startMs + 20)).toHaveLength(2)
   })
 
   it('restoreTable: already active and nothing deleted of that name is active, whatever deletedAt says', async ({
     engine,
   }) => {
     const { writer } = await makeTenant(engine)
-    const { table } = await engine.createTable(writer, 'app', 'orders', {}, startMs)
+    const { table } = await engine.tables.create(writer, 'app', 'orders', {}, startMs)
     await deleteSeveral(engine, writer, [startMs], 'other')
     for (const deletedAtMs of [undefined, startMs, 5]) {
-      const result = await engine.restoreTable(writer, 'app', 'orders', deletedAtMs, startMs)
+      const result = await engine.tables.restore(writer, 'app', 'orders', deletedAtMs, startMs)
       expect(result).toMatchObject({ outcome: 'active', table: { id: table.id, deletedAtMs: null } })
     }
   })
@@ -213,9 +215,9 @@ export const tableCases = (it: Case): void => {
     const { writer } = await makeTenant(engine)
     await deleteSeveral(engine, writer, [startMs])
     const end = startMs + recoveryMs
-    const { table } = await engine.createTable(writer, 'app', 'orders', {}, startMs)
+    const { table } = await engine.tables.create(writer, 'app', 'orders', {}, startMs)
     const restore = (deletedAtMs: number | undefined, nowMs: number) =>
-      engine.restoreTable(writer, 'app', 'orders', deletedAtMs, nowMs)
+      engine.tables.restore(writer, 'app', 'orders', deletedAtMs, nowMs)
     expect(await restore(undefined, end - 1)).toEqual({ outcome: 'taken', deletedAtMs: startMs })
     expect(await restore(undefined, end)).toMatchObject({ outcome: 'active', table: { id: table.id } })
     expect(await restore(startMs, end)).toMatchObject({ outcome: 'active', table: { id: table.id } })
@@ -225,7 +227,7 @@ export const tableCases = (it: Case): void => {
     const { writer } = await makeTenant(engine)
     await deleteSeveral(engine, writer, [startMs], 'other')
     for (const deletedAtMs of [undefined, startMs]) {
-      expect(await engine.restoreTable(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
+      expect(await engine.tables.restore(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
     }
   })
 
@@ -233,7 +235,7 @@ export const tableCases = (it: Case): void => {
     const { writer } = await makeTenant(engine)
     await deleteSeveral(engine, writer, [startMs])
     for (const deletedAtMs of [startMs - 1, startMs + 1]) {
-      expect(await engine.restoreTable(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
+      expect(await engine.tables.restore(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
     }
   })
 
@@ -245,8 +247,8 @@ export const tableCases = (it: Case): void => {
       ['named', startMs],
     ] as const) {
       const [table] = await deleteSeveral(engine, writer, [startMs], name)
-      expect(await engine.restoreTable(writer, 'app', name, deletedAtMs, end)).toEqual({ outcome: 'missing' })
-      const restored = await engine.restoreTable(writer, 'app', name, deletedAtMs, end - 1)
+      expect(await engine.tables.restore(writer, 'app', name, deletedAtMs, end)).toEqual({ outcome: 'missing' })
+      const restored = await engine.tables.restore(writer, 'app', name, deletedAtMs, end - 1)
       expect(restored).toMatchObject({ outcome: 'restored', table: { id: table!.id } })
     }
   })
@@ -256,9 +258,9 @@ export const tableCases = (it: Case): void => {
     const [, newer] = await deleteSeveral(engine, writer, [startMs, startMs + 1_000])
     const nowMs = startMs + recoveryMs
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 100 }
-    expect((await engine.listDeletedTables(listing, nowMs)).map((table) => table.id)).toEqual([newer!.id])
-    expect(await engine.restoreTable(writer, 'app', 'orders', startMs, nowMs)).toEqual({ outcome: 'missing' })
-    expect(await engine.restoreTable(writer, 'app', 'orders', undefined, nowMs)).toMatchObject({
+    expect((await engine.tables.listDeleted(listing, nowMs)).map((table) => table.id)).toEqual([newer!.id])
+    expect(await engine.tables.restore(writer, 'app', 'orders', startMs, nowMs)).toEqual({ outcome: 'missing' })
+    expect(await engine.tables.restore(writer, 'app', 'orders', undefined, nowMs)).toMatchObject({
       outcome: 'restored',
       table: { id: newer!.id },
     })
@@ -267,7 +269,7 @@ export const tableCases = (it: Case): void => {
   it('restoreTable: a clock that went back takes nothing away', async ({ engine }) => {
     const { writer } = await makeTenant(engine)
     const [table] = await deleteSeveral(engine, writer, [startMs])
-    expect(await engine.restoreTable(writer, 'app', 'orders', undefined, startMs - 60_000)).toMatchObject({
+    expect(await engine.tables.restore(writer, 'app', 'orders', undefined, startMs - 60_000)).toMatchObject({
       outcome: 'restored',
       table: { id: table!.id },
     })
@@ -276,12 +278,12 @@ export const tableCases = (it: Case): void => {
   it('listTables: active ones by name in byte order, after `after`, at most `limit`', async ({ engine }) => {
     const { writer, org } = await makeTenant(engine)
     const names = ['a', 'a-b', 'a0', 'a_b', 'aa', 'ab-c', 'ab0', 'ab_c', 'abc', 'b']
-    for (const name of names.toReversed()) await engine.createTable(writer, 'app', name, {}, startMs)
+    for (const name of names.toReversed()) await engine.tables.create(writer, 'app', name, {}, startMs)
     await deleteSeveral(engine, writer, [startMs], 'a1')
-    await engine.createTable(writer, 'ap', 'a2', {}, startMs)
+    await engine.tables.create(writer, 'ap', 'a2', {}, startMs)
     const list = async (after: string | undefined, limit: number) => {
       const place = after === undefined ? undefined : { name: after, deletedAtMs: 0 }
-      const tables = await engine.listTables({ orgId: org.id, db: 'app', after: place, limit })
+      const tables = await engine.tables.list({ orgId: org.id, db: 'app', after: place, limit })
       return tables.map((table) => table.name)
     }
     expect(await list(undefined, 100)).toEqual(names)
@@ -293,9 +295,9 @@ export const tableCases = (it: Case): void => {
 
   it('listTables: the same objects that findTable gives', async ({ engine }) => {
     const { writer, org } = await makeTenant(engine)
-    await engine.createTable(writer, 'app', 'orders', allSlots, startMs)
-    const [listed] = await engine.listTables({ orgId: org.id, db: 'app', after: undefined, limit: 10 })
-    expect(withoutStamp(listed)).toEqual(withoutStamp(await engine.findTable(org.id, 'app', 'orders')))
+    await engine.tables.create(writer, 'app', 'orders', allSlots, startMs)
+    const [listed] = await engine.tables.list({ orgId: org.id, db: 'app', after: undefined, limit: 10 })
+    expect(withoutStamp(listed)).toEqual(withoutStamp(await engine.tables.find(org.id, 'app', 'orders')))
   })
 
   it('listDeletedTables: the recoverable ones, by name, then deletedAt, in pages', async ({ engine }) => {
@@ -303,9 +305,9 @@ export const tableCases = (it: Case): void => {
     await deleteSeveral(engine, writer, [startMs + 2, startMs + 1, startMs + 7], 'b')
     await deleteSeveral(engine, writer, [startMs + 5], 'a_')
     await deleteSeveral(engine, writer, [startMs + 9, startMs + 3], 'a-')
-    await engine.createTable(writer, 'app', 'b', {}, startMs)
+    await engine.tables.create(writer, 'app', 'b', {}, startMs)
     const list = async (after: { name: string; deletedAtMs: number } | undefined, limit: number, nowMs: number) => {
-      const tables = await engine.listDeletedTables({ orgId: org.id, db: 'app', after, limit }, nowMs)
+      const tables = await engine.tables.listDeleted({ orgId: org.id, db: 'app', after, limit }, nowMs)
       return tables.map((table) => ({ name: table.name, deletedAtMs: table.deletedAtMs! }))
     }
     const nowMs = startMs + 10
@@ -324,7 +326,7 @@ export const tableCases = (it: Case): void => {
     }
     expect(met).toEqual(all)
     // A restored one leaves the list.
-    await engine.restoreTable(writer, 'app', 'a_', undefined, nowMs)
+    await engine.tables.restore(writer, 'app', 'a_', undefined, nowMs)
     expect((await list(undefined, 100, nowMs)).map(({ name }) => name)).toEqual(['a-', 'a-', 'b', 'b', 'b'])
   })
 
@@ -332,8 +334,8 @@ export const tableCases = (it: Case): void => {
     const { writer, org } = await makeTenant(engine)
     await deleteSeveral(engine, writer, [startMs])
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 100 }
-    expect(await engine.listDeletedTables(listing, startMs + recoveryMs - 1)).toHaveLength(1)
-    expect(await engine.listDeletedTables(listing, startMs + recoveryMs)).toEqual([])
+    expect(await engine.tables.listDeleted(listing, startMs + recoveryMs - 1)).toHaveLength(1)
+    expect(await engine.tables.listDeleted(listing, startMs + recoveryMs)).toEqual([])
   })
 
   it('listDatabases: names with an active table, each once, by name, after `after`, at most `limit`', async ({
@@ -342,17 +344,17 @@ export const tableCases = (it: Case): void => {
     const { writer, org } = await makeTenant(engine)
     const dbs = ['a', 'a-1', 'a0', 'a_1', 'ab']
     for (const db of dbs.toReversed()) {
-      for (const name of ['one', 'two']) await engine.createTable(writer, db, name, {}, startMs)
+      for (const name of ['one', 'two']) await engine.tables.create(writer, db, name, {}, startMs)
     }
-    await engine.createTable(writer, 'a9', 'gone', {}, startMs)
-    await engine.deleteTable(writer, 'a9', 'gone', startMs)
-    await engine.deleteTable(writer, 'a0', 'one', startMs)
-    expect(await engine.listDatabases(org.id, undefined, 100)).toEqual(dbs)
-    expect(await engine.listDatabases(org.id, undefined, 2)).toEqual(['a', 'a-1'])
-    expect(await engine.listDatabases(org.id, 'a-1', 2)).toEqual(['a0', 'a_1'])
-    expect(await engine.listDatabases(org.id, 'a9', 100)).toEqual(['a_1', 'ab'])
-    expect(await engine.listDatabases(org.id, 'ab', 100)).toEqual([])
-    await engine.deleteTable(writer, 'a0', 'two', startMs)
-    expect(await engine.listDatabases(org.id, undefined, 100)).toEqual(['a', 'a-1', 'a_1', 'ab'])
+    await engine.tables.create(writer, 'a9', 'gone', {}, startMs)
+    await engine.tables.delete(writer, 'a9', 'gone', startMs)
+    await engine.tables.delete(writer, 'a0', 'one', startMs)
+    expect(await engine.tables.listDatabases(org.id, undefined, 100)).toEqual(dbs)
+    expect(await engine.tables.listDatabases(org.id, undefined, 2)).toEqual(['a', 'a-1'])
+    expect(await engine.tables.listDatabases(org.id, 'a-1', 2)).toEqual(['a0', 'a_1'])
+    expect(await engine.tables.listDatabases(org.id, 'a9', 100)).toEqual(['a_1', 'ab'])
+    expect(await engine.tables.listDatabases(org.id, 'ab', 100)).toEqual([])
+    await engine.tables.delete(writer, 'a0', 'two', startMs)
+    expect(await engine.tables.listDatabases(org.id, undefined, 100)).toEqual(['a', 'a-1', 'a_1', 'ab'])
   })
 }

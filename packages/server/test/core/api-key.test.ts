@@ -12,7 +12,7 @@ import {
   parseKeyDatabases,
   parseKeyKind,
   parseKeyName,
-} from '../../src/core/keys/api-key.ts'
+} from '../../src/core/api-keys/api-key.ts'
 import { refusal, refused } from './refusal.ts'
 
 const kinds: KeyKind[] = ['secret', 'public']

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decodeListCursor, decodeScanCursor, encodeListCursor, encodeScanCursor } from '../../src/core/cursor.ts'
-import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
 import { cursorCharactersMax } from '../../src/core/limits.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
 import type { ByteScan, Position, Scan, TimeScan } from '../../src/core/records/scan.ts'
+import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
 import { indexScalar, unicodeString } from './arbitraries.ts'
 import { refusal, refused } from './refusal.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { isExpired, nowSeconds } from '../../src/core/records/expiry.ts'
 import { ttlSecondsMax } from '../../src/core/limits.ts'
+import { isExpired, nowSeconds } from '../../src/core/records/expiry.ts'
 
 describe('a record is gone from the instant now >= ttl', () => {
   test('and not a millisecond before', () => {

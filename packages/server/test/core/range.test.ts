@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { encodeIndexValue, type IndexScalar } from '../../src/core/tables/index-value.ts'
 import {
   type ByteBounds,
   indexBounds,
@@ -11,6 +10,7 @@ import {
   rangeOperators,
   timeBounds,
 } from '../../src/core/records/range.ts'
+import { encodeIndexValue, type IndexScalar } from '../../src/core/tables/index-value.ts'
 import { edgeString, finiteNumber, indexScalar } from './arbitraries.ts'
 import { refusal, refused } from './refusal.ts'
 import { compareScalars } from './value-order.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Members } from '../../src/core/members.ts'
-import { checkJson } from '../../src/core/text/json-scan.ts'
-import { readEnvelope } from '../../src/core/text/json-span.ts'
 import { parseRecordToPut, type RecordToPut } from '../../src/core/records/record-data.ts'
 import { runThrough } from '../../src/core/steps.ts'
+import { checkJson } from '../../src/core/text/json-scan.ts'
+import { readEnvelope } from '../../src/core/text/json-span.ts'
 import { jsonText, space } from './json-text.ts'
 import { refusal, refused } from './refusal.ts'
 

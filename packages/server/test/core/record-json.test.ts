@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { StoredRecord } from '../../src/store/engine.ts'
 import { pageBytesMax } from '../../src/core/limits.ts'
 import { PageMeter, recordFrameBytesMin, recordJson } from '../../src/core/records/record-json.ts'
-import { emptySlot } from '../../src/core/records/record-key.ts'
+import { noRangeKey } from '../../src/core/records/record-key.ts'
+import type { StoredRecord } from '../../src/core/records/stored-record.ts'
 
 const keyPart = fc
   .array(fc.constantFrom('a', '/', '"', '\\', '\0', '\n', '\u001f', '\u007f', 'é', '€', '\u2028', '\u{1f511}', '#'), {
@@ -14,7 +14,7 @@ const keyPart = fc
 
 const record: fc.Arbitrary<StoredRecord> = fc.record({
   hashKey: keyPart,
-  rangeKey: fc.oneof(fc.constant(emptySlot), keyPart),
+  rangeKey: fc.oneof(fc.constant(noRangeKey), keyPart),
   data: fc.jsonValue({ stringUnit: 'grapheme', maxDepth: 2 }).map((value) => JSON.stringify({ value })),
   ttlSeconds: fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 253_402_300_799 })),
   updatedAtMs: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
@@ -29,7 +29,7 @@ describe('a record in an answer', () => {
         const { hashKey, rangeKey, data, ttlSeconds, updatedAtMs } = stored
         expect(JSON.parse(recordJson(stored))).toEqual({
           hashKey,
-          ...(rangeKey === emptySlot ? {} : { rangeKey }),
+          ...(rangeKey === noRangeKey ? {} : { rangeKey }),
           data: JSON.parse(data),
           ...(ttlSeconds === null ? {} : { ttl: ttlSeconds }),
           updatedAt: updatedAtMs,
@@ -48,7 +48,7 @@ describe('a record in an answer', () => {
       ),
     )
     // To the byte: no record takes less.
-    const smallest = { hashKey: 'a', rangeKey: emptySlot, data: '{}', ttlSeconds: null, updatedAtMs: 0 }
+    const smallest = { hashKey: 'a', rangeKey: noRangeKey, data: '{}', ttlSeconds: null, updatedAtMs: 0 }
     expect(least(smallest)).toBe(Buffer.byteLength(recordJson(smallest)) + 1)
   })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decodeScanCursor, encodeScanCursor } from '../../src/core/cursor.ts'
-import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
 import { type Position, resumeScan, type Scan } from '../../src/core/records/scan.ts'
+import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
 import { edgeString } from './arbitraries.ts'
 import { compareScalars, compareStrings } from './value-order.ts'
 

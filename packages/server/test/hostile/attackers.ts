@@ -1,4 +1,4 @@
-import { generateApiKey } from '../../src/core/keys/api-key.ts'
+import { generateApiKey } from '../../src/core/api-keys/api-key.ts'
 import { answerLines } from './reports.ts'
 import { openUnread } from './unread.ts'
 import { chunkedBytes, type Head, headBytes, requestBytes, Wire } from './wire.ts'

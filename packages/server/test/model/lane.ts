@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { ErrorCode } from '../../src/core/errors.ts'
-import { type Slot, slots } from '../../src/core/tables/indices.ts'
 import { batchOperationsMax } from '../../src/core/limits.ts'
+import { type Slot, slots } from '../../src/core/tables/indices.ts'
 import type { Answer, Api, Json } from '../harness.ts'
 import { quietMs, type SteppedClock } from './clock.ts'
 import {

@@ -1,6 +1,6 @@
+import { recoveryMs } from '../../src/core/limits.ts'
 import type { IndexScalar } from '../../src/core/tables/index-value.ts'
 import type { Indices, Slot } from '../../src/core/tables/indices.ts'
-import { recoveryMs } from '../../src/core/limits.ts'
 import { compareIndexed, compareText, matchesIndexed, matchesText, type NaiveRange } from './naive-order.ts'
 
 // The contract as a few lists in memory. Slow, and plain enough to be believed.

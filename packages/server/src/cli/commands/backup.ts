@@ -12,12 +12,12 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { checkStore } from '../../engines/sqlite/maintenance/check.ts'
 import { Connection } from '../../engines/sqlite/connection.ts'
 import { damagedStore, isDamage } from '../../engines/sqlite/disk/damage.ts'
-import { schemaVersion } from '../../engines/sqlite/migrations/schema.ts'
 import { makeDataDir } from '../../engines/sqlite/disk/store-files.ts'
 import { holdStore } from '../../engines/sqlite/disk/store-lock.ts'
+import { checkStore } from '../../engines/sqlite/maintenance/check.ts'
+import { schemaVersion } from '../../engines/sqlite/migrations/schema.ts'
 import {
   type Arguments,
   type CliCommand,

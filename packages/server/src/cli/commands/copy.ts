@@ -1,6 +1,6 @@
-import type { Engine } from '../../store/engine.ts'
 import { describeLocation, openEngine, type StoreLocation } from '../../engines/open-engine.ts'
 import { compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
+import type { Engine } from '../../store/engine.ts'
 import {
   type Arguments,
   type CliCommand,
@@ -19,7 +19,7 @@ const parsePlace = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
 }
 
 const refuseFilled = async (target: Engine, place: StoreLocation): Promise<void> => {
-  if ((await target.listOrganizations()).length === 0) return
+  if ((await target.organizations.list()).length === 0) return
   throw new CommandFailed(
     `the store at ${describeLocation(place)} is not empty; --resume goes on with a copy that was interrupted`,
   )
@@ -57,7 +57,7 @@ working. What is written to the source after the copy has begun is not in it: st
 }
 
 const copyAndCompare = async (source: Engine, target: Engine, progress: Progress, json: boolean): Promise<number> => {
-  const dump = await source.openDump()
+  const dump = await source.transfer.openDump()
   try {
     let all = 0
     for await (const table of dump.tables()) all += await dump.countRecords(table.id)
@@ -65,7 +65,7 @@ const copyAndCompare = async (source: Engine, target: Engine, progress: Progress
     const records = await copyStore(dump, target, (copied) => progress.show(copied, () => copied / Math.max(1, all)))
     progress.clear()
     const copiedMs = progress.elapsedMs
-    const copy = await target.openDump()
+    const copy = await target.transfer.openDump()
     const differences: string[] = []
     for await (const difference of compareStores(dump, copy)) differences.push(difference)
     await copy.close()

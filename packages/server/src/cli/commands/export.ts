@@ -1,9 +1,9 @@
 import { type CliCommand, CommandFailed, jsonFlag, printJson, printLine, printNote, UsageError } from '../command.ts'
+import { choosePlace, placeFlags } from '../place.ts'
+import { dbFlag, requireName, tableFlag } from '../table-flags.ts'
 import { type ExportSource, openServerSource, openStoreSource, type SourceTable } from '../transfer/export-source.ts'
 import { recordLines, tableLine } from '../transfer/ndjson.ts'
-import { choosePlace, placeFlags } from '../place.ts'
 import { Progress, showCount, showRate } from '../transfer/progress.ts'
-import { dbFlag, requireName, tableFlag } from '../table-flags.ts'
 import { writeToFile, writeToStdout } from '../transfer/write-lines.ts'
 
 export const exportCommand: CliCommand = {

@@ -1,12 +1,12 @@
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, type CliCommand, jsonFlag, printJson, printLine, printNote, UsageError } from '../command.ts'
+import { choosePlace, placeFlags } from '../place.ts'
+import { dbFlag, optionalName, tableFlag } from '../table-flags.ts'
 import { LineImporter } from '../transfer/import-lines.ts'
 import { type ImportProgress, ImportState } from '../transfer/import-state.ts'
 import { type ImportTarget, openServerTarget, openStoreTarget } from '../transfer/import-target.ts'
-import { choosePlace, placeFlags } from '../place.ts'
 import { Progress, showCount, showRate } from '../transfer/progress.ts'
 import { type LineReader, readLines } from '../transfer/read-lines.ts'
-import { dbFlag, optionalName, tableFlag } from '../table-flags.ts'
 
 const saveEveryMs = 1_000
 /** Patient enough to outlast a restart of the server. */

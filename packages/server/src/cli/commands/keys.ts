@@ -1,10 +1,12 @@
-import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/keys/api-key.ts'
-import type { ApiKey, Engine, Organization } from '../../store/engine.ts'
-import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
+import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/api-keys/api-key.ts'
 import { pageRowsMax } from '../../core/limits.ts'
+import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import { presentApiKey, presentNewApiKey } from '../../http/present.ts'
-import { createApiKey, listApiKeys } from '../../operations/keys/api-keys.ts'
+import { createApiKey, listApiKeys } from '../../operations/api-keys/api-keys.ts'
 import { openClock } from '../../process/clock.ts'
+import type { ApiKey } from '../../store/api-keys.ts'
+import type { Engine } from '../../store/engine.ts'
+import type { Organization } from '../../store/organizations.ts'
 import {
   type Arguments,
   type CliCommand,
@@ -29,7 +31,7 @@ const requireFlag = (args: Arguments, flag: string, shown: string): void => {
 
 const requireOrganization = async (engine: Engine, args: Arguments): Promise<Organization> => {
   const name = args.text('org')!
-  const organization = await engine.findOrganization(name)
+  const organization = await engine.organizations.find(name)
   if (organization === undefined) throw new CommandFailed(`there is no organization ${name}; see cubby orgs list`)
   return organization
 }
@@ -116,7 +118,7 @@ export const keysRevokeCommand: CliCommand = {
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
-      const key = await engine.revokeApiKey(asOperator(organization), args.positionals[0]!, nowMs)
+      const key = await engine.apiKeys.revoke(asOperator(organization), args.positionals[0]!, nowMs)
       if (key === undefined) {
         throw new CommandFailed(
           `${organization.name} has no API key of that id; see cubby keys list --org ${organization.name}`,

@@ -1,4 +1,4 @@
-import { makeApiKey } from '../../core/keys/api-key.ts'
+import { makeApiKey } from '../../core/api-keys/api-key.ts'
 import { parseName } from '../../core/names.ts'
 import { openClock } from '../../process/clock.ts'
 import {
@@ -24,7 +24,11 @@ export const orgsCreateCommand: CliCommand = {
     return withStore(args, { mustExist: false }, async (engine) => {
       const secret = makeApiKey({ kind: 'secret' })
       const open = makeApiKey({ kind: 'public' })
-      const organization = await engine.createOrganization(name, [secret.kept, open.kept], openClock(process.env).now())
+      const organization = await engine.organizations.create(
+        name,
+        [secret.kept, open.kept],
+        openClock(process.env).now(),
+      )
       if (organization === undefined) throw new CommandFailed(`an organization has the name ${name} already`)
       if (args.flag('json')) printJson({ id: organization.id, name, secretKey: secret.text, publicKey: open.text })
       else {
@@ -43,7 +47,7 @@ export const orgsListCommand: CliCommand = {
   flags: { ...storeFlags, json: jsonFlag },
   run: (args) =>
     withStore(args, { mustExist: true }, async (engine) => {
-      const organizations = await engine.listOrganizations()
+      const organizations = await engine.organizations.list()
       if (args.flag('json')) {
         printJson({
           organizations: organizations.map(({ id, name, createdAtMs }) => ({ id, name, createdAt: createdAtMs })),

@@ -1,14 +1,14 @@
 import { CubbyError } from '../../core/errors.ts'
+import { parseTtl } from '../../core/records/record-data.ts'
+import { noRangeKey, parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { slots } from '../../core/tables/indices.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
-import { parseTtl } from '../../core/records/record-data.ts'
-import { emptySlot, parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, type CliCommand, orUsageError, printNote, UsageError } from '../command.ts'
-import { minifyJson } from '../transfer/ndjson.ts'
-import { queryPages } from '../transfer/pages.ts'
 import { openRemote, remoteFlags } from '../remote.ts'
 import { dbFlag, requireName, tableFlag } from '../table-flags.ts'
+import { minifyJson } from '../transfer/ndjson.ts'
+import { queryPages } from '../transfer/pages.ts'
 import { writeToStdout } from '../transfer/write-lines.ts'
 
 // Records, for the shell. Data passes through as text: a number keeps all its digits.
@@ -42,7 +42,7 @@ export const getCommand: CliCommand = {
       return 0
     }
     throw new CubbyError('record_not_found', 'There is no record of that key.', {
-      hint: rangeKey === emptySlot ? 'If it has a range key, give that too.' : undefined,
+      hint: rangeKey === noRangeKey ? 'If it has a range key, give that too.' : undefined,
     })
   },
 }

@@ -4,7 +4,6 @@ import { stopMsMax } from '../../core/limits.ts'
 import { describeLocation } from '../../engines/open-engine.ts'
 import { type HttpServer, startHttp } from '../../http/server.ts'
 import { openClock } from '../../process/clock.ts'
-import { type Arguments, type CliCommand, storeFlags, storeLocation, UsageError } from '../command.ts'
 import { createLogger } from '../../process/logger.ts'
 import {
   bootstrap,
@@ -16,6 +15,7 @@ import {
   untilSignal,
 } from '../../process/serving.ts'
 import { isWorker, serveAsWorker, serveWithWorkers } from '../../process/workers.ts'
+import { type Arguments, type CliCommand, storeFlags, storeLocation, UsageError } from '../command.ts'
 
 export const serveCommand: CliCommand = {
   name: 'serve',
@@ -69,7 +69,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   const { host, port, location, clock, log, logRequests } = options
   let http: HttpServer | undefined
   const engine = await openServingEngine(options, async () => http?.stop())
-  const keyUse = startKeyUse(engine, log, clock.keyUseEveryMs)
+  const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   try {
     http = startHttp({ engine, host, port, now: clock.now, log, logRequests, onKeyUse: keyUse.note })
   } catch (error) {
@@ -77,7 +77,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     throw listenFailure(error, host, port)
   }
   const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ engine, now, log, leapHoldMs, everyMs })
+  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs })
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', { url: http.url, engine: engine.description, data: describeLocation(location) })

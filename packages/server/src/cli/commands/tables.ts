@@ -1,5 +1,5 @@
-import { parseIndices, slots } from '../../core/tables/indices.ts'
 import { pageRowsMax } from '../../core/limits.ts'
+import { parseIndices, slots } from '../../core/tables/indices.ts'
 import {
   type Arguments,
   type CliCommand,

@@ -1,6 +1,6 @@
-import type { Engine } from '../../store/engine.ts'
 import { StoreDamaged } from '../../core/store-refused.ts'
 import { describeLocation } from '../../engines/open-engine.ts'
+import type { Engine } from '../../store/engine.ts'
 import {
   type Arguments,
   type CliCommand,
@@ -46,7 +46,7 @@ error which tables are damaged and what to do. Works beside a running server.`,
 const verify = async (args: Arguments, engine: Engine): Promise<number> => {
   const findings: string[] = []
   const tableIds = new Set<number>()
-  for await (const finding of engine.check((id) => tableIds.add(id))) {
+  for await (const finding of engine.maintenance.check((id) => tableIds.add(id))) {
     findings.push(finding)
     if (!args.flag('json')) printLine(finding)
   }
@@ -77,7 +77,7 @@ const nameTables = async (engine: Engine, ids: Set<number>): Promise<DamagedTabl
   for (const id of ids) named.set(id, { id, organization: null, db: null, table: null })
   const organizations = new Map<number, string>()
   try {
-    const dump = await engine.openDump()
+    const dump = await engine.transfer.openDump()
     try {
       for (const { id, name } of await dump.organizations()) organizations.set(id, name)
       for await (const { id, orgId, db, name } of dump.tables()) {

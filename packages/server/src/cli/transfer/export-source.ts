@@ -1,14 +1,14 @@
-import type { Dump, DumpedTable } from '../../store/engine.ts'
-import { isExpired } from '../../core/records/expiry.ts'
-import type { Indices } from '../../core/tables/indices.ts'
 import { pageRowsMax } from '../../core/limits.ts'
-import { emptySlot } from '../../core/records/record-key.ts'
+import { isExpired } from '../../core/records/expiry.ts'
+import { noRangeKey } from '../../core/records/record-key.ts'
+import type { Indices } from '../../core/tables/indices.ts'
 import { openEngine, type StoreLocation } from '../../engines/open-engine.ts'
 import { openClock } from '../../process/clock.ts'
-import type { RecordTexts } from './ndjson.ts'
-import { memberTexts, queryPages } from './pages.ts'
+import type { Dump, DumpedTable } from '../../store/transfer.ts'
 import { requireOrganization } from '../place.ts'
 import type { Remote } from '../remote.ts'
+import type { RecordTexts } from './ndjson.ts'
+import { memberTexts, queryPages } from './pages.ts'
 
 export interface SourceTable {
   name: string
@@ -34,7 +34,7 @@ export const openStoreSource = async (location: StoreLocation, org: string): Pro
   }
   try {
     const { id: orgId } = await requireOrganization(engine, org)
-    const snapshot = await engine.openDump()
+    const snapshot = await engine.transfer.openDump()
     dump = snapshot
     const nowMs = openClock(process.env).now()
     return {
@@ -67,7 +67,7 @@ async function* liveRecords(dump: Dump, tableId: number, nowMs: number): AsyncIt
       .filter(({ ttlSeconds }) => !isExpired(ttlSeconds, nowMs))
       .map(({ hashKey, rangeKey, data, ttlSeconds, updatedAtMs }) => ({
         hashKey: JSON.stringify(hashKey),
-        rangeKey: rangeKey === emptySlot ? undefined : JSON.stringify(rangeKey),
+        rangeKey: rangeKey === noRangeKey ? undefined : JSON.stringify(rangeKey),
         data,
         ttl: ttlSeconds ?? undefined,
         updatedAt: updatedAtMs,

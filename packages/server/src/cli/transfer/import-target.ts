@@ -1,14 +1,17 @@
-import type { Engine, PutOperation, StoredRecord, Table } from '../../store/engine.ts'
 import { CubbyError } from '../../core/errors.ts'
-import type { IndexEntries, Indices } from '../../core/tables/indices.ts'
 import { batchOperationsMax } from '../../core/limits.ts'
 import type { RecordToPut } from '../../core/records/record-data.ts'
-import { emptySlot } from '../../core/records/record-key.ts'
+import { noRangeKey } from '../../core/records/record-key.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
+import type { IndexEntries, Indices } from '../../core/tables/indices.ts'
 import { describeLocation, openEngine, type StoreLocation } from '../../engines/open-engine.ts'
 import { openClock } from '../../process/clock.ts'
-import { minifyJson } from './ndjson.ts'
+import type { Engine } from '../../store/engine.ts'
+import type { PutOperation } from '../../store/records.ts'
+import type { Table } from '../../store/tables.ts'
 import { requireOrganization } from '../place.ts'
 import type { Remote } from '../remote.ts'
+import { minifyJson } from './ndjson.ts'
 
 export interface ImportTable {
   db: string
@@ -74,12 +77,12 @@ class StoreTarget implements ImportTarget {
   }
 
   async createTable(db: string, name: string, indices: Indices): Promise<StoreTable> {
-    const { table, created } = await this.#engine.createTable(this.#writer, db, name, indices, this.#now())
+    const { table, created } = await this.#engine.tables.create(this.#writer, db, name, indices, this.#now())
     return { db, name, indices: table.indices, isNew: created, stored: table }
   }
 
   async findTable(db: string, name: string): Promise<StoreTable | undefined> {
-    const table = await this.#engine.findTable(this.#orgId, db, name)
+    const table = await this.#engine.tables.find(this.#orgId, db, name)
     return table && { db, name, indices: table.indices, isNew: false, stored: table }
   }
 
@@ -89,7 +92,7 @@ class StoreTarget implements ImportTarget {
     const operations = missing.map(({ hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs }): PutOperation => {
       return { op: 'put', hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs, condition: undefined }
     })
-    if (operations.length > 0) await this.#engine.write(this.#writer, table.stored, operations, nowMs)
+    if (operations.length > 0) await this.#engine.records.write(this.#writer, table.stored, operations, nowMs)
     return { unchanged: records.length - missing.length, refused: [] }
   }
 
@@ -98,7 +101,7 @@ class StoreTarget implements ImportTarget {
   async #missing(table: Table, records: ImportRecord[], nowMs: number): Promise<ImportRecord[]> {
     const present = await Promise.all(
       records.map((record) =>
-        record.updatedAtMs === undefined ? undefined : this.#engine.getRecord(table, record, nowMs),
+        record.updatedAtMs === undefined ? undefined : this.#engine.records.get(table, record, nowMs),
       ),
     )
     return records.filter((record, i) => !isSame(present[i], record))
@@ -182,7 +185,7 @@ class ServerTarget implements ImportTarget {
 }
 
 const putText = ({ hashKey, rangeKey, data, ttlSeconds }: ImportRecord): string => {
-  const range = rangeKey === emptySlot ? '' : `,"rangeKey":${JSON.stringify(rangeKey)}`
+  const range = rangeKey === noRangeKey ? '' : `,"rangeKey":${JSON.stringify(rangeKey)}`
   const ttl = ttlSeconds === null ? '' : `,"ttl":${ttlSeconds}`
   return `{"op":"put","hashKey":${JSON.stringify(hashKey)}${range},"data":${data}${ttl}}`
 }

@@ -1,12 +1,12 @@
-import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { type Indices, parseIndices } from '../../core/tables/indices.ts'
-import { checkJson } from '../../core/text/json-scan.ts'
-import { outline, readEnvelope, valueSpan } from '../../core/text/json-span.ts'
 import { ttlSecondsMax } from '../../core/limits.ts'
+import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { describe, parseName } from '../../core/names.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { runThrough } from '../../core/steps.ts'
+import { type Indices, parseIndices } from '../../core/tables/indices.ts'
+import { checkJson } from '../../core/text/json-scan.ts'
+import { outline, readEnvelope, valueSpan } from '../../core/text/json-span.ts'
 
 // The format of export and import: one JSON object a line. A table's declaration,
 //   {"db":"app","table":"orders","indices":{"i1":{"hashField":"status"}}}

@@ -1,6 +1,12 @@
 import { CubbyError } from '../errors.ts'
-import { coerceIndexValue, encodeIndexValue, type IndexScalar, indexValueFault, typeSpan } from '../tables/index-value.ts'
 import { describe } from '../names.ts'
+import {
+  coerceIndexValue,
+  encodeIndexValue,
+  type IndexScalar,
+  indexValueFault,
+  typeSpan,
+} from '../tables/index-value.ts'
 import { utf8Bytes } from './record-key.ts'
 
 export const rangeOperators = ['eq', 'lt', 'lte', 'gt', 'gte', 'between', 'beginsWith'] as const

@@ -1,9 +1,9 @@
-import { type Members, refuseUnknownMembers } from '../members.ts'
 import { CubbyError } from '../errors.ts'
-import { nowSeconds } from './expiry.ts'
-import type { Span } from '../text/json-span.ts'
 import { dataBytesMax, dataDepthMax, ttlPastSecondsMax, ttlSecondsMax } from '../limits.ts'
+import { type Members, refuseUnknownMembers } from '../members.ts'
 import { describe } from '../names.ts'
+import type { Span } from '../text/json-span.ts'
+import { nowSeconds } from './expiry.ts'
 import { parseRecordKey, type RecordKey } from './record-key.ts'
 
 /** What a put carries, checked, with `data` as it stood in the body. */

@@ -1,6 +1,6 @@
-import type { StoredRecord } from '../../store/engine.ts'
 import { pageBytesMax } from '../limits.ts'
-import { emptySlot } from './record-key.ts'
+import { noRangeKey } from './record-key.ts'
+import type { StoredRecord } from './stored-record.ts'
 
 const needsNoEscape = /^[ !#-[\]-~]*$/
 
@@ -10,7 +10,7 @@ const quote = (text: string): string => (needsNoEscape.test(text) ? `"${text}"` 
 /** A record as it stands in an answer. `data` is spliced in as it is stored: never parsed, never stringified. */
 export const recordJson = (record: StoredRecord, version = String(record.updatedAtMs)): string => {
   const { hashKey, rangeKey, data, ttlSeconds } = record
-  const range = rangeKey === emptySlot ? '' : `,"rangeKey":${quote(rangeKey)}`
+  const range = rangeKey === noRangeKey ? '' : `,"rangeKey":${quote(rangeKey)}`
   const ttl = ttlSeconds === null ? '' : `,"ttl":${ttlSeconds}`
   return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${version}}`
 }

@@ -3,7 +3,7 @@ import { keyBytesMax } from '../limits.ts'
 import { describe } from '../names.ts'
 
 /** The slot of records without a range key: `rangeKey: "#"` and none are the same record. */
-export const emptySlot = '#'
+export const noRangeKey = '#'
 
 export interface RecordKey {
   hashKey: string
@@ -53,5 +53,5 @@ export const parseKeyPart = (value: unknown, field: string): string => {
 
 export const parseRecordKey = (hashKey: unknown, rangeKey: unknown, prefix = ''): RecordKey => ({
   hashKey: parseKeyPart(hashKey, `${prefix}hashKey`),
-  rangeKey: rangeKey === undefined ? emptySlot : parseKeyPart(rangeKey, `${prefix}rangeKey`),
+  rangeKey: rangeKey === undefined ? noRangeKey : parseKeyPart(rangeKey, `${prefix}rangeKey`),
 })

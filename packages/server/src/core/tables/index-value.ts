@@ -1,5 +1,5 @@
-import { parseIsoDateTime } from '../text/iso-date-time.ts'
 import { indexStringBytesMax } from '../limits.ts'
+import { parseIsoDateTime } from '../text/iso-date-time.ts'
 
 /**
  * An index value, encoded as text whose UTF-8 bytes sort as the values do: booleans, then numbers, then

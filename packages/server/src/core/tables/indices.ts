@@ -1,10 +1,10 @@
 import { CubbyError } from '../errors.ts'
-import { type EncodedValue, encodeIndexValue, type IndexScalar, indexValueFault } from './index-value.ts'
-import { isCheapToBuild } from '../text/json-scan.ts'
-import { pickMembers } from '../text/json-span.ts'
 import { indexFieldCharactersMax } from '../limits.ts'
 import { describe } from '../names.ts'
 import type { RecordToPut } from '../records/record-data.ts'
+import { isCheapToBuild } from '../text/json-scan.ts'
+import { pickMembers } from '../text/json-span.ts'
+import { type EncodedValue, encodeIndexValue, type IndexScalar, indexValueFault } from './index-value.ts'
 
 export const slots = ['i1', 'i2', 'i3', 'i4', 'i5'] as const
 export type Slot = (typeof slots)[number]

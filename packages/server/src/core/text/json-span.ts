@@ -1,7 +1,7 @@
-import type { Members } from '../members.ts'
 import { CubbyError } from '../errors.ts'
-import { skipSpace, skipString } from './json-scan.ts'
+import type { Members } from '../members.ts'
 import { type Steps, stepUnits } from '../steps.ts'
+import { skipSpace, skipString } from './json-scan.ts'
 
 // What a checked text holds and where. The walkers take text that is known to be JSON, so they check nothing and never back
 // up; and they build nothing but what a request needs.

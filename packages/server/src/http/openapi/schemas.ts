@@ -26,7 +26,6 @@ import type {
   RestoreTableRequest,
 } from '@cubby/client'
 import { errorCodes } from '../../core/errors.ts'
-import { slots } from '../../core/tables/indices.ts'
 import {
   batchOperationsMax,
   cursorCharactersMax,
@@ -45,6 +44,7 @@ import {
   ttlSecondsMax,
 } from '../../core/limits.ts'
 import { rangeOperators } from '../../core/records/range.ts'
+import { slots } from '../../core/tables/indices.ts'
 import { meanings } from './errors.ts'
 import type { Schema } from './types.ts'
 

@@ -1,5 +1,5 @@
-import type { Condition } from '../../store/engine.ts'
 import type { RecordKey } from '../../core/records/record-key.ts'
+import type { Condition } from '../../store/records.ts'
 import { type Access, requireTable, type TableAddress, writeRecords } from '../access.ts'
 import { preconditionFailed } from './condition.ts'
 

@@ -1,6 +1,6 @@
 import { type Awaitable, andThen } from '../../core/awaitable.ts'
-import type { StoredRecord } from '../../store/engine.ts'
 import type { RecordKey } from '../../core/records/record-key.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { type Access, requireTable, type TableAddress } from '../access.ts'
 
 export const getRecord = (
@@ -10,5 +10,5 @@ export const getRecord = (
   nowMs: number,
 ): Awaitable<StoredRecord | undefined> =>
   andThen(requireTable(access, address, nowMs), (table) =>
-    access.engine.getRecord(table, key, nowMs, access.apiKey.seq),
+    access.engine.records.get(table, key, nowMs, access.apiKey.seq),
   )

@@ -1,6 +1,6 @@
 import { encodeScanCursor } from '../../core/cursor.ts'
-import type { StoredRecord } from '../../store/engine.ts'
 import { planQuery, type Query } from '../../core/records/query.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { type Access, requireTable, type TableAddress } from '../access.ts'
 
 export interface QueryPage {
@@ -16,6 +16,6 @@ export const queryRecords = async (
 ): Promise<QueryPage> => {
   const table = await requireTable(access, address, nowMs)
   const { whole, page, whose } = planQuery(query, table.id, table.indices)
-  const { records, next } = await access.engine.scan(table, page, query.limit, nowMs, access.apiKey.seq)
+  const { records, next } = await access.engine.records.scan(table, page, query.limit, nowMs, access.apiKey.seq)
   return { records, cursor: next === undefined ? null : encodeScanCursor(table.id, whole, next, whose) }
 }

@@ -1,9 +1,9 @@
 import { decodeListCursor, encodeListCursor } from '../../core/cursor.ts'
-import type { Table } from '../../store/engine.ts'
-import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { type Indices, parseIndices } from '../../core/tables/indices.ts'
+import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { describe } from '../../core/names.ts'
+import { type Indices, parseIndices } from '../../core/tables/indices.ts'
+import type { Table } from '../../store/tables.ts'
 import { type Access, asWriter, type TableAddress, tableNotFound } from '../access.ts'
 
 export const parseCreateTable = (members: Members): Indices => {
@@ -19,7 +19,7 @@ export const createTable = async (
   nowMs: number,
 ): Promise<{ table: Table; created: boolean }> => {
   const { db, table: name } = address
-  const result = await access.engine.createTable(asWriter(access), db, name, indices, nowMs)
+  const result = await access.engine.tables.create(asWriter(access), db, name, indices, nowMs)
   if (!result.created && JSON.stringify(result.table.indices) !== JSON.stringify(indices)) {
     throw new CubbyError('table_exists', `The table ${name} exists with other indices, and indices are immutable.`, {
       field: 'indices',
@@ -30,7 +30,7 @@ export const createTable = async (
 }
 
 export const deleteTable = async (access: Access, address: TableAddress, nowMs: number): Promise<Table> => {
-  const table = await access.engine.deleteTable(asWriter(access), address.db, address.table, nowMs)
+  const table = await access.engine.tables.delete(asWriter(access), address.db, address.table, nowMs)
   if (table === undefined) throw await tableNotFound(access, address, nowMs)
   return table
 }
@@ -52,7 +52,7 @@ export const restoreTable = async (
   nowMs: number,
 ): Promise<Table> => {
   const { db, table } = address
-  const result = await access.engine.restoreTable(asWriter(access), db, table, deletedAtMs, nowMs)
+  const result = await access.engine.tables.restore(asWriter(access), db, table, deletedAtMs, nowMs)
   switch (result.outcome) {
     case 'restored':
     case 'active':
@@ -87,7 +87,7 @@ export const listTables = async (
   const after = place && { name: place[0] as string, deletedAtMs: place[1] as number }
   // One more than the page: its presence tells that there is a next one.
   const request = { orgId: access.apiKey.orgId, db, after, limit: limit + 1 }
-  const found = await (deleted ? access.engine.listDeletedTables(request, nowMs) : access.engine.listTables(request))
+  const found = await (deleted ? access.engine.tables.listDeleted(request, nowMs) : access.engine.tables.list(request))
   const tables = found.slice(0, limit)
   const last = tables.at(-1)
   return {
@@ -104,13 +104,13 @@ export const listDatabases = async (
   const { engine, apiKey } = access
   const after = cursor === undefined ? undefined : (decodeListCursor(cursor, 'databases', ['string'])[0] as string)
   let found: string[]
-  if (apiKey.databases === null) found = await engine.listDatabases(apiKey.orgId, after, limit + 1)
+  if (apiKey.databases === null) found = await engine.tables.listDatabases(apiKey.orgId, after, limit + 1)
   else {
     // A limited key sees those of its own that exist: at most a hundred looks.
     found = []
     for (const db of [...apiKey.databases].sort()) {
       if (after !== undefined && db <= after) continue
-      const [table] = await engine.listTables({ orgId: apiKey.orgId, db, after: undefined, limit: 1 })
+      const [table] = await engine.tables.list({ orgId: apiKey.orgId, db, after: undefined, limit: 1 })
       if (table !== undefined) found.push(db)
     }
   }

@@ -1,4 +1,5 @@
-import type { Dump, DumpedRecord, Engine } from '../../store/engine.ts'
+import type { Engine } from '../../store/engine.ts'
+import type { Dump, DumpedRecord } from '../../store/transfer.ts'
 
 const rowsPerLoad = 500
 
@@ -20,13 +21,13 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
  * records came.
  */
 export const copyStore = async (from: Dump, to: Engine, onProgress: (records: number) => void): Promise<number> => {
-  await to.load({ organizations: await from.organizations() })
-  for await (const apiKeys of inChunks(from.apiKeys())) await to.load({ apiKeys })
-  for await (const tables of inChunks(from.tables())) await to.load({ tables })
+  await to.transfer.load({ organizations: await from.organizations() })
+  for await (const apiKeys of inChunks(from.apiKeys())) await to.transfer.load({ apiKeys })
+  for await (const tables of inChunks(from.tables())) await to.transfer.load({ tables })
   let copied = 0
   for await (const table of from.tables()) {
-    for await (const records of from.records(table.id, await to.lastRecordId(table.id))) {
-      await to.load({ records })
+    for await (const records of from.records(table.id, await to.transfer.lastRecordId(table.id))) {
+      await to.transfer.load({ records })
       copied += records.length
       onProgress(copied)
     }

@@ -1,5 +1,5 @@
-import type { Writer } from '../../../store/engine.ts'
 import type { Holder } from '../../../core/shares.ts'
+import type { Caller } from '../../../store/api-keys.ts'
 import type { Session, Step, StepResult } from './driver.ts'
 import { isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
 import { Gathering, type Way } from './gathering.ts'
@@ -30,7 +30,7 @@ export const noOrg: Holder = { orgId: 0, keySeq: 0 }
 export const anybody: Holder = { orgId: 0, keySeq: 1 }
 /** For what is asked of the registry, by whatever key. */
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
-export const holderOf = ({ orgId, apiKey }: Writer): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
+export const holderOf = ({ orgId, apiKey }: Caller): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
 
 /** Runs pipelines on the pool. Tries again only what the server has rolled back, or never got, and only so often. */
 export class Database {

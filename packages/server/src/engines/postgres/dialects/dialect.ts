@@ -1,7 +1,7 @@
 import { StoreRefused } from '../../../core/store-refused.ts'
+import type { Session } from '../connection/driver.ts'
 import { citus } from './citus.ts'
 import { cockroachdb } from './cockroachdb.ts'
-import type { Session } from '../connection/driver.ts'
 import { yugabytedb } from './yugabytedb.ts'
 
 /** In what the engines that speak PostgreSQL's protocol differ. Each that is not PostgreSQL has a file of its own. */

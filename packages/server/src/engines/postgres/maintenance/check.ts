@@ -69,7 +69,7 @@ export async function* checkStore(
 
 type Read = (...steps: Step[]) => Promise<StepResult[]>
 
-type NoteTable = (tableId: number) => void
+export type NoteTable = (tableId: number) => void
 
 async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
   const [keys, tables] = await read(step(keysWithoutOrganization), step(tablesWithoutOrganization))

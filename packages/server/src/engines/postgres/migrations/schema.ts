@@ -1,8 +1,8 @@
-import { slots } from '../../../core/tables/indices.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import { slots } from '../../../core/tables/indices.ts'
 import type { Session } from '../connection/driver.ts'
 import { isSetupRace } from '../connection/failure.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 
 /** Raised with every change to the schema below; a store of a higher version is refused. */

@@ -1,24 +1,18 @@
-import type {
-  Condition,
-  OperationResult,
-  PutOperation,
-  RecordOperation,
-  Table,
-  WriteResult,
-  Writer,
-} from '../../../store/engine.ts'
 import { CubbyError } from '../../../core/errors.ts'
-import { nowSeconds } from '../../../core/records/expiry.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
+import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Holder } from '../../../core/shares.ts'
+import type { Caller } from '../../../store/api-keys.ts'
+import type { Condition, OperationResult, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
+import type { Table } from '../../../store/tables.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
 import { type Database, holderOf } from '../connection/database.ts'
-import type { Dialect } from '../dialects/dialect.ts'
 import type { Row, Session, Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import type { Gathering } from '../connection/gathering.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import * as sql from './statements.ts'
 
 const putsTogetherMax = 16
@@ -69,7 +63,7 @@ const inLockOrder = (operations: RecordOperation[]): number[] =>
 
 /** A put of a request of its own. */
 interface PutCall {
-  writer: Writer
+  writer: Caller
   table: Table
   put: PutOperation
   nowMs: number
@@ -132,7 +126,7 @@ export class RecordWriter {
     this.#puts = db.gather<PutCall>(way, (call) => this.#putAloneStep(call), true)
   }
 
-  async write(writer: Writer, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+  async write(writer: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
       const results = await this.#apply(writer, table, operations, nowMs)
       if (results !== undefined) return { applied: true, results }
@@ -145,7 +139,7 @@ export class RecordWriter {
 
   /** undefined: it was not applied. */
   #apply(
-    writer: Writer,
+    writer: Caller,
     table: Table,
     operations: RecordOperation[],
     nowMs: number,
@@ -156,7 +150,7 @@ export class RecordWriter {
   }
 
   async #writeOne(
-    writer: Writer,
+    writer: Caller,
     table: Table,
     operation: RecordOperation,
     nowMs: number,
@@ -176,7 +170,7 @@ export class RecordWriter {
     return [{ deleted: false }]
   }
 
-  async #changeOne(writer: Writer, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
+  async #changeOne(writer: Caller, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
     if (this.#fromArrays && isPlainPut(operation)) {
       return (await this.#puts.run(holderOf(writer), { writer, table, put: operation, nowMs })).rows[0]
     }
@@ -194,7 +188,7 @@ export class RecordWriter {
 
   /** The commonest batch, and half as fast again as its operations one by one. */
   async #putBatch(
-    writer: Writer,
+    writer: Caller,
     table: Table,
     operations: PutOperation[],
     nowMs: number,
@@ -243,7 +237,7 @@ export class RecordWriter {
   }
 
   async #writeBatch(
-    writer: Writer,
+    writer: Caller,
     table: Table,
     operations: RecordOperation[],
     nowMs: number,
@@ -273,7 +267,7 @@ export class RecordWriter {
 
   /** Why nothing was applied; undefined if by now nothing stands against it. */
   async #findRefusal(
-    writer: Writer,
+    writer: Caller,
     table: Table,
     operations: RecordOperation[],
     nowMs: number,
@@ -296,11 +290,11 @@ export class RecordWriter {
     return undefined
   }
 
-  #stateStep(writer: Writer, table: Table): Step {
+  #stateStep(writer: Caller, table: Table): Step {
     return { statement: sql.guardState, values: [table.id, writer.apiKey?.seq ?? null] }
   }
 
-  async #requireActive(writer: Writer, table: Table): Promise<void> {
+  async #requireActive(writer: Caller, table: Table): Promise<void> {
     const [state] = await this.#db.read(holderOf(writer), this.#stateStep(writer, table))
     requireActive(state!.rows[0]!)
   }

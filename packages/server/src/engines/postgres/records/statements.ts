@@ -1,7 +1,7 @@
-import type { Condition } from '../../../store/engine.ts'
-import { slots } from '../../../core/tables/indices.ts'
 import { recordFrameBytesMin } from '../../../core/records/record-json.ts'
 import type { Scan } from '../../../core/records/scan.ts'
+import { slots } from '../../../core/tables/indices.ts'
+import type { Condition } from '../../../store/records.ts'
 import type { Statement } from '../connection/driver.ts'
 
 // Every statement on records. Each has a fixed text, so that each is prepared once a connection; and each walks

@@ -1,6 +1,7 @@
-import { hashApiKey } from '../../../core/keys/api-key.ts'
-import type { ApiKey, Table } from '../../../store/engine.ts'
+import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
+import type { ApiKey } from '../../../store/api-keys.ts'
+import type { Table } from '../../../store/tables.ts'
 import type { RegistryReader } from './registry-reader.ts'
 
 /**

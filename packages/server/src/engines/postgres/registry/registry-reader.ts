@@ -1,6 +1,8 @@
-import type { ApiKey, Organization, Table, TableListing } from '../../../store/engine.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import type { Holder } from '../../../core/shares.ts'
+import type { ApiKey } from '../../../store/api-keys.ts'
+import type { Organization } from '../../../store/organizations.ts'
+import type { Table, TableListing } from '../../../store/tables.ts'
 import { anybody, type Database, noOrg, organization } from '../connection/database.ts'
 import type { Statement } from '../connection/driver.ts'
 import {

@@ -1,7 +1,9 @@
-import type { NewApiKey } from '../../../core/keys/api-key.ts'
-import type { ApiKey, KeyUse, Organization, RestoreResult, Table, Writer } from '../../../store/engine.ts'
-import type { Indices } from '../../../core/tables/indices.ts'
+import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import { recoveryMs } from '../../../core/limits.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
+import type { ApiKey, Caller, KeyUse } from '../../../store/api-keys.ts'
+import type { Organization } from '../../../store/organizations.ts'
+import type { RestoreResult, Table } from '../../../store/tables.ts'
 import { type Database, holderOf, noOrg } from '../connection/database.ts'
 import type { Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
@@ -124,7 +126,7 @@ export class RegistryWriter {
   }
 
   /** All of it in one round trip, if the writer's key is active still. */
-  async #change(writer: Writer, ...steps: Step[]): Promise<StepResult[]> {
+  async #change(writer: Caller, ...steps: Step[]): Promise<StepResult[]> {
     const opening = [step(lockOrganization, writer.orgId), step(guardKey, writer.apiKey?.seq ?? null)]
     const results = await refusingRevoked(this.#db.write(holderOf(writer), ...opening, ...steps))
     return results.slice(opening.length)
@@ -132,12 +134,12 @@ export class RegistryWriter {
 
   // ── Keys and organizations ───────────────────────────────────────────────────────────────────────────────
 
-  async createApiKey(writer: Writer, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+  async createApiKey(writer: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     const [made] = await this.#change(writer, step(insertKey, ...keyValues(writer.orgId, key, nowMs)))
     return toApiKey(made!.rows[0]!)
   }
 
-  async revokeApiKey(writer: Writer, id: string, nowMs: number): Promise<ApiKey | undefined> {
+  async revokeApiKey(writer: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
     const { orgId } = writer
     if (id.includes('\0')) return undefined
     const [, revoked] = await this.#change(writer, step(moveEpochForKey, id, orgId), step(revokeKey, id, orgId, nowMs))
@@ -174,7 +176,7 @@ export class RegistryWriter {
   // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
 
   async createTable(
-    writer: Writer,
+    writer: Caller,
     db: string,
     name: string,
     indices: Indices,
@@ -189,7 +191,7 @@ export class RegistryWriter {
     return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
   }
 
-  async deleteTable(writer: Writer, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+  async deleteTable(writer: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
     const { orgId } = writer
     const [, deleted] = await this.#change(
       writer,
@@ -201,7 +203,7 @@ export class RegistryWriter {
   }
 
   restoreTable(
-    writer: Writer,
+    writer: Caller,
     db: string,
     name: string,
     deletedAtMs: number | undefined,

@@ -1,6 +1,8 @@
-import type { KeyKind } from '../../../core/keys/api-key.ts'
-import type { ApiKey, Organization, Table } from '../../../store/engine.ts'
+import type { KeyKind } from '../../../core/api-keys/api-key.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
+import type { ApiKey } from '../../../store/api-keys.ts'
+import type { Organization } from '../../../store/organizations.ts'
+import type { Table } from '../../../store/tables.ts'
 import type { Row } from '../connection/driver.ts'
 
 // Rows of the registry as they come, columns in this order, and what they mean. The epoch stands behind them.

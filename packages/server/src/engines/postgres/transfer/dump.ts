@@ -1,9 +1,10 @@
-import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable, Organization } from '../../../store/engine.ts'
+import type { Organization } from '../../../store/organizations.ts'
+import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement, StepResult, Value } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
-import { keyColumns, organizationColumns, tableColumns, toApiKey, toOrganization, toTable } from '../registry/rows.ts'
 import { indexColumns } from '../records/statements.ts'
+import { keyColumns, organizationColumns, tableColumns, toApiKey, toOrganization, toTable } from '../registry/rows.ts'
 
 const chunkBytes = 1024 * 1024
 const chunkRows = 500

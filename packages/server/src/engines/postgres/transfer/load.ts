@@ -1,4 +1,4 @@
-import type { DumpedRecord, LoadRows } from '../../../store/engine.ts'
+import type { DumpedRecord, LoadRows } from '../../../store/transfer.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { dirname } from 'node:path'
-import { slots } from '../../../core/tables/indices.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
+import { slots } from '../../../core/tables/indices.ts'
 import { Connection } from '../connection.ts'
 import { refuseDamaged } from '../disk/damage.ts'
 import { closeUnlessMarked } from '../disk/disk-failure.ts'

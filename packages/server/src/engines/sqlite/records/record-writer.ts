@@ -1,6 +1,6 @@
-import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/engine.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import { slots } from '../../../core/tables/indices.ts'
+import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 
 /** Ids are taken from the store in blocks, so that giving one out costs no write of its own. */

@@ -1,9 +1,11 @@
 import type { Statement } from 'bun:sqlite'
-import type { Page, StoredRecord, Table } from '../../../store/engine.ts'
-import { nowSeconds } from '../../../core/records/expiry.ts'
 import { pageExpiredRowsMax } from '../../../core/limits.ts'
+import { nowSeconds } from '../../../core/records/expiry.ts'
 import { PageMeter } from '../../../core/records/record-json.ts'
 import type { Position, Scan } from '../../../core/records/scan.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { Page } from '../../../store/records.ts'
+import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 
 /** `data` is null in a row past its ttl: it is not even read then. */

@@ -1,9 +1,10 @@
-import { hashApiKey } from '../../../core/keys/api-key.ts'
-import type { ApiKey, Table } from '../../../store/engine.ts'
+import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
+import type { ApiKey } from '../../../store/api-keys.ts'
+import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
-import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
 
 /** How long what was read of the registry is believed without a look. A guest's revocation waits this out. */
 export const registryLeaseMs = 100

@@ -1,7 +1,9 @@
-import type { NewApiKey } from '../../../core/keys/api-key.ts'
-import type { ApiKey, KeyUse, Organization, RestoreResult, Table } from '../../../store/engine.ts'
-import type { Indices } from '../../../core/tables/indices.ts'
+import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
+import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
+import type { Organization } from '../../../store/organizations.ts'
+import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import {
   type KeyRow,

@@ -1,5 +1,7 @@
-import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable, Organization, StoredRecord } from '../../../store/engine.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import type { IndexEntries } from '../../../core/tables/indices.ts'
+import type { Organization } from '../../../store/organizations.ts'
+import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
 import {
   entriesSql,

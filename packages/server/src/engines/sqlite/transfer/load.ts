@@ -1,5 +1,5 @@
-import type { LoadRows } from '../../../store/engine.ts'
 import { slots } from '../../../core/tables/indices.ts'
+import type { LoadRows } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 
 type Value = string | number | null

@@ -1,17 +1,11 @@
-import type { NewApiKey } from '../../../core/keys/api-key.ts'
-import type {
-  ApiKey,
-  Condition,
-  KeyUse,
-  LoadRows,
-  Organization,
-  RecordOperation,
-  RestoreResult,
-  Table,
-  WriteResult,
-} from '../../../store/engine.ts'
+import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
 import { type IndexEntries, type Indices, slots } from '../../../core/tables/indices.ts'
+import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
+import type { Organization } from '../../../store/organizations.ts'
+import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
+import type { RestoreResult, Table } from '../../../store/tables.ts'
+import type { LoadRows } from '../../../store/transfer.ts'
 
 /**
  * What the caller relied on when it asked for a write: the registry as of `stamp`. If the registry has moved

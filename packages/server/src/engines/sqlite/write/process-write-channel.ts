@@ -1,8 +1,8 @@
 import { CubbyError } from '../../../core/errors.ts'
-import { type Command, type CommandResults, decodeGroup, encodeGroup, type Outcome } from './command.ts'
 import type { Damage } from '../disk/damage.ts'
 import { registryLeaseMs } from '../registry/registry-cache.ts'
-import type { WritePort } from './write-channel.ts'
+import { type Command, type CommandResults, decodeGroup, encodeGroup, type Outcome } from './command.ts'
+import type { WriteChannel } from './write-channel.ts'
 import { upkeepLine } from './write-queue.ts'
 
 // Several serving processes on one store: one process keeps the writer, the others send it their commands. What
@@ -43,7 +43,7 @@ const unknownOutcome = (): CubbyError =>
   })
 
 /** A worker's end: as if the writer were in this process. */
-export class WorkerWriter implements WritePort {
+export class ProcessWriteChannel implements WriteChannel {
   readonly #channel: Channel<WorkerCommands, WorkerOutcomes>
   readonly #pending = new Map<number, Pending>()
   #next = 1
@@ -138,7 +138,7 @@ export interface OwnersView {
 
 /** The writer's end for one worker. */
 export const serveWorker = (
-  port: WritePort,
+  port: WriteChannel,
   channel: Channel<WorkerOutcomes, WorkerCommands>,
   { damage, refusal }: OwnersView,
 ): void => {

@@ -2,9 +2,9 @@ import { fdatasync, openSync } from 'node:fs'
 import { CubbyError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import type { FromCheckpointer, ToCheckpointer } from '../checkpoint/checkpoint-thread.ts'
-import { type Command, type CommandResults, decodeOutcomes, encodeGroup, type Outcome } from './command.ts'
 import type { CheckpointFault } from '../connection.ts'
-import type { WritePort } from './write-channel.ts'
+import { type Command, type CommandResults, decodeOutcomes, encodeGroup, type Outcome } from './command.ts'
+import type { WriteChannel } from './write-channel.ts'
 import { upkeepLine, type Waiting, WriteQueue } from './write-queue.ts'
 import type { FromWriter, ToWriter } from './writer-thread.ts'
 
@@ -38,7 +38,7 @@ export interface DiskFailure {
   atOnce: boolean
 }
 
-export interface WriterPortOptions {
+export interface ThreadWriteChannelOptions {
   path: string
   log: Log
   /** Whether this process checkpoints. Only the owner does: a failed sync is then always the owner's. */
@@ -58,8 +58,8 @@ const unavailable = (): CubbyError =>
  * The serving thread's end of the writer: hands over what waits, a commit's worth at a time, and decides when the
  * log is copied. A read never passes through here.
  */
-export class WriterPort implements WritePort {
-  readonly #options: WriterPortOptions
+export class ThreadWriteChannel implements WriteChannel {
+  readonly #options: ThreadWriteChannelOptions
   readonly #log: Log
   readonly #queue = new WriteQueue()
   /**
@@ -100,14 +100,14 @@ export class WriterPort implements WritePort {
   #lost = false
   #failed = false
 
-  private constructor(options: WriterPortOptions) {
+  private constructor(options: ThreadWriteChannelOptions) {
     this.#options = options
     this.#log = (level, message, fields) => guard(() => options.log(level, message, fields))
     this.#file = options.checkpoints ? openSync(options.path, 'r+') : -1
   }
 
-  static async open(options: WriterPortOptions): Promise<WriterPort> {
-    const port = new WriterPort(options)
+  static async open(options: ThreadWriteChannelOptions): Promise<ThreadWriteChannel> {
+    const port = new ThreadWriteChannel(options)
     try {
       await Promise.all([port.#startWriter(), options.checkpoints && port.#startCheckpointer()])
       port.#canCopy = options.checkpoints

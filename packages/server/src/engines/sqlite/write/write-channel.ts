@@ -1,7 +1,7 @@
 import type { Command, CommandResults } from './command.ts'
 
 /** The way to the one writer of a store: in this process, or in the one that keeps it for its workers. */
-export interface WritePort {
+export interface WriteChannel {
   /** Whether writes are taken. */
   readonly ready: boolean
   /** Throws `unavailable` when nothing more can wait. */

@@ -1,5 +1,5 @@
-import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
 import type { CheckpointFault } from '../connection.ts'
+import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
 import { Writer } from './writer.ts'
 
 // The writer's thread. All that has arrived when a commit ends becomes the next one, so the writer never waits for

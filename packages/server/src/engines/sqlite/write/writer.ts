@@ -1,11 +1,11 @@
 import { CubbyError } from '../../../core/errors.ts'
-import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { causeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
-import { loadRows } from '../transfer/load.ts'
 import { RecordWriter } from '../records/record-writer.ts'
 import { RegistryWriter } from '../registry/registry-writer.ts'
+import { loadRows } from '../transfer/load.ts'
+import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
 
 const cacheKib = 65_536
 

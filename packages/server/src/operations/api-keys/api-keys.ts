@@ -5,11 +5,12 @@ import {
   parseKeyDatabases,
   parseKeyKind,
   parseKeyName,
-} from '../../core/keys/api-key.ts'
+} from '../../core/api-keys/api-key.ts'
 import { decodeListCursor, encodeListCursor } from '../../core/cursor.ts'
-import type { ApiKey, Engine, Writer } from '../../store/engine.ts'
-import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { CubbyError } from '../../core/errors.ts'
+import { type Members, refuseUnknownMembers } from '../../core/members.ts'
+import type { ApiKey, Caller } from '../../store/api-keys.ts'
+import type { Engine } from '../../store/engine.ts'
 
 export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyRequest => {
   refuseUnknownMembers(members, ['kind', 'name', 'expiresAt', 'databases'])
@@ -24,12 +25,12 @@ export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyReques
 /** `text` is shown in this one answer and nowhere again. */
 export const createApiKey = async (
   engine: Engine,
-  writer: Writer,
+  writer: Caller,
   request: ApiKeyRequest,
   nowMs: number,
 ): Promise<{ apiKey: ApiKey; text: string }> => {
   const { text, kept } = makeApiKey(request)
-  return { apiKey: await engine.createApiKey(writer, kept, nowMs), text }
+  return { apiKey: await engine.apiKeys.create(writer, kept, nowMs), text }
 }
 
 export const listApiKeys = async (
@@ -39,13 +40,13 @@ export const listApiKeys = async (
 ): Promise<{ keys: ApiKey[]; cursor: string | null }> => {
   const { limit, cursor } = options
   const before = cursor === undefined ? undefined : (decodeListCursor(cursor, 'keys', ['number'])[0] as number)
-  const found = await engine.listApiKeys(orgId, before, limit + 1)
+  const found = await engine.apiKeys.list(orgId, before, limit + 1)
   const keys = found.slice(0, limit)
   return { keys, cursor: found.length > limit ? encodeListCursor('keys', [keys.at(-1)!.seq]) : null }
 }
 
-export const revokeApiKey = async (engine: Engine, writer: Writer, id: string, nowMs: number): Promise<ApiKey> => {
-  const revoked = await engine.revokeApiKey(writer, id, nowMs)
+export const revokeApiKey = async (engine: Engine, writer: Caller, id: string, nowMs: number): Promise<ApiKey> => {
+  const revoked = await engine.apiKeys.revoke(writer, id, nowMs)
   if (revoked !== undefined) return revoked
   throw new CubbyError('key_not_found', 'The organization has no API key of that id.', {
     hint: 'Ids are listed by GET /api/keys; they start with "key_".',

@@ -1,6 +1,6 @@
+import { type ListOptions, listPath } from '../tables/tables.ts'
 import { refusal } from '../transport/errors.ts'
 import { Pages } from '../transport/pages.ts'
-import { type ListOptions, listPath } from '../tables/tables.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../transport/wire.ts'
 

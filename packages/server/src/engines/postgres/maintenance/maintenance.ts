@@ -1,7 +1,9 @@
-import { nowSeconds } from '../../../core/records/expiry.ts'
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import { nowSeconds } from '../../../core/records/expiry.ts'
+import type { Maintenance } from '../../../store/maintenance.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import type { Statement, Step } from '../connection/driver.ts'
+import type { Session, Statement, Step } from '../connection/driver.ts'
+import { checkStore, type NoteTable } from './check.ts'
 
 const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
 
@@ -62,18 +64,19 @@ const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_
 /** How often a sweep looks again when others have removed what it found. */
 const sweepLooksMax = 10
 
-export interface UpkeepOptions {
+export interface MaintenanceOptions {
   db: Database
   /** Whose now it is: a process whose clock runs ahead must not remove what the database holds live. */
   clock: 'database' | 'caller'
   /** See `Dialect`. */
   namesManyTables: boolean
+  openLongSession(): Promise<Session>
 }
 
-export class Upkeep {
-  readonly #options: UpkeepOptions
+export class PostgresMaintenance implements Maintenance {
+  readonly #options: MaintenanceOptions
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: MaintenanceOptions) {
     this.#options = options
   }
 
@@ -122,5 +125,10 @@ export class Upkeep {
       const [table] = await commit(step(removeTable, id))
       return removed!.count + table!.count
     })
+  }
+
+  check(noteTable?: NoteTable): AsyncIterable<string> {
+    const { openLongSession, namesManyTables } = this.#options
+    return checkStore(openLongSession, namesManyTables, noteTable)
   }
 }

@@ -1,0 +1,72 @@
+import { CubbyError } from '../../../core/errors.ts'
+import { nowSeconds } from '../../../core/records/expiry.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
+import type { Scan } from '../../../core/records/scan.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { Caller } from '../../../store/api-keys.ts'
+import type { Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
+import type { Table } from '../../../store/tables.ts'
+import { toBytes } from '../connection/bytes.ts'
+import type { Database } from '../connection/database.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { Registry } from '../registry/registry.ts'
+import { RecordWriter, revokedApiKey } from './record-writer.ts'
+import { readPage } from './scanner.ts'
+import { getRecord } from './statements.ts'
+
+export class PostgresRecords implements Records {
+  readonly #db: Database
+  readonly #dialect: Dialect
+  readonly #registry: Registry
+  readonly #writer: RecordWriter
+
+  constructor(db: Database, dialect: Dialect, registry: Registry) {
+    this.#db = db
+    this.#dialect = dialect
+    this.#registry = registry
+    this.#writer = new RecordWriter(db, dialect)
+  }
+
+  async get(
+    table: Table,
+    { hashKey, rangeKey }: RecordKey,
+    nowMs: number,
+    keySeq = 0,
+  ): Promise<StoredRecord | undefined> {
+    const { rows } = await this.#db.lookUp(
+      { orgId: table.orgId, keySeq },
+      {
+        statement: getRecord,
+        values: [table.id, toBytes(hashKey), toBytes(rangeKey), nowSeconds(nowMs)],
+      },
+    )
+    const row = rows[0]
+    if (row === undefined) return undefined
+    const [data, ttl, updatedAt] = row
+    return {
+      hashKey,
+      rangeKey,
+      data: data!,
+      ttlSeconds: ttl == null ? null : Number(ttl),
+      updatedAtMs: Number(updatedAt),
+    }
+  }
+
+  scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq = 0): Promise<Page> {
+    return readPage({ db: this.#db, holder: { orgId: table.orgId, keySeq }, table, scan, rowsMax, nowMs })
+  }
+
+  async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    if (!this.#dialect.guardsWrites) await this.#confirm(caller, table)
+    return this.#writer.write(caller, table, operations, nowMs)
+  }
+
+  /** Where the statements do not look for themselves: nothing was taken away since both were handed out, or not these. */
+  async #confirm(caller: Caller, table: Table): Promise<void> {
+    const stamp = Math.min(table.stamp, caller.apiKey?.stamp ?? table.stamp)
+    if (await this.#registry.cache.isCurrent(stamp)) return
+    const active = await this.#registry.reader.areActive(caller.orgId, table.id, caller.apiKey?.seq ?? 0)
+    if (caller.apiKey !== undefined && !active.apiKey) throw revokedApiKey()
+    if (!active.table) throw new CubbyError('table_not_found', 'The table has been deleted.')
+  }
+}

@@ -1,0 +1,27 @@
+import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
+import type { Organization, Organizations } from '../../../store/organizations.ts'
+import type { Registry } from './registry.ts'
+
+export class PostgresOrganizations implements Organizations {
+  readonly #registry: Registry
+
+  constructor(registry: Registry) {
+    this.#registry = registry
+  }
+
+  create(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
+    return this.#registry.writer.createOrganization(name, keys, nowMs, false)
+  }
+
+  bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
+    return this.#registry.writer.createOrganization(name, keys, nowMs, true)
+  }
+
+  find(name: string): Promise<Organization | undefined> {
+    return this.#registry.reader.findOrganization(name)
+  }
+
+  list(): Promise<Organization[]> {
+    return this.#registry.reader.listOrganizations()
+  }
+}

@@ -1,0 +1,53 @@
+import { isExpired } from '../../../core/records/expiry.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
+import type { Scan } from '../../../core/records/scan.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { Caller } from '../../../store/api-keys.ts'
+import type { Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
+import type { Table } from '../../../store/tables.ts'
+import type { OpenStore } from '../open-store.ts'
+import { Scanner } from './scanner.ts'
+
+export class SqliteRecords implements Records {
+  readonly #store: OpenStore
+  readonly #scanner: Scanner
+  readonly #record
+
+  constructor(store: OpenStore) {
+    this.#store = store
+    this.#scanner = new Scanner(store.db)
+    this.#record = store.db.prepare<{ data: string; ttl: number | null; updated_at: number }, [number, string, string]>(
+      `SELECT data, ttl, updated_at FROM records
+       WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
+    )
+  }
+
+  get(table: Table, key: RecordKey, nowMs: number): StoredRecord | undefined {
+    try {
+      this.#store.snapshot.refresh()
+      const row = this.#record.get(table.id, key.hashKey, key.rangeKey)
+      if (row === null || isExpired(row.ttl, nowMs)) return undefined
+      const { hashKey, rangeKey } = key
+      return { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
+    } catch (error) {
+      throw this.#store.damage.explain(error)
+    }
+  }
+
+  scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
+    try {
+      this.#store.snapshot.refresh()
+      return this.#scanner.scan(table, scan, rowsMax, nowMs)
+    } catch (error) {
+      throw this.#store.damage.explain(error)
+    }
+  }
+
+  write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+    if (this.#store.role === 'guest') throw new Error('a guest of the store does not write records')
+    let bytes = 0
+    for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
+    const command = { kind: 'write' as const, fence: this.#store.fence(caller, table), nowMs, operations }
+    return this.#store.channel.submit<'write'>(caller.orgId, bytes, command)
+  }
+}

@@ -1,0 +1,57 @@
+import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
+import type { ApiKey, ApiKeys, Caller, KeyUse } from '../../../store/api-keys.ts'
+import type { OpenStore } from '../open-store.ts'
+import { leaseMarginMs } from '../write/process-write-channel.ts'
+import { registryLeaseMs } from './registry-cache.ts'
+import { type KeyRow, keyColumns, toApiKey } from './rows.ts'
+
+export class SqliteApiKeys implements ApiKeys {
+  readonly #store: OpenStore
+
+  constructor(store: OpenStore) {
+    this.#store = store
+  }
+
+  find(text: string): ApiKey | undefined {
+    this.#store.watch?.hold()
+    try {
+      return this.#store.registry.findApiKey(text)
+    } catch (error) {
+      throw this.#store.damage.explain(error)
+    }
+  }
+
+  create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+    const { orgId } = caller
+    return this.#store.channel.submit<'createApiKey'>(orgId, 0, {
+      kind: 'createApiKey',
+      fence: this.#store.fence(caller),
+      nowMs,
+      orgId,
+      key,
+    })
+  }
+
+  list(orgId: number, beforeSeq: number | undefined, limit: number): ApiKey[] {
+    const stamp = this.#store.epoch()
+    return this.#store
+      .all<KeyRow>(
+        `SELECT ${keyColumns} FROM api_keys WHERE org_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3`,
+        ...[orgId, beforeSeq ?? Number.MAX_SAFE_INTEGER, limit],
+      )
+      .map((row) => toApiKey(row, stamp))
+  }
+
+  async revoke(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
+    const { orgId } = caller
+    const command = { kind: 'revokeApiKey' as const, fence: this.#store.fence(caller), nowMs, orgId, id }
+    const revoked = await this.#store.channel.submit<'revokeApiKey'>(orgId, 0, command)
+    // A server beside us believes what it has read until its lease is over.
+    if (this.#store.role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
+    return revoked
+  }
+
+  noteUse(uses: KeyUse[]): Promise<void> {
+    return this.#store.channel.submitUpkeep<'recordKeyUse'>({ kind: 'recordKeyUse', uses })
+  }
+}

@@ -1,0 +1,27 @@
+import type { Dump, LoadRows, Transfer } from '../../../store/transfer.ts'
+import type { OpenStore } from '../open-store.ts'
+import { openDump } from './dump.ts'
+
+export class SqliteTransfer implements Transfer {
+  readonly #store: OpenStore
+
+  constructor(store: OpenStore) {
+    this.#store = store
+  }
+
+  async openDump(): Promise<Dump> {
+    return openDump(this.#store.db.path)
+  }
+
+  async load(rows: LoadRows): Promise<void> {
+    if (this.#store.role === 'guest') throw new Error('a guest of the store does not write records')
+    await this.#store.channel.submitUpkeep<'load'>({ kind: 'load', rows })
+  }
+
+  lastRecordId(tableId: number): number {
+    return (
+      this.#store.all<{ id: number | null }>('SELECT max(id) AS id FROM records WHERE table_id = ?1', tableId)[0]!.id ??
+      0
+    )
+  }
+}

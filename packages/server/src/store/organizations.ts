@@ -1,0 +1,17 @@
+import type { NewApiKey } from '../core/api-keys/api-key.ts'
+import type { Awaitable } from '../core/awaitable.ts'
+
+export interface Organization {
+  id: number
+  name: string
+  createdAtMs: number
+}
+
+export interface Organizations {
+  /** Makes the organization with its first keys; undefined if the name is taken. */
+  create(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined>
+  /** The same, but only if the store has no organization yet: of several processes, one does. */
+  bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined>
+  find(name: string): Awaitable<Organization | undefined>
+  list(): Awaitable<Organization[]>
+}
