@@ -1,6 +1,6 @@
-/** The embedded engine answers reads at once, a remote one later. */
+/** The embedded engine returns reads synchronously, a remote engine returns a promise. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Goes on at once where it can: a promise for what is there already would cost more than the read. */
+/** Continues synchronously where it can: a promise around a value that is already there would cost more than the read. */
 export const andThen = <T, R>(value: Awaitable<T>, use: (value: T) => Awaitable<R>): Awaitable<R> =>
   value instanceof Promise ? value.then(use) : use(value)

@@ -1,13 +1,13 @@
 import type { ErrorCode } from '@cubby/client'
 import { maskApiKeys } from './api-keys/mask-api-keys.ts'
 
-// The client owns the codes: what it cannot name, the server cannot answer.
+// The client owns the codes: the server cannot send a code that the client does not know.
 export { type ErrorCode, errorCodes } from '@cubby/client'
 
 export interface ErrorDetails {
   /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */
   field?: string
-  /** The next step to take, if there is one to suggest. */
+  /** The suggested next step, if there is one. */
   hint?: string
   /** For the log, never for the caller. */
   cause?: string
@@ -16,8 +16,8 @@ export interface ErrorDetails {
 const masked = (text: string | undefined): string | undefined => (text === undefined ? undefined : maskApiKeys(text))
 
 /**
- * A failure that the caller is told about. Anything else that is thrown is our fault and answers `internal`. Its texts
- * repeat names and values of the request, and an API key may be among them: here, once for all, they are masked.
+ * A failure that the caller is told about. Anything else that is thrown is our bug and is answered with `internal`. The
+ * texts repeat names and values of the request, which may contain an API key, so the constructor masks them.
  */
 export class CubbyError extends Error {
   override readonly name = 'CubbyError'
@@ -32,7 +32,7 @@ export class CubbyError extends Error {
     this.hint = masked(details.hint)
   }
 
-  /** The same error, told from one level further out: `data.status` becomes `operations[3].data.status`. */
+  /** The same error with a prefixed field: `data.status` becomes `operations[3].data.status`. */
   within(prefix: string): CubbyError {
     return new CubbyError(this.code, this.message, {
       field: this.field === undefined ? prefix : `${prefix}.${this.field}`,

@@ -1,6 +1,6 @@
 const compactAt = 64
 
-/** First in, first out, each in constant time: an array whose head moves. */
+/** First in, first out, in constant time: an array with a moving head. */
 export class Fifo<T> {
   #items: (T | undefined)[] = []
   #head = 0
@@ -22,7 +22,7 @@ export class Fifo<T> {
     const item = this.#items[this.#head]
     this.#items[this.#head++] = undefined
     if (this.#head === this.#items.length) {
-      // Short ones keep their room for the next; a long one gives it back.
+      // A short array keeps its memory for the next items; a long one frees it.
       if (this.#head < compactAt) this.#items.length = 0
       else this.#items = []
       this.#head = 0
@@ -39,7 +39,7 @@ interface KeyLine<T> {
   readonly items: Fifo<T>
 }
 
-/** An organization that waits. `turns` are its API keys that wait, the one whose turn is next first. */
+/** An organization with items in the queue. `turns` are its API keys with items, in the order of their turns. */
 interface OrgLine<T> {
   orgId: number
   readonly turns: Fifo<KeyLine<T>>
@@ -47,13 +47,13 @@ interface OrgLine<T> {
 }
 
 /**
- * A queue in which organizations take turns, within an organization its API keys, and within a key the first to come
- * is the first served. So the backlog of one is not the latency of another. It has no bound: see `Shares`.
+ * A round-robin queue: organizations take turns, and within an organization its API keys. Items of one key are first in,
+ * first out. So the backlog of one caller does not delay another. The queue itself is unbounded; `Shares` bounds it.
  */
 export class FairQueue<T> {
   readonly #turns = new Fifo<OrgLine<T>>()
   readonly #byOrg = new Map<number, OrgLine<T>>()
-  /** The last lines that ended. In the quiet case the next item takes them, and nothing is allocated. */
+  /** The queues that became empty last. Without contention the next item reuses them, and nothing is allocated. */
   #spareOrg: OrgLine<T> | undefined
   #spareKey: KeyLine<T> | undefined
   #size = 0
@@ -83,7 +83,7 @@ export class FairQueue<T> {
     this.#size++
   }
 
-  /** What `shift` would give. */
+  /** What `shift` would return. */
   peek(): T | undefined {
     return this.#turns.first?.turns.first?.items.first
   }
@@ -100,8 +100,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Removes items from the front of every key's line for as long as they are `late`. What lies behind one that is not
-   * late stays. Turns stay as they were.
+   * Removes items from the front of each key's queue while they are `late`, and stops at the first that is not. The order
+   * of turns does not change.
    */
   removeLate(isLate: (item: T) => boolean): T[] {
     const removed: T[] = []
@@ -118,7 +118,7 @@ export class FairQueue<T> {
     return removed
   }
 
-  /** Behind the other keys of the organization, or nowhere if nothing of the key is left. */
+  /** Moves the key behind the other keys of its organization, or drops it if it has no items left. */
   #lineUp(org: OrgLine<T>, key: KeyLine<T>): void {
     if (key.items.size > 0) {
       org.turns.push(key)

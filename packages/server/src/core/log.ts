@@ -1,4 +1,4 @@
 export type LogLevel = 'info' | 'warn' | 'error'
 
-/** One event with its fields. No API key ever is among them. */
+/** One event with its fields. Fields never contain an API key. */
 export type Log = (level: LogLevel, message: string, fields?: Record<string, unknown>) => void

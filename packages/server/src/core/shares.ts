@@ -1,4 +1,4 @@
-/** Who holds: an organization's id and one of its API keys (0 for none). */
+/** The holder: an organization's id and the seq of one of its API keys (0 for none). */
 export interface Holder {
   orgId: number
   keySeq: number
@@ -10,21 +10,21 @@ interface OrgShare {
 }
 
 /**
- * Divides something bounded (requests, bytes) among organizations, and within an organization among its API keys, so
- * that there is always room for another. A fixed share for each would need to know how many there are. Here the limit
- * moves with what is in use: an organization may hold half of what the others leave of `max`, and an API key as much
- * as it leaves of that to the other keys of its organization. So one key alone reaches a quarter of `max`, and the keys of
- * one organization together a half. Those that hold more than their share after others came get nothing until they have
- * given back, so all come to the same.
+ * Divides a bounded resource (requests, bytes) among organizations, and within an organization among its API keys, so
+ * that a newcomer always finds room. Fixed shares would need the number of holders in advance. Here the limit depends on
+ * the current use: an organization may hold at most half of what the others leave of `max`, and an API key at most half
+ * of what the other keys leave of its organization's limit. So one key alone reaches a quarter of `max`, and the keys of
+ * one organization together reach half. A holder that is above its limit because others arrived gets nothing until it
+ * has given back, so the shares converge.
  *
- * Until they have given back, one that holds nothing must not be shut out. So it is admitted beyond its share: a key
- * while its organization has no more than three quarters of `max` and all together no more than one and a half times
- * `max`, an organization while all together have no more than twice `max`. A crowd of keys leaves room for organizations.
+ * Meanwhile a holder that has nothing must not be locked out. It is admitted beyond its share: a key while its
+ * organization holds at most three quarters of `max` and all together at most one and a half times `max`; an organization
+ * while all together hold at most twice `max`. So many keys of one organization still leave room for other organizations.
  */
 export class Shares {
   readonly #max: number
   readonly #orgs = new Map<number, OrgShare>()
-  /** The last one forgotten. In the quiet case the next request reuses it, and nothing is allocated. */
+  /** The entry that was removed last. Without contention the next request reuses it, and nothing is allocated. */
   #spare: OrgShare | undefined
   #used = 0
 
@@ -36,7 +36,7 @@ export class Shares {
     return this.#used
   }
 
-  /** Whether the share of the organization and of the key leaves room for so much. */
+  /** Whether the shares of the organization and of the key leave room for this amount. */
   hasRoom(orgId: number, keySeq: number, amount: number): boolean {
     const org = this.#orgs.get(orgId)
     if (org === undefined) return this.#used + amount <= this.#max * 2
@@ -52,7 +52,7 @@ export class Shares {
     return true
   }
 
-  /** Takes it whether or not there is room: for what is known only when it is there already. */
+  /** Takes the amount even if there is no room: for amounts that are only known after the fact. */
   take(orgId: number, keySeq: number, amount: number): void {
     if (amount === 0) return
     const org = this.#orgs.get(orgId)
@@ -65,7 +65,7 @@ export class Shares {
     org.byKey.set(keySeq, (org.byKey.get(keySeq) ?? 0) + amount)
   }
 
-  /** Gives back what the same holder took, in the same or other portions. */
+  /** Gives back what the same holder took, in any portions. */
   give(orgId: number, keySeq: number, amount: number): void {
     if (amount === 0) return
     const org = this.#orgs.get(orgId)

@@ -1,18 +1,18 @@
 import type { Awaitable } from './awaitable.ts'
 
 /**
- * Work that may take long, in steps of a few milliseconds, so that others can be served between them. Little work has no
- * step to wait at.
+ * Work that may take long, as a generator that yields every few milliseconds, so that other requests run in between.
+ * Small work never yields.
  */
 export type Steps<T> = Generator<undefined, T>
 
-/** Takes steps to their end, now or with others' work in between. */
+/** Runs all steps, either at once or interleaved with other requests. */
 export type RunSteps = <T>(steps: Steps<T>) => Awaitable<T>
 
-/** UTF-16 units of JSON that one step goes through. */
+/** UTF-16 units of JSON per step. */
 export const stepUnits = 128 * 1024
 
-/** For whoever has nobody else to serve. */
+/** For callers that serve nobody else: runs all steps at once. */
 export const runThrough = <T>(steps: Steps<T>): T => {
   for (;;) {
     const step = steps.next()

@@ -1,12 +1,12 @@
-/** A store that cannot be opened, by no fault of ours: its message is one line for the operator, without a password. */
+/** The store cannot be opened, and it is not a bug. The message is one line for the operator and holds no password. */
 export class StoreRefused extends Error {
   override readonly name: string = 'StoreRefused'
 }
 
-/** The URL of the store cannot be meant, whatever stands there: a mistake in the call. */
+/** The URL of the store is invalid: a usage error. */
 export class StoreUrlRefused extends StoreRefused {
   override readonly name = 'StoreUrlRefused'
 }
 
-/** One whose file is damaged so that it cannot be opened. */
+/** The store's file is damaged and cannot be opened. */
 export class StoreDamaged extends StoreRefused {}

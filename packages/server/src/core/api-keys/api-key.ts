@@ -14,14 +14,14 @@ const randomBase62 = (length: number): string => {
   let text = ''
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is the largest multiple of 62 in a byte: what lies above would favour the first digits.
+      // 248 is the largest multiple of 62 that fits a byte; higher values would make the first digits more likely.
       if (byte < 248 && text.length < length) text += alphabet[byte % 62]
     }
   }
   return text
 }
 
-/** CRC-32 of the text in six base62 digits: a mistyped key is told apart without touching storage. */
+/** CRC-32 of the text as six base62 digits: a mistyped key is rejected without a look at the store. */
 const checksum = (text: string): string => {
   let rest = Bun.hash.crc32(text)
   let digits = ''
@@ -42,7 +42,7 @@ export const generateKeyId = (): string => `key_${randomBase62(20)}`
 export const isWellFormedApiKey = (text: string): boolean =>
   pattern.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 
-/** What is kept of a key, with its last four characters. The key has 190 bits of chance, so no salt or stretching is needed. */
+/** The store keeps this hash and the last four characters. A key has 190 random bits, so it needs no salt or stretching. */
 export const hashApiKey = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export const maskApiKey = (kind: KeyKind, lastFour: string): string => `${prefixes[kind]}****${lastFour}`
@@ -65,7 +65,7 @@ export interface ApiKeyRequest {
   expiresAtMs?: number | null
 }
 
-/** A fresh key and what the store keeps of it. The text itself is only ever in the answer. */
+/** A new key and what the store keeps of it. Only the answer ever contains the text itself. */
 export const makeApiKey = (request: ApiKeyRequest): { text: string; kept: NewApiKey } => {
   const text = generateApiKey(request.kind)
   return {

@@ -1,5 +1,5 @@
 /**
- * What looks like an API key, wherever a caller has put it, must reach neither an answer nor the log. Nor may most of
- * one: the checksum would give the rest.
+ * Text that looks like an API key must not reach an answer or the log, wherever the caller put it. The same holds for
+ * most of a key: its checksum would help to guess the rest.
  */
 export const maskApiKeys = (text: string): string => text.replace(/svc_(live|pub)_[0-9A-Za-z]{8,}/g, 'svc_$1_****')

@@ -1,4 +1,4 @@
-/** Live until, and not including, the second `ttl`. Reads, conditions, queries and the sweep all mean this. */
+/** Live until, and not including, the second `ttl`. Reads, conditions, queries and the sweep all use this rule. */
 export const isExpired = (ttlSeconds: number | null, nowMs: number): boolean =>
   ttlSeconds !== null && ttlSeconds * 1000 <= nowMs
 

@@ -9,7 +9,7 @@ import { indexBounds, parseRange, primaryBounds, type RangeCondition, timeBounds
 import { parseKeyPart } from './record-key.ts'
 import { resumeScan, type Scan } from './scan.ts'
 
-/** A query whose fields are well-formed; whether its slot is declared only the table can tell. */
+/** A query with well-formed fields. Only the table knows whether its slot is declared. */
 export interface Query {
   index: 'primary' | 't' | Slot
   hash: unknown
@@ -50,7 +50,7 @@ export const parseQuery = (members: Members): Query => {
     hash: members.hash,
     range: parseRange(members.range, index === 'primary' || index === 't' ? index : 'index'),
     limit: parseLimit(members.limit, pageRowsDefault, pageRowsMax),
-    // Recency is asked for newest first; every other order upwards.
+    // By recency the default is newest first; every other order defaults to ascending.
     ascending: (members.ascending as boolean | undefined) ?? index !== 't',
     cursor: members.cursor ?? undefined,
   }
@@ -95,9 +95,9 @@ const wholeScan = (query: Query, indices: Indices): Scan => {
 }
 
 export interface QueryPlan {
-  /** The scan that answers the whole query, which its cursors belong to. */
+  /** The scan of the whole query, to which its cursors belong. */
   whole: Scan
-  /** From where this page starts. */
+  /** The same scan from the start of this page. */
   page: Scan
   /** The fingerprint of `whole`, where a cursor was compared with it. */
   whose: string | undefined

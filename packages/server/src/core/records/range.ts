@@ -12,7 +12,7 @@ import { utf8Bytes } from './record-key.ts'
 export const rangeOperators = ['eq', 'lt', 'lte', 'gt', 'gte', 'between', 'beginsWith'] as const
 export type RangeOperator = (typeof rangeOperators)[number]
 
-/** A range condition with its operands read: ISO date-times are numbers already, except for the primary key. */
+/** A parsed range condition. ISO date-times are already numbers, except for the primary key. */
 export interface RangeCondition {
   operator: RangeOperator
   /** The operand, or the lower one of `between`. */
@@ -20,7 +20,7 @@ export interface RangeCondition {
   upper?: IndexScalar
 }
 
-/** What a range is over: record range keys, `updatedAt`, or the values of a declared index. */
+/** What the range applies to: record range keys, `updatedAt`, or the values of a declared index. */
 export type RangeOver = 'primary' | 't' | 'index'
 
 const refuse = (field: string, message: string, hint?: string): never => {
@@ -112,7 +112,7 @@ export interface ByteBounds {
   high: Uint8Array
 }
 
-/** No UTF-8 text holds the byte 0xff, so this lies above every key. */
+/** UTF-8 text never contains the byte 0xff, so this is greater than every key. */
 const aboveAllText = new Uint8Array([0xff])
 
 const beginsWithBounds = (prefix: string, high: Uint8Array): ByteBounds => {
@@ -120,7 +120,7 @@ const beginsWithBounds = (prefix: string, high: Uint8Array): ByteBounds => {
   return { low, high: prefixEnd(low) ?? high }
 }
 
-// Half-open: `text + NUL` is the very next text in byte order, so it turns an inclusive bound into an exclusive one.
+// Half-open: `text + NUL` is the next text in byte order, so appending NUL turns an inclusive bound into an exclusive one.
 const comparisonBounds = (range: RangeCondition, encode: (v: IndexScalar) => string, all: ByteBounds): ByteBounds => {
   const at = encode(range.operand)
   switch (range.operator) {
@@ -146,7 +146,7 @@ export const primaryBounds = (range: RangeCondition | undefined): ByteBounds => 
   return comparisonBounds(range, (value) => value as string, all)
 }
 
-/** A condition only ever matches its operand's own type: the bounds stay within that type's span. */
+/** A condition matches only values of its operand's type: the bounds stay within that type's span. */
 export const indexBounds = (range: RangeCondition | undefined): ByteBounds => {
   if (range === undefined) return { low: new Uint8Array(0), high: aboveAllText }
   if (range.operator === 'beginsWith') return beginsWithBounds(`s${range.operand as string}`, aboveAllText)
@@ -157,7 +157,7 @@ export const indexBounds = (range: RangeCondition | undefined): ByteBounds => {
 const timeEnd = Number.MAX_SAFE_INTEGER
 const clamp = (value: number): number => Math.min(Math.max(value, -timeEnd), timeEnd)
 
-/** `updatedAt` is an integer: a fractional operand moves to the integer that keeps its meaning. */
+/** `updatedAt` is an integer: a fractional operand is rounded to the integer that keeps the meaning. */
 export const timeBounds = (range: RangeCondition | undefined): { low: number; high: number } => {
   if (range === undefined) return { low: -timeEnd, high: timeEnd }
   const at = range.operand as number

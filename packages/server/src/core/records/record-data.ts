@@ -6,19 +6,19 @@ import type { Span } from '../text/json-span.ts'
 import { nowSeconds } from './expiry.ts'
 import { parseRecordKey, type RecordKey } from './record-key.ts'
 
-/** What a put carries, checked, with `data` as it stood in the body. */
+/** The checked content of a put, with `data` as it was in the body. */
 export interface RecordToPut extends RecordKey {
   data: string
   ttlSeconds: number | null
-  /** `data` as JSON.parse built it, if it did: of large ones nothing is built. */
+  /** `data` as JSON.parse built it; undefined for large data, which is not built. */
   built?: Members
 }
 
 const putFields = ['hashKey', 'rangeKey', 'data', 'ttl'] as const
 
 /**
- * `members` have shallow values, `text` is the whole body and `span` where `data` stood in it; `prefix` is `operations[3].`
- * inside a batch. Without a `nowMs` any ttl may have passed: an import looks for itself.
+ * `members` have shallow values, `text` is the whole body and `span` the place of `data` in it; `prefix` is `operations[3].`
+ * inside a batch. Without `nowMs` a ttl in the past is accepted: an import checks it itself.
  */
 export const parseRecordToPut = (
   members: Members,
@@ -70,7 +70,7 @@ export const parseTtl = (value: unknown, field: string, nowMs: number | undefine
     if (nowMs !== undefined) refuseLongPast(value, field, nowSeconds(nowMs))
     return value
   }
-  // Today in milliseconds lies above the year 9999 in seconds, so the commonest mistake is always seen.
+  // Today's epoch milliseconds exceed the year 9999 in seconds, so the most common mistake is always caught.
   const milliseconds = typeof value === 'number' && value > ttlSecondsMax && value / 1000 <= ttlSecondsMax
   throw new CubbyError(
     'invalid_ttl',
@@ -84,10 +84,10 @@ export const parseTtl = (value: unknown, field: string, nowMs: number | undefine
   )
 }
 
-/** Smaller numbers are taken for a duration; as epoch seconds they lie in the seventies. */
+/** Smaller numbers are probably durations; as epoch seconds they would be in the 1970s. */
 const durationSecondsMax = 10 * 365 * 86_400
 
-/** A ttl that has just passed may be a slow request's. One of last week is a mistake, and its record would be gone at once. */
+/** A ttl that has just passed may come from a slow request. One from last week is a mistake: its record would expire at once. */
 const refuseLongPast = (ttlSeconds: number, field: string, now: number): void => {
   if (now - ttlSeconds <= ttlPastSecondsMax) return
   const hint =

@@ -4,10 +4,10 @@ import type { StoredRecord } from './stored-record.ts'
 
 const needsNoEscape = /^[ !#-[\]-~]*$/
 
-/** As JSON.stringify; nearly every key is plain ASCII, and seeing that costs half as much. */
+/** Same result as JSON.stringify. Nearly every key is plain ASCII, and checking that costs half as much. */
 const quote = (text: string): string => (needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text))
 
-/** A record as it stands in an answer. `data` is spliced in as it is stored: never parsed, never stringified. */
+/** A record as it is sent. `data` is the stored text: never parsed, never stringified. */
 export const recordJson = (record: StoredRecord, version = String(record.updatedAtMs)): string => {
   const { hashKey, rangeKey, data, ttlSeconds } = record
   const range = rangeKey === noRangeKey ? '' : `,"rangeKey":${quote(rangeKey)}`
@@ -20,32 +20,32 @@ const bytesOf = (record: StoredRecord): number =>
 
 const longestFrame = '{"hashKey":"","rangeKey":"","data":,"ttl":253402300799,"updatedAt":9007199254740991},'
 
-/** Never fewer bytes than the record takes with its comma. A unit of a key is an escape of six bytes at the most, one of data three bytes. */
+/** An upper bound of the record's bytes with its comma. A unit of a key takes at most six bytes (an escape), one of data three. */
 const bytesAtMost = ({ hashKey, rangeKey, data }: StoredRecord): number =>
   longestFrame.length + 6 * (hashKey.length + rangeKey.length) + 3 * data.length
 
 /**
- * Never more bytes than a record takes with its comma, beside the UTF-8 bytes of its two keys and its data: what an engine
- * may add up for itself. One less than the shortest frame, as the range key `#` is not shown.
+ * A lower bound of a record's bytes with its comma, without the UTF-8 bytes of its two keys and its data, which an engine
+ * can sum up itself. One less than the shortest frame, because the range key `#` is not sent.
  */
 export const recordFrameBytesMin = '{"hashKey":"","data":,"updatedAt":0},'.length - 1
 
-/** Measures a page while it is filled: the text of `items` as it is sent, brackets, keys and escapes included. */
+/** Measures a page while it is filled: the bytes of `items` as sent, with brackets, keys and escapes. */
 export class PageMeter {
   readonly #records: readonly StoredRecord[]
   #atMost = 1
-  /** The bytes of the first `#counted` records. Of the two brackets one: each record has a comma, the last a bracket. */
+  /** The bytes of the first `#counted` records, plus one bracket: the comma after the last record stands for the other. */
   #bytes = 1
   #counted = 0
 
-  /** `records` is the page; a record that it takes is added to them before the next is asked about. */
+  /** `records` is the page. The caller adds each accepted record to it before it asks about the next. */
   constructor(records: readonly StoredRecord[]) {
     this.#records = records
   }
 
-  /** Whether the record still fits. However large the first is, a page has it. */
+  /** Whether the record still fits. The first record always fits, whatever its size. */
   takes(record: StoredRecord): boolean {
-    // The bytes of nearly every page need no counting.
+    // For nearly every page the upper bound is enough, and nothing is counted.
     this.#atMost += bytesAtMost(record)
     if (this.#atMost <= pageBytesMax) return true
     this.#count()
@@ -54,7 +54,7 @@ export class PageMeter {
     return this.#bytes <= pageBytesMax || this.#records.length === 0
   }
 
-  /** What there is room for, the commas of further records included. Less than nothing if the first was too large. */
+  /** The bytes left, including the commas of further records. Negative if the first record was too large. */
   bytesLeft(): number {
     this.#count()
     return pageBytesMax - this.#bytes

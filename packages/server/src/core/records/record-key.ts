@@ -2,12 +2,12 @@ import { CubbyError } from '../errors.ts'
 import { keyBytesMax } from '../limits.ts'
 import { describe } from '../names.ts'
 
-/** The slot of records without a range key: `rangeKey: "#"` and none are the same record. */
+/** The stored range key of records without one: `rangeKey: "#"` and no range key address the same record. */
 export const noRangeKey = '#'
 
 export interface RecordKey {
   hashKey: string
-  /** Always there; `#` for a record without one. */
+  /** Never undefined; `#` for a record without a range key. */
   rangeKey: string
 }
 
@@ -15,7 +15,7 @@ const encoder = new TextEncoder()
 
 export const utf8Bytes = (text: string): Uint8Array => encoder.encode(text)
 
-/** One part of a record key. Any character may stand in it, NUL and `/` too. */
+/** One part of a record key. It may contain any character, including NUL and `/`. */
 export const parseKeyPart = (value: unknown, field: string): string => {
   if (typeof value !== 'string') {
     throw new CubbyError('invalid_key', `${field} is ${describe(value)}; it takes a string.`, {
@@ -32,7 +32,7 @@ export const parseKeyPart = (value: unknown, field: string): string => {
   if (!value.isWellFormed()) {
     throw new CubbyError('invalid_key', `${field} has a lone surrogate; it takes well-formed Unicode.`, { field })
   }
-  // A UTF-16 unit is three bytes at the most, so only long keys need counting.
+  // A UTF-16 unit is at most three bytes, so only long keys need counting.
   if (value.length * 3 > keyBytesMax) {
     const bytes = Buffer.byteLength(value)
     if (bytes > keyBytesMax) {

@@ -2,14 +2,14 @@ import type { Slot } from '../tables/indices.ts'
 import { utf8Bytes } from './record-key.ts'
 
 /**
- * A range scan over one order of a table, as engines run it. Bounds are half-open and always there, so an
- * engine needs two statements an index, one a direction:
+ * A range scan over one index of a table, as engines run it. Bounds are half-open and never missing, so an engine
+ * needs two statements per index, one per direction:
  *
  *     ascending   (range, id) > (low, lowId)  and  range < high
  *     descending  range >= low  and  (range, id) < (high, highId)
  *
  * Ids start at 1, so an id of 0 in the row comparison means "the whole of that range value". In `primary`
- * the range key is unique and ids play no part: `low <= range_key < high`.
+ * the range key is unique and ids are not needed: `low <= range_key < high`.
  */
 export type Scan = ByteScan | TimeScan
 
@@ -33,7 +33,7 @@ export interface TimeScan extends ScanBase {
   high: number
 }
 
-/** Where a page ended: the last row's own place in the order. `range` is a number in `t`, text elsewhere. */
+/** Where a page ended: the last row's position in the index. `range` is a number in `t`, text elsewhere. */
 export interface Position {
   range: string | number
   id: number
@@ -47,7 +47,7 @@ const moveBound = <S extends Scan>(scan: S, bound: S['low'], id: number, order: 
 }
 
 /**
- * The same scan from just behind `position` on; a resumed scan can be resumed again. A position outside the bounds
+ * The same scan, starting just after `position`. A resumed scan can be resumed again. A position outside the bounds
  * never widens them.
  */
 export const resumeScan = (scan: Scan, position: Position): Scan => {
@@ -56,7 +56,7 @@ export const resumeScan = (scan: Scan, position: Position): Scan => {
     return moveBound(scan, range, position.id, range - (scan.descending ? scan.high : scan.low))
   }
   const range = position.range as string
-  // The range key is unique: behind it means from the very next key on, or before it, without a look at ids.
+  // The range key is unique, so the scan resumes at the next key (or the previous one) and ids are not needed.
   const bound = utf8Bytes(scan.index === 'primary' && !scan.descending ? `${range}\0` : range)
   const id = scan.index === 'primary' ? 0 : position.id
   return moveBound(scan, bound, id, Buffer.compare(bound, scan.descending ? scan.high : scan.low))

@@ -6,10 +6,10 @@ import { parseIsoDateTime } from '../text/iso-date-time.ts'
  * strings. The first character is the type:
  *
  *     b0  b1                 false, true
- *     n + 16 hex digits      a double, its bits turned so that they sort
+ *     n + 16 hex digits      a double, with its bits flipped so that they sort
  *     s + the string         itself: UTF-8 order is its order
  *
- * Text, because it crosses threads, SQL and cursors as it is; engines store its bytes.
+ * It is text because it is passed between threads, to SQL and into cursors unchanged; engines store its bytes.
  */
 export type EncodedValue = string
 
@@ -25,12 +25,12 @@ const view = new DataView(new ArrayBuffer(8))
 const hex = Array.from({ length: 65536 }, (_, i) => i.toString(16).padStart(4, '0'))
 
 const encodeNumber = (value: number): EncodedValue => {
-  // Adding 0 turns -0 into 0: the two are equal.
+  // Adding 0 turns -0 into 0, which is equal to it.
   view.setFloat64(0, value + 0)
   let high = view.getUint32(0)
   let low = view.getUint32(4)
   if (high >>> 31 === 1) {
-    // Negative: the larger the magnitude, the smaller the value, so every bit turns.
+    // Negative: a larger magnitude is a smaller value, so every bit is flipped.
     high = ~high >>> 0
     low = ~low >>> 0
   } else {
@@ -75,7 +75,7 @@ export const decodeIndexValue = (encoded: EncodedValue): IndexScalar => {
   }
 }
 
-/** Why a value cannot stand in an index, as the end of a sentence; undefined if it can. */
+/** Why a value cannot be indexed, as the end of a sentence; undefined if it can. */
 export const indexValueFault = (value: unknown): string | undefined => {
   switch (typeof value) {
     case 'boolean':

@@ -14,11 +14,11 @@ export interface IndexDeclaration {
   rangeField?: string
 }
 
-/** Slots in order and members in order, so that equal declarations have equal JSON. */
+/** Slots and members are in a fixed order, so that equal declarations have equal JSON. */
 export type Indices = Partial<Record<Slot, IndexDeclaration>>
 
 /**
- * A record's place in each slot: `[i1 hash, i1 range, … i5 hash, i5 range]`, null where it is not in that
+ * A record's entry in each slot: `[i1 hash, i1 range, … i5 hash, i5 range]`, null where it is not in that
  * index. A slot without a range field stores an empty range, never null.
  */
 export type IndexEntries = (EncodedValue | null)[]
@@ -73,7 +73,7 @@ export const parseIndices = (value: unknown): Indices => {
   return indices
 }
 
-/** undefined when the field is absent; an error when it holds what no index takes. */
+/** undefined when the field is absent; throws when its value cannot be indexed. */
 const encodeField = (data: Record<string, unknown>, name: string, slot: Slot): EncodedValue | undefined => {
   if (!Object.hasOwn(data, name)) return undefined
   const value = data[name]
@@ -101,7 +101,7 @@ export const indexEntries = (indices: Indices, data: Record<string, unknown>): I
     const slot = slots[i]!
     const declaration = indices[slot]
     if (declaration === undefined) continue
-    // Both fields are looked at even if one is absent: a wrong value is refused wherever it stands.
+    // Both fields are checked even if one is absent: an invalid value is always rejected.
     const hash = encodeField(data, declaration.hashField, slot)
     const range = declaration.rangeField === undefined ? '' : encodeField(data, declaration.rangeField, slot)
     if (hash === undefined || range === undefined) continue
@@ -111,7 +111,7 @@ export const indexEntries = (indices: Indices, data: Record<string, unknown>): I
   return entries
 }
 
-/** The same from `data` as text, or as it was built. Of a large one no more is built than the declared fields. */
+/** The same, from `data` as text or as parsed. Of large data only the declared fields are built. */
 export const readIndexEntries = (
   indices: Indices,
   { data, built }: Pick<RecordToPut, 'data' | 'built'>,

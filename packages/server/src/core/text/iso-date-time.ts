@@ -6,12 +6,12 @@ const daysInMonth = (year: number, month: number): number => {
 }
 
 /**
- * Epoch milliseconds of a strict ISO-8601 date-time, or undefined for every other string. Digits past
- * milliseconds are cut off, never rounded. `Date.parse` is not used: it takes far more than this, and
- * rolls 30 February over into March.
+ * Epoch milliseconds of a strict ISO-8601 date-time, or undefined for every other string. Digits after the
+ * milliseconds are truncated, not rounded. `Date.parse` is not used: it accepts many other forms and turns
+ * 30 February into March.
  */
 export const parseIsoDateTime = (text: string): number | undefined => {
-  // The shortest form has 20 characters, the longest 35; most strings are told apart here.
+  // The shortest form has 20 characters, the longest 35; most strings are ruled out here.
   if (text.length < 20 || text.length > 35 || text.charCodeAt(10) !== 0x54) return undefined
   const match = pattern.exec(text)
   if (match === null) return undefined

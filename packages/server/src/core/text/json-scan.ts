@@ -1,7 +1,7 @@
 import { CubbyError } from '../errors.ts'
 
-// Checks that a text is JSON, exactly as JSON.parse does, and builds nothing. JSON.parse makes a value of everything, and
-// an object such as {"999":1} costs it ten kilobytes: a body of 400 kB would take 330 MB.
+// Checks that a text is JSON, exactly as JSON.parse does, without building values. JSON.parse builds everything, and an
+// object such as {"999":1} takes it ten kilobytes: a body of 400 kB would take 330 MB.
 
 const quote = 0x22
 const backslash = 0x5c
@@ -25,21 +25,21 @@ const lastBefore = (text: string, at: number): number => {
   return at
 }
 
-/** Quotes in a string that are looked for one by one; where there are more, walking over everything is faster. */
+/** Up to this many quotes in a string are searched one by one; with more, a plain loop over all units is faster. */
 const soughtQuotesMax = 16
 
-/** The index after the string that opens at `at`; -1 if it does not end. What stands in it is not checked. */
+/** The index after the string that opens at `at`; -1 if it does not end. Its content is not checked. */
 export const skipString = (text: string, at: number): number => {
   let close = text.indexOf('"', at + 1)
   for (let sought = 1; close !== -1 && sought <= soughtQuotesMax; sought++) {
-    // A quote ends the string unless an odd number of backslashes stands before it.
+    // A quote ends the string unless an odd number of backslashes precedes it.
     let before = close - 1
     while (text.charCodeAt(before) === backslash) before--
     if ((close - before) % 2 === 1) return close + 1
     close = text.indexOf('"', close + 1)
   }
   if (close === -1) return -1
-  // The last quote that was looked at is part of the string.
+  // The last quote that was found is part of the string.
   for (let i = text.lastIndexOf('"', close - 1) + 1; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code === quote) return i + 1
@@ -71,7 +71,7 @@ const scanEscape = (text: string, at: number): number => {
   }
 }
 
-/** Up to here a string is checked unit by unit, as it is where there are escapes. */
+/** Up to this length a string is checked unit by unit; longer strings only where they have escapes. */
 const shortStringUnits = 64
 
 /** The index after the string that opens at `at`; -1 if it is not valid. */
@@ -87,14 +87,14 @@ const scanString = (text: string, at: number): number => {
     } else if (code >= 0x20) {
       i++
     } else {
-      // A control character, or NaN where the text ends.
+      // A control character, or NaN at the end of the text.
       return -1
     }
   }
   return scanLongString(text, at, i)
 }
 
-/** The same, from `i` on. JSON.parse looks at many units at once, but escapes slow it down. */
+/** The same, starting at `i`. JSON.parse checks many units at once, but escapes slow it down. */
 const scanLongString = (text: string, at: number, i: number): number => {
   const end = text.indexOf('"', i) + 1
   if (end === 0) return -1
@@ -166,7 +166,7 @@ const scanName = (text: string, at: number): number => {
   return text.charCodeAt(next) === colon ? next + 1 : -1
 }
 
-/** `reason` is that of JSON.parse; `what` is not JSON, a request's body unless it is said. */
+/** `reason` comes from JSON.parse; `what` names the text that is not JSON, by default the request body. */
 const invalidJson = (text: string, reason: string, what: string | undefined): CubbyError => {
   if (what !== undefined) return new CubbyError('invalid_json', `${what} is not valid JSON: ${reason}.`)
   return new CubbyError('invalid_json', `The body is not valid JSON: ${reason}.`, {
@@ -185,8 +185,8 @@ const cheapUnitsMax = 64 * 1024
 const cheapContainersMax = 200
 
 /**
- * Whether JSON.parse may build the text: that is the fastest way to read it. What costs is objects, up to 10 kB each, and
- * depth. So it has to have few objects and arrays, or to be small. What is built stays below a few megabytes.
+ * Whether JSON.parse may build the text, which is the fastest way to read it. Objects (up to 10 kB each) and depth are
+ * expensive, so the text must be small or have few objects and arrays. The result stays below a few megabytes.
  */
 export const isCheapToBuild = (text: string): boolean => {
   if (text.length <= smallUnits) return true
@@ -214,7 +214,7 @@ export const parseJson = (text: string, what?: string): unknown => {
 
 type Expected = 'a value' | 'a name' | 'a colon' | 'what follows a value'
 
-/** The shortest text after which JSON.parse expects the same as it would at `at`. */
+/** The shortest text after which JSON.parse is in the same state as at `at`. */
 const leadTo = (text: string, at: number, expected: Expected, container: 'object' | 'array' | undefined): string => {
   const afterComma = text.charCodeAt(lastBefore(text, at)) === comma
   switch (expected) {
@@ -230,15 +230,15 @@ const leadTo = (text: string, at: number, expected: Expected, container: 'object
 }
 
 /**
- * A scan over one JSON text that can stop on its way: a large body is checked in steps, so that others are served
- * between them. Nesting of any depth costs a bit a level.
+ * A resumable scan over one JSON text: a large body is checked in steps, so that other requests run in between. Each
+ * level of nesting takes one bit.
  */
 export class JsonScan {
   readonly #text: string
   readonly #what: string | undefined
   #at = 0
   #level = 0
-  /** Of each level whether it is an object, the innermost in the lowest bit; 32 levels, those further out in `#outer`. */
+  /** One bit per level: whether it is an object, innermost level in the lowest bit. 32 levels; outer levels are in `#outer`. */
   #objects = 0
   readonly #outer: number[] = []
   #valueNext = true
@@ -248,7 +248,7 @@ export class JsonScan {
     this.#what = what
   }
 
-  /** Goes on for at least `units` UTF-16 units and to the end of a token. True when all of the text is seen to be JSON. */
+  /** Scans at least `units` UTF-16 units, to the end of a token. True when the whole text is known to be JSON. */
   run(units = Number.POSITIVE_INFINITY): boolean {
     const text = this.#text
     const pause = this.#at + units
@@ -284,7 +284,7 @@ export class JsonScan {
           objects <<= 1
           level++
           at = skipSpace(text, at + 1)
-          // The closing bracket of an empty one is what follows a value, as it is behind the last.
+          // The closing bracket of an empty object or array is handled like the one after a last value.
           if (text.charCodeAt(at) === closeBracket) valueNext = false
         } else {
           const end = scanScalar(text, at, code)
@@ -327,7 +327,7 @@ export class JsonScan {
     return this.#fault(skipSpace(text, end), 'a colon', level, 1)
   }
 
-  /** JSON.parse says what is wrong. It is given the text from the fault on, so it builds nothing before it meets it. */
+  /** JSON.parse finds the reason. It gets the text from the fault on, so it builds nothing before it fails. */
   #fault(at: number, expected: Expected, level: number, objects: number): CubbyError {
     const text = this.#text
     const container = level === 0 ? undefined : (objects & 1) === 1 ? 'object' : 'array'
@@ -340,7 +340,7 @@ export class JsonScan {
   }
 }
 
-/** Refuses a text that is not JSON. */
+/** Throws if the text is not JSON. */
 export const checkJson = (text: string, what?: string): void => {
   if (isCheapToBuild(text)) parseJson(text, what)
   else new JsonScan(text, what).run()

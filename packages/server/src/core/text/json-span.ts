@@ -3,8 +3,8 @@ import type { Members } from '../members.ts'
 import { type Steps, stepUnits } from '../steps.ts'
 import { skipSpace, skipString } from './json-scan.ts'
 
-// What a checked text holds and where. The walkers take text that is known to be JSON, so they check nothing and never back
-// up; and they build nothing but what a request needs.
+// Finds values in text that is already checked to be JSON. The walkers check nothing, never go back, and build only what a
+// request needs.
 
 export interface Span {
   start: number
@@ -21,7 +21,7 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** A span whose end is not found yet. */
+/** A span with an unknown end. */
 interface OpenSpan extends Span {
   /** How many objects and arrays are open at `end`. */
   level: number
@@ -32,7 +32,7 @@ export const openSpan = (text: string, at: number): OpenSpan => {
   return { start, end: start, depth: 0, level: 0 }
 }
 
-/** Moves the end on, over at least `units`; true when it is the end of the value. */
+/** Advances the end by at least `units`; true when it has reached the end of the value. */
 export const extendSpan = (text: string, span: OpenSpan, units = stepUnits): boolean => {
   const pause = span.end + units
   let { end: index, level, depth } = span
@@ -59,7 +59,7 @@ export const extendSpan = (text: string, span: OpenSpan, units = stepUnits): boo
   return level === 0
 }
 
-/** The span of the value that starts at `at`, white space around it left out. */
+/** The span of the value that starts at `at`, without surrounding white space. */
 export const valueSpan = (text: string, at: number): Span => {
   const span = openSpan(text, at)
   extendSpan(text, span, Number.POSITIVE_INFINITY)
@@ -75,25 +75,25 @@ const skipScalar = (text: string, at: number): number => {
   }
 }
 
-/** For errors: cut, since names are the caller's and may be as long as a body. */
+/** For errors: shortened, because a name may be as long as a body. */
 const memberPath = (path: string, name: string): string => {
   const shown = (name.length > 80 ? `${name.slice(0, 80)}…` : name).toWellFormed()
   return path === '' ? shown : `${path.slice(-200)}.${shown}`
 }
 
-/** The string that stands there, quotes included. */
+/** The string at this place, including its quotes. */
 const unquote = (text: string, start: number, end: number): string => {
   const raw = text.slice(start + 1, end - 1)
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
 }
 
 /**
- * An object of the envelope with more members than this has one that no request knows, and is refused for it. Names
- * behind them are not remembered: a body may have a million.
+ * An envelope object with more members than this has an unknown one and is rejected for it. Later names are not
+ * remembered: a body may have a million.
  */
 const envelopeMembersMax = 1_000
 
-/** A name that stands twice is refused: which one was meant? */
+/** A duplicate name is rejected, because it is unclear which value was meant. */
 const refuseSecond = (names: Set<string>, name: string, path: string): void => {
   if (names.has(name)) {
     const field = memberPath(path, name)
@@ -105,18 +105,18 @@ const refuseSecond = (names: Set<string>, name: string, path: string): void => {
   if (names.size < envelopeMembersMax) names.add(name)
 }
 
-/** To the first member or element. */
+/** Moves to the first member or element. */
 const inside = (text: string, at: number): number => skipSpace(text, skipSpace(text, at) + 1)
 
-/** To the next, or to the closing bracket. */
+/** Moves to the next, or to the closing bracket. */
 const behindValue = (text: string, end: number): number => {
   const index = skipSpace(text, end)
   return text.charCodeAt(index) === comma ? skipSpace(text, index + 1) : index
 }
 
 /**
- * Walks over the members of an object. After `next` said true, `at` is where the value starts, and the caller moves it to
- * where the value ends; after false it is the end of the object. Where a path is given no name may stand twice.
+ * Walks over the members of an object. When `next` returns true, `at` is the start of the value, and the caller moves it
+ * to the end of the value; when it returns false, `at` is the end of the object. With a path, duplicate names are rejected.
  */
 export class ObjectWalk {
   /** Unescaped. */
@@ -152,7 +152,7 @@ export class ObjectWalk {
   }
 }
 
-/** Walks over the elements of an array, as `ObjectWalk` does over members. */
+/** Walks over the elements of an array, like `ObjectWalk` over members. */
 export class ArrayWalk {
   position = -1
   at: number
@@ -175,7 +175,7 @@ export class ArrayWalk {
 
 /**
  * Visits the members of the object that starts at `at`. `visit` gets each name, unescaped, with the start of its value, and
- * returns the end of that value. A name that stands twice is refused.
+ * returns the end of that value. Duplicate names are rejected.
  */
 export const walkObject = (
   text: string,
@@ -188,7 +188,7 @@ export const walkObject = (
   return walk.at
 }
 
-/** Visits the elements of the array that starts at `at`, as `walkObject` does members. */
+/** Visits the elements of the array that starts at `at`, like `walkObject`. */
 export const walkArray = (
   text: string,
   at: number,
@@ -199,7 +199,7 @@ export const walkArray = (
   return walk.at
 }
 
-/** The value that stands there; of an object or array no more than what it is: an empty one. */
+/** The value at this place; an object or array is returned empty. */
 const shallowValue = (text: string, { start, end }: Span): unknown => {
   switch (text.charCodeAt(start)) {
     case openBrace:
@@ -213,25 +213,25 @@ const shallowValue = (text: string, { start, end }: Span): unknown => {
   }
 }
 
-/** Without a prototype: `__proto__` is a name as any other. */
+/** Without a prototype: `__proto__` is a name like any other. */
 const noMembers = (): Members => Object.create(null) as Members
 
-/** What stands at one place of the envelope: an object's members, with shallow values, or what is there instead. */
+/** One value of the envelope: an object's members with shallow values, or another value. */
 export interface Envelope {
   value: unknown
-  /** Where the object's member `data` stands. */
+  /** The span of the object's member `data`. */
   data: Span | undefined
   end: number
 }
 
 interface EnvelopeOptions {
-  /** False for what is only passed over: no members are kept. */
+  /** False for an object that is skipped: no members are kept. */
   keeps?: boolean
-  /** Steps through the value of a member itself, to its end; undefined for a member whose value is passed over. */
+  /** Steps through the value of a member to its end; undefined for a member whose value is skipped. */
   into?(name: string, at: number): Steps<number> | undefined
 }
 
-/** `path` is for the error if a member stands twice. */
+/** `path` is for the error about a duplicate member. */
 export function* readEnvelope(
   text: string,
   at: number,
@@ -264,7 +264,7 @@ export function* readEnvelope(
   return { value, data, end: walk.at }
 }
 
-/** Those members of an object that have one of the names, with shallow values. Of several of one name the last counts. */
+/** The members of an object with one of these names, with shallow values. The last of several with the same name counts. */
 export const pickMembers = (text: string, names: readonly string[]): Members => {
   const picked = noMembers()
   let at = inside(text, 0)
@@ -278,7 +278,7 @@ export const pickMembers = (text: string, names: readonly string[]): Members => 
   return picked
 }
 
-/** Which of the names stands there, if any does. No string is made of one without escapes. */
+/** The name at this place, if it is one of `names`. A name without escapes is compared without making a string. */
 const oneOf = (names: readonly string[], text: string, start: number, end: number): string | undefined => {
   for (let i = start + 1; i < end; i++) {
     if (text.charCodeAt(i) !== backslash) continue
@@ -288,14 +288,14 @@ const oneOf = (names: readonly string[], text: string, start: number, end: numbe
   return names.find((name) => name.length === end - start - 2 && text.startsWith(name, start + 1))
 }
 
-/** No body without `data` has objects deeper than this: a table's declaration, its indices, each slot. */
+/** Bodies without `data` have no objects deeper than this: a table's declaration, its indices, each slot. */
 const outlineLevels = 3
-/** Nor one with more objects or arrays among its members: five slots. One that has is refused for its members' names. */
+/** Nor more objects or arrays as members: five slots. One that has more is rejected for its members' names. */
 const outlineContainers = 8
 
 /**
- * The value of a body that carries no `data`, as far as requests look into it: objects in objects, and arrays with shallow
- * elements. Whatever is left out is an empty object or array, refused for standing where it does.
+ * The value of a body without `data`, as deep as any request looks: objects in objects, and arrays with shallow elements.
+ * Deeper values become an empty object or array, which is rejected at its place anyway.
  */
 export const outline = (text: string, at = 0, level = 1): unknown => {
   const start = skipSpace(text, at)
@@ -322,10 +322,10 @@ export const outline = (text: string, at = 0, level = 1): unknown => {
   return members
 }
 
-/** No request has envelope objects deeper than this; what lies deeper is refused for what it is. */
+/** No request has envelope objects deeper than this; anything deeper is rejected by its type. */
 const envelopeDepthMax = 8
 
-/** Refuses a member that stands twice anywhere in a body that carries no `data`. */
+/** Rejects duplicate members anywhere in a body without `data`. */
 export const refuseDuplicateMembers = (text: string): void => {
   const walk = (at: number, path: string, level: number): number => {
     const code = text.charCodeAt(at)

@@ -2,7 +2,7 @@ import { type Members, parseObject } from '../members.ts'
 import { checkJson, isCheapToBuild, parseJson } from './json-scan.ts'
 import { outline, refuseDuplicateMembers } from './json-span.ts'
 
-/** The members of a body that carries no `data`. What no request looks into may be left out of a large one. */
+/** The members of a body without `data`. Of a large body, values that no request reads may be left out. */
 export const parsePlainBody = (text: string): Members => {
   if (isCheapToBuild(text)) return parseSmallBody(text)
   checkJson(text)
@@ -13,8 +13,8 @@ export const parsePlainBody = (text: string): Members => {
 
 const parseSmallBody = (text: string): Members => {
   const members = parseObject(parseJson(text))
-  // Of two members of one name only one is left after parsing. A body without white space, as most clients send it, is
-  // seen to be whole at once.
+  // Parsing keeps only one of two members with the same name. A body without white space, as most clients send it, is
+  // compared with its own serialization, which is faster.
   if (JSON.stringify(members) !== text) refuseDuplicateMembers(text)
   return members
 }
