@@ -22,18 +22,20 @@ const schemaOf = (dataDir: string): string =>
     .replaceAll(/[^a-z0-9_]/g, '_')
 
 /**
- * The one place that picks the engine. Without CUBBY_TEST_STORE: the embedded one in `dataDir`. With it, the URL of a
- * PostgreSQL database (see scripts/test-on-postgres.ts): a schema there.
+ * The one place that picks the engine. `store` is the URL of a PostgreSQL store that the test has made itself. Without
+ * it CUBBY_TEST_STORE decides: absent, the embedded engine in `dataDir`; the URL of a PostgreSQL database (see
+ * scripts/test-on-postgres.ts), a schema there.
  */
-export const storeArguments = (dataDir: string): string[] => {
+export const storeArguments = (dataDir: string, store?: string): string[] => {
+  if (store !== undefined) return ['--data', dataDir, '--store', store]
   if (storeIsEmbedded()) return ['--data', dataDir]
   const options = encodeURIComponent(`-c search_path=${schemaOf(dataDir)}`)
   return ['--data', dataDir, '--store', `${process.env.CUBBY_TEST_STORE}?options=${options}`]
 }
 
 /** Before anything is run on the store of `dataDir`. */
-const makeStorePlace = async (dataDir: string): Promise<void> => {
-  if (storeIsEmbedded()) return
+const makeStorePlace = async (dataDir: string, store?: string): Promise<void> => {
+  if (store !== undefined || storeIsEmbedded()) return
   const client = new pg.Client({ connectionString: process.env.CUBBY_TEST_STORE })
   await client.connect()
   await client.query(`create schema if not exists ${schemaOf(dataDir)}`)
@@ -70,9 +72,16 @@ export interface CommandResult {
   stderr: string
 }
 
+/** Which program is run, and in which environment. */
+interface RunOptions {
+  env?: Environment
+  /** The main file of another version's program (`programOf` in stores/kept-stores.ts); without it, this version's. */
+  program?: string
+}
+
 /** Runs `cubby …args` to its end. */
-export const runCubby = async (args: string[], options: { env?: Environment } = {}): Promise<CommandResult> => {
-  const child = Bun.spawn([process.execPath, mainFile, ...args], {
+export const runCubby = async (args: string[], options: RunOptions = {}): Promise<CommandResult> => {
+  const child = Bun.spawn([process.execPath, options.program ?? mainFile, ...args], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -89,11 +98,16 @@ export const runCubby = async (args: string[], options: { env?: Environment } = 
 }
 
 /** The same on the store in `dataDir`, with `--json`; throws if it fails. */
-export const runCubbyJson = async (dataDir: string, args: string[], env: Environment = {}): Promise<Json> => {
-  await makeStorePlace(dataDir)
-  const result = await runCubby([...args, ...storeArguments(dataDir), '--json'], { env })
+export const runCubbyJson = async (dataDir: string, args: string[], options: StoreRunOptions = {}): Promise<Json> => {
+  await makeStorePlace(dataDir, options.store)
+  const result = await runCubby([...args, ...storeArguments(dataDir, options.store), '--json'], options)
   if (result.exitCode !== 0) throw new Error(`cubby ${args.join(' ')} exited ${result.exitCode}: ${result.stderr}`)
   return JSON.parse(result.stdout)
+}
+
+interface StoreRunOptions extends RunOptions {
+  /** The URL of a PostgreSQL store; see `storeArguments`. */
+  store?: string
 }
 
 export interface Organization {
@@ -103,12 +117,11 @@ export interface Organization {
   publicKey: string
 }
 
-export interface StartOptions {
+export interface StartOptions extends StoreRunOptions {
   /** A directory of the caller's, left as it is; without one a temporary directory that `stop` removes. */
   dataDir?: string
   /** More arguments for `serve`. */
   args?: string[]
-  env?: Environment
   /** Gives the process a clock that `setClock` moves. */
   clock?: boolean
   readyMsMax?: number
@@ -149,10 +162,10 @@ export class Server {
   }
 
   async start(): Promise<void> {
-    const { args = [], env = {}, readyMsMax = 20_000 } = this.options
-    await makeStorePlace(this.dataDir)
-    const command = ['serve', ...storeArguments(this.dataDir), '--port', '0', '--no-bootstrap', ...args]
-    const child = Bun.spawn([process.execPath, mainFile, ...command], {
+    const { args = [], env = {}, store, program = mainFile, readyMsMax = 20_000 } = this.options
+    await makeStorePlace(this.dataDir, store)
+    const command = ['serve', ...storeArguments(this.dataDir, store), '--port', '0', '--no-bootstrap', ...args]
+    const child = Bun.spawn([process.execPath, program, ...command], {
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',
@@ -236,13 +249,15 @@ export class Server {
     return this.logLines.map(tryJson).filter((entry) => entry !== undefined)
   }
 
-  /** Runs a command on this server's store, beside it. */
+  /** Runs a command of the same program on this server's store, beside it. */
   cubby(...args: string[]): Promise<CommandResult> {
-    return runCubby([...args, ...storeArguments(this.dataDir)], { env: this.clockEnvironment })
+    const { store, program } = this.options
+    return runCubby([...args, ...storeArguments(this.dataDir, store)], { env: this.clockEnvironment, program })
   }
 
   cubbyJson(...args: string[]): Promise<Json> {
-    return runCubbyJson(this.dataDir, args, this.clockEnvironment)
+    const { store, program } = this.options
+    return runCubbyJson(this.dataDir, args, { env: this.clockEnvironment, store, program })
   }
 
   createOrganization(name = `org-${process.pid}-${++this.orgCount}-${crypto.randomUUID().slice(0, 8)}`) {

@@ -1,8 +1,6 @@
-import { copyFileSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Answer, makeTempDir, removeTempDir, Server } from '../harness.ts'
+import type { Answer, Server } from '../harness.ts'
 
-// The store of a version with all that it answers, in `expected.json` beside it.
+// All that the store of a version answers, in `expected.json` beside it.
 
 export const dayMs = 24 * 60 * 60 * 1000
 
@@ -30,32 +28,6 @@ interface ExpectedAnswer {
   code?: string
   /** Where the answer had a cursor: the answer to the same request with it. */
   next?: ExpectedAnswer
-}
-
-/** Starts a server on a copy of the store, its clock this long after the writing. */
-export const openCopy = async (from: string, { writtenAtMs }: Expected, laterMs: number): Promise<Server> => {
-  const top = makeTempDir()
-  const dataDir = join(top, 'data')
-  mkdirSync(dataDir)
-  copyFileSync(join(from, 'cubby.db'), join(dataDir, 'cubby.db'))
-  const server = new CopyServer({ dataDir, clock: true }, top)
-  server.setClock(writtenAtMs + laterMs - Date.now())
-  await server.start()
-  return server
-}
-
-class CopyServer extends Server {
-  private readonly top: string
-
-  constructor(options: ConstructorParameters<typeof Server>[0], top: string) {
-    super(options)
-    this.top = top
-  }
-
-  override remove(): void {
-    super.remove()
-    removeTempDir(this.top)
-  }
 }
 
 /** Asks, and gives the answer in the form in which it is kept. */

@@ -1,21 +1,23 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { schemaVersion } from '../../src/engines/sqlite/migrations/schema.ts'
-import { type Api, makeTempDir, type Organization, removeTempDir, Server } from '../harness.ts'
+import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { type Api, makeTempDir, type Organization, removeTempDir, runCubby, Server } from '../harness.ts'
 import { ok, type TestTable } from '../http/service.ts'
+import { startPostgres } from '../postgres-server.ts'
 import { accounts, deletedRecords, eventRecords, indices, peopleRecords, plainRecords, requestsOf } from './content.ts'
-import { dayMs, type Expected, openCopy, replay } from './expected.ts'
+import { dumpSql } from './dump-sql.ts'
+import { dayMs, type Expected, replay } from './expected.ts'
+import { folderOf, openCopy, sqliteStores } from './kept-stores.ts'
 
-// Writes the store of this version that later versions prove they can open, and what it answers:
+// Writes the store of this version that later versions prove they can open, for each engine, and what it answers:
 //
 //   bun packages/server/test/stores/write-store.ts
 //
-// Once a version of the store is released, its directory is never written again.
+// Once a version of the store is released, its store is never written again: a file that exists stays as it is. Delete
+// the folder first to write a store anew that is not released yet.
 
-const here = dirname(fileURLToPath(import.meta.url))
-const target = join(here, `v${schemaVersion}`)
+const target = folderOf(`v${sqliteStores.schemaVersion}`)
 /** The instant at which all of it was written, whenever that truly is: so its seven days can be looked at for ever. */
 const writtenAtMs = Date.UTC(2026, 0, 1)
 
@@ -82,8 +84,8 @@ const writeKeys = async (api: Api, acme: Organization, globex: Organization): Pr
   return keys
 }
 
-const work = makeTempDir()
-try {
+/** `cubby.db` and `expected.json`. */
+const writeSqlite = async (work: string): Promise<void> => {
   const keys = await writeStore(join(work, 'store'))
   const file = join(work, 'store', 'cubby.db')
   const db = new Database(file)
@@ -93,7 +95,7 @@ try {
   copyFileSync(file, join(target, 'cubby.db'))
 
   const expected: Expected = { writtenAtMs, keys, answers: [] }
-  const server = await openCopy(target, expected, dayMs)
+  const server = await openCopy(sqliteStores, target, expected, dayMs)
   try {
     for (const request of requestsOf())
       expected.answers.push({ ...request, ...(await replay(server, expected, request)) })
@@ -101,7 +103,39 @@ try {
     await server.stop()
   }
   writeFileSync(join(target, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`)
-  console.log(`${target}: ${statSync(join(target, 'cubby.db')).size} bytes, ${expected.answers.length} answers`)
+}
+
+/** `cubby.sql`, by `cubby copy` of `cubby.db`: with its ids, keys and versions it has its answers too. */
+const writePostgres = async (work: string): Promise<void> => {
+  const postgres = await startPostgres({ auth: 'password' })
+  try {
+    const [dataDir, store] = [join(work, 'source'), await postgres.createSchema()]
+    await sqliteStores.copy(target, dataDir)
+    const copied = await runCubby(['copy', '--from', dataDir, '--to', store])
+    if (copied.exitCode !== 0) throw new Error(`cubby copy failed: ${copied.stdout}${copied.stderr}`)
+    const client = new pg.Client({ connectionString: store })
+    await client.connect()
+    try {
+      writeFileSync(join(target, 'cubby.sql'), await dumpSql(client))
+    } finally {
+      await client.end()
+    }
+  } finally {
+    await postgres.remove()
+  }
+}
+
+const work = makeTempDir()
+try {
+  for (const [file, write] of [
+    ['cubby.db', writeSqlite],
+    ['cubby.sql', writePostgres],
+  ] as const) {
+    const path = join(target, file)
+    const exists = existsSync(path)
+    if (!exists) await write(work)
+    console.log(`${path}: ${statSync(path).size} bytes${exists ? ', kept as it was' : ''}`)
+  }
 } finally {
   removeTempDir(work)
 }

@@ -1,0 +1,121 @@
+import { Database } from 'bun:sqlite'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { schemaVersion as postgresVersion } from '../../src/engines/postgres/migrations/schema.ts'
+import { schemaVersion as sqliteVersion } from '../../src/engines/sqlite/migrations/schema.ts'
+import { makeTempDir, removeTempDir, Server, type StartOptions } from '../harness.ts'
+import type { PostgresServer } from '../postgres-server.ts'
+import type { Expected } from './expected.ts'
+
+// The folder of a version holds its store once for each engine, with the same content, the answers of both, and the
+// program that wrote them:
+//
+//   v1/cubby.db  v1/cubby.sql  v1/expected.json  v1/server/main.js
+
+const here = dirname(fileURLToPath(import.meta.url))
+
+export const folderOf = (version: string): string => join(here, version)
+
+/** The main file of a version's program, for the `program` of `startServer` and `runCubby`. */
+export const programOf = (version: string): string => join(here, version, 'server/main.js')
+
+export const versions = readdirSync(here).filter((name) => existsSync(join(here, name, 'expected.json')))
+
+export const readExpected = (version: string): Expected =>
+  JSON.parse(readFileSync(join(folderOf(version), 'expected.json'), 'utf8'))
+
+/** How an engine's stores are kept, and how to get a copy of one. */
+export interface StoreKind {
+  engine: string
+  /** The store in the folder of a version. */
+  file: 'cubby.db' | 'cubby.sql'
+  schemaVersion: number
+  /** Makes a copy of the store in the folder `from`: in `dataDir`, or in a schema of its own. */
+  copy(from: string, dataDir: string): Promise<StoreCopy>
+}
+
+export interface StoreCopy {
+  /** Of a PostgreSQL store. */
+  store?: string
+  /** Rows of the store itself, expired and deleted ones too. */
+  count(table: 'tables' | 'records', condition: string): Promise<number>
+}
+
+export const sqliteStores: StoreKind = {
+  engine: 'SQLite',
+  file: 'cubby.db',
+  schemaVersion: sqliteVersion,
+  async copy(from, dataDir) {
+    mkdirSync(dataDir, { recursive: true })
+    const file = join(dataDir, 'cubby.db')
+    copyFileSync(join(from, 'cubby.db'), file)
+    return {
+      async count(table, condition) {
+        const db = new Database(file, { readonly: true })
+        try {
+          return db.query<{ n: number }, []>(`select count(*) as n from ${table} where ${condition}`).get()!.n
+        } finally {
+          db.close()
+        }
+      },
+    }
+  },
+}
+
+/** Copies stay in the server until it is removed. */
+export const postgresStores = (postgres: () => PostgresServer): StoreKind => ({
+  engine: 'PostgreSQL',
+  file: 'cubby.sql',
+  schemaVersion: postgresVersion,
+  async copy(from) {
+    const store = await postgres().createSchema()
+    await postgres().query(readFileSync(join(from, 'cubby.sql'), 'utf8'), store)
+    return {
+      store,
+      async count(table, condition) {
+        const [row] = await postgres().query(`select count(*) as n from cubby_${table} where ${condition}`, store)
+        return Number(row!.n)
+      },
+    }
+  },
+})
+
+/** A server on a copy of a kept store. */
+export class KeptServer extends Server {
+  readonly copy: StoreCopy
+  private readonly top: string
+
+  constructor(options: StartOptions, copy: StoreCopy, top: string) {
+    super(options)
+    this.copy = copy
+    this.top = top
+  }
+
+  override remove(): void {
+    super.remove()
+    removeTempDir(this.top)
+  }
+}
+
+/** Starts a server on a copy of the store, its clock this long after the writing. */
+export const openCopy = async (
+  kind: StoreKind,
+  from: string,
+  { writtenAtMs }: Pick<Expected, 'writtenAtMs'>,
+  laterMs: number,
+  options: StartOptions = {},
+): Promise<KeptServer> => {
+  const top = makeTempDir()
+  const dataDir = join(top, 'data')
+  const copy = await kind.copy(from, dataDir)
+  const server = new KeptServer({ ...options, dataDir, store: copy.store, clock: true }, copy, top)
+  server.setClock(writtenAtMs + laterMs - Date.now())
+  try {
+    await server.start()
+  } catch (error) {
+    server.remove()
+    throw error
+  }
+  return server
+}
