@@ -44,6 +44,17 @@ export const replay = async (server: Server, { keys }: Expected, request: Replay
   return { ...kept, next: keep(await server.as(keys[key]!).request(method, onward.path ?? path, onward.body)) }
 }
 
+/** Asks for all that was kept, and gives the answers that differ from it. */
+export const findChangedAnswers = async (server: Server, expected: Expected): Promise<object[]> => {
+  const changed: object[] = []
+  for (const { key, method, path, body, ...kept } of expected.answers) {
+    const request = { key, method, path, body }
+    const answer = await replay(server, expected, request)
+    if (!Bun.deepEquals(answer, kept)) changed.push({ request, kept, answer })
+  }
+  return changed
+}
+
 const keep = ({ status, text, body }: Answer): ExpectedAnswer => {
   if (status >= 400) return { status, code: body.error.code }
   // When a key was last used depends on who asked before.

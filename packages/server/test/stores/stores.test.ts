@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { eventually, makeTempDir, removeTempDir, runCubby, storeArguments, storeIsEmbedded } from '../harness.ts'
 import { createKey, ok, refused, TestTable } from '../http/service.ts'
 import { type PostgresServer, startPostgres } from '../postgres-server.ts'
-import { dayMs, replay } from './expected.ts'
+import { dayMs, findChangedAnswers } from './expected.ts'
 import {
   folderOf,
   type KeptServer,
@@ -74,10 +74,7 @@ for (const version of versions) {
 
       test('answers every request as it did when it was written', async () => {
         expect(expected.answers.length).toBeGreaterThan(100)
-        for (const { key, method, path, body, ...answer } of expected.answers) {
-          const request = { key, method, path, body }
-          expect({ request, answer: await replay(server, expected, request) }).toEqual({ request, answer })
-        }
+        expect(await findChangedAnswers(server, expected)).toEqual([])
       })
 
       test('refuses the keys that it refused, and knows the others', async () => {
