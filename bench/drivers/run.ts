@@ -31,8 +31,8 @@ const engine = await openPostgresEngine({ url, poolSize })
 
 const fill = async (): Promise<void> => {
   const org = await engine.organizations.create('bench', [makeApiKey({ kind: 'secret' }).kept], Date.now())
-  const writer = { orgId: org!.id, apiKey: undefined }
-  await engine.tables.create(writer, 'app', 'orders', {}, Date.now())
+  const caller = { orgId: org!.id, apiKey: undefined }
+  await engine.tables.create(caller, 'app', 'orders', {}, Date.now())
   const entry = (text: string) => `convert_to(${text}, 'UTF8')`
   await server.query(
     `insert into cubby_records (id, table_id, hash_key, range_key, updated_at, data, i1_hash, i1_range, i2_hash, i2_range)
@@ -78,7 +78,7 @@ try {
   }
   const candidates = await openCandidates(url, poolSize, dialect)
   const table = (await engine.tables.find(1, 'app', 'orders'))!
-  const writer = { orgId: 1, apiKey: undefined }
+  const caller = { orgId: 1, apiKey: undefined }
   const noEntries = indexColumns.map(() => null)
   const putOf = (values: Value[]) => ({
     op: 'put' as const,
@@ -93,14 +93,14 @@ try {
     Array.from({ length: values.length / 16 }, (_, i) => values.slice(i * 16, i * 16 + 16))
   const throughEngine: Record<string, () => Promise<unknown>> = {
     get: async () => engine.records.get(table, { hashKey: String(workload.getValues()[1]), rangeKey: '#' }, Date.now()),
-    put: () => engine.records.write(writer, table, [putOf(workload.putValues())], Date.now()),
+    put: () => engine.records.write(caller, table, [putOf(workload.putValues())], Date.now()),
     'page of 50': async () => {
       const values = workload.pageValues()
       const [low, high] = [values[7] as Buffer, values[8] as Buffer]
       const scan = { index: 'i1' as const, hash: String(values[10]), low, high, lowId: 0, highId: 0, descending: false }
       return engine.records.scan(table, scan, workload.pageRows, Date.now())
     },
-    'batch of 25': () => engine.records.write(writer, table, rowsOf(workload.batchValues()).map(putOf), Date.now()),
+    'batch of 25': () => engine.records.write(caller, table, rowsOf(workload.batchValues()).map(putOf), Date.now()),
   }
   console.log(
     `${availableParallelism()} cores (${arch()}), load ${loadavg()[0]!.toFixed(1)}, Bun ${Bun.version}, ${engine.description};`,

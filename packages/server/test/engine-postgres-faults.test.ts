@@ -134,7 +134,7 @@ describe('the store is set up', () => {
     const engine = await openPostgresEngine({ url: own, leaseMs: 60_000 })
     const { tenant } = await makeDesk(engine)
     const began = performance.now()
-    await engine.tables.delete(tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(tenant.caller, 'app', 'orders', startMs)
     expect(performance.now() - began).toBeLessThan(3_000)
     await engine.close()
   })
@@ -451,17 +451,17 @@ describe('puts that wait go together, and each has its own answer', () => {
     const { engine, desk } = await openDesk({ poolSize: 1 })
     const { tenant } = desk
     const other = await open()
-    const revoked = await other.apiKeys.create(tenant.writer, makeApiKey({ kind: 'secret' }).kept, startMs)
+    const revoked = await other.apiKeys.create(tenant.caller, makeApiKey({ kind: 'secret' }).kept, startMs)
     const gone = await makeDesk(other, {}, { tenant, name: 'gone' })
     await Promise.all([
       other.apiKeys.revoke(tenant.operator, revoked.id, startMs),
       other.tables.delete(tenant.operator, 'app', 'gone', startMs),
     ])
-    const writerOf = (i: number) => (i % 3 === 1 ? { orgId: tenant.org.id, apiKey: revoked } : tenant.writer)
+    const callerOf = (i: number) => (i % 3 === 1 ? { orgId: tenant.org.id, apiKey: revoked } : tenant.caller)
     const outcomes = await putTogether(desk, () =>
       numbered(12).map(async (name, i) => {
         const table = i % 3 === 2 ? gone.table : desk.table
-        return (await engine.records.write(writerOf(i), table, [putOf(table, name)], startMs)).applied
+        return (await engine.records.write(callerOf(i), table, [putOf(table, name)], startMs)).applied
       }),
     )
     expect(outcomes).toEqual(numbered(12).map((_, i) => [true, 'revoked_api_key', 'table_not_found'][i % 3]))
@@ -561,7 +561,7 @@ describe('several processes', () => {
     const { engine, desk } = await openDesk()
     const other = await open()
     const spare = makeApiKey({ kind: 'secret' })
-    const apiKey = await engine.apiKeys.create(desk.tenant.writer, spare.kept, startMs)
+    const apiKey = await engine.apiKeys.create(desk.tenant.caller, spare.kept, startMs)
     const second = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'second' })
     let settled = false
     const late: string[] = []
@@ -572,10 +572,10 @@ describe('several processes', () => {
         const table = await other.tables.find(desk.tenant.org.id, 'app', 'second')
         if (wasSettled && found!.revokedAtMs === null) late.push('the key was found active')
         if (wasSettled && table !== undefined) late.push('the table was found active')
-        const writer = { orgId: desk.tenant.org.id, apiKey }
+        const caller = { orgId: desk.tenant.org.id, apiKey }
         const writes = [
-          other.records.write(writer, desk.table, [putOf(desk.table, `k${number}-${i}`)], startMs),
-          other.records.write(desk.tenant.writer, second.table, [putOf(second.table, `t${number}-${i}`)], startMs),
+          other.records.write(caller, desk.table, [putOf(desk.table, `k${number}-${i}`)], startMs),
+          other.records.write(desk.tenant.caller, second.table, [putOf(second.table, `t${number}-${i}`)], startMs),
         ]
         for (const outcome of await Promise.all(writes.map((write) => write.then(() => 'applied', codeOf)))) {
           if (wasSettled && outcome === 'applied') late.push('a write was applied')
@@ -587,7 +587,7 @@ describe('several processes', () => {
     const began = performance.now()
     await Promise.all([
       engine.apiKeys.revoke(desk.tenant.operator, spare.kept.id, startMs),
-      engine.tables.delete(desk.tenant.writer, 'app', 'second', startMs),
+      engine.tables.delete(desk.tenant.caller, 'app', 'second', startMs),
     ])
     expect(performance.now() - began).toBeLessThan(3_000)
     settled = true
@@ -621,9 +621,9 @@ describe('several processes', () => {
     await engine.maintenance.sweepExpired((soon + 86_400) * 1000, 500)
     expect(await desk.get('soon')).toBeDefined()
     expect(await desk.get('gone', '#', startMs - 1)).toBeUndefined()
-    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', Date.now())
+    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', Date.now())
     await engine.maintenance.purgeTables(Date.now() + 365 * 86_400_000, 500)
-    expect(await engine.tables.restore(desk.tenant.writer, 'app', 'orders', undefined, Date.now())).toMatchObject({
+    expect(await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, Date.now())).toMatchObject({
       outcome: 'restored',
     })
   })

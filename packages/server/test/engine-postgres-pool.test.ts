@@ -169,7 +169,7 @@ describe('with every connection taken', () => {
       try {
         const { tenant, table, put } = await makeDesk(engine)
         const { text, kept } = makeApiKey({ kind: 'public', name: 'in every browser' })
-        await engine.apiKeys.create(tenant.writer, kept, startMs)
+        await engine.apiKeys.create(tenant.caller, kept, startMs)
         const other = (await engine.apiKeys.find(text))!
         await engine.tables.find(tenant.org.id, address.db, address.table)
         await put('locked')

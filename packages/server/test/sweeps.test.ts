@@ -53,7 +53,7 @@ const untilSwept = (): Promise<true> => {
 test('is not believed for a while: set back, it has destroyed nothing', async () => {
   const other = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'deleted' })
   await other.put('a')
-  await engine.tables.delete(desk.tenant.writer, 'app', 'deleted', startMs)
+  await engine.tables.delete(desk.tenant.caller, 'app', 'deleted', startMs)
   start(dayMs)
   await untilSwept()
   aheadMs = 8 * dayMs
@@ -62,7 +62,7 @@ test('is not believed for a while: set back, it has destroyed nothing', async ()
   aheadMs = 0
   await untilSwept()
   expect(await desk.get('brief')).toBeDefined()
-  const restored = await engine.tables.restore(desk.tenant.writer, 'app', 'deleted', undefined, startMs)
+  const restored = await engine.tables.restore(desk.tenant.caller, 'app', 'deleted', undefined, startMs)
   expect(restored.outcome).toBe('restored')
   expect(await other.get('a')).toBeDefined()
   expect(warnings).toEqual(['warn: the clock leapt ahead; sweeps do not believe it yet'])

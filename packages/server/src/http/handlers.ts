@@ -6,7 +6,7 @@ import { parseName } from '../core/names.ts'
 import { parseQuery } from '../core/records/query.ts'
 import { noRangeKey, parseKeyPart, type RecordKey } from '../core/records/record-key.ts'
 import { parsePlainBody } from '../core/text/plain-body.ts'
-import { asWriter, requireTable, type TableAddress } from '../operations/access.ts'
+import { asCaller, requireTable, type TableAddress } from '../operations/access.ts'
 import { createApiKey, listApiKeys, parseCreateApiKey, revokeApiKey } from '../operations/api-keys/api-keys.ts'
 import { applyBatch, parseBatchInSteps } from '../operations/records/apply-batch.ts'
 import { deleteRecord } from '../operations/records/delete-record.ts'
@@ -197,7 +197,7 @@ export const handleCreateApiKey = async (exchange: Exchange): Promise<Response> 
   const members = await readMembers(exchange)
   refuseExtras(exchange)
   const { access, nowMs } = exchange
-  const { apiKey, text } = await createApiKey(access.engine, asWriter(access), parseCreateApiKey(members, nowMs), nowMs)
+  const { apiKey, text } = await createApiKey(access.engine, asCaller(access), parseCreateApiKey(members, nowMs), nowMs)
   return respondJson(exchange.requestId, presentNewApiKey(apiKey, text), 201)
 }
 
@@ -218,6 +218,6 @@ export const handleRevokeApiKey = async (exchange: Exchange): Promise<Response> 
   refuseBody(request.headers)
   refuseExtras(exchange)
   const nowMs = exchange.nowMs
-  const revoked = await revokeApiKey(access.engine, asWriter(access), id, nowMs)
+  const revoked = await revokeApiKey(access.engine, asCaller(access), id, nowMs)
   return respondJson(exchange.requestId, presentApiKey(revoked, nowMs))
 }

@@ -12,7 +12,7 @@ export interface Access {
   apiKey: ApiKey
 }
 
-export const asWriter = ({ apiKey }: Access): Caller => ({ orgId: apiKey.orgId, apiKey })
+export const asCaller = ({ apiKey }: Access): Caller => ({ orgId: apiKey.orgId, apiKey })
 
 export interface TableAddress {
   db: string
@@ -53,7 +53,7 @@ export const writeRecords = async (
   nowMs: number,
 ): Promise<WriteResult> => {
   try {
-    return await access.engine.records.write(asWriter(access), table, operations, nowMs)
+    return await access.engine.records.write(asCaller(access), table, operations, nowMs)
   } catch (error) {
     if (error instanceof CubbyError && error.code === 'table_not_found')
       throw await tableNotFound(access, address, nowMs)

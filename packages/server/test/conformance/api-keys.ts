@@ -8,7 +8,7 @@ const makeKeys = async (engine: Engine, tenant: Tenant, count: number): Promise<
   const ids: string[] = []
   for (let i = 0; i < count; i++) {
     const { kept } = makeApiKey({ kind: i % 2 === 0 ? 'secret' : 'public' })
-    ids.push((await engine.apiKeys.create(tenant.writer, kept, startMs + i)).id)
+    ids.push((await engine.apiKeys.create(tenant.caller, kept, startMs + i)).id)
   }
   return ids
 }
@@ -18,14 +18,14 @@ const listedKey = async (engine: Engine, orgId: number, id: string) =>
 
 export const apiKeyCases = (it: Case): void => {
   it('createApiKey: the key is found by its text, with all that was asked for', async ({ engine }) => {
-    const { org, writer } = await makeTenant(engine)
+    const { org, caller } = await makeTenant(engine)
     const { text, kept } = makeApiKey({
       kind: 'public',
       name: 'web',
       databases: ['app', 'shop-2'],
       expiresAtMs: startMs + 1,
     })
-    const made = await engine.apiKeys.create(writer, kept, startMs + 7)
+    const made = await engine.apiKeys.create(caller, kept, startMs + 7)
     expect(made).toMatchObject({
       id: kept.id,
       orgId: org.id,
@@ -43,8 +43,8 @@ export const apiKeyCases = (it: Case): void => {
   })
 
   it('createApiKey: without a name, databases and an end these are null', async ({ engine }) => {
-    const { writer } = await makeTenant(engine)
-    const made = await engine.apiKeys.create(writer, makeApiKey({ kind: 'secret' }).kept, startMs)
+    const { caller } = await makeTenant(engine)
+    const made = await engine.apiKeys.create(caller, makeApiKey({ kind: 'secret' }).kept, startMs)
     expect(made).toMatchObject({
       name: null,
       databases: null,
@@ -55,10 +55,10 @@ export const apiKeyCases = (it: Case): void => {
   })
 
   it('createApiKey: a name keeps any character, NUL and astral ones too', async ({ engine }) => {
-    const { writer } = await makeTenant(engine)
+    const { caller } = await makeTenant(engine)
     const name = 'a\0b \u{1f511} "\'\\ é\uffff\u{10ffff}'
     const { text, kept } = makeApiKey({ kind: 'secret', name })
-    await engine.apiKeys.create(writer, kept, startMs)
+    await engine.apiKeys.create(caller, kept, startMs)
     expect((await engine.apiKeys.find(text))?.name).toBe(name)
   })
 
@@ -77,10 +77,10 @@ export const apiKeyCases = (it: Case): void => {
   })
 
   it('findApiKey: a key that was not there a moment ago is found at once', async ({ engine }) => {
-    const { writer } = await makeTenant(engine)
+    const { caller } = await makeTenant(engine)
     const { text, kept } = makeApiKey({ kind: 'secret' })
     expect(await engine.apiKeys.find(text)).toBeUndefined()
-    await engine.apiKeys.create(writer, kept, startMs)
+    await engine.apiKeys.create(caller, kept, startMs)
     expect(await engine.apiKeys.find(text)).toMatchObject({ id: kept.id })
   })
 
@@ -101,7 +101,7 @@ export const apiKeyCases = (it: Case): void => {
     const tenant = await makeTenant(engine)
     const ids: string[] = [tenant.apiKey.id]
     for (const step of [0, 5_000, -5_000, 0]) {
-      ids.push((await engine.apiKeys.create(tenant.writer, makeApiKey({ kind: 'public' }).kept, startMs + step)).id)
+      ids.push((await engine.apiKeys.create(tenant.caller, makeApiKey({ kind: 'public' }).kept, startMs + step)).id)
     }
     const listed = await engine.apiKeys.list(tenant.org.id, undefined, 100)
     expect(listed.map((key) => key.id)).toEqual(ids.reverse())
@@ -111,7 +111,7 @@ export const apiKeyCases = (it: Case): void => {
     const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
     const seqs = [ours.apiKey.seq, theirs.apiKey.seq]
     for (const tenant of [ours, theirs, ours]) {
-      seqs.push((await engine.apiKeys.create(tenant.writer, makeApiKey({ kind: 'secret' }).kept, startMs)).seq)
+      seqs.push((await engine.apiKeys.create(tenant.caller, makeApiKey({ kind: 'secret' }).kept, startMs)).seq)
     }
     expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => a - b))
   })
@@ -152,8 +152,8 @@ export const apiKeyCases = (it: Case): void => {
   })
 
   it('revokeApiKey: a key may revoke itself', async ({ engine }) => {
-    const { writer, apiKey, secret } = await makeTenant(engine)
-    expect(await engine.apiKeys.revoke(writer, apiKey.id, startMs)).toMatchObject({
+    const { caller, apiKey, secret } = await makeTenant(engine)
+    expect(await engine.apiKeys.revoke(caller, apiKey.id, startMs)).toMatchObject({
       id: apiKey.id,
       revokedAtMs: startMs,
     })
@@ -164,14 +164,14 @@ export const apiKeyCases = (it: Case): void => {
     engine,
   }) => {
     const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
-    expect(await engine.apiKeys.revoke(ours.writer, 'key_none', startMs)).toBeUndefined()
-    expect(await engine.apiKeys.revoke(ours.writer, theirs.apiKey.id, startMs)).toBeUndefined()
+    expect(await engine.apiKeys.revoke(ours.caller, 'key_none', startMs)).toBeUndefined()
+    expect(await engine.apiKeys.revoke(ours.caller, theirs.apiKey.id, startMs)).toBeUndefined()
     expect(await engine.apiKeys.find(theirs.secret)).toMatchObject({ revokedAtMs: null })
   })
 
   it('recordKeyUse: raises lastUsedAt', async ({ engine }) => {
-    const { org, writer, apiKey } = await makeTenant(engine)
-    const [second] = await makeKeys(engine, { org, writer } as Tenant, 1)
+    const { org, caller, apiKey } = await makeTenant(engine)
+    const [second] = await makeKeys(engine, { org, caller } as Tenant, 1)
     await engine.apiKeys.noteUse([
       { id: apiKey.id, atMs: startMs + 100 },
       { id: second!, atMs: startMs + 200 },

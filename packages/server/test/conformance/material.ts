@@ -28,7 +28,7 @@ export interface Tenant {
   /** An operator's command: no API key. */
   operator: Caller
   /** With the organization's first secret key. */
-  writer: Caller
+  caller: Caller
   apiKey: ApiKey
   secret: string
 }
@@ -42,7 +42,7 @@ export const makeTenant = async (engine: Engine, name = 'acme'): Promise<Tenant>
   return {
     org,
     operator: { orgId: org.id, apiKey: undefined },
-    writer: { orgId: org.id, apiKey },
+    caller: { orgId: org.id, apiKey },
     apiKey,
     secret: text,
   }
@@ -115,7 +115,7 @@ export const makeDesk = async (
   at: { tenant?: Tenant; db?: string; name?: string } = {},
 ): Promise<Desk> => {
   const tenant = at.tenant ?? (await makeTenant(engine))
-  const { table } = await engine.tables.create(tenant.writer, at.db ?? 'app', at.name ?? 'orders', indices, startMs)
+  const { table } = await engine.tables.create(tenant.caller, at.db ?? 'app', at.name ?? 'orders', indices, startMs)
   return deskOf(engine, tenant, table)
 }
 
@@ -123,7 +123,7 @@ export const deskOf = (engine: Engine, tenant: Tenant, table: Table): Desk => {
   const desk: Desk = {
     tenant,
     table,
-    write: (operations, nowMs = startMs) => engine.records.write(tenant.writer, table, operations, nowMs),
+    write: (operations, nowMs = startMs) => engine.records.write(tenant.caller, table, operations, nowMs),
     async put(hashKey, material, nowMs) {
       const result = await desk.write([putOf(table, hashKey, material)], nowMs)
       return versionsOf(result)[0]!
@@ -156,7 +156,7 @@ export const deskThrough = async (engine: Engine, desk: Desk): Promise<Desk> => 
 export const tenantThrough = async (engine: Engine, tenant: Tenant): Promise<Tenant> => {
   const apiKey = await engine.apiKeys.find(tenant.secret)
   if (apiKey === undefined) throw new Error('The key is not found through another engine.')
-  return { ...tenant, apiKey, writer: { orgId: tenant.org.id, apiKey } }
+  return { ...tenant, apiKey, caller: { orgId: tenant.org.id, apiKey } }
 }
 
 export const nameOf = (record: StoredRecord): string =>

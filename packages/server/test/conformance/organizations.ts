@@ -99,15 +99,15 @@ export const organizationCases = (it: Case): void => {
     const [ours, theirs] = [await makeTenant(engine, 'ours'), await makeTenant(engine, 'theirs')]
     const desk = await makeDesk(engine, {}, { tenant: ours })
     await desk.put('kept')
-    expect(await engine.tables.delete(theirs.writer, 'app', 'orders', startMs)).toBeUndefined()
+    expect(await engine.tables.delete(theirs.caller, 'app', 'orders', startMs)).toBeUndefined()
     expect(await desk.get('kept')).toBeDefined()
 
-    const deleted = await engine.tables.delete(ours.writer, 'app', 'orders', startMs)
+    const deleted = await engine.tables.delete(ours.caller, 'app', 'orders', startMs)
     expect(await engine.tables.findDeleted(theirs.org.id, 'app', 'orders', startMs)).toBeUndefined()
     const listing = { orgId: theirs.org.id, db: 'app', after: undefined, limit: 100 }
     expect(await engine.tables.listDeleted(listing, startMs)).toEqual([])
     for (const deletedAtMs of [undefined, deleted!.deletedAtMs!]) {
-      expect(await engine.tables.restore(theirs.writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({
+      expect(await engine.tables.restore(theirs.caller, 'app', 'orders', deletedAtMs, startMs)).toEqual({
         outcome: 'missing',
       })
     }

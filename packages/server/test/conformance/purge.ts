@@ -58,7 +58,7 @@ export const purgeCases = (it: Case): void => {
       expired,
       numbered(count).map((name) => putOf(expired.table, name, { data: { s: 'x' }, ttlSeconds: startSeconds + 1 })),
     )
-    await engine.tables.delete(desk.tenant.writer, 'app', desk.table.name, startMs)
+    await engine.tables.delete(desk.tenant.caller, 'app', desk.table.name, startMs)
     const removed = { expired: [] as number[], purged: [] as number[] }
     const done = Promise.withResolvers<void>()
     /** The engine as sweeps see it, with the rows counted around each step. */
@@ -105,26 +105,26 @@ export const purgeCases = (it: Case): void => {
 
   it('purgeTables: removes nothing until 5 minutes past the seven days', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
-    const { writer } = desk.tenant
+    const { caller } = desk.tenant
     await fillWith(desk, 3)
-    await engine.tables.delete(writer, 'app', 'orders', startMs)
+    await engine.tables.delete(caller, 'app', 'orders', startMs)
     for (const nowMs of [startMs, startMs + recoveryMs, deadline - 1]) {
       expect(await engine.maintenance.purgeTables(nowMs, 500)).toBe(0)
     }
     // By an earlier clock it is all there.
-    const restored = await engine.tables.restore(writer, 'app', 'orders', undefined, startMs + recoveryMs - 1)
+    const restored = await engine.tables.restore(caller, 'app', 'orders', undefined, startMs + recoveryMs - 1)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     expect(await deskOf(engine, desk.tenant, restored.table).names(indexScan('i1', 'x'))).toEqual(numbered(3))
 
-    await engine.tables.delete(writer, 'app', 'orders', startMs)
+    await engine.tables.delete(caller, 'app', 'orders', startMs)
     expect(await engine.maintenance.purgeTables(deadline, 500)).toBeGreaterThan(0)
-    expect(await engine.tables.restore(writer, 'app', 'orders', undefined, startMs)).toEqual({ outcome: 'missing' })
+    expect(await engine.tables.restore(caller, 'app', 'orders', undefined, startMs)).toEqual({ outcome: 'missing' })
   })
 
   it('purgeTables: in steps of at most rowsMax, 0 when nothing is left', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
     await fillWith(desk, 23)
-    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
     // 23 rows, 5 at the most each time.
     expect(await purgeAll(engine, deadline, 5)).toBeGreaterThanOrEqual(5)
     expect(await engine.maintenance.purgeTables(deadline, 5)).toBe(0)
@@ -132,12 +132,12 @@ export const purgeCases = (it: Case): void => {
 
   it('purgeTables: a table being purged cannot be restored, whatever the clock says', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
-    const { writer, org } = desk.tenant
+    const { caller, org } = desk.tenant
     await fillWith(desk, 12)
-    await engine.tables.delete(writer, 'app', 'orders', startMs)
+    await engine.tables.delete(caller, 'app', 'orders', startMs)
     expect(await engine.maintenance.purgeTables(deadline, 5)).toBeGreaterThan(0)
     for (const deletedAtMs of [undefined, startMs]) {
-      expect(await engine.tables.restore(writer, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
+      expect(await engine.tables.restore(caller, 'app', 'orders', deletedAtMs, startMs)).toEqual({ outcome: 'missing' })
     }
     expect(await engine.tables.findDeleted(org.id, 'app', 'orders', startMs)).toBeUndefined()
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 10 }
@@ -150,21 +150,21 @@ export const purgeCases = (it: Case): void => {
     const theirs = await makeTenant(engine, 'theirs')
     const gone = await makeDesk(engine, indices, { tenant })
     await fillWith(gone, 12)
-    await engine.tables.delete(tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(tenant.caller, 'app', 'orders', startMs)
 
     const again = await makeDesk(engine, indices, { tenant })
     const beside = await makeDesk(engine, indices, { tenant, name: 'beside' })
     const foreign = await makeDesk(engine, indices, { tenant: theirs })
     const recoverable = await makeDesk(engine, indices, { tenant, name: 'recoverable' })
     for (const desk of [again, beside, foreign, recoverable]) await fillWith(desk, 3)
-    await engine.tables.delete(tenant.writer, 'app', 'recoverable', startMs + 1)
+    await engine.tables.delete(tenant.caller, 'app', 'recoverable', startMs + 1)
 
     await purgeAll(engine, deadline, 5)
     for (const desk of [again, beside, foreign]) {
       expect(await desk.names(timeScan())).toEqual(numbered(3))
       expect(await desk.names(indexScan('i1', 'x'))).toEqual(numbered(3))
     }
-    const restored = await engine.tables.restore(tenant.writer, 'app', 'recoverable', undefined, startMs + recoveryMs)
+    const restored = await engine.tables.restore(tenant.caller, 'app', 'recoverable', undefined, startMs + recoveryMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     expect(await deskOf(engine, tenant, restored.table).names(timeScan())).toEqual(numbered(3))
   })
@@ -180,7 +180,7 @@ export const purgeCases = (it: Case): void => {
     ] as const) {
       const desk = await makeDesk(engine, {}, { tenant, name })
       await fillWith(desk, count)
-      await engine.tables.delete(tenant.writer, 'app', name, startMs)
+      await engine.tables.delete(tenant.caller, 'app', name, startMs)
     }
     expect(await engine.tables.listDeleted(listing, startMs)).toHaveLength(4)
     expect(await purgeAll(engine, deadline + 1, 3)).toBeGreaterThanOrEqual(4)
@@ -189,13 +189,13 @@ export const purgeCases = (it: Case): void => {
 
   it('purgeTables: ids of purged tables are not given again', async (store) => {
     const desk = await makeDesk(store.engine)
-    const { writer, org, secret } = desk.tenant
+    const { caller, org, secret } = desk.tenant
     await desk.put('a')
-    await store.engine.tables.delete(writer, 'app', 'orders', startMs)
+    await store.engine.tables.delete(caller, 'app', 'orders', startMs)
     await purgeAll(store.engine, deadline, 500)
-    const { table: second } = await store.engine.tables.create(writer, 'app', 'orders', {}, startMs)
+    const { table: second } = await store.engine.tables.create(caller, 'app', 'orders', {}, startMs)
     expect(second.id).not.toBe(desk.table.id)
-    await store.engine.tables.delete(writer, 'app', 'orders', startMs)
+    await store.engine.tables.delete(caller, 'app', 'orders', startMs)
     await purgeAll(store.engine, deadline, 500)
 
     const engine = await store.reopen()
@@ -213,7 +213,7 @@ export const purgeCases = (it: Case): void => {
       )
       await fill(at, puts)
     }
-    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
     for (let step = 0; step < 40; step++) {
       await engine.maintenance.sweepExpired(deadline, 2)
       await engine.maintenance.purgeTables(deadline, 2)

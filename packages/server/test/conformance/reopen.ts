@@ -48,14 +48,14 @@ export const reopenCases = (it: Case): void => {
 
   it('reopen: organizations, keys and tables are there, deleted and revoked ones as such', async (store) => {
     const tenant = await makeTenant(store.engine)
-    const { writer, operator, org } = tenant
+    const { caller, operator, org } = tenant
     const { text, kept } = makeApiKey({ kind: 'public', name: 'web', databases: ['app'], expiresAtMs: startMs + 5 })
-    await store.engine.apiKeys.create(writer, kept, startMs + 1)
+    await store.engine.apiKeys.create(caller, kept, startMs + 1)
     await store.engine.apiKeys.revoke(operator, kept.id, startMs + 2)
     await store.engine.apiKeys.noteUse([{ id: kept.id, atMs: startMs + 3 }])
-    await store.engine.tables.create(writer, 'app', 'orders', { i2: { hashField: 'a', rangeField: 'b' } }, startMs)
-    await store.engine.tables.create(writer, 'app', 'gone', {}, startMs)
-    await store.engine.tables.delete(writer, 'app', 'gone', startMs + 4)
+    await store.engine.tables.create(caller, 'app', 'orders', { i2: { hashField: 'a', rangeField: 'b' } }, startMs)
+    await store.engine.tables.create(caller, 'app', 'gone', {}, startMs)
+    await store.engine.tables.delete(caller, 'app', 'gone', startMs + 4)
 
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 10 }
     const registry = async (engine: typeof store.engine) => ({
@@ -69,7 +69,7 @@ export const reopenCases = (it: Case): void => {
     expect(await registry(engine)).toEqual(before)
     expect(await engine.apiKeys.find(text)).toMatchObject({ revokedAtMs: startMs + 2, lastUsedAtMs: startMs + 3 })
     const again = await tenantThrough(engine, tenant)
-    expect(await engine.tables.restore(again.writer, 'app', 'gone', undefined, startMs + 5)).toMatchObject({
+    expect(await engine.tables.restore(again.caller, 'app', 'gone', undefined, startMs + 5)).toMatchObject({
       outcome: 'restored',
     })
     expect(

@@ -17,7 +17,7 @@ import {
 // promises a key revoked or a table deleted in between would still write, and its caller be told that it did.
 
 export const staleCases = (it: Case): void => {
-  it('write: refused with revoked_api_key once the writer’s key is revoked', async ({ engine }) => {
+  it('write: refused with revoked_api_key once the caller’s key is revoked', async ({ engine }) => {
     const desk = await makeDesk(engine)
     await desk.put('a', { data: { n: 1 } })
     await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
@@ -29,7 +29,7 @@ export const staleCases = (it: Case): void => {
   it('write: another key of the organization goes on working', async ({ engine }) => {
     const desk = await makeDesk(engine)
     const { text, kept } = makeApiKey({ kind: 'secret' })
-    await engine.apiKeys.create(desk.tenant.writer, kept, startMs)
+    await engine.apiKeys.create(desk.tenant.caller, kept, startMs)
     const other = { orgId: desk.tenant.org.id, apiKey: await engine.apiKeys.find(text) }
     await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
     expect(await engine.records.write(other, desk.table, [putOf(desk.table, 'a')], startMs)).toMatchObject({
@@ -37,11 +37,11 @@ export const staleCases = (it: Case): void => {
     })
   })
 
-  it('tables and keys: every change is refused with revoked_api_key once the writer’s key is revoked', async ({
+  it('tables and keys: every change is refused with revoked_api_key once the caller’s key is revoked', async ({
     engine,
   }) => {
     const { tenant } = await makeDesk(engine)
-    const { writer, operator, org, apiKey } = tenant
+    const { caller, operator, org, apiKey } = tenant
     const { kept } = makeApiKey({ kind: 'secret' })
     const second = makeApiKey({ kind: 'public' })
     await engine.apiKeys.create(operator, second.kept, startMs)
@@ -49,11 +49,11 @@ export const staleCases = (it: Case): void => {
     await engine.tables.delete(operator, 'app', 'gone', startMs)
     await engine.apiKeys.revoke(operator, apiKey.id, startMs)
 
-    await expectRefusal(engine.tables.create(writer, 'app', 'new', {}, startMs), 'revoked_api_key')
-    await expectRefusal(engine.tables.delete(writer, 'app', 'orders', startMs), 'revoked_api_key')
-    await expectRefusal(engine.tables.restore(writer, 'app', 'gone', undefined, startMs), 'revoked_api_key')
-    await expectRefusal(engine.apiKeys.create(writer, kept, startMs), 'revoked_api_key')
-    await expectRefusal(engine.apiKeys.revoke(writer, second.kept.id, startMs), 'revoked_api_key')
+    await expectRefusal(engine.tables.create(caller, 'app', 'new', {}, startMs), 'revoked_api_key')
+    await expectRefusal(engine.tables.delete(caller, 'app', 'orders', startMs), 'revoked_api_key')
+    await expectRefusal(engine.tables.restore(caller, 'app', 'gone', undefined, startMs), 'revoked_api_key')
+    await expectRefusal(engine.apiKeys.create(caller, kept, startMs), 'revoked_api_key')
+    await expectRefusal(engine.apiKeys.revoke(caller, second.kept.id, startMs), 'revoked_api_key')
 
     const tables = await engine.tables.list({ orgId: org.id, db: 'app', after: undefined, limit: 10 })
     expect(tables.map((table) => table.name)).toEqual(['orders'])
@@ -64,10 +64,10 @@ export const staleCases = (it: Case): void => {
   it('write: refused with table_not_found once the table is deleted', async ({ engine }) => {
     const desk = await makeDesk(engine)
     await desk.put('a', { data: { n: 1 } })
-    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
+    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
     await expectRefusal(desk.write([putOf(desk.table, 'a', { data: { n: 2 } })]), 'table_not_found')
     await expectRefusal(desk.write([deleteOf('a'), putOf(desk.table, 'b')]), 'table_not_found')
-    const restored = await engine.tables.restore(desk.tenant.writer, 'app', 'orders', undefined, startMs)
+    const restored = await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, startMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     const found = await deskOf(engine, desk.tenant, restored.table).list(timeScan())
     expect(found).toMatchObject([{ hashKey: 'a', data: '{"n":1}' }])
@@ -75,16 +75,16 @@ export const staleCases = (it: Case): void => {
 
   it('write: never reaches a table that was made anew under the name', async ({ engine }) => {
     const desk = await makeDesk(engine)
-    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
-    const { table } = await engine.tables.create(desk.tenant.writer, 'app', 'orders', {}, startMs)
+    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
+    const { table } = await engine.tables.create(desk.tenant.caller, 'app', 'orders', {}, startMs)
     await expectRefusal(desk.write([putOf(desk.table, 'a')]), 'table_not_found')
     expect(await deskOf(engine, desk.tenant, table).list(timeScan())).toEqual([])
   })
 
   it('write: a table deleted and restored since it was looked up takes it', async ({ engine }) => {
     const desk = await makeDesk(engine)
-    await engine.tables.delete(desk.tenant.writer, 'app', 'orders', startMs)
-    await engine.tables.restore(desk.tenant.writer, 'app', 'orders', undefined, startMs)
+    await engine.tables.delete(desk.tenant.caller, 'app', 'orders', startMs)
+    await engine.tables.restore(desk.tenant.caller, 'app', 'orders', undefined, startMs)
     await desk.put('a')
     expect(await desk.get('a')).toBeDefined()
   })
@@ -94,10 +94,10 @@ export const staleCases = (it: Case): void => {
     const theirs = await makeTenant(engine, 'theirs')
     await engine.apiKeys.revoke(theirs.operator, theirs.apiKey.id, startMs)
     const { kept } = makeApiKey({ kind: 'public' })
-    await engine.apiKeys.create(desk.tenant.writer, kept, startMs)
-    await engine.apiKeys.revoke(desk.tenant.writer, kept.id, startMs)
-    await engine.tables.create(desk.tenant.writer, 'app', 'other', {}, startMs)
-    await engine.tables.delete(desk.tenant.writer, 'app', 'other', startMs)
+    await engine.apiKeys.create(desk.tenant.caller, kept, startMs)
+    await engine.apiKeys.revoke(desk.tenant.caller, kept.id, startMs)
+    await engine.tables.create(desk.tenant.caller, 'app', 'other', {}, startMs)
+    await engine.tables.delete(desk.tenant.caller, 'app', 'other', startMs)
     await desk.put('a')
     expect(await desk.get('a')).toBeDefined()
   })
@@ -106,12 +106,12 @@ export const staleCases = (it: Case): void => {
     engine,
   }) => {
     const desk = await makeDesk(engine)
-    const { writer } = desk.tenant
+    const { caller } = desk.tenant
     const attempts: Promise<boolean>[] = []
     const names = numbered(120)
     let deletion: Promise<unknown> | undefined
     for (const [i, name] of names.entries()) {
-      if (i === 60) deletion = engine.tables.delete(writer, 'app', 'orders', startMs)
+      if (i === 60) deletion = engine.tables.delete(caller, 'app', 'orders', startMs)
       const attempt = desk.write([putOf(desk.table, name), putOf(desk.table, name, { rangeKey: 'twin' })])
       attempts.push(
         attempt.then(
@@ -128,7 +128,7 @@ export const staleCases = (it: Case): void => {
     const applied = await Promise.all(attempts)
     // Nothing that started after the deletion resolved can have been applied.
     await expectRefusal(desk.write([putOf(desk.table, 'late')]), 'table_not_found')
-    const restored = await engine.tables.restore(writer, 'app', 'orders', undefined, startMs)
+    const restored = await engine.tables.restore(caller, 'app', 'orders', undefined, startMs)
     if (restored.outcome !== 'restored') throw new Error(restored.outcome)
     const after = deskOf(engine, desk.tenant, restored.table)
     const found = await after.names(timeScan())

@@ -72,12 +72,12 @@ class StoreTarget implements ImportTarget {
     this.batchRecordsMax = location.store === undefined ? 1_000 : batchOperationsMax
   }
 
-  get #writer() {
+  get #caller() {
     return { orgId: this.#orgId, apiKey: undefined }
   }
 
   async createTable(db: string, name: string, indices: Indices): Promise<StoreTable> {
-    const { table, created } = await this.#engine.tables.create(this.#writer, db, name, indices, this.#now())
+    const { table, created } = await this.#engine.tables.create(this.#caller, db, name, indices, this.#now())
     return { db, name, indices: table.indices, isNew: created, stored: table }
   }
 
@@ -92,7 +92,7 @@ class StoreTarget implements ImportTarget {
     const operations = missing.map(({ hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs }): PutOperation => {
       return { op: 'put', hashKey, rangeKey, data, ttlSeconds, entries, updatedAtMs, condition: undefined }
     })
-    if (operations.length > 0) await this.#engine.records.write(this.#writer, table.stored, operations, nowMs)
+    if (operations.length > 0) await this.#engine.records.write(this.#caller, table.stored, operations, nowMs)
     return { unchanged: records.length - missing.length, refused: [] }
   }
 

@@ -25,12 +25,12 @@ export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyReques
 /** `text` is shown in this one answer and nowhere again. */
 export const createApiKey = async (
   engine: Engine,
-  writer: Caller,
+  caller: Caller,
   request: ApiKeyRequest,
   nowMs: number,
 ): Promise<{ apiKey: ApiKey; text: string }> => {
   const { text, kept } = makeApiKey(request)
-  return { apiKey: await engine.apiKeys.create(writer, kept, nowMs), text }
+  return { apiKey: await engine.apiKeys.create(caller, kept, nowMs), text }
 }
 
 export const listApiKeys = async (
@@ -45,8 +45,8 @@ export const listApiKeys = async (
   return { keys, cursor: found.length > limit ? encodeListCursor('keys', [keys.at(-1)!.seq]) : null }
 }
 
-export const revokeApiKey = async (engine: Engine, writer: Caller, id: string, nowMs: number): Promise<ApiKey> => {
-  const revoked = await engine.apiKeys.revoke(writer, id, nowMs)
+export const revokeApiKey = async (engine: Engine, caller: Caller, id: string, nowMs: number): Promise<ApiKey> => {
+  const revoked = await engine.apiKeys.revoke(caller, id, nowMs)
   if (revoked !== undefined) return revoked
   throw new CubbyError('key_not_found', 'The organization has no API key of that id.', {
     hint: 'Ids are listed by GET /api/keys; they start with "key_".',

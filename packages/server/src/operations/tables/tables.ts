@@ -4,7 +4,7 @@ import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { describe } from '../../core/names.ts'
 import { type Indices, parseIndices } from '../../core/tables/indices.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, asWriter, type TableAddress, tableNotFound } from '../access.ts'
+import { type Access, asCaller, type TableAddress, tableNotFound } from '../access.ts'
 
 export const parseCreateTable = (members: Members): Indices => {
   refuseUnknownMembers(members, ['indices'])
@@ -19,7 +19,7 @@ export const createTable = async (
   nowMs: number,
 ): Promise<{ table: Table; created: boolean }> => {
   const { db, table: name } = address
-  const result = await access.engine.tables.create(asWriter(access), db, name, indices, nowMs)
+  const result = await access.engine.tables.create(asCaller(access), db, name, indices, nowMs)
   if (!result.created && JSON.stringify(result.table.indices) !== JSON.stringify(indices)) {
     throw new CubbyError('table_exists', `The table ${name} exists with other indices, and indices are immutable.`, {
       field: 'indices',
@@ -30,7 +30,7 @@ export const createTable = async (
 }
 
 export const deleteTable = async (access: Access, address: TableAddress, nowMs: number): Promise<Table> => {
-  const table = await access.engine.tables.delete(asWriter(access), address.db, address.table, nowMs)
+  const table = await access.engine.tables.delete(asCaller(access), address.db, address.table, nowMs)
   if (table === undefined) throw await tableNotFound(access, address, nowMs)
   return table
 }
@@ -52,7 +52,7 @@ export const restoreTable = async (
   nowMs: number,
 ): Promise<Table> => {
   const { db, table } = address
-  const result = await access.engine.tables.restore(asWriter(access), db, table, deletedAtMs, nowMs)
+  const result = await access.engine.tables.restore(asCaller(access), db, table, deletedAtMs, nowMs)
   switch (result.outcome) {
     case 'restored':
     case 'active':

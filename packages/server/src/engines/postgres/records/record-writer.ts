@@ -63,7 +63,7 @@ const inLockOrder = (operations: RecordOperation[]): number[] =>
 
 /** A put of a request of its own. */
 interface PutCall {
-  writer: Caller
+  caller: Caller
   table: Table
   put: PutOperation
   nowMs: number
@@ -126,11 +126,11 @@ export class RecordWriter {
     this.#puts = db.gather<PutCall>(way, (call) => this.#putAloneStep(call), true)
   }
 
-  async write(writer: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
+  async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
-      const results = await this.#apply(writer, table, operations, nowMs)
+      const results = await this.#apply(caller, table, operations, nowMs)
       if (results !== undefined) return { applied: true, results }
-      const refusal = await this.#findRefusal(writer, table, operations, nowMs)
+      const refusal = await this.#findRefusal(caller, table, operations, nowMs)
       if (refusal !== undefined) return refusal
       // Between the write and the look somebody else made the condition true: it is worth trying again.
     }
@@ -139,18 +139,18 @@ export class RecordWriter {
 
   /** undefined: it was not applied. */
   #apply(
-    writer: Caller,
+    caller: Caller,
     table: Table,
     operations: RecordOperation[],
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
-    if (operations.length === 1) return this.#writeOne(writer, table, operations[0]!, nowMs)
-    if (this.#fromArrays && operations.every(isPlainPut)) return this.#putBatch(writer, table, operations, nowMs)
-    return this.#writeBatch(writer, table, operations, nowMs)
+    if (operations.length === 1) return this.#writeOne(caller, table, operations[0]!, nowMs)
+    if (this.#fromArrays && operations.every(isPlainPut)) return this.#putBatch(caller, table, operations, nowMs)
+    return this.#writeBatch(caller, table, operations, nowMs)
   }
 
   async #writeOne(
-    writer: Caller,
+    caller: Caller,
     table: Table,
     operation: RecordOperation,
     nowMs: number,
@@ -159,36 +159,36 @@ export class RecordWriter {
     const isDelete = operation.op === 'delete'
     // Nothing to write: only what is there decides.
     if (isDelete && kind === 'absent') {
-      const refusal = await this.#findRefusal(writer, table, [operation], nowMs)
+      const refusal = await this.#findRefusal(caller, table, [operation], nowMs)
       return refusal === undefined ? [{ deleted: false }] : undefined
     }
-    const row = await this.#changeOne(writer, table, operation, nowMs)
+    const row = await this.#changeOne(caller, table, operation, nowMs)
     if (row !== undefined) return [isDelete ? { deleted: true } : { updatedAtMs: Number(row[0]) }]
     if (!isDelete || kind !== 'none') return undefined
     // No such record; unless the guard kept the delete from looking.
-    if (this.#guarded) await this.#requireActive(writer, table)
+    if (this.#guarded) await this.#requireActive(caller, table)
     return [{ deleted: false }]
   }
 
-  async #changeOne(writer: Caller, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
+  async #changeOne(caller: Caller, table: Table, operation: RecordOperation, nowMs: number): Promise<Row | undefined> {
     if (this.#fromArrays && isPlainPut(operation)) {
-      return (await this.#puts.run(holderOf(writer), { writer, table, put: operation, nowMs })).rows[0]
+      return (await this.#puts.run(holderOf(caller), { caller, table, put: operation, nowMs })).rows[0]
     }
     const kind = sql.conditionKind(operation.condition)
-    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
+    const guardKey: Value[] = this.#guarded ? [caller.apiKey?.seq ?? null] : []
     const change = changeValues(table, operation, nowMs)
     const version = versionValues(operation)
     const step: Step =
       operation.op === 'delete'
         ? { statement: this.#deleteAlone[kind], values: [...change, ...version, ...guardKey] }
         : { statement: this.#putAlone[kind], values: [...change, ...guardKey, ...version] }
-    const [result] = await this.#db.write(holderOf(writer), step)
+    const [result] = await this.#db.write(holderOf(caller), step)
     return result!.rows[0]
   }
 
   /** The commonest batch, and half as fast again as its operations one by one. */
   async #putBatch(
-    writer: Caller,
+    caller: Caller,
     table: Table,
     operations: PutOperation[],
     nowMs: number,
@@ -200,15 +200,15 @@ export class RecordWriter {
       order,
       puts.map(() => nowMs),
     )
-    const values = [nowSeconds(nowMs), ...rows, table.id, writer.apiKey?.seq ?? null]
-    const [result] = await this.#db.write(holderOf(writer), { statement: sql.putBatch, values })
+    const values = [nowSeconds(nowMs), ...rows, table.id, caller.apiKey?.seq ?? null]
+    const [result] = await this.#db.write(holderOf(caller), { statement: sql.putBatch, values })
     if (result!.rows.length === 0) return undefined
     const versions = new Map(result!.rows.map(([hash, range, version]) => [`${hash}${range}`, Number(version)]))
     return operations.map((put) => ({ updatedAtMs: versions.get(`${toHex(put.hashKey)}${toHex(put.rangeKey)}`)! }))
   }
 
-  #putAloneStep({ writer, table, put, nowMs }: PutCall): Step {
-    const guardKey: Value[] = this.#guarded ? [writer.apiKey?.seq ?? null] : []
+  #putAloneStep({ caller, table, put, nowMs }: PutCall): Step {
+    const guardKey: Value[] = this.#guarded ? [caller.apiKey?.seq ?? null] : []
     return { statement: this.#putAlone.none, values: [...changeValues(table, put, nowMs), ...guardKey] }
   }
 
@@ -225,7 +225,7 @@ export class RecordWriter {
     )
     const guards = [
       bigintArray(sorted.map(({ table }) => table.id)),
-      bigintArray(sorted.map(({ writer }) => writer.apiKey?.seq ?? null)),
+      bigintArray(sorted.map(({ caller }) => caller.apiKey?.seq ?? null)),
     ]
     const values = [nowSeconds(calls[0]!.nowMs), ...rows, ...guards]
     const [result] = await this.#db.send(session, [{ statement: sql.putTogether, values }])
@@ -237,13 +237,13 @@ export class RecordWriter {
   }
 
   async #writeBatch(
-    writer: Caller,
+    caller: Caller,
     table: Table,
     operations: RecordOperation[],
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
     const steps: Step[] = []
-    if (this.#guarded) steps.push({ statement: sql.guardBatch, values: [table.id, writer.apiKey?.seq ?? null] })
+    if (this.#guarded) steps.push({ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] })
     if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
     /** Where the answer of each operation is among those of the steps. */
     const answerAt: number[] = new Array(operations.length)
@@ -254,7 +254,7 @@ export class RecordWriter {
     }
     let answers: StepResult[]
     try {
-      answers = await this.#db.write(holderOf(writer), ...steps)
+      answers = await this.#db.write(holderOf(caller), ...steps)
     } catch (error) {
       if (isRaised(error)) return undefined
       throw error
@@ -267,15 +267,15 @@ export class RecordWriter {
 
   /** Why nothing was applied; undefined if by now nothing stands against it. */
   async #findRefusal(
-    writer: Caller,
+    caller: Caller,
     table: Table,
     operations: RecordOperation[],
     nowMs: number,
   ): Promise<WriteResult | undefined> {
     const conditional = operations.flatMap((operation, i) => (operation.condition === undefined ? [] : [i]))
     const [state, ...versions] = await this.#db.read(
-      holderOf(writer),
-      this.#stateStep(writer, table),
+      holderOf(caller),
+      this.#stateStep(caller, table),
       ...conditional.map((i) => ({
         statement: sql.currentVersion,
         values: [...keyValues(table, operations[i]!), nowSeconds(nowMs)],
@@ -290,12 +290,12 @@ export class RecordWriter {
     return undefined
   }
 
-  #stateStep(writer: Caller, table: Table): Step {
-    return { statement: sql.guardState, values: [table.id, writer.apiKey?.seq ?? null] }
+  #stateStep(caller: Caller, table: Table): Step {
+    return { statement: sql.guardState, values: [table.id, caller.apiKey?.seq ?? null] }
   }
 
-  async #requireActive(writer: Caller, table: Table): Promise<void> {
-    const [state] = await this.#db.read(holderOf(writer), this.#stateStep(writer, table))
+  async #requireActive(caller: Caller, table: Table): Promise<void> {
+    const [state] = await this.#db.read(holderOf(caller), this.#stateStep(caller, table))
     requireActive(state!.rows[0]!)
   }
 }

@@ -27,7 +27,7 @@ const lockOrganization: Statement = {
   text: 'select o.id from cubby_organizations o where o.id = $1::bigint for update',
 }
 
-/** Fails if the writer's key is revoked: see `raising` in statements.ts. */
+/** Fails if the caller's key is revoked: see `raising` in statements.ts. */
 const guardKey: Statement = {
   name: 'guard_key',
   text: `select 1 / (case when $1::bigint is null
@@ -125,24 +125,24 @@ export class RegistryWriter {
     this.#db = db
   }
 
-  /** All of it in one round trip, if the writer's key is active still. */
-  async #change(writer: Caller, ...steps: Step[]): Promise<StepResult[]> {
-    const opening = [step(lockOrganization, writer.orgId), step(guardKey, writer.apiKey?.seq ?? null)]
-    const results = await refusingRevoked(this.#db.write(holderOf(writer), ...opening, ...steps))
+  /** All of it in one round trip, if the caller's key is active still. */
+  async #change(caller: Caller, ...steps: Step[]): Promise<StepResult[]> {
+    const opening = [step(lockOrganization, caller.orgId), step(guardKey, caller.apiKey?.seq ?? null)]
+    const results = await refusingRevoked(this.#db.write(holderOf(caller), ...opening, ...steps))
     return results.slice(opening.length)
   }
 
   // ── Keys and organizations ───────────────────────────────────────────────────────────────────────────────
 
-  async createApiKey(writer: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
-    const [made] = await this.#change(writer, step(insertKey, ...keyValues(writer.orgId, key, nowMs)))
+  async createApiKey(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+    const [made] = await this.#change(caller, step(insertKey, ...keyValues(caller.orgId, key, nowMs)))
     return toApiKey(made!.rows[0]!)
   }
 
-  async revokeApiKey(writer: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
-    const { orgId } = writer
+  async revokeApiKey(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
+    const { orgId } = caller
     if (id.includes('\0')) return undefined
-    const [, revoked] = await this.#change(writer, step(moveEpochForKey, id, orgId), step(revokeKey, id, orgId, nowMs))
+    const [, revoked] = await this.#change(caller, step(moveEpochForKey, id, orgId), step(revokeKey, id, orgId, nowMs))
     const row = revoked!.rows[0]
     return row && toApiKey(row)
   }
@@ -176,25 +176,25 @@ export class RegistryWriter {
   // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
 
   async createTable(
-    writer: Caller,
+    caller: Caller,
     db: string,
     name: string,
     indices: Indices,
     nowMs: number,
   ): Promise<{ table: Table; created: boolean }> {
-    const { orgId } = writer
+    const { orgId } = caller
     const [made, active] = await this.#change(
-      writer,
+      caller,
       step(insertTable, orgId, db, name, JSON.stringify(indices), nowMs),
       step(activeTable, orgId, db, name),
     )
     return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
   }
 
-  async deleteTable(writer: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const { orgId } = writer
+  async deleteTable(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const { orgId } = caller
     const [, deleted] = await this.#change(
-      writer,
+      caller,
       step(moveEpochForTable, orgId, db, name),
       step(markDeleted, orgId, db, name, nowMs),
     )
@@ -203,16 +203,16 @@ export class RegistryWriter {
   }
 
   restoreTable(
-    writer: Caller,
+    caller: Caller,
     db: string,
     name: string,
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
-    const { orgId, apiKey } = writer
+    const { orgId, apiKey } = caller
     const recoverable = (at: number | null) => step(recoverableTables, orgId, db, name, nowMs - recoveryMs, at)
     return refusingRevoked(
-      this.#db.transaction(holderOf(writer), async ({ send, commit }): Promise<RestoreResult> => {
+      this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<RestoreResult> => {
         const [, , active, newest, chosen] = await send(
           step(lockOrganization, orgId),
           step(guardKey, apiKey?.seq ?? null),
