@@ -348,7 +348,7 @@ describe('the pages of the HTTP API', () => {
     const source = [
       'http/server.ts',
       'engines/sqlite/disk/damage.ts',
-      'engines/sqlite/write/writer.ts',
+      'engines/sqlite/write/write-connection.ts',
       'engines/sqlite/write/write-queue.ts',
     ]
       .map((file) => read(`packages/server/src/${file}`))

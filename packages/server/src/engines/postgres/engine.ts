@@ -16,7 +16,7 @@ import { PostgresOrganizations } from './registry/organizations.ts'
 import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
 import { RegistryReader } from './registry/registry-reader.ts'
-import { RegistryWriter } from './registry/registry-writer.ts'
+import { RegistryWrites } from './registry/registry-writes.ts'
 import { settle } from './registry/settle.ts'
 import { PostgresTables } from './registry/tables.ts'
 import { PostgresTransfer } from './transfer/transfer.ts'
@@ -135,7 +135,7 @@ class PostgresEngine implements Engine {
     const registry: Registry = {
       reader,
       cache: new RegistryCache(reader, store.leaseMs),
-      writer: new RegistryWriter(db),
+      writes: new RegistryWrites(db),
       settle: () => settle({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log }),
     }
     const { namesManyTables, putsFromArrays } = dialect

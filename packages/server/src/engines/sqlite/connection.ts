@@ -16,7 +16,7 @@ export class Connection {
   readonly #db: Database
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>()
 
-  /** The settings that every one of ours has. Checkpoints are never automatic: see writer-port.ts. */
+  /** The settings that every one of ours has. Checkpoints are never automatic: see checkpoint-policy.ts. */
   constructor(
     readonly path: string,
     cacheKib: number,

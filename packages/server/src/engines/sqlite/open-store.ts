@@ -6,8 +6,7 @@ import type { Damage } from './disk/damage.ts'
 import { FileWatch } from './disk/file-watch.ts'
 import { RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
 import { Snapshot } from './snapshot.ts'
-import type { Fence } from './write/command.ts'
-import { takesAway } from './write/process-write-channel.ts'
+import { type Fence, makesCachesStale } from './write/command.ts'
 import type { WriteChannel } from './write/write-channel.ts'
 
 export type Role = 'owner' | 'guest' | 'worker'
@@ -40,7 +39,7 @@ export class OpenStore {
     this.snapshot = new Snapshot(db, role === 'owner')
     channel.onCommit = (commands) => {
       this.snapshot.noteCommit()
-      if (commands.some(takesAway)) this.registry.forgetEpoch()
+      if (commands.some(makesCachesStale)) this.registry.forgetEpoch()
     }
     channel.onDamage = (cause) => damage.note(cause)
     this.registry = new RegistryCache(db, this.snapshot, role === 'guest' ? 0 : registryLeaseMs)

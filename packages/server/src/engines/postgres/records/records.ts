@@ -10,7 +10,7 @@ import { toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Registry } from '../registry/registry.ts'
-import { RecordWriter, revokedApiKey } from './record-writer.ts'
+import { RecordWrites, revokedApiKey } from './record-writes.ts'
 import { readPage } from './scanner.ts'
 import { getRecord } from './statements.ts'
 
@@ -18,13 +18,13 @@ export class PostgresRecords implements Records {
   readonly #db: Database
   readonly #dialect: Dialect
   readonly #registry: Registry
-  readonly #writer: RecordWriter
+  readonly #writes: RecordWrites
 
   constructor(db: Database, dialect: Dialect, registry: Registry) {
     this.#db = db
     this.#dialect = dialect
     this.#registry = registry
-    this.#writer = new RecordWriter(db, dialect)
+    this.#writes = new RecordWrites(db, dialect)
   }
 
   async get(
@@ -58,7 +58,7 @@ export class PostgresRecords implements Records {
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     if (!this.#dialect.guardsWrites) await this.#confirm(caller, table)
-    return this.#writer.write(caller, table, operations, nowMs)
+    return this.#writes.write(caller, table, operations, nowMs)
   }
 
   /** Where the statements do not look for themselves: nothing was taken away since both were handed out, or not these. */

@@ -15,7 +15,7 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
-    return this.#registry.writer.createApiKey(caller, key, nowMs)
+    return this.#registry.writes.createApiKey(caller, key, nowMs)
   }
 
   list(orgId: number, beforeSeq: number | undefined, limit: number): Promise<ApiKey[]> {
@@ -23,7 +23,7 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   async revoke(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
-    const revoked = await this.#registry.writer.revokeApiKey(caller, id, nowMs)
+    const revoked = await this.#registry.writes.revokeApiKey(caller, id, nowMs)
     if (revoked === undefined) return undefined
     this.#registry.cache.moveTo(revoked.stamp)
     // Also when it was revoked before: whoever did that may still be waiting.
@@ -32,6 +32,6 @@ export class PostgresApiKeys implements ApiKeys {
   }
 
   noteUse(uses: KeyUse[]): Promise<void> {
-    return this.#registry.writer.recordKeyUse(uses)
+    return this.#registry.writes.recordKeyUse(uses)
   }
 }

@@ -10,11 +10,11 @@ export class PostgresOrganizations implements Organizations {
   }
 
   create(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#registry.writer.createOrganization(name, keys, nowMs, false)
+    return this.#registry.writes.createOrganization(name, keys, nowMs, false)
   }
 
   bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#registry.writer.createOrganization(name, keys, nowMs, true)
+    return this.#registry.writes.createOrganization(name, keys, nowMs, true)
   }
 
   find(name: string): Promise<Organization | undefined> {

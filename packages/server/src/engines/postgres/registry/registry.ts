@@ -1,12 +1,12 @@
 import type { RegistryCache } from './registry-cache.ts'
 import type { RegistryReader } from './registry-reader.ts'
-import type { RegistryWriter } from './registry-writer.ts'
+import type { RegistryWrites } from './registry-writes.ts'
 
 /** What organizations, API keys and tables share. */
 export interface Registry {
   readonly reader: RegistryReader
   readonly cache: RegistryCache
-  readonly writer: RegistryWriter
+  readonly writes: RegistryWrites
   /** Resolves when no process on the store can still act on what was taken away. */
   settle(): Promise<void>
 }

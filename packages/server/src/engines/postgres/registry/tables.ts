@@ -20,11 +20,11 @@ export class PostgresTables implements Tables {
   }
 
   create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
-    return this.#registry.writer.createTable(caller, db, name, indices, nowMs)
+    return this.#registry.writes.createTable(caller, db, name, indices, nowMs)
   }
 
   async delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const deleted = await this.#registry.writer.deleteTable(caller, db, name, nowMs)
+    const deleted = await this.#registry.writes.deleteTable(caller, db, name, nowMs)
     if (deleted === undefined) return undefined
     this.#registry.cache.moveTo(deleted.stamp)
     await this.#registry.settle()
@@ -38,7 +38,7 @@ export class PostgresTables implements Tables {
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
-    return this.#registry.writer.restoreTable(caller, db, name, deletedAtMs, nowMs)
+    return this.#registry.writes.restoreTable(caller, db, name, deletedAtMs, nowMs)
   }
 
   list(listing: TableListing): Promise<Table[]> {

@@ -1,7 +1,7 @@
 import { type Indices, indexEntries, slots } from '../../../core/tables/indices.ts'
 import type { Connection } from '../connection.ts'
 import { isDamage } from '../disk/damage.ts'
-import { entriesSql } from '../registry/rows.ts'
+import { entriesSql } from '../records/index-columns.ts'
 
 interface Row {
   id: number

@@ -1,8 +1,7 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import type { ApiKey, ApiKeys, Caller, KeyUse } from '../../../store/api-keys.ts'
 import type { OpenStore } from '../open-store.ts'
-import { leaseMarginMs } from '../write/process-write-channel.ts'
-import { registryLeaseMs } from './registry-cache.ts'
+import { leaseMarginMs, registryLeaseMs } from './registry-cache.ts'
 import { type KeyRow, keyColumns, toApiKey } from './rows.ts'
 
 export class SqliteApiKeys implements ApiKeys {

@@ -9,6 +9,9 @@ import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable
 /** How long what was read of the registry is believed without a look. A guest's revocation waits this out. */
 export const registryLeaseMs = 100
 
+/** A revocation waits this much longer than the lease, in case a timer of another process is late. */
+export const leaseMarginMs = 50
+
 /**
  * Keys and tables as the store has them now, without asking it every time. Only what takes something away, a
  * revocation or a deletion, moves the registry's epoch; it is read again after one of our own and when the lease is

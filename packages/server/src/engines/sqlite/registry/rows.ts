@@ -1,5 +1,5 @@
 import type { KeyKind } from '../../../core/api-keys/api-key.ts'
-import { type Indices, slots } from '../../../core/tables/indices.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table } from '../../../store/tables.ts'
@@ -72,8 +72,3 @@ export const toOrganization = (row: OrganizationRow): Organization => ({
   name: row.name,
   createdAtMs: row.created_at,
 })
-
-/** All index columns of a row `r` as one JSON array of text: the record's IndexEntries. */
-export const entriesSql = `json_array(${slots
-  .map((slot) => `CAST(r.${slot}_hash AS TEXT), CAST(r.${slot}_range AS TEXT)`)
-  .join(', ')})`

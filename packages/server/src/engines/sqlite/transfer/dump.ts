@@ -3,8 +3,8 @@ import type { IndexEntries } from '../../../core/tables/indices.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
+import { entriesSql } from '../records/index-columns.ts'
 import {
-  entriesSql,
   type KeyRow,
   keyColumns,
   type OrganizationRow,

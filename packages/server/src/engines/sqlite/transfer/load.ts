@@ -1,10 +1,8 @@
-import { slots } from '../../../core/tables/indices.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
+import { indexColumns } from '../records/index-columns.ts'
 
 type Value = string | number | null
-
-const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
 
 /** Adds a copy's rows, ids and all. AUTOINCREMENT follows the highest id by itself; record ids are raised here. */
 export const loadRows = (db: Connection, rows: LoadRows): void => {

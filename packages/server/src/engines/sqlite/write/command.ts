@@ -46,6 +46,12 @@ export type RegistryCommand =
 
 export type Command = WriteCommand | RegistryCommand
 
+/**
+ * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. What is
+ * missing is never cached, so a command that only adds leaves every cache correct.
+ */
+export const makesCachesStale = ({ kind }: Command): boolean => kind === 'deleteTable' || kind === 'revokeApiKey'
+
 export interface CommandResults {
   write: WriteResult
   createTable: { table: Table; created: boolean }

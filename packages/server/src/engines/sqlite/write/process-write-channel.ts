@@ -1,7 +1,14 @@
 import { CubbyError } from '../../../core/errors.ts'
 import type { Damage } from '../disk/damage.ts'
-import { registryLeaseMs } from '../registry/registry-cache.ts'
-import { type Command, type CommandResults, decodeGroup, encodeGroup, type Outcome } from './command.ts'
+import { leaseMarginMs, registryLeaseMs } from '../registry/registry-cache.ts'
+import {
+  type Command,
+  type CommandResults,
+  decodeGroup,
+  encodeGroup,
+  makesCachesStale,
+  type Outcome,
+} from './command.ts'
 import type { WriteChannel } from './write-channel.ts'
 import { upkeepLine } from './write-queue.ts'
 
@@ -169,7 +176,7 @@ export const serveWorker = (
       port.submit<Command['kind']>(orgIds[i]!, bytes[i]!, commands[i]!).then(
         async (value) => {
           // The other workers believe what they have read until their lease is over.
-          if (takesAway(commands[i]!)) await Bun.sleep(registryLeaseMs + leaseMarginMs)
+          if (makesCachesStale(commands[i]!)) await Bun.sleep(registryLeaseMs + leaseMarginMs)
           answer(number, { value })
         },
         (error: CubbyError) => fail(number, error),
@@ -177,8 +184,3 @@ export const serveWorker = (
     }
   })
 }
-
-export const leaseMarginMs = 50
-
-/** Whether what is cached of the registry may be wrong after it. */
-export const takesAway = ({ kind }: Command): boolean => kind === 'deleteTable' || kind === 'revokeApiKey'

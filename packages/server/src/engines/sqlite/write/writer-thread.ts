@@ -1,6 +1,6 @@
 import type { CheckpointFault } from '../connection.ts'
 import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
-import { Writer } from './writer.ts'
+import { WriteConnection } from './write-connection.ts'
 
 // The writer's thread. All that has arrived when a commit ends becomes the next one, so the writer never waits for
 // the serving thread to notice that it is free.
@@ -23,7 +23,7 @@ export type FromWriter =
   | { checkpointed: true; log: number; pending: number; fault?: CheckpointFault }
   | { closed: true }
 
-let writer: Writer
+let connection: WriteConnection
 let waiting: Command[] = []
 let checkpointDue = false
 let scheduled = false
@@ -35,7 +35,7 @@ let lastState = { log: 0, pending: 0 }
 /** What was committed is answered even if SQLite cannot say how long its WAL is. */
 const logState = (): { log: number; pending: number } => {
   try {
-    const { log, checkpointed } = writer.logPages()
+    const { log, checkpointed } = connection.logPages()
     lastState = { log, pending: log - checkpointed }
   } catch {
     // The next commit asks again.
@@ -44,22 +44,22 @@ const logState = (): { log: number; pending: number } => {
 }
 
 const takeEvents = (): WriterEvents | undefined => {
-  if (writer.failure !== undefined) return { failure: writer.failure }
-  if (!writer.reopened) return undefined
-  writer.reopened = false
+  if (connection.failure !== undefined) return { failure: connection.failure }
+  if (!connection.reopened) return undefined
+  connection.reopened = false
   return { reopened: true }
 }
 
 const commitWaiting = (): void => {
   const commands = waiting
   waiting = []
-  const outcomes = writer.commit(commands)
+  const outcomes = connection.commit(commands)
   reply({ outcomes: encodeOutcomes(outcomes), ...logState(), ...takeEvents() })
 }
 
 const checkpoint = (): void => {
   checkpointDue = false
-  const fault = writer.failure === undefined ? writer.checkpoint() : undefined
+  const fault = connection.failure === undefined ? connection.checkpoint() : undefined
   reply({ checkpointed: true, ...logState(), fault })
 }
 
@@ -84,14 +84,14 @@ self.onmessage = (event: MessageEvent<ToWriter>) => {
     schedule()
   } else if ('open' in message) {
     try {
-      writer = new Writer(message.open, message.faults)
+      connection = new WriteConnection(message.open, message.faults)
       reply({ opened: true })
     } catch (error) {
       reply({ refused: (error as Error).message })
     }
   } else {
     checkpointDue = false
-    writer.close()
+    connection.close()
     reply({ closed: true })
   }
 }

@@ -7,7 +7,7 @@ import type { RestoreResult, Table } from '../../../store/tables.ts'
 import { type Database, holderOf, noOrg } from '../connection/database.ts'
 import type { Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
-import { revokedApiKey } from '../records/record-writer.ts'
+import { revokedApiKey } from '../records/record-writes.ts'
 import {
   epochColumn,
   keyColumns,
@@ -118,7 +118,7 @@ const keyValues = (orgId: number, key: NewApiKey, nowMs: number): Value[] => [
 ]
 
 /** Changes keys, organizations and tables, each in one transaction. None of it is hot. */
-export class RegistryWriter {
+export class RegistryWrites {
   readonly #db: Database
 
   constructor(db: Database) {

@@ -102,7 +102,7 @@ const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
 }
 
 /** Writes records: one statement for one operation, one pipeline for a batch; either way one round trip. */
-export class RecordWriter {
+export class RecordWrites {
   readonly #db: Database
   readonly #guarded: boolean
   readonly #fromArrays: boolean

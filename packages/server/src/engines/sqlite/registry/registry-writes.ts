@@ -19,7 +19,7 @@ import {
 type Value = string | number | null
 
 /** Changes keys, organizations and tables inside the transaction that is open on `db`. None of it is hot. */
-export class RegistryWriter {
+export class RegistryWrites {
   readonly #db: Connection
 
   constructor(db: Connection) {

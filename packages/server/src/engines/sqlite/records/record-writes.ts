@@ -1,12 +1,10 @@
 import { isExpired } from '../../../core/records/expiry.ts'
-import { slots } from '../../../core/tables/indices.ts'
 import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
+import { indexColumns } from './index-columns.ts'
 
 /** Ids are taken from the store in blocks, so that giving one out costs no write of its own. */
 const idBlock = 1_000_000
-
-const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
 
 type Value = string | number | null
 
@@ -18,7 +16,7 @@ interface Found {
 }
 
 /** Writes records inside the transaction that is open on `db`; the one place that does. */
-export class RecordWriter {
+export class RecordWrites {
   readonly #db: Connection
   readonly #find
   readonly #insert

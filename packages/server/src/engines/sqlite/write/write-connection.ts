@@ -2,23 +2,23 @@ import { CubbyError } from '../../../core/errors.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { causeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
-import { RecordWriter } from '../records/record-writer.ts'
-import { RegistryWriter } from '../registry/registry-writer.ts'
+import { RecordWrites } from '../records/record-writes.ts'
+import { RegistryWrites } from '../registry/registry-writes.ts'
 import { loadRows } from '../transfer/load.ts'
-import type { Command, CommandFailure, Fence, Outcome } from './command.ts'
+import { type Command, type CommandFailure, type Fence, makesCachesStale, type Outcome } from './command.ts'
 
 const cacheKib = 65_536
 
 /**
- * The one writer of a process. A group of commands becomes one transaction and one sync; nothing is answered
+ * The only connection that writes records. A group of commands becomes one transaction and one sync; nothing is answered
  * before that sync has returned.
  */
-export class Writer {
+export class WriteConnection {
   readonly #path: string
   readonly #faults: string | undefined
   #db!: Connection
-  #records!: RecordWriter
-  #registry!: RegistryWriter
+  #records!: RecordWrites
+  #registry!: RegistryWrites
   /** Whether the connection was opened again since this was last reset. */
   reopened = false
   /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
@@ -34,8 +34,8 @@ export class Writer {
   #open(): void {
     if (this.#faults !== undefined) faultPoint(this.#faults, 'open')
     this.#db = new Connection(this.#path, cacheKib)
-    this.#records = new RecordWriter(this.#db)
-    this.#registry = new RegistryWriter(this.#db)
+    this.#records = new RecordWrites(this.#db)
+    this.#registry = new RegistryWrites(this.#db)
   }
 
   /** After a failed commit nothing that the connection remembers is trusted. */
@@ -72,7 +72,7 @@ export class Writer {
       let epoch = this.#registry.epoch()
       outcomes = commands.map((command) => {
         const outcome = this.#attempt(command, epoch)
-        if (command.kind === 'deleteTable' || command.kind === 'revokeApiKey') epoch = this.#registry.epoch()
+        if (makesCachesStale(command)) epoch = this.#registry.epoch()
         return outcome
       })
       if (this.#faults !== undefined) faultPoint(this.#faults, 'statement')
