@@ -466,20 +466,20 @@ describe('numbers in the documents', () => {
     expect(Object.fromEntries(shown)).toEqual({ ...limits })
   })
 
-  test('the checkpoint policy is that of the writer', () => {
-    const source = read('packages/server/src/engines/sqlite/write/thread-write-channel.ts')
+  test('the checkpoint policy is the one in the code', () => {
+    const source = read('packages/server/src/engines/sqlite/checkpoint/checkpoint-policy.ts')
     const rows = tableRows(section('docs/operating.md', '## Checkpoints')).filter(
       ([, , cell]) => codeSpans(cell ?? '').length > 0,
     )
     expect(rows.map(([, , name]) => codeSpans(name!)[0])).toEqual([
-      'copyAtPages',
-      'restartAtPages',
-      'restPagesMax',
-      'logPagesMax',
+      'checkpointAtPages',
+      'resetAtPages',
+      'resetPendingPagesMax',
+      'walPagesMax',
     ])
     for (const [pages, , cell] of rows) {
       const [name] = codeSpans(cell!)
-      const value = new RegExp(`^const ${name} = ([\\d_]+)$`, 'm').exec(source)?.[1]
+      const value = new RegExp(`^export const ${name} = ([\\d_]+)$`, 'm').exec(source)?.[1]
       expect(`${name} ${parseBound(pages!, '')}`).toBe(`${name} ${Number(value?.replaceAll('_', ''))}`)
     }
   })

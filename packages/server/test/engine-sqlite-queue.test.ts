@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { commitBytesMax, commitRequestsMax, writeQueueRequestsMax } from '../src/core/limits.ts'
-import { upkeepLine, type Waiting, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
+import { type QueuedWrite, upkeepLine, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
 
 // What is handed to the writer before its last commit is answered is bounded too: without that, one organization's
 // backlog would lie in the writer, where no other organization has a turn.
@@ -8,10 +8,10 @@ import { upkeepLine, type Waiting, WriteQueue } from '../src/engines/sqlite/writ
 const nothing = { requests: 0, bytes: 0 }
 
 /** A request of that many bytes and of an API key; its name stands where the command's kind would. */
-const waiting = (name: string, bytes = 1, keySeq = 1): Waiting =>
-  ({ command: { kind: name, fence: { keySeq } }, bytes, resolve() {}, reject() {} }) as unknown as Waiting
+const waiting = (name: string, bytes = 1, keySeq = 1): QueuedWrite =>
+  ({ command: { kind: name, fence: { keySeq } }, bytes, resolve() {}, reject() {} }) as unknown as QueuedWrite
 
-const names = (taken: Waiting[]): unknown[] => taken.map(({ command }) => command.kind)
+const names = (taken: QueuedWrite[]): unknown[] => taken.map(({ command }) => command.kind)
 
 const queueOf = (count: number, bytes = 1): WriteQueue => {
   const queue = new WriteQueue()

@@ -1,27 +1,30 @@
 import { Database, type SQLQueryBindings, type Statement } from 'bun:sqlite'
+import type { CheckpointFaultKind } from './checkpoint/checkpoint-policy.ts'
 
 export interface CheckpointFault {
   cause: string
-  /** The disk was full or the file busy: SQLite has recorded nothing as copied, and the next try starts there again. */
-  isRepeatable: boolean
-  /** SQLite saw before it copied anything that the database file is too short, or no longer one: the WAL stays. */
-  isDamage: boolean
+  kind: CheckpointFaultKind
+}
+
+const faultKindOf = (code: string): CheckpointFaultKind => {
+  if (/^SQLITE_(FULL|BUSY)/.test(code)) return 'repeatable'
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? 'damage' : 'disk'
 }
 
 /**
- * An SQLite connection whose statements are prepared once and end with it. Bun keeps a connection alive as long as
- * one of its statements is; then the last to close would not copy the log into the database file.
+ * An SQLite connection whose statements are prepared once and finalized with it. Bun keeps a connection open as long as
+ * one of its statements is; then the last connection to close would not checkpoint the WAL.
  */
 export class Connection {
   readonly #db: Database
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>()
 
-  /** The settings that every one of ours has. Checkpoints are never automatic: see checkpoint-policy.ts. */
+  /** Every connection of ours has these settings. Checkpoints are never automatic: see checkpoint-policy.ts. */
   constructor(
     readonly path: string,
     cacheKib: number,
   ) {
-    // Never made here: a store that has vanished must not be replaced by an empty one.
+    // Never created here: a store whose file is missing must not be replaced by an empty one.
     this.#db = new Database(path, { readwrite: true })
     this.run('PRAGMA busy_timeout = 5000')
     this.run('PRAGMA journal_mode = WAL')
@@ -41,20 +44,19 @@ export class Connection {
     return statement as unknown as Statement<Row, Parameters>
   }
 
-  /** For what is done once: settings, schema, transactions. */
+  /** For statements that run once: settings, schema, transactions. */
   run(sql: string): void {
     this.#db.run(sql)
   }
 
-  /** Copies from the WAL into the database file what can be copied without waiting for anybody. */
+  /** A passive checkpoint: copies the WAL pages that it can copy without waiting for readers or writers. */
   checkpoint(): CheckpointFault | undefined {
     try {
       this.prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
       return undefined
     } catch (error) {
       const code = String((error as { code?: unknown }).code)
-      const cause = `checkpoint: ${code} ${(error as Error).message}`
-      return { cause, isRepeatable: /^SQLITE_(FULL|BUSY)/.test(code), isDamage: /^SQLITE_(CORRUPT|NOTADB)/.test(code) }
+      return { cause: `checkpoint: ${code} ${(error as Error).message}`, kind: faultKindOf(code) }
     }
   }
 

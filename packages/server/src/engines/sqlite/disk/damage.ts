@@ -2,7 +2,8 @@ import { CubbyError } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
 
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
+/** SQLite's code, such as `SQLITE_FULL`; empty if the error has none. */
+export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 /** The file itself is damaged: a page that makes no sense, or one that the disk does not give. */
 export const isDamage = (error: unknown): boolean =>

@@ -1,19 +1,19 @@
 import type { Command, CommandResults } from './command.ts'
 
-/** The way to the one writer of a store: in this process, or in the one that keeps it for its workers. */
+/** The way to the only writer of a store: a thread of this process, or of the owner if this process is a worker. */
 export interface WriteChannel {
-  /** Whether writes are taken. */
+  /** Whether writes are accepted. */
   readonly ready: boolean
-  /** Throws `unavailable` when nothing more can wait. */
+  /** Rejects with `unavailable` when the queue is full. `bytes`: the size of the request, for its share of the queue. */
   submit<K extends Command['kind']>(
     orgId: number,
     bytes: number,
     command: Extract<Command, { kind: K }>,
   ): Promise<CommandResults[K]>
   submitUpkeep<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]>
-  /** Called after each commit, before anything in it is acknowledged. */
+  /** Called after each commit, before any of its requests is answered. */
   onCommit: (commands: Command[]) => void
-  /** Called when a write meets damage in the store, with what SQLite says of it. */
+  /** Called with SQLite's error when a write or a checkpoint finds the store damaged. */
   onDamage: (cause: string) => void
   close(): Promise<void>
 }

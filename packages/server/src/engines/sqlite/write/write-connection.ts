@@ -1,6 +1,6 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
-import { causeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
+import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import { RecordWrites } from '../records/record-writes.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
@@ -10,8 +10,8 @@ import { type Command, type CommandFailure, type Fence, makesCachesStale, type O
 const cacheKib = 65_536
 
 /**
- * The only connection that writes records. A group of commands becomes one transaction and one sync; nothing is answered
- * before that sync has returned.
+ * The only connection that writes records. A group of commands is one transaction and one sync. No command of it is
+ * answered before that sync has returned.
  */
 export class WriteConnection {
   readonly #path: string
@@ -19,7 +19,7 @@ export class WriteConnection {
   #db!: Connection
   #records!: RecordWrites
   #registry!: RegistryWrites
-  /** Whether the connection was opened again since this was last reset. */
+  /** Whether the connection was opened again since this was last set to false. */
   reopened = false
   /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
   failure: string | undefined
@@ -38,12 +38,12 @@ export class WriteConnection {
     this.#registry = new RegistryWrites(this.#db)
   }
 
-  /** After a failed commit nothing that the connection remembers is trusted. */
+  /** After a failed commit the state of the connection is not trusted. */
   #reopen(): void {
     try {
       this.#db.close()
     } catch {
-      // It could not even be closed; the new connection recovers from the log all the same.
+      // The new connection recovers from the WAL even if the old one could not be closed.
     }
     this.reopened = true
     this.#open()
@@ -53,12 +53,12 @@ export class WriteConnection {
     try {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK')
     } catch {
-      // After a damaged page SQLite may tell of it once more.
+      // After a damaged page SQLite may report it once more.
     }
     if (this.#db.inTransaction) this.#reopen()
   }
 
-  /** One outcome a command, in order. Never throws for what the store answers. */
+  /** One outcome per command, in order. An error of the store is an outcome too. */
   commit(commands: Command[]): Outcome[] {
     if (this.failure !== undefined) return commands.map(() => ({ failure: ending }))
     try {
@@ -78,12 +78,12 @@ export class WriteConnection {
       if (this.#faults !== undefined) faultPoint(this.#faults, 'statement')
     } catch (error) {
       if (isFatal(error)) {
-        // A full disk, an I/O error: everyone's.
+        // A full disk, an I/O error: it concerns the whole group.
         this.#reopen()
         return failAll(commands, error, 'statement')
       }
-      // That of one command, which may have written half of what it has to: nothing is kept, each gets a transaction of
-      // its own.
+      // The error concerns one command, which may have written a part: roll back, then give each command its own
+      // transaction.
       this.#rollBack()
       this.#records.forgetReservedIds()
       return commands.length === 1
@@ -96,7 +96,7 @@ export class WriteConnection {
       return outcomes
     } catch (error) {
       const outcomes = failAll(commands, error, 'commit')
-      // A failed sync of the WAL is reported once, like one of the database file: a second try would prove nothing.
+      // The kernel reports a failed sync once: a second one would succeed and prove nothing.
       if (codeOf(error).startsWith('SQLITE_IOERR'))
         this.failure = `commit: ${codeOf(error)} ${(error as Error).message}`
       else this.#reopen()
@@ -104,7 +104,7 @@ export class WriteConnection {
     }
   }
 
-  /** What a command refuses it refuses before it writes. */
+  /** A command that is rejected with a CubbyError has written nothing. */
   #attempt(command: Command, epoch: number): Outcome {
     try {
       return { value: this.#execute(command, epoch) }
@@ -118,29 +118,29 @@ export class WriteConnection {
     const registry = this.#registry
     switch (command.kind) {
       case 'write':
-        this.#hold(command.fence, epoch)
+        this.#checkFence(command.fence, epoch)
         return this.#records.write(command.fence.tableId!, command.operations, command.nowMs)
       case 'createTable':
-        this.#hold(command.fence, epoch)
+        this.#checkFence(command.fence, epoch)
         return registry.createTable(command.orgId, command.db, command.name, command.indices, command.nowMs)
       case 'deleteTable':
-        this.#hold(command.fence, epoch)
+        this.#checkFence(command.fence, epoch)
         return registry.deleteTable(command.orgId, command.db, command.name, command.nowMs)
       case 'restoreTable':
-        this.#hold(command.fence, epoch)
+        this.#checkFence(command.fence, epoch)
         return registry.restoreTable(command.orgId, command.db, command.name, command.deletedAtMs, command.nowMs)
       case 'createApiKey':
-        this.#hold(command.fence, epoch)
+        this.#checkFence(command.fence, epoch)
         return registry.createApiKey(command.orgId, command.key, command.nowMs)
       case 'revokeApiKey':
-        this.#hold(command.fence, epoch)
+        this.#checkFence(command.fence, epoch)
         return registry.revokeApiKey(command.orgId, command.id, command.nowMs)
       case 'recordKeyUse':
         return registry.recordKeyUse(command.uses)
       case 'createOrganization':
         return registry.createOrganization(command.name, command.keys, command.nowMs, command.onlyIfFirst)
       case 'load':
-        // Rows may have come with ids above the block that is being given out.
+        // The loaded rows may have ids above the reserved block.
         this.#records.forgetReservedIds()
         return loadRows(this.#db, command.rows)
       case 'sweepExpired':
@@ -150,8 +150,8 @@ export class WriteConnection {
     }
   }
 
-  /** Between the caller's look at the registry and this transaction a key may have been revoked or a table deleted. */
-  #hold(fence: Fence, epoch: number): void {
+  /** A key may have been revoked, or a table deleted, since the caller looked it up. */
+  #checkFence(fence: Fence, epoch: number): void {
     if (fence.stamp === epoch) return
     if (fence.keySeq !== null && !this.#registry.keyIsActive(fence.keySeq)) {
       throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
@@ -161,12 +161,12 @@ export class WriteConnection {
     }
   }
 
-  /** Pages in the log that the database file does not have yet, and pages in the log at all. */
-  logPages(): { log: number; checkpointed: number } {
+  /** Pages in the WAL, and how many of them are in the database file too. */
+  walPages(): { log: number; checkpointed: number } {
     return this.#db.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()!
   }
 
-  /** Copies what is left in the log. Called when the second thread has copied most of it: the rest is small. */
+  /** For a WAL reset: the checkpoint thread has already copied most pages. */
   checkpoint(): CheckpointFault | undefined {
     return this.#db.checkpoint()
   }
@@ -181,9 +181,7 @@ const ending: CommandFailure = {
   message: 'The disk failed and the server is ending; nothing was applied.',
 }
 
-const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '')
-
-/** Everyone's failure. A damaged page is not: only the commands that need it fail. */
+/** Whether it concerns the whole group. A damaged page does not: only the commands that need it fail. */
 const isFatal = (error: unknown): boolean =>
   !isDamage(error) && /^SQLITE_(FULL|IOERR|NOMEM|READONLY|CANTOPEN)/.test(codeOf(error))
 
@@ -204,7 +202,7 @@ const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
     return { code: 'unavailable', message: 'Another process holds the store; nothing was applied.', cause }
   }
-  // The log may hold the commit although its sync failed: whether it survives is not known.
+  // The commit may be in the WAL although its sync failed, and may or may not survive a crash.
   if (phase === 'commit') {
     return {
       code: 'outcome_unknown',

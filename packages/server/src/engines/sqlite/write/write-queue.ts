@@ -4,7 +4,7 @@ import { commitBytesMax, commitRequestsMax, writeQueueBytesMax, writeQueueReques
 import { Shares } from '../../../core/shares.ts'
 import type { Command } from './command.ts'
 
-export interface Waiting {
+export interface QueuedWrite {
   command: Command
   /** Set by the queue. */
   orgId?: number
@@ -13,7 +13,7 @@ export interface Waiting {
   reject(error: unknown): void
 }
 
-/** Our own upkeep waits as if it were an organization, which requests cannot fill. */
+/** Our own upkeep has a line of its own, like an organization. Requests cannot fill it. */
 export const upkeepLine = 0
 
 const full = (): CubbyError =>
@@ -22,43 +22,39 @@ const full = (): CubbyError =>
   })
 
 /**
- * What waits for the next commit. Organizations take turns, and within one its API keys. Each has a share of the room,
- * in requests and in bytes, so that another always finds some.
+ * Writes that wait to be sent to the writer. Organizations take turns, and within one its API keys. Each has a share of
+ * the queue, in requests and in bytes, so that there is always room for another.
  */
 export class WriteQueue {
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #queued = new FairQueue<QueuedWrite>()
   readonly #requests = new Shares(writeQueueRequestsMax)
   readonly #bytes = new Shares(writeQueueBytesMax)
 
   get empty(): boolean {
-    return this.#waiting.size === 0
+    return this.#queued.size === 0
   }
 
-  /** Throws `unavailable` when there is no room. */
-  push(orgId: number, waiting: Waiting): void {
-    waiting.orgId = orgId
+  /** Throws `unavailable` when the share or the queue is full. */
+  push(orgId: number, write: QueuedWrite): void {
+    write.orgId = orgId
     if (orgId !== upkeepLine) {
-      const keySeq = keyOf(waiting)
-      if (!this.#requests.hasRoom(orgId, keySeq, 1) || !this.#bytes.tryTake(orgId, keySeq, waiting.bytes)) throw full()
+      const keySeq = keyOf(write)
+      if (!this.#requests.hasRoom(orgId, keySeq, 1) || !this.#bytes.tryTake(orgId, keySeq, write.bytes)) throw full()
       this.#requests.take(orgId, keySeq, 1)
     }
-    this.#waiting.push(orgId, keyOf(waiting), waiting)
+    this.#queued.push(orgId, keyOf(write), write)
   }
 
-  /** Takes requests in turn, up to one commit's worth less what is in flight: `ahead`. */
-  take(ahead: { requests: number; bytes: number }): Waiting[] {
-    const requestsMax = commitRequestsMax - ahead.requests
-    const bytesMax = commitBytesMax - ahead.bytes
-    const taken: Waiting[] = []
+  /** Takes requests in turn, up to one commit's worth, less what is in flight. */
+  take(inFlight: { requests: number; bytes: number }): QueuedWrite[] {
+    const requestsMax = commitRequestsMax - inFlight.requests
+    const bytesMax = commitBytesMax - inFlight.bytes
+    const taken: QueuedWrite[] = []
     let bytes = 0
-    for (
-      let next = this.#waiting.peek();
-      next !== undefined && taken.length < requestsMax;
-      next = this.#waiting.peek()
-    ) {
-      const isAlone = ahead.requests + taken.length === 0
+    for (let next = this.#queued.peek(); next !== undefined && taken.length < requestsMax; next = this.#queued.peek()) {
+      const isAlone = inFlight.requests + taken.length === 0
       if (!isAlone && bytes + next.bytes > bytesMax) break
-      this.#waiting.shift()
+      this.#queued.shift()
       this.#giveBack(next)
       taken.push(next)
       bytes += next.bytes
@@ -66,14 +62,14 @@ export class WriteQueue {
     return taken
   }
 
-  #giveBack(waiting: Waiting): void {
-    const orgId = waiting.orgId!
+  #giveBack(write: QueuedWrite): void {
+    const orgId = write.orgId!
     if (orgId === upkeepLine) return
-    const keySeq = keyOf(waiting)
+    const keySeq = keyOf(write)
     this.#requests.give(orgId, keySeq, 1)
-    this.#bytes.give(orgId, keySeq, waiting.bytes)
+    this.#bytes.give(orgId, keySeq, write.bytes)
   }
 }
 
-/** The API key that asked; 0 for an operator's command. */
-const keyOf = ({ command }: Waiting): number => ('fence' in command ? (command.fence.keySeq ?? 0) : 0)
+/** The caller's API key; 0 for an operator's command. */
+const keyOf = ({ command }: QueuedWrite): number => ('fence' in command ? (command.fence.keySeq ?? 0) : 0)

@@ -2,25 +2,31 @@ import type { CheckpointFault } from '../connection.ts'
 import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
 import { WriteConnection } from './write-connection.ts'
 
-// The writer's thread. All that has arrived when a commit ends becomes the next one, so the writer never waits for
-// the serving thread to notice that it is free.
+// The writer thread. Every command that has arrived when a commit ends is in the next commit, so the writer does not wait
+// for the serving thread to notice that it is free.
 
 declare const self: Worker
 
 export type ToWriter = { open: string; faults?: string } | { group: string } | { checkpoint: true } | { close: true }
 
-interface WriterEvents {
-  /** The connection was opened again. */
+interface ConnectionEvents {
+  /** The connection was closed and opened again. */
   reopened?: true
-  /** The commit met an I/O error; nothing more is written. */
+  /** The commit met an I/O error. Nothing is written after it. */
   failure?: string
+}
+
+interface WalState {
+  walPages: number
+  /** Those not in the database file yet. */
+  pendingPages: number
 }
 
 export type FromWriter =
   | { opened: true }
   | { refused: string }
-  | ({ outcomes: string; log: number; pending: number } & WriterEvents)
-  | { checkpointed: true; log: number; pending: number; fault?: CheckpointFault }
+  | ({ outcomes: string } & WalState & ConnectionEvents)
+  | ({ checkpointed: true; fault?: CheckpointFault } & WalState)
   | { closed: true }
 
 let connection: WriteConnection
@@ -30,20 +36,20 @@ let scheduled = false
 
 const reply = (message: FromWriter): void => self.postMessage(message)
 
-let lastState = { log: 0, pending: 0 }
+let lastState: WalState = { walPages: 0, pendingPages: 0 }
 
-/** What was committed is answered even if SQLite cannot say how long its WAL is. */
-const logState = (): { log: number; pending: number } => {
+/** A commit is answered even if SQLite cannot tell the size of its WAL. */
+const walState = (): WalState => {
   try {
-    const { log, checkpointed } = connection.logPages()
-    lastState = { log, pending: log - checkpointed }
+    const { log, checkpointed } = connection.walPages()
+    lastState = { walPages: log, pendingPages: log - checkpointed }
   } catch {
     // The next commit asks again.
   }
   return lastState
 }
 
-const takeEvents = (): WriterEvents | undefined => {
+const takeEvents = (): ConnectionEvents | undefined => {
   if (connection.failure !== undefined) return { failure: connection.failure }
   if (!connection.reopened) return undefined
   connection.reopened = false
@@ -54,16 +60,16 @@ const commitWaiting = (): void => {
   const commands = waiting
   waiting = []
   const outcomes = connection.commit(commands)
-  reply({ outcomes: encodeOutcomes(outcomes), ...logState(), ...takeEvents() })
+  reply({ outcomes: encodeOutcomes(outcomes), ...walState(), ...takeEvents() })
 }
 
 const checkpoint = (): void => {
   checkpointDue = false
   const fault = connection.failure === undefined ? connection.checkpoint() : undefined
-  reply({ checkpointed: true, ...logState(), fault })
+  reply({ checkpointed: true, ...walState(), fault })
 }
 
-// Messages that are there already are delivered before an immediate runs.
+// Messages that have already arrived are delivered before an immediate runs.
 const schedule = (): void => {
   if (scheduled) return
   scheduled = true

@@ -1,0 +1,255 @@
+// When WAL pages are checkpointed into the database file, and when the WAL is reset. A state machine without threads, disk
+// or clock: it is told what happened and answers what to do next. checkpointer.ts carries that out. The measurements
+// behind the numbers are in docs/operating.md.
+
+/** The checkpoint thread starts when this many pages are pending, that is, in the WAL and not in the database file. */
+export const checkpointAtPages = 16_000
+/** From this WAL size on, a reset is wanted: passive checkpoints follow each other until few pages are pending. */
+export const resetAtPages = 32_000
+/** The writer checkpoints at most this many pages itself, for the reset. Commits wait only for this part. */
+export const resetPendingPagesMax = 1_000
+/** At this WAL size commits wait for a reset, however many pages are pending. Only commits in flight exceed it. */
+export const walPagesMax = 64_000
+/** After this time without a commit, pending pages are checkpointed and the WAL is reset: reads are faster without one. */
+export const quietMs = 100
+
+/**
+ * `repeatable`: the disk was full or the file busy, and SQLite recorded nothing as copied.
+ * `damage`: the database file is too short, or not a database; SQLite noticed before it copied anything, and keeps the WAL.
+ * `disk`: anything else. Pages may be lost that SQLite recorded as copied: no checkpoint may follow.
+ */
+export type CheckpointFaultKind = 'repeatable' | 'damage' | 'disk'
+
+/**
+ * Why the database file is synced. `ahead`: SQLite itself syncs it only with the checkpoint that allows the reset, and
+ * every commit would wait for that. Synced ahead, after a passive checkpoint, little is left to sync then.
+ * The others: a connection was opened again, and may miss that an earlier write failed (see `#file` in checkpointer.ts).
+ */
+export type SyncReason = 'ahead' | 'reopened' | 'writer' | 'checkpointer'
+
+export type CheckpointEvent =
+  /** The writer committed a group. `reopened`: it then opened its connection again. */
+  | { kind: 'committed'; walPages: number; pendingPages: number; reopened?: boolean }
+  /** The passive checkpoint ended. */
+  | { kind: 'checkpointed'; fault?: CheckpointFaultKind }
+  /** The writer's checkpoint for a reset ended. */
+  | { kind: 'reset'; pendingPages: number; fault?: CheckpointFaultKind }
+  | { kind: 'synced'; reason: SyncReason; ok: boolean }
+  /** `quietMs` have passed since `awaitQuiet`. */
+  | { kind: 'quiet' }
+  /** The thread failed. Nothing that it was doing will be reported. */
+  | { kind: 'writerLost' }
+  | { kind: 'writerStarted' }
+  | { kind: 'checkpointerLost' }
+  | { kind: 'checkpointerStarted' }
+  /** A commit met an I/O error. The process is about to end. */
+  | { kind: 'failed' }
+  /** No further write is accepted. */
+  | { kind: 'closing' }
+
+/** `checkpoint`: start a passive one. `reset`: let the writer checkpoint. `awaitQuiet`: report `quiet` in `quietMs`. */
+export type CheckpointAction =
+  | { do: 'checkpoint' }
+  | { do: 'sync'; reason: SyncReason }
+  | { do: 'reset' | 'awaitQuiet' }
+
+/** Write requests at the time of an event. */
+export interface Traffic {
+  /** Sent to the writer and not answered; those that the event answers are not counted. */
+  inFlight: number
+  /** In the write queue. */
+  queued: boolean
+}
+
+export class CheckpointPolicy {
+  /** False for a guest: it neither checkpoints nor syncs. */
+  readonly #enabled: boolean
+  /** `syncing`: the sync ahead that belongs to it runs. */
+  #checkpoint: 'none' | 'running' | 'syncing' = 'none'
+  /** `due`: nothing new is sent to the writer. `running`: nothing is in flight either. */
+  #reset: 'none' | 'due' | 'running' = 'none'
+  #syncsRunning = 0
+  #walPages = 0
+  #pendingPages = 0
+  #forceResetAtPages = walPagesMax
+  /** The passive checkpoint was started because writes paused: the WAL is reset after it. */
+  #isTidying = false
+  #commits = 0
+  #commitsBeforeQuiet = 0
+  #awaitsQuiet = false
+  #writerRuns = true
+  #checkpointerRuns: boolean
+  #failed = false
+  #closing = false
+
+  constructor(enabled: boolean) {
+    this.#enabled = enabled
+    this.#checkpointerRuns = enabled
+  }
+
+  /** Whether nothing may be sent to the writer, because of a reset. */
+  get holdsWrites(): boolean {
+    return this.#reset !== 'none'
+  }
+
+  /** False from the writer's failure until another runs and the database file was synced. */
+  get writerRuns(): boolean {
+    return this.#writerRuns
+  }
+
+  get failed(): boolean {
+    return this.#failed
+  }
+
+  /** Whether no checkpoint, reset or sync runs: each of them may still report that the disk failed. */
+  get isAtRest(): boolean {
+    return this.#checkpoint === 'none' && this.#reset !== 'running' && this.#syncsRunning === 0
+  }
+
+  on(event: CheckpointEvent, traffic: Traffic): CheckpointAction[] {
+    const actions: CheckpointAction[] = []
+    this.#apply(event, traffic, actions)
+    // A commit, a checkpoint or a sync beside it would keep the WAL from being reset.
+    if (this.#reset === 'due' && traffic.inFlight === 0 && this.isAtRest && !this.#failed) {
+      this.#reset = 'running'
+      actions.push({ do: 'reset' })
+    }
+    return actions
+  }
+
+  #apply(event: CheckpointEvent, traffic: Traffic, actions: CheckpointAction[]): void {
+    switch (event.kind) {
+      case 'committed':
+        this.#commits++
+        this.#noteWal(event.walPages, event.pendingPages, actions)
+        if (event.reopened) this.#sync('reopened', actions)
+        if (isIdle(traffic)) this.#awaitQuiet(actions)
+        break
+      case 'checkpointed':
+        if (event.fault === 'disk') this.#fail()
+        if (!this.#failed && (this.#isTidying || this.#walPages >= resetAtPages)) {
+          this.#checkpoint = 'syncing'
+          this.#sync('ahead', actions)
+        } else this.#endCheckpoint(traffic)
+        break
+      case 'reset':
+        this.#reset = 'none'
+        this.#pendingPages = event.pendingPages
+        if (event.fault === 'disk') this.#fail()
+        break
+      case 'synced':
+        this.#syncsRunning--
+        if (!event.ok) this.#fail()
+        this.#endSync(event.reason, traffic)
+        break
+      case 'quiet':
+        this.#awaitsQuiet = false
+        this.#tidy(traffic, actions)
+        break
+      case 'writerLost':
+        this.#writerRuns = false
+        if (this.#reset !== 'none') {
+          this.#reset = 'none'
+          // A forced reset that did not happen is due again with the next commit.
+          this.#forceResetAtPages = walPagesMax
+        }
+        break
+      case 'writerStarted':
+        this.#sync('writer', actions)
+        break
+      case 'checkpointerLost':
+        // Until another runs, only `walPagesMax` bounds the WAL.
+        this.#checkpointerRuns = false
+        this.#endCheckpoint(traffic)
+        break
+      case 'checkpointerStarted':
+        this.#sync('checkpointer', actions)
+        break
+      case 'failed':
+        this.#fail()
+        break
+      case 'closing':
+        this.#closing = true
+        break
+    }
+  }
+
+  #noteWal(walPages: number, pendingPages: number, actions: CheckpointAction[]): void {
+    if (walPages < this.#walPages) this.#forceResetAtPages = walPagesMax
+    this.#walPages = walPages
+    this.#pendingPages = pendingPages
+    if (this.#reset !== 'none' || !this.#enabled || this.#failed) return
+    const wantsReset = walPages >= resetAtPages
+    if (walPages >= this.#forceResetAtPages) {
+      this.#reset = 'due'
+      // A long read prevents the reset, however often pages are checkpointed. The next forced one comes later.
+      this.#forceResetAtPages = walPages + resetAtPages
+    } else if (this.#checkpoint !== 'none') {
+      // The next commit looks again.
+    } else if (wantsReset && pendingPages > 0 && pendingPages <= resetPendingPagesMax) {
+      this.#reset = 'due'
+    } else if (pendingPages >= (wantsReset ? resetPendingPagesMax : checkpointAtPages)) {
+      this.#startCheckpoint(actions)
+    }
+  }
+
+  #startCheckpoint(actions: CheckpointAction[]): void {
+    if (!this.#checkpointerRuns) return
+    this.#checkpoint = 'running'
+    actions.push({ do: 'checkpoint' })
+  }
+
+  #endCheckpoint(traffic: Traffic): void {
+    this.#checkpoint = 'none'
+    if (this.#isTidying && isIdle(traffic) && this.#takesWrites) this.#reset = 'due'
+    this.#isTidying = false
+  }
+
+  #sync(reason: SyncReason, actions: CheckpointAction[]): void {
+    if (!this.#enabled) this.#endSync(reason, { inFlight: 0, queued: false })
+    else if (!this.#failed) {
+      this.#syncsRunning++
+      actions.push({ do: 'sync', reason })
+    }
+  }
+
+  #endSync(reason: SyncReason, traffic: Traffic): void {
+    if (reason === 'writer') this.#writerRuns = true
+    else if (reason === 'checkpointer') this.#checkpointerRuns = true
+    else if (reason === 'ahead' && this.#checkpoint === 'syncing') this.#endCheckpoint(traffic)
+  }
+
+  get #takesWrites(): boolean {
+    return this.#writerRuns && !this.#closing && !this.#failed
+  }
+
+  #awaitQuiet(actions: CheckpointAction[]): void {
+    if (!this.#enabled || !this.#takesWrites || this.#awaitsQuiet || this.#pendingPages < resetPendingPagesMax) return
+    this.#awaitsQuiet = true
+    this.#commitsBeforeQuiet = this.#commits
+    actions.push({ do: 'awaitQuiet' })
+  }
+
+  #tidy(traffic: Traffic, actions: CheckpointAction[]): void {
+    const isQuiet =
+      isIdle(traffic) &&
+      this.#commits === this.#commitsBeforeQuiet &&
+      this.#reset === 'none' &&
+      this.#checkpoint === 'none'
+    if (!isQuiet) this.#awaitQuiet(actions)
+    else if (this.#takesWrites && this.#checkpointerRuns) {
+      this.#isTidying = true
+      this.#startCheckpoint(actions)
+    }
+  }
+
+  /** The process has to end, and keeps the WAL as it is until then: nothing is started or retried. */
+  #fail(): void {
+    if (!this.#enabled) return
+    this.#failed = true
+    // Writes that wait for it are sent to the writer, which rejects them.
+    if (this.#reset === 'due') this.#reset = 'none'
+  }
+}
+
+const isIdle = ({ inFlight, queued }: Traffic): boolean => inFlight === 0 && !queued

@@ -1,0 +1,17 @@
+const endMsMax = 2_000
+
+/** Asks the thread to close its connection, then ends it; one that does not answer in time is ended anyway. */
+export const endThread = (thread: Worker): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      thread.terminate()
+      resolve()
+    }
+    const timer = setTimeout(end, endMsMax)
+    thread.onmessage = (event: MessageEvent<object>) => {
+      if ('closed' in event.data) end()
+    }
+    thread.onerror = end
+    thread.postMessage({ close: true })
+  })
