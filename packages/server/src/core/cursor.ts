@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto'
+import { CursorSeal } from './cursor-seal.ts'
 import { CubbyError } from './errors.ts'
 import { cursorCharactersMax } from './limits.ts'
 import { describe } from './names.ts'
 import type { Position, Scan } from './records/scan.ts'
 
-// A cursor is base64url of JSON: [version, whose it is, …where it ended]. It is opaque to clients, but not
-// secret: it names nothing but the caller's own last row, and no table is ever found through it.
+// A cursor is base64url of a version byte and sealed JSON: [whose it is, …where it ended]. The seal hides the ids in it,
+// which are given out store-wide and would let one organization meter the others. No table is ever found through it.
 
-const version = 1
+const sealedVersion = 2
+const versionByte = Buffer.of(sealedVersion)
+
+/** Cursors of version 0.1 are base64url of plain JSON, which begins so. */
+const plainVersion = 1
+const plainFirstByte = '['.charCodeAt(0)
+
+/** Of a number in a cursor, as JSON. */
+const numberCharactersMax = String(Number.MIN_SAFE_INTEGER).length
 
 const refuse = (reason: string): never => {
   throw new CubbyError('invalid_cursor', `cursor ${reason}`, {
@@ -16,18 +25,42 @@ const refuse = (reason: string): never => {
   })
 }
 
-const encode = (parts: unknown[]): string => Buffer.from(JSON.stringify([version, ...parts])).toString('base64url')
+const encode = (seal: CursorSeal, parts: (string | number)[]): string => {
+  const text = JSON.stringify(parts)
+  // Numbers take the same room whatever their size: the length must not tell how far the store has counted.
+  let spaces = 0
+  for (const part of parts) if (typeof part === 'number') spaces += numberCharactersMax - String(part).length
+  // A multiple of three bytes: base64 then has no unused bits, which could be changed without being noticed.
+  const bytes = 1 + CursorSeal.overheadBytes + Buffer.byteLength(text) + spaces
+  spaces += (3 - (bytes % 3)) % 3
+  const sealed = seal.seal(Buffer.from(text + ' '.repeat(spaces)))
+  return Buffer.concat([versionByte, sealed]).toString('base64url')
+}
 
-const decode = (cursor: unknown): unknown[] => {
+const decode = (seal: CursorSeal, cursor: unknown): unknown[] => {
   if (typeof cursor !== 'string') return refuse(`is ${describe(cursor)}; it takes a string or null.`)
   if (cursor.length > cursorCharactersMax || !/^[A-Za-z0-9_-]+$/.test(cursor)) return refuse('cannot be read.')
+  const bytes = Buffer.from(cursor, 'base64url')
+  const parts = bytes[0] === sealedVersion ? readSealed(seal, cursor, bytes) : readPlain(seal, bytes)
+  return parts ?? refuse('cannot be read.')
+}
+
+const readSealed = (seal: CursorSeal, cursor: string, bytes: Buffer): unknown[] | undefined => {
+  if (cursor.length % 4 !== 0) return undefined
+  const text = seal.open(bytes.subarray(1))
+  return text === undefined ? undefined : (JSON.parse(text.toString()) as unknown[])
+}
+
+const readPlain = (seal: CursorSeal, bytes: Buffer): unknown[] | undefined => {
+  // Whoever may write plain cursors can find out ids by trying. A store that never gave any out reads none.
+  if (!seal.acceptsPlain || bytes[0] !== plainFirstByte) return undefined
   try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (Array.isArray(parts) && parts[0] === version) return parts.slice(1)
+    const parts: unknown = JSON.parse(bytes.toString())
+    if (Array.isArray(parts) && parts[0] === plainVersion) return parts.slice(1)
   } catch {
     // Not JSON: not one of ours.
   }
-  return refuse('cannot be read.')
+  return undefined
 }
 
 /** Table, index, hash, bounds and direction in 16 characters. The same on every process and after a restart. */
@@ -45,19 +78,21 @@ export const scanFingerprint = (tableId: number, scan: Scan): string => {
  * passes it as `whose`.
  */
 export const encodeScanCursor = (
+  seal: CursorSeal,
   tableId: number,
   scan: Scan,
   position: Position,
   whose = scanFingerprint(tableId, scan),
-): string => encode([whose, position.range, position.id])
+): string => encode(seal, [whose, position.range, position.id])
 
 export const decodeScanCursor = (
+  seal: CursorSeal,
   cursor: unknown,
   tableId: number,
   scan: Scan,
   whose = scanFingerprint(tableId, scan),
 ): Position => {
-  const [itsOwn, range, id] = decode(cursor)
+  const [itsOwn, range, id] = decode(seal, cursor)
   if (itsOwn !== whose) {
     return refuse('belongs to another query: table, hash, index, range and direction must be those it came with.')
   }
@@ -69,14 +104,16 @@ export const decodeScanCursor = (
 const isName = (value: unknown): boolean => typeof value === 'string' && /^[a-z0-9_-]{1,64}$/.test(value)
 
 /** Cursors of listings: `listing` says whose, as `tables:app`, and the rest is the last entry's place. */
-export const encodeListCursor = (listing: string, place: (string | number)[]): string => encode([listing, ...place])
+export const encodeListCursor = (seal: CursorSeal, listing: string, place: (string | number)[]): string =>
+  encode(seal, [listing, ...place])
 
 export const decodeListCursor = (
+  seal: CursorSeal,
   cursor: unknown,
   listing: string,
   types: ('string' | 'number')[],
 ): (string | number)[] => {
-  const [whose, ...place] = decode(cursor)
+  const [whose, ...place] = decode(seal, cursor)
   if (whose !== listing) return refuse('belongs to another listing.')
   const fits =
     place.length === types.length &&

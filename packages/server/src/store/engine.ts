@@ -1,4 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
+import type { CursorSeal } from '../core/cursor-seal.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { Maintenance } from './maintenance.ts'
 import type { Organizations } from './organizations.ts'
@@ -28,6 +29,11 @@ export interface Engine {
   readonly records: Records
   readonly maintenance: Maintenance
   readonly transfer: Transfer
+  /**
+   * Made of the store's cursor key, which is the same in every process, after a restart and in a copy. `transfer.load` can
+   * replace it.
+   */
+  readonly cursorSeal: CursorSeal
   /** Whether the store can serve just now. */
   ready(): Awaitable<boolean>
   close(): Promise<void>

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
+import type { CursorKey } from '../core/cursor-seal.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { IndexEntries } from '../core/tables/indices.ts'
 import type { ApiKey } from './api-keys.ts'
@@ -22,6 +23,7 @@ export interface DumpedRecord extends StoredRecord {
 
 /** One consistent view of a whole store, however long it takes to read and whoever writes meanwhile. */
 export interface Dump {
+  cursorKey(): Awaitable<CursorKey>
   organizations(): Awaitable<Organization[]>
   /** By seq. */
   apiKeys(): AsyncIterable<DumpedApiKey>
@@ -35,6 +37,8 @@ export interface Dump {
 
 /** What a copy brings along, every id as it was. */
 export interface LoadRows {
+  /** Replaces the store's own, so that cursors go on working in the copy. */
+  cursorKey?: CursorKey
   organizations?: Organization[]
   apiKeys?: DumpedApiKey[]
   tables?: DumpedTable[]

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { CursorSeal } from '../../src/core/cursor-seal.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../src/core/members.ts'
 import { parseQuery, planQuery } from '../../src/core/records/query.ts'
@@ -108,9 +109,11 @@ const rangeText = objectText(
   2,
 )
 
+const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: true })
+
 /** To the end: what stands in `hash` is looked at when the table is known. */
 const planned = (members: Members): unknown =>
-  planQuery(parseQuery(members), 1, { i1: { hashField: 'a', rangeField: 'b' }, i2: { hashField: 'a' } })
+  planQuery(parseQuery(members), 1, { i1: { hashField: 'a', rangeField: 'b' }, i2: { hashField: 'a' } }, seal)
 
 describe('a body without data is read as if JSON.parse had read it', () => {
   const naive = (text: string): Members => {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decodeListCursor, decodeScanCursor, encodeListCursor, encodeScanCursor } from '../../src/core/cursor.ts'
+import {
+  decodeListCursor,
+  decodeScanCursor,
+  encodeListCursor,
+  encodeScanCursor,
+  scanFingerprint,
+} from '../../src/core/cursor.ts'
+import { CursorSeal } from '../../src/core/cursor-seal.ts'
 import { cursorCharactersMax } from '../../src/core/limits.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
 import type { ByteScan, Position, Scan, TimeScan } from '../../src/core/records/scan.ts'
@@ -28,9 +35,12 @@ const timeScan = (over: Partial<TimeScan> = {}): TimeScan => ({
   ...over,
 })
 
-/** A cursor holds JSON: this writes one as a client could forge it. */
+const secret = Buffer.from('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f', 'hex')
+/** Of a store that version 0.1 made. */
+const seal = new CursorSeal({ secret, acceptsPlain: true })
+
+/** A cursor of version 0.1, as a client could forge it. */
 const forge = (content: unknown): string => Buffer.from(JSON.stringify(content)).toString('base64url')
-const content = (cursor: string): unknown[] => JSON.parse(Buffer.from(cursor, 'base64url').toString())
 
 const id = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs))
 
@@ -41,14 +51,16 @@ describe('the cursor of a query', () => {
       fc.property(fc.nat(), unicodeString, fc.boolean(), textPosition, (table, hash, descending, position) => {
         const scan = byteScan({ hash, descending })
         const primary = byteScan({ index: 'primary', hash, ...primaryBounds(undefined), descending })
-        expect(decodeScanCursor(encodeScanCursor(table, scan, position), table, scan)).toEqual(position)
-        expect(decodeScanCursor(encodeScanCursor(table, primary, position), table, primary)).toEqual(position)
+        expect(decodeScanCursor(seal, encodeScanCursor(seal, table, scan, position), table, scan)).toEqual(position)
+        expect(decodeScanCursor(seal, encodeScanCursor(seal, table, primary, position), table, primary)).toEqual(
+          position,
+        )
       }),
     )
     fc.assert(
       fc.property(fc.nat(), fc.maxSafeInteger(), id, (table, range, rowId) => {
-        const cursor = encodeScanCursor(table, timeScan(), { range, id: rowId })
-        expect(decodeScanCursor(cursor, table, timeScan())).toEqual({ range, id: rowId })
+        const cursor = encodeScanCursor(seal, table, timeScan(), { range, id: rowId })
+        expect(decodeScanCursor(seal, cursor, table, timeScan())).toEqual({ range, id: rowId })
       }),
     )
   })
@@ -56,26 +68,83 @@ describe('the cursor of a query', () => {
   test('is made of characters that need no escaping', () => {
     fc.assert(
       fc.property(unicodeString, id, (range, rowId) => {
-        expect(encodeScanCursor(1, byteScan(), { range, id: rowId })).toMatch(/^[A-Za-z0-9_-]+$/)
+        expect(encodeScanCursor(seal, 1, byteScan(), { range, id: rowId })).toMatch(/^[A-Za-z0-9_-]+$/)
       }),
     )
   })
 
   test('does not expire: one that was handed out once is read for ever, on every process', () => {
-    const cursor = 'WzEsIndOb3VVRmVNT0xSdzFDcTYiLCJzYSIsM10'
-    expect(decodeScanCursor(cursor, 7, byteScan())).toEqual({ range: 'sa', id: 3 })
+    for (const cursor of [
+      'AqbNsylVi_Q860qYNH0xRzcpfrgI0wuPIzTY9jzxCz0NrbU0M-RFdt61tG5FGw8FvJFBnfOvbilFrM3k',
+      'WzEsIndOb3VVRmVNT0xSdzFDcTYiLCJzYSIsM10',
+    ]) {
+      expect(decodeScanCursor(seal, cursor, 7, byteScan())).toEqual({ range: 'sa', id: 3 })
+    }
   })
 
-  test('does not show the hash or the bounds of the query', () => {
+  test('shows nothing: neither the query, nor the position, nor by its length how far the store has counted', () => {
     const scan = byteScan({ hash: 'sconfidential', ...indexBounds(parseRange({ gte: 'hidden' }, 'index')) })
-    const shown = Buffer.from(encodeScanCursor(1, scan, { range: 'sa', id: 1 }), 'base64url').toString()
-    expect(shown).not.toContain('confidential')
-    expect(shown).not.toContain('hidden')
+    const lengths = new Set<number>()
+    for (const rowId of [1, 12_345_678, Number.MAX_SAFE_INTEGER]) {
+      for (const table of [1, Number.MAX_SAFE_INTEGER]) {
+        const cursor = encodeScanCursor(seal, table, scan, { range: 'swhere', id: rowId })
+        lengths.add(cursor.length)
+        const shown = Buffer.from(cursor, 'base64url').toString('latin1')
+        const texts = ['confidential', 'hidden', 'where', scanFingerprint(table, scan), '[', '"', ',']
+        // One byte may be there by chance; a name may not.
+        for (const text of texts.filter((text) => text.length > 1)) expect(shown).not.toContain(text)
+        if (rowId > 1) expect(shown).not.toContain(String(rowId))
+      }
+    }
+    for (const seq of [1, 99_999]) lengths.add(encodeListCursor(seal, 'keys', [seq]).length)
+    expect(lengths.size).toBe(2)
+  })
+
+  test('two that differ in one digit have nothing in common but the version', () => {
+    const bytes = (rowId: number): Buffer =>
+      Buffer.from(encodeScanCursor(seal, 1, byteScan(), { range: 'sa', id: rowId }), 'base64url')
+    const [one, other] = [bytes(1), bytes(2)]
+    const equal = one.filter((byte, at) => byte === other[at]).length
+    // By chance one byte in 256 is equal.
+    expect(equal).toBeLessThan(one.length / 8)
+  })
+
+  test('is refused by a store with another key, and when any bit of it is changed', () => {
+    const cursor = encodeScanCursor(seal, 1, byteScan(), { range: 'sa', id: 3 })
+    const other = new CursorSeal({ secret: Buffer.alloc(32, 7), acceptsPlain: true })
+    expect(refused(() => decodeScanCursor(other, cursor, 1, byteScan()))).toEqual(invalidCursor)
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    for (let at = 0; at < cursor.length; at++) {
+      for (let bit = 1; bit < 64; bit *= 2) {
+        const changed = alphabet[alphabet.indexOf(cursor[at]!) ^ bit]!
+        const text = cursor.slice(0, at) + changed + cursor.slice(at + 1)
+        expect([at, bit, ...refused(() => decodeScanCursor(seal, text, 1, byteScan()))]).toEqual([
+          at,
+          bit,
+          ...invalidCursor,
+        ])
+      }
+    }
+    for (let length = 0; length < cursor.length; length++) {
+      expect(refused(() => decodeScanCursor(seal, cursor.slice(0, length), 1, byteScan()))).toEqual(invalidCursor)
+    }
+    for (const more of ['A', 'AA', 'AAAA']) {
+      expect(refused(() => decodeScanCursor(seal, cursor + more, 1, byteScan()))).toEqual(invalidCursor)
+    }
+  })
+
+  test('of version 0.1 is refused by a store that never gave one out: by trying them ids could be found out', () => {
+    const fresh = new CursorSeal({ secret, acceptsPlain: false })
+    const plain = forge([1, scanFingerprint(1, byteScan()), 'sa', 3])
+    expect(decodeScanCursor(seal, plain, 1, byteScan())).toEqual({ range: 'sa', id: 3 })
+    expect(refused(() => decodeScanCursor(fresh, plain, 1, byteScan()))).toEqual(invalidCursor)
+    const sealed = encodeScanCursor(fresh, 1, byteScan(), { range: 'sa', id: 3 })
+    expect(decodeScanCursor(fresh, sealed, 1, byteScan())).toEqual({ range: 'sa', id: 3 })
   })
 
   test('is refused for another table, hash, index, range or direction', () => {
     const own = byteScan()
-    const cursor = encodeScanCursor(7, own, { range: 'sb', id: 3 })
+    const cursor = encodeScanCursor(seal, 7, own, { range: 'sb', id: 3 })
     const others: [string, number, Scan][] = [
       ['table', 8, own],
       ['hash', 7, byteScan({ hash: 'sclosed' })],
@@ -90,13 +159,13 @@ describe('the cursor of a query', () => {
       ['direction', 7, byteScan({ descending: true })],
     ]
     for (const [what, table, scan] of others) {
-      expect([what, ...refused(() => decodeScanCursor(cursor, table, scan))]).toEqual([what, ...invalidCursor])
+      expect([what, ...refused(() => decodeScanCursor(seal, cursor, table, scan))]).toEqual([what, ...invalidCursor])
     }
-    const times = encodeScanCursor(7, timeScan(), { range: 1000, id: 3 })
+    const times = encodeScanCursor(seal, 7, timeScan(), { range: 1000, id: 3 })
     for (const over of [{ descending: false }, { low: 1 }, { high: 2000 }]) {
-      expect(refused(() => decodeScanCursor(times, 7, timeScan(over)))).toEqual(invalidCursor)
+      expect(refused(() => decodeScanCursor(seal, times, 7, timeScan(over)))).toEqual(invalidCursor)
     }
-    expect(refused(() => decodeScanCursor(times, 8, timeScan()))).toEqual(invalidCursor)
+    expect(refused(() => decodeScanCursor(seal, times, 8, timeScan()))).toEqual(invalidCursor)
   })
 
   test('belongs to one query: any two that differ refuse each other', () => {
@@ -113,15 +182,15 @@ describe('the cursor of a query', () => {
     const table = fc.integer({ min: 1, max: 2 })
     fc.assert(
       fc.property(table, scans, table, scans, (tableA, a, tableB, b) => {
-        const cursor = encodeScanCursor(tableA, a, { range: 'x', id: 1 })
+        const cursor = encodeScanCursor(seal, tableA, a, { range: 'x', id: 1 })
         const same =
           tableA === tableB &&
           a.index === b.index &&
           a.hash === b.hash &&
           Buffer.compare(a.low, b.low) === 0 &&
           a.descending === b.descending
-        if (same) expect(decodeScanCursor(cursor, tableB, b)).toEqual({ range: 'x', id: 1 })
-        else expect(refused(() => decodeScanCursor(cursor, tableB, b))).toEqual(invalidCursor)
+        if (same) expect(decodeScanCursor(seal, cursor, tableB, b)).toEqual({ range: 'x', id: 1 })
+        else expect(refused(() => decodeScanCursor(seal, cursor, tableB, b))).toEqual(invalidCursor)
       }),
       { numRuns: 1000 },
     )
@@ -130,13 +199,13 @@ describe('the cursor of a query', () => {
   test('is the same for a range written otherwise that means the same', () => {
     const iso = byteScan(indexBounds(parseRange({ gte: '2026-01-01T00:00:00Z' }, 'index')))
     const ms = byteScan(indexBounds(parseRange({ gte: 1767225600000 }, 'index')))
-    const cursor = encodeScanCursor(1, iso, { range: encodeIndexValue(1767225600001), id: 1 })
-    expect(decodeScanCursor(cursor, 1, ms).id).toBe(1)
+    const cursor = encodeScanCursor(seal, 1, iso, { range: encodeIndexValue(1767225600001), id: 1 })
+    expect(decodeScanCursor(seal, cursor, 1, ms).id).toBe(1)
   })
 
   test('does not end with the page: one of page 10,000 is read as one of page 1', () => {
     const position: Position = { range: 'sb', id: 10_000_000 }
-    expect(decodeScanCursor(encodeScanCursor(1, byteScan(), position), 1, byteScan())).toEqual(position)
+    expect(decodeScanCursor(seal, encodeScanCursor(seal, 1, byteScan(), position), 1, byteScan())).toEqual(position)
   })
 
   test('the longest one is within what is read', () => {
@@ -144,20 +213,20 @@ describe('the cursor of a query', () => {
     const range = '\0'.repeat(1024)
     for (const scan of [byteScan({ index: 'primary' }), byteScan({ hash: `s${range}` })]) {
       const position = { range: scan.index === 'primary' ? range : `s${range}`, id: Number.MAX_SAFE_INTEGER }
-      const cursor = encodeScanCursor(Number.MAX_SAFE_INTEGER, scan, position)
+      const cursor = encodeScanCursor(seal, Number.MAX_SAFE_INTEGER, scan, position)
       expect(cursor.length).toBeLessThanOrEqual(cursorCharactersMax)
-      expect(decodeScanCursor(cursor, Number.MAX_SAFE_INTEGER, scan)).toEqual(position)
+      expect(decodeScanCursor(seal, cursor, Number.MAX_SAFE_INTEGER, scan)).toEqual(position)
     }
   })
 })
 
 describe('a cursor that cannot be read', () => {
-  const good = encodeScanCursor(1, byteScan(), { range: 'sb', id: 3 })
-  const whose = content(good)[1]
-  const timeWhose = content(encodeScanCursor(1, timeScan(), { range: 1, id: 1 }))[1]
+  const good = encodeScanCursor(seal, 1, byteScan(), { range: 'sb', id: 3 })
+  const whose = scanFingerprint(1, byteScan())
+  const timeWhose = scanFingerprint(1, timeScan())
 
   const expectRefused = (cursor: unknown, scan: Scan = byteScan()): void => {
-    expect([cursor, ...refused(() => decodeScanCursor(cursor, 1, scan))]).toEqual([cursor, ...invalidCursor])
+    expect([cursor, ...refused(() => decodeScanCursor(seal, cursor, 1, scan))]).toEqual([cursor, ...invalidCursor])
   }
 
   test('is not text', () => {
@@ -185,7 +254,7 @@ describe('a cursor that cannot be read', () => {
   })
 
   test('is of another version', () => {
-    expect(decodeScanCursor(forge([1, whose, 'sb', 3]), 1, byteScan())).toEqual({ range: 'sb', id: 3 })
+    expect(decodeScanCursor(seal, forge([1, whose, 'sb', 3]), 1, byteScan())).toEqual({ range: 'sb', id: 3 })
     for (const version of [0, 2, '1', true, null, [1]]) expectRefused(forge([version, whose, 'sb', 3]))
   })
 
@@ -208,11 +277,13 @@ describe('a cursor that cannot be read', () => {
       Buffer.from(JSON.stringify([1, whose, 'sb', 3]).padEnd(bytes, ' ')).toString('base64url')
     const most = padded((cursorCharactersMax * 3) / 4)
     expect(most.length).toBe(cursorCharactersMax)
-    expect(decodeScanCursor(most, 1, byteScan())).toEqual({ range: 'sb', id: 3 })
-    expect(refused(() => decodeScanCursor(padded((cursorCharactersMax * 3) / 4 + 1), 1, byteScan()))).toEqual(
+    expect(decodeScanCursor(seal, most, 1, byteScan())).toEqual({ range: 'sb', id: 3 })
+    expect(refused(() => decodeScanCursor(seal, padded((cursorCharactersMax * 3) / 4 + 1), 1, byteScan()))).toEqual(
       invalidCursor,
     )
-    expect(refusal(() => decodeScanCursor('A'.repeat(10_000_000), 1, byteScan())).message.length).toBeLessThan(300)
+    expect(refusal(() => decodeScanCursor(seal, 'A'.repeat(10_000_000), 1, byteScan())).message.length).toBeLessThan(
+      300,
+    )
   })
 
   test('is any text, or one of ours with a character changed: refused, or a position that is well-typed', () => {
@@ -226,7 +297,7 @@ describe('a cursor that cannot be read', () => {
       fc.property(fc.oneof(changed, unicodeString, fc.base64String(), fc.json().map(forge)), (cursor) => {
         let position: Position
         try {
-          position = decodeScanCursor(cursor, 1, byteScan())
+          position = decodeScanCursor(seal, cursor, 1, byteScan())
         } catch (error) {
           expect((error as { code?: string }).code).toBe('invalid_cursor')
           return
@@ -239,7 +310,7 @@ describe('a cursor that cannot be read', () => {
   })
 
   test('gets a hint at what to do', () => {
-    expect(refusal(() => decodeScanCursor('a', 1, byteScan())).hint).toContain('leave it out to start over')
+    expect(refusal(() => decodeScanCursor(seal, 'a', 1, byteScan())).hint).toContain('leave it out to start over')
   })
 })
 
@@ -252,32 +323,35 @@ describe('the cursor of a listing', () => {
   test('comes back as the place it was made from', () => {
     fc.assert(
       fc.property(unicodeString, place, (listing, parts) => {
-        expect(decodeListCursor(encodeListCursor(listing, parts), listing, typesOf(parts))).toEqual(parts)
+        expect(decodeListCursor(seal, encodeListCursor(seal, listing, parts), listing, typesOf(parts))).toEqual(parts)
       }),
     )
   })
 
   test('is refused when it holds what is no name', () => {
     for (const forged of ['a\u0000', '\ud800', '', 'A', 'x'.repeat(65)]) {
-      const cursor = encodeListCursor('databases', [forged])
-      expect(refused(() => decodeListCursor(cursor, 'databases', ['string']))).toEqual(invalidCursor)
+      const cursor = encodeListCursor(seal, 'databases', [forged])
+      expect(refused(() => decodeListCursor(seal, cursor, 'databases', ['string']))).toEqual(invalidCursor)
     }
   })
 
   test('is refused for another listing', () => {
-    const cursor = encodeListCursor('tables:app', ['orders'])
+    const cursor = encodeListCursor(seal, 'tables:app', ['orders'])
     for (const listing of ['tables:other', 'deleted:app', 'databases', '']) {
-      expect(refused(() => decodeListCursor(cursor, listing, ['string']))).toEqual(invalidCursor)
+      expect(refused(() => decodeListCursor(seal, cursor, listing, ['string']))).toEqual(invalidCursor)
     }
-    const ofQuery = encodeScanCursor(1, byteScan(), { range: 'sb', id: 3 })
-    expect(refused(() => decodeListCursor(ofQuery, 'tables:app', ['string']))).toEqual(invalidCursor)
-    expect(refused(() => decodeScanCursor(cursor, 1, byteScan()))).toEqual(invalidCursor)
+    const ofQuery = encodeScanCursor(seal, 1, byteScan(), { range: 'sb', id: 3 })
+    expect(refused(() => decodeListCursor(seal, ofQuery, 'tables:app', ['string']))).toEqual(invalidCursor)
+    expect(refused(() => decodeScanCursor(seal, cursor, 1, byteScan()))).toEqual(invalidCursor)
   })
 
   test('is refused with a place of another shape', () => {
     const expectRefused = (parts: unknown[], types: ('string' | 'number')[]): void => {
       const cursor = forge([1, 'keys', ...parts])
-      expect([parts, ...refused(() => decodeListCursor(cursor, 'keys', types))]).toEqual([parts, ...invalidCursor])
+      expect([parts, ...refused(() => decodeListCursor(seal, cursor, 'keys', types))]).toEqual([
+        parts,
+        ...invalidCursor,
+      ])
     }
     expectRefused([], ['string'])
     expectRefused(['a', 'b'], ['string'])
@@ -295,7 +369,7 @@ describe('the cursor of a listing', () => {
 
   test('is refused when it cannot be read', () => {
     for (const value of [1, {}, [], '', '!', 'a', 'A'.repeat(cursorCharactersMax + 1)]) {
-      expect(refused(() => decodeListCursor(value, 'keys', ['number']))).toEqual(invalidCursor)
+      expect(refused(() => decodeListCursor(seal, value, 'keys', ['number']))).toEqual(invalidCursor)
     }
   })
 })

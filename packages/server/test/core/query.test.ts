@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { encodeScanCursor } from '../../src/core/cursor.ts'
+import { CursorSeal } from '../../src/core/cursor-seal.ts'
 import type { Members } from '../../src/core/members.ts'
 import { parseQuery, planQuery } from '../../src/core/records/query.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
@@ -14,7 +15,8 @@ const tableId = 7
 const indices: Indices = { i1: { hashField: 'status', rangeField: 'createdAt' }, i3: { hashField: 'owner' } }
 const noIds = { lowId: 0, highId: 0 }
 
-const plan = (members: Members) => planQuery(parseQuery(members), tableId, indices)
+const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: false })
+const plan = (members: Members) => planQuery(parseQuery(members), tableId, indices, seal)
 
 describe('the three forms', () => {
   test('no index: by primary key', () => {
@@ -99,16 +101,16 @@ describe('a cursor', () => {
     ]
     for (const [members, range] of forms) {
       const { whole } = plan(members)
-      const cursor = encodeScanCursor(tableId, whole, { range, id: 3 })
+      const cursor = encodeScanCursor(seal, tableId, whole, { range, id: 3 })
       // The limit may change from page to page: it is no part of the query's place.
       const resumed = plan({ ...members, limit: 5, cursor })
       expect(resumed).toMatchObject({ whole, page: resumeScan(whole, { range, id: 3 }) })
-      expect(encodeScanCursor(tableId, whole, { range, id: 3 }, resumed.whose)).toBe(cursor)
+      expect(encodeScanCursor(seal, tableId, whole, { range, id: 3 }, resumed.whose)).toBe(cursor)
     }
   })
 
   test('of another query, or that cannot be read: invalid_cursor', () => {
-    const cursor = encodeScanCursor(tableId, plan({ hash: 'h' }).whole, { range: 'r', id: 3 })
+    const cursor = encodeScanCursor(seal, tableId, plan({ hash: 'h' }).whole, { range: 'r', id: 3 })
     const others: Members[] = [
       { hash: 'other' },
       { hash: 'h', ascending: false },
@@ -119,7 +121,7 @@ describe('a cursor', () => {
     for (const members of others) {
       expect(refused(() => plan({ ...members, cursor }))).toEqual(['invalid_cursor', 'cursor'])
     }
-    expect(refused(() => planQuery(parseQuery({ hash: 'h', cursor }), tableId + 1, indices))).toEqual([
+    expect(refused(() => planQuery(parseQuery({ hash: 'h', cursor }), tableId + 1, indices, seal))).toEqual([
       'invalid_cursor',
       'cursor',
     ])
@@ -175,7 +177,7 @@ describe('refusals', () => {
       expect(error.hint).toContain('i3')
       expect(error.hint).not.toContain('i5')
     }
-    expect(refused(() => planQuery(parseQuery({ index: 'i1', hash: 'h' }), tableId, {}))).toEqual([
+    expect(refused(() => planQuery(parseQuery({ index: 'i1', hash: 'h' }), tableId, {}, seal))).toEqual([
       'index_not_declared',
       'index',
     ])

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decodeScanCursor, encodeScanCursor } from '../../src/core/cursor.ts'
+import { CursorSeal } from '../../src/core/cursor-seal.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
 import { type Position, resumeScan, type Scan } from '../../src/core/records/scan.ts'
 import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
 import { edgeString } from './arbitraries.ts'
 import { compareScalars, compareStrings } from './value-order.ts'
+
+const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: false })
 
 interface Row {
   /** The range key, the encoded index range, or `updatedAt`. */
@@ -97,12 +100,12 @@ describe('paging', () => {
     const met: Row[] = []
     let cursor: string | undefined
     for (;;) {
-      const position = cursor === undefined ? undefined : decodeScanCursor(cursor, table, scan)
+      const position = cursor === undefined ? undefined : decodeScanCursor(seal, cursor, table, scan)
       const rest = scanRows(rowsOf(), position === undefined ? scan : resumeScan(scan, position))
       met.push(...rest.slice(0, limit))
       if (rest.length <= limit) return met
       const last = rest[limit - 1]!
-      cursor = encodeScanCursor(table, scan, last)
+      cursor = encodeScanCursor(seal, table, scan, last)
       between(last)
     }
   }

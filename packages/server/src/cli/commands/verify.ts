@@ -46,7 +46,7 @@ error which tables are damaged and what to do. Works beside a running server.`,
 const verify = async (args: Arguments, engine: Engine): Promise<number> => {
   const findings: string[] = []
   const tableIds = new Set<number>()
-  for await (const finding of engine.maintenance.check((id) => tableIds.add(id))) {
+  for await (const finding of engine.maintenance.check({ table: (id) => tableIds.add(id) })) {
     findings.push(finding)
     if (!args.flag('json')) printLine(finding)
   }

@@ -1,4 +1,5 @@
 import { decodeScanCursor, scanFingerprint } from '../cursor.ts'
+import type { CursorSeal } from '../cursor-seal.ts'
 import { CubbyError } from '../errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../limits.ts'
 import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
@@ -103,9 +104,9 @@ export interface QueryPlan {
   whose: string | undefined
 }
 
-export const planQuery = (query: Query, tableId: number, indices: Indices): QueryPlan => {
+export const planQuery = (query: Query, tableId: number, indices: Indices, seal: CursorSeal): QueryPlan => {
   const whole = wholeScan(query, indices)
   if (query.cursor === undefined) return { whole, page: whole, whose: undefined }
   const whose = scanFingerprint(tableId, whole)
-  return { whole, page: resumeScan(whole, decodeScanCursor(query.cursor, tableId, whole, whose)), whose }
+  return { whole, page: resumeScan(whole, decodeScanCursor(seal, query.cursor, tableId, whole, whose)), whose }
 }

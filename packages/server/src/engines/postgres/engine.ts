@@ -1,3 +1,4 @@
+import { CursorSeal, provisionalCursorKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import { StoreRefused } from '../../core/store-refused.ts'
 import type { Engine } from '../../store/engine.ts'
@@ -123,6 +124,7 @@ class PostgresEngine implements Engine {
   readonly tables: PostgresTables
   readonly records: PostgresRecords
   readonly maintenance: PostgresMaintenance
+  readonly cursorSeal = new CursorSeal(provisionalCursorKey)
   readonly transfer: PostgresTransfer
   readonly #pool: Pool
   readonly #db: Database

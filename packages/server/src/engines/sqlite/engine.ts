@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { CursorSeal, provisionalCursorKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import type { Engine } from '../../store/engine.ts'
 import { Connection } from './connection.ts'
@@ -111,6 +112,7 @@ class SqliteEngine implements EmbeddedEngine {
   readonly tables: SqliteTables
   readonly records: SqliteRecords
   readonly maintenance: SqliteMaintenance
+  readonly cursorSeal = new CursorSeal(provisionalCursorKey)
   readonly transfer: SqliteTransfer
   readonly #store: OpenStore
   readonly #channel: WriteChannel

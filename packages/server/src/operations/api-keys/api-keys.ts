@@ -39,10 +39,11 @@ export const listApiKeys = async (
   options: { limit: number; cursor: string | undefined },
 ): Promise<{ keys: ApiKey[]; cursor: string | null }> => {
   const { limit, cursor } = options
-  const before = cursor === undefined ? undefined : (decodeListCursor(cursor, 'keys', ['number'])[0] as number)
+  const before =
+    cursor === undefined ? undefined : (decodeListCursor(engine.cursorSeal, cursor, 'keys', ['number'])[0] as number)
   const found = await engine.apiKeys.list(orgId, before, limit + 1)
   const keys = found.slice(0, limit)
-  return { keys, cursor: found.length > limit ? encodeListCursor('keys', [keys.at(-1)!.seq]) : null }
+  return { keys, cursor: found.length > limit ? encodeListCursor(engine.cursorSeal, 'keys', [keys.at(-1)!.seq]) : null }
 }
 
 export const revokeApiKey = async (engine: Engine, caller: Caller, id: string, nowMs: number): Promise<ApiKey> => {

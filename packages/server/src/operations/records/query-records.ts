@@ -15,7 +15,8 @@ export const queryRecords = async (
   nowMs: number,
 ): Promise<QueryPage> => {
   const table = await requireTable(access, address, nowMs)
-  const { whole, page, whose } = planQuery(query, table.id, table.indices)
+  const seal = access.engine.cursorSeal
+  const { whole, page, whose } = planQuery(query, table.id, table.indices, seal)
   const { records, next } = await access.engine.records.scan(table, page, query.limit, nowMs, access.apiKey.seq)
-  return { records, cursor: next === undefined ? null : encodeScanCursor(table.id, whole, next, whose) }
+  return { records, cursor: next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, whose) }
 }

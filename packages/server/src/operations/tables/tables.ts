@@ -83,7 +83,8 @@ export const listTables = async (
 ): Promise<TablePage> => {
   const { deleted, limit, cursor } = options
   const listing = `${deleted ? 'deleted' : 'tables'}:${db}`
-  const place = cursor === undefined ? undefined : decodeListCursor(cursor, listing, ['string', 'number'])
+  const place =
+    cursor === undefined ? undefined : decodeListCursor(access.engine.cursorSeal, cursor, listing, ['string', 'number'])
   const after = place && { name: place[0] as string, deletedAtMs: place[1] as number }
   // One more than the page: its presence tells that there is a next one.
   const request = { orgId: access.apiKey.orgId, db, after, limit: limit + 1 }
@@ -92,7 +93,10 @@ export const listTables = async (
   const last = tables.at(-1)
   return {
     tables,
-    cursor: found.length > limit ? encodeListCursor(listing, [last!.name, last!.deletedAtMs ?? 0]) : null,
+    cursor:
+      found.length > limit
+        ? encodeListCursor(access.engine.cursorSeal, listing, [last!.name, last!.deletedAtMs ?? 0])
+        : null,
   }
 }
 
@@ -102,7 +106,10 @@ export const listDatabases = async (
 ): Promise<{ databases: string[]; cursor: string | null }> => {
   const { limit, cursor } = options
   const { engine, apiKey } = access
-  const after = cursor === undefined ? undefined : (decodeListCursor(cursor, 'databases', ['string'])[0] as string)
+  const after =
+    cursor === undefined
+      ? undefined
+      : (decodeListCursor(access.engine.cursorSeal, cursor, 'databases', ['string'])[0] as string)
   let found: string[]
   if (apiKey.databases === null) found = await engine.tables.listDatabases(apiKey.orgId, after, limit + 1)
   else {
@@ -115,5 +122,8 @@ export const listDatabases = async (
     }
   }
   const databases = found.slice(0, limit)
-  return { databases, cursor: found.length > limit ? encodeListCursor('databases', [databases.at(-1)!]) : null }
+  return {
+    databases,
+    cursor: found.length > limit ? encodeListCursor(engine.cursorSeal, 'databases', [databases.at(-1)!]) : null,
+  }
 }

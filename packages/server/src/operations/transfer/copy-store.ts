@@ -1,3 +1,4 @@
+import type { CursorKey } from '../../core/cursor-seal.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Dump, DumpedRecord } from '../../store/transfer.ts'
 
@@ -21,6 +22,7 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
  * records came.
  */
 export const copyStore = async (from: Dump, to: Engine, onProgress: (records: number) => void): Promise<number> => {
+  await to.transfer.load({ cursorKey: await from.cursorKey() })
   await to.transfer.load({ organizations: await from.organizations() })
   for await (const apiKeys of inChunks(from.apiKeys())) await to.transfer.load({ apiKeys })
   for await (const tables of inChunks(from.tables())) await to.transfer.load({ tables })
@@ -72,8 +74,12 @@ const shownRecord = ({
   entries,
 }: DumpedRecord): string => JSON.stringify([id, tableId, hashKey, rangeKey, data, ttlSeconds, updatedAtMs, entries])
 
+const shownKey = ({ secret, acceptsPlain }: CursorKey): string =>
+  `${Buffer.from(secret).toString('hex')} ${acceptsPlain}`
+
 /** Every part in which two stores differ, a line each; empty when they are equal, byte for byte. */
 export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<string> {
+  if (shownKey(await ours.cursorKey()) !== shownKey(await theirs.cursorKey())) yield 'the cursor keys differ'
   if (await firstDifference(each(await ours.organizations()), each(await theirs.organizations()), shownRow)) {
     yield 'the organizations differ'
   }

@@ -1,9 +1,9 @@
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
-import type { Maintenance } from '../../../store/maintenance.ts'
+import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Session, Statement, Step } from '../connection/driver.ts'
-import { checkStore, type NoteTable } from './check.ts'
+import { checkStore } from './check.ts'
 
 const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
 
@@ -127,8 +127,13 @@ export class PostgresMaintenance implements Maintenance {
     })
   }
 
-  check(noteTable?: NoteTable): AsyncIterable<string> {
+  /** The database has checksums of its own; a start warns when they are off. */
+  async addChecksums(): Promise<number> {
+    return 0
+  }
+
+  check(notes: CheckNotes = {}): AsyncIterable<string> {
     const { openLongSession, namesManyTables } = this.#options
-    return checkStore(openLongSession, namesManyTables, noteTable)
+    return checkStore(openLongSession, namesManyTables, notes.table)
   }
 }

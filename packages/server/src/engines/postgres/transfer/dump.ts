@@ -1,3 +1,4 @@
+import { provisionalCursorKey } from '../../../core/cursor-seal.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
@@ -51,6 +52,8 @@ export const openDump = async (session: Session): Promise<Dump> => {
   // The snapshot is taken by the first read, not by BEGIN.
   await session.run('select 1 from cubby_store')
   return {
+    cursorKey: () => provisionalCursorKey,
+
     organizations: async (): Promise<Organization[]> => (await rows(organizations)).map(toOrganization),
 
     async *apiKeys(): AsyncIterable<DumpedApiKey> {

@@ -1,6 +1,6 @@
-import type { Maintenance } from '../../../store/maintenance.ts'
+import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import type { OpenStore } from '../open-store.ts'
-import { checkStore, type NoteTable } from './check.ts'
+import { checkStore } from './check.ts'
 
 export class SqliteMaintenance implements Maintenance {
   readonly #store: OpenStore
@@ -17,7 +17,11 @@ export class SqliteMaintenance implements Maintenance {
     return this.#store.channel.submitUpkeep<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
   }
 
-  check(noteTable?: NoteTable): AsyncIterable<string> {
-    return checkStore(this.#store.db, noteTable)
+  async addChecksums(): Promise<number> {
+    return 0
+  }
+
+  check(notes: CheckNotes = {}): AsyncIterable<string> {
+    return checkStore(this.#store.db, notes.table)
   }
 }

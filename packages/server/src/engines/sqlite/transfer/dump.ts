@@ -1,3 +1,4 @@
+import { provisionalCursorKey } from '../../../core/cursor-seal.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import type { IndexEntries } from '../../../core/tables/indices.ts'
 import type { Organization } from '../../../store/organizations.ts'
@@ -31,6 +32,8 @@ export const openDump = (path: string): Dump => {
   // The snapshot is taken by the first read, not by BEGIN.
   db.prepare('SELECT 1 FROM meta').get()
   return {
+    cursorKey: () => provisionalCursorKey,
+
     organizations: (): Organization[] =>
       db
         .prepare<OrganizationRow, []>('SELECT id, name, created_at FROM organizations ORDER BY id')
