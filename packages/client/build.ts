@@ -1,5 +1,5 @@
-// Makes what is published: dist/ is the package, with its own package.json. The one in this folder is for the
-// workspace, where Bun and TypeScript read the source; it is private so that it cannot be published by mistake.
+// Builds the package for npm in dist/, with its own package.json. The package.json in this folder is for the workspace,
+// where Bun and TypeScript read the source. It is private so that nobody publishes it by mistake.
 
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
@@ -27,11 +27,11 @@ export const buildTypes = async (outDir: string): Promise<void> => {
     stdout: 'pipe',
   })
   const [report, exitCode] = await Promise.all([new Response(tsc.stdout).text(), tsc.exited])
-  if (exitCode !== 0) throw new Error(`tsc found faults in the client:\n${report}`)
-  // tsc leaves `./wire.ts` in declarations, which compilers of other settings refuse.
-  for await (const name of new Bun.Glob('*.d.ts').scan(outDir)) {
+  if (exitCode !== 0) throw new Error(`tsc found errors in the client:\n${report}`)
+  // tsc leaves `./wire.ts` in declarations, which compilers with other settings reject.
+  for await (const name of new Bun.Glob('**/*.d.ts').scan(outDir)) {
     const file = Bun.file(join(outDir, name))
-    await file.write((await file.text()).replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"))
+    await file.write((await file.text()).replace(/(from '\.[\w./-]*)\.ts'/g, "$1.js'"))
   }
 }
 

@@ -1,8 +1,8 @@
-import { Keys } from './api-keys/keys.ts'
-import { checkName } from './records/record-key.ts'
+import { Keys } from './api-keys/api-keys.ts'
 import { Table } from './records/table.ts'
-import { type ListOptions, listPath, Tables } from './tables/tables.ts'
-import { Pages } from './transport/pages.ts'
+import { checkName } from './tables/name.ts'
+import { Tables } from './tables/tables.ts'
+import { type ListOptions, listPath, Pages } from './transport/pages.ts'
 import { type CubbyOptions, createSend, type Send } from './transport/transport.ts'
 import type { Indices, ListDatabasesResponse } from './transport/wire.ts'
 
@@ -11,7 +11,7 @@ export class Database {
   readonly #path: string
   readonly tables: Tables
 
-  /** Made by `new Cubby(…).db('app')`. */
+  /** Call `new Cubby(…).db('app')` instead. */
   constructor(send: Send, name: string) {
     this.#send = send
     this.#path = `/v1/${checkName(name, 'db')}`
@@ -19,8 +19,8 @@ export class Database {
   }
 
   /**
-   * The records of a table; nothing is sent. `Data` is the shape of their data, `I` the declared indices: with
-   * `typeof indices` a query on a slot that is not among them does not compile.
+   * Gives access to the records of a table. It sends nothing. `Data` is the type of the records' data. `I` is the type
+   * of the declared indices: with `typeof indices`, a query on an undeclared slot does not compile.
    */
   table<Data extends object = Record<string, unknown>, I extends Indices = Indices>(name: string): Table<Data, I> {
     return new Table(this.#send, `${this.#path}/${checkName(name, 'table')}`)
@@ -40,7 +40,7 @@ export class Cubby {
     return new Database(this.#send, name)
   }
 
-  /** The names of the databases that the key may see. */
+  /** The names of the databases that the API key may read. */
   databases(options: ListOptions = {}): Pages<ListDatabasesResponse, string> {
     return new Pages(
       (cursor = options.cursor) =>

@@ -1,12 +1,18 @@
-export type { Keys } from './api-keys/keys.ts'
+export type { Keys } from './api-keys/api-keys.ts'
 export { Cubby, type Database } from './cubby.ts'
 export type { Key } from './records/record-key.ts'
-export type { SavedChunk, SaveManyOptions, SaveProgress, SaveResult } from './records/save-many.ts'
+export {
+  type SavedChunk,
+  SaveError,
+  type SaveManyOptions,
+  type SaveProgress,
+  type SaveResult,
+} from './records/save-many.ts'
 export type { FindOptions, RemoveOptions, SaveOptions, Table } from './records/table.ts'
 export type * from './records/typed-table.ts'
-export type { ListOptions, Tables } from './tables/tables.ts'
+export type { Tables } from './tables/tables.ts'
 export { type ErrorCode, errorCodes } from './transport/error-codes.ts'
-export { CubbyError, SaveError } from './transport/errors.ts'
-export type { Pages } from './transport/pages.ts'
+export { CubbyError } from './transport/errors.ts'
+export type { ListOptions, Pages } from './transport/pages.ts'
 export type { CubbyOptions, RequestOptions } from './transport/transport.ts'
 export type * from './transport/wire.ts'

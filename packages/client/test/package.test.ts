@@ -44,7 +44,18 @@ test('the workspace manifest is for the workspace: not to be published, its type
   expect(manifest.exports['.'].bun).toBe('./src/index.ts')
 })
 
-// The settings of a stranger's project, libraries checked too, once as bundlers and once as Node resolve modules.
+test('the declarations import each other as .js, in every folder', async () => {
+  const specifiers: string[] = []
+  for await (const name of new Bun.Glob('**/*.d.ts').scan(dist)) {
+    const text = await Bun.file(join(dist, name)).text()
+    for (const [, specifier] of text.matchAll(/\bfrom '(\.[^']+)'/g)) specifiers.push(specifier!)
+  }
+  expect(specifiers).toContain('../transport/wire.js')
+  expect(specifiers.filter((specifier) => !specifier.endsWith('.js'))).toEqual([])
+})
+
+// The settings of another project, which also checks its libraries. Once with module resolution as bundlers do it, once
+// as Node does.
 test.each([
   ['esnext', 'bundler'],
   ['nodenext', 'nodenext'],

@@ -1,12 +1,12 @@
 import { refusal } from '../transport/errors.ts'
 import type { RecordKey } from '../transport/wire.ts'
 
-/** A record's address: its hash key alone, or both keys. A record is one too. */
+/** A record's address: its hash key alone, or both keys. A record that was read can be passed as its own key. */
 export type Key = string | RecordKey
 
 const checkPart = (part: unknown, field: string): void => {
-  // An empty part, like a dot, makes a path that a proxy or URL parser shortens: to remove a record would become to
-  // drop its table.
+  // A proxy or URL parser drops an empty part or a dot from the path. The DELETE of a record would then be the DELETE
+  // of its table.
   if (typeof part !== 'string' || part === '') throw refusal('invalid_key', field, 'takes a string that is not empty.')
   if (part === '.' || part === '..') {
     throw refusal('invalid_key', field, `is "${part}", which URL parsers drop from paths.`, 'Use another key.')
@@ -25,7 +25,7 @@ export const parseKey = (key: Key): RecordKey => {
   return parsed
 }
 
-/** Of this form a path cannot name it safely: proxies decode `%2F`, `%5C` and `%00`, or refuse them. */
+/** Not safe in a path: proxies decode `%2F`, `%5C` and `%00`, or reject them. */
 const hasPathUnsafe = /[/\\\0]/
 
 /** `/hashKey` or `/hashKey/rangeKey`, encoded; undefined for a key that must not go into a path. */
@@ -39,13 +39,5 @@ export const keyPath = ({ hashKey, rangeKey }: RecordKey): string | undefined =>
   }
 }
 
-/** No range key is the slot `#`. */
+/** A record without a range key is stored under the range key `#`. */
 export const noRangeKey = '#'
-
-const namePattern = /^[a-z0-9_-]{1,64}$/
-
-/** What is not a name must not go into a path either. */
-export const checkName = (name: string, field: string): string => {
-  if (!namePattern.test(name)) throw refusal('invalid_name', field, `is "${name}"; it takes [a-z0-9_-]{1,64}.`)
-  return name
-}

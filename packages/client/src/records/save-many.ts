@@ -1,38 +1,54 @@
-import { CubbyError, SaveError } from '../transport/errors.ts'
+import type { ErrorCode } from '../transport/error-codes.ts'
+import { CubbyError, type ErrorDetails } from '../transport/errors.ts'
 import type { RequestOptions } from '../transport/transport.ts'
 import type { RecordKey } from '../transport/wire.ts'
 import { noRangeKey } from './record-key.ts'
 
-/** A run of the given records that went, or would have gone, in one atomic request. */
+/** Consecutive records that are sent in one atomic request. */
 export interface SavedChunk {
   /** The index of its first record. */
   from: number
   /** The index after its last record. */
   to: number
   /**
-   * `applied`: all of it. `failed`: none of it, for `error`. `unknown`: all or none, and no answer told which.
-   * `unsent`: none of it.
+   * `applied`: all records. `failed`: none, because of `error`. `unknown`: all or none; no response said which.
+   * `unsent`: none; the chunk was not sent.
    */
   status: 'applied' | 'failed' | 'unknown' | 'unsent'
   error?: unknown
 }
 
 export interface SaveResult {
-  /** How many records were applied for certain. */
+  /** How many records are known to be applied. */
   saved: number
   /** In the order of the records, without gaps. */
   chunks: SavedChunk[]
 }
 
+/**
+ * `save` of many records failed. It has the code and details of the first failure. `cause` is that failure, or the
+ * signal's reason. `result` has the status of each chunk. `operations[3]` in `field` is the fourth record of the chunk
+ * that failed.
+ */
+export class SaveError extends CubbyError {
+  override readonly name = 'SaveError'
+  readonly result: SaveResult
+
+  constructor(code: ErrorCode, result: SaveResult, cause: unknown) {
+    super(code, (cause as Error)?.message ?? String(cause), { ...(cause as ErrorDetails), cause })
+    this.result = result
+  }
+}
+
 export interface SaveProgress {
   saved: number
   total: number
-  /** The one that was just applied. */
+  /** The chunk that was just applied. */
   chunk: SavedChunk
 }
 
 export interface SaveManyOptions extends RequestOptions {
-  /** Requests under way at once: 4. */
+  /** How many requests may be in flight. Default 4. */
   concurrency?: number
   onProgress?: (progress: SaveProgress) => void
 }
@@ -42,7 +58,7 @@ export interface WrittenOperation {
   key: RecordKey
   /** JSON text. */
   json: string
-  /** It names the version it replaces. */
+  /** The operation names the version that it replaces. */
   guarded: boolean
 }
 
@@ -57,16 +73,16 @@ interface Chunk {
   slots: Set<string>
 }
 
-/** The next run from `from` on: no more operations or bytes than a batch takes, and no key twice. */
+/** The next chunk, starting at `from`: at most what one batch may hold, and no key twice. */
 const takeChunk = <R>(records: readonly R[], from: number, write: (record: R) => WrittenOperation): Chunk => {
   const chunk: Chunk = { from, operations: [], slots: new Set() }
-  // Each operation counts its comma; the first has none.
+  // Each operation is counted with a comma, but the first has none.
   let bytes = batchBody([]).length - 1
   for (let i = from; i < records.length && i - from < chunkOperationsMax; i++) {
     const operation = write(records[i]!)
     const slot = JSON.stringify([operation.key.hashKey, operation.key.rangeKey ?? noRangeKey])
     bytes += encoder.encode(operation.json).length + 1
-    // A record too large for any request goes alone, for the server to say so.
+    // A record that is too large for any request is sent alone, so that the server rejects it with the right error.
     if (i > from && (bytes > chunkBytesMax || chunk.slots.has(slot))) break
     chunk.operations.push(operation)
     chunk.slots.add(slot)
@@ -81,8 +97,8 @@ const statusOf = (error: unknown): SavedChunk['status'] =>
   error instanceof CubbyError && error.code !== 'outcome_unknown' ? 'failed' : 'unknown'
 
 /**
- * Chunks start in order, some at once; one that shares a key with a chunk under way waits for it, so that the later
- * record of a key wins. The first failure stops what has not started.
+ * Sends chunks in order, several at once. A chunk that shares a key with a chunk in flight waits for it, so that the
+ * later record of a key wins. After the first failure no further chunk is sent.
  */
 export const saveMany = async <R>(
   records: readonly R[],
@@ -92,7 +108,7 @@ export const saveMany = async <R>(
 ): Promise<SaveResult> => {
   signal?.throwIfAborted()
   const result: SaveResult = { saved: 0, chunks: [] }
-  const underWay = new Map<Promise<void>, Set<string>>()
+  const inFlight = new Map<Promise<void>, Set<string>>()
   let failure: { error: unknown } | undefined
   const fail = (error: unknown) => {
     failure ??= { error }
@@ -125,17 +141,17 @@ export const saveMany = async <R>(
       fail(error)
       break
     }
-    const sharesKey = () => [...underWay.values()].some((slots) => [...slots].some((slot) => chunk.slots.has(slot)))
-    while (underWay.size > 0 && (underWay.size >= concurrency || sharesKey())) await Promise.race(underWay.keys())
+    const sharesKey = () => [...inFlight.values()].some((slots) => [...slots].some((slot) => chunk.slots.has(slot)))
+    while (inFlight.size > 0 && (inFlight.size >= concurrency || sharesKey())) await Promise.race(inFlight.keys())
     if (failure) break
     const to = from + chunk.operations.length
     const saved: SavedChunk = { from, to, status: 'unsent' }
     result.chunks.push(saved)
-    const running = run(chunk.operations, saved).then(() => void underWay.delete(running))
-    underWay.set(running, chunk.slots)
+    const running = run(chunk.operations, saved).then(() => void inFlight.delete(running))
+    inFlight.set(running, chunk.slots)
     from = to
   }
-  await Promise.all(underWay.keys())
+  await Promise.all(inFlight.keys())
   if (from < records.length) result.chunks.push({ from, to: records.length, status: 'unsent' })
   if (!failure) return result
   const { error } = failure

@@ -20,7 +20,7 @@ import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, Ta
 export type SaveOptions = RequestOptions & Condition
 
 export interface FindOptions extends RequestOptions {
-  /** Requests under way at once: 8. */
+  /** How many requests may be in flight. Default 8. */
   concurrency?: number
 }
 
@@ -31,8 +31,8 @@ type TablePage<Data> = QueryResponse<ReadData<Data>>
 
 /** The body of a put. */
 const putFields = (record: SaveRecord<never> & Condition): object => {
-  // A field that is not known here goes along, for the server to refuse it by name: a typo must not be lost. Only
-  // `updatedAt` is left out, so that a record that was read can be saved as it is.
+  // Unknown fields are sent too, so that the server rejects them by name: a typo must not be lost. Only `updatedAt` is
+  // left out, so that a record that was read can be saved as it is.
   const { updatedAt, ifMatch, ifAbsent, ttl, ...fields } = record as typeof record & { updatedAt?: number }
   return { ...fields, ttl: ttl instanceof Date ? Math.ceil(+ttl / 1000) : ttl }
 }
@@ -51,10 +51,10 @@ const writeOperation = (operation: RecordKey & Condition & { op: string }, prefi
   }
 }
 
-/** Several operations have a condition each; one for all of them must not be lost. */
+/** With several operations, each has its own condition. One given for all of them is rejected, not ignored. */
 const refuseCondition = (options: RequestOptions & Condition): void => {
   if (parseCondition(options) === undefined) return
-  throw refusal('invalid_request', 'options', 'has a condition; with many records it stands beside the keys of each.')
+  throw refusal('invalid_request', 'options', 'has a condition; with many records, put it into each of them.')
 }
 
 const conditionHeaders = (condition: ReturnType<typeof parseCondition>): Record<string, string> =>
@@ -64,7 +64,7 @@ const conditionHeaders = (condition: ReturnType<typeof parseCondition>): Record<
       ? { 'if-none-match': '*' }
       : { 'if-match': condition === '*' ? condition : `"${condition}"` }
 
-/** Of the sendings of a write that names a version, one can be applied at the most. */
+/** A write that names a version is applied at most once, however often it is sent. */
 const effectOf = (guarded: boolean): Effect => (guarded ? 'once' : 'write')
 
 const isCode = (error: unknown, code: ErrorCode): boolean => error instanceof CubbyError && error.code === code
@@ -75,18 +75,18 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   readonly #send: Send
   readonly #path: string
 
-  /** Made by `db('app').table('orders')`. */
+  /** Call `db('app').table('orders')` instead. */
   constructor(send: Send, path: string) {
     this.#send = send
     this.#path = path
   }
 
-  /** Puts one record, whether or not it is there already. With `minimal` the answer comes without `data`. */
+  /** Puts one record: creates it or replaces it. With `minimal` the response has no `data`. */
   save(record: SaveRecord<Data> & Condition, options: SaveOptions & { minimal: true }): Promise<MinimalRecordResponse>
   save(record: SaveRecord<Data> & Condition, options?: SaveOptions & { minimal?: boolean }): Promise<TableRecord<Data>>
   /**
-   * Puts any number of records, 25 in an atomic request, several requests at once. Of two records with one key the
-   * later wins. If a request fails no further one is sent, and the `SaveError` tells what became of each.
+   * Puts any number of records: 25 in each atomic request, several requests at once. If a key occurs twice, the later
+   * record wins. After a failed request no further one is sent; the `SaveError` has the status of every record.
    */
   save(records: readonly SaveOperation<Data>[], options?: SaveManyOptions): Promise<SaveResult>
   async save(
@@ -95,7 +95,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   ): Promise<unknown> {
     if (isMany(given)) {
       refuseCondition(options)
-      // All of them before the first is sent.
+      // Check all records before the first one is sent.
       given.forEach((record, i) => {
         checkOperation(record, `records[${i}].`)
       })
@@ -120,7 +120,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     )
   }
 
-  /** The record, or undefined if there is none. */
+  /** The record, or undefined if it does not exist. */
   async findOne(key: Key, options?: RequestOptions): Promise<TableRecord<Data> | undefined> {
     const recordKey = parseKey(key)
     const path = keyPath(recordKey)
@@ -137,7 +137,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     }
   }
 
-  /** The records of many keys, in the order of the keys; undefined where there is none. */
+  /** The records of many keys, in the order of the keys. Undefined for a record that does not exist. */
   async find(keys: readonly Key[], options: FindOptions = {}): Promise<(TableRecord<Data> | undefined)[]> {
     const found: (TableRecord<Data> | undefined)[] = new Array(keys.length)
     let next = 0
@@ -155,15 +155,15 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     return found
   }
 
-  /** Await it for a page, or iterate it with `for await` for the records of all pages. */
+  /** Await it to get one page, or use `for await` to get the records of all pages. */
   query(query: TableQuery<Data, I>, options?: RequestOptions): Pages<TablePage<Data>, TableRecord<Data>> {
     return this.#query(query, options)
   }
 
-  /** `deleted` is false if there was none. */
+  /** `deleted` is false if there was no record. */
   async remove(key: Key, options: RemoveOptions = {}): Promise<DeleteRecordResponse> {
     const recordKey = parseKey(key)
-    // Spreading a string is harmless, and a condition beside the keys must not be lost.
+    // `key` may be an object with a condition beside the keys, which must not be lost. Spreading a string is harmless.
     const condition = parseCondition({ ...(key as RecordKey), ...options })
     const path = keyPath(recordKey)
     if (path === undefined) return this.#removeByBatch(recordKey, condition, options)
@@ -178,7 +178,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     )
   }
 
-  /** 1 to 25 puts and deletes, all or none. */
+  /** Applies 1 to 25 puts and deletes, all or none. */
   async batch(operations: readonly TableOperation<Data>[], options: RequestOptions = {}): Promise<BatchResponse> {
     refuseCondition(options)
     return this.#sendBatch(
@@ -201,12 +201,12 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   }
 
   #sendBatch(operations: WrittenOperation[], options: RequestOptions): Promise<BatchResponse> {
-    // All or none: one operation that names a version guards the rest.
+    // A batch is all or none, so one operation that names a version protects the others too.
     const effect = effectOf(operations.some(({ guarded }) => guarded))
     return this.#send({ method: 'POST', path: `${this.#path}/batch`, effect, body: batchBody(operations) }, options)
   }
 
-  /** A batch does not tell whether there was a record: so one is read, and that version of it removed. */
+  /** A batch does not say whether a record existed. So this reads the record, then removes that version. */
   async #removeByBatch(
     key: RecordKey,
     condition: ReturnType<typeof parseCondition>,
@@ -222,7 +222,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
         await this.#sendBatch([writeOperation({ op: 'delete', ...key, ifMatch: found.updatedAt }, '')], options)
         return { deleted: true }
       } catch (error) {
-        // Written or removed meanwhile: look again.
+        // Somebody wrote or removed it in between: read again.
         if (typeof condition === 'number' || !isCode(error, 'precondition_failed')) throw error
       }
     }

@@ -1,4 +1,4 @@
-// What a table's types follow from: `Data`, the shape of its records' data, and `I`, its declared indices.
+// The types of a table. `Data` is the type of the records' data, `I` the type of the declared indices.
 
 import type {
   IndexDeclaration,
@@ -14,7 +14,7 @@ import type {
 
 type Scalar = string | number | boolean | bigint | symbol | null | undefined
 
-/** Data as it is read: JSON has no dates, so what was saved as a `Date` is an ISO string. */
+/** Data as it is read. JSON has no dates, so a saved `Date` is read as an ISO string. */
 export type ReadData<Data> = Data extends Date
   ? string
   : Data extends Scalar
@@ -23,7 +23,7 @@ export type ReadData<Data> = Data extends Date
       ? { [Field in keyof Data]: ReadData<Data[Field]> }
       : Data
 
-/** Data as it may be saved: a `Date` wherever any string may stand. */
+/** Data as it may be saved: a `Date` is allowed wherever any string is. */
 export type SaveData<Data> = Data extends string
   ? string extends Data
     ? string | Date
@@ -34,10 +34,10 @@ export type SaveData<Data> = Data extends string
       ? { [Field in keyof Data]: SaveData<Data[Field]> }
       : Data
 
-/** A date-time as text; the server takes only a strict ISO-8601 one for a date. */
+/** A date-time as text. The server reads only strict ISO-8601 as a date. */
 export type DateTimeText = `${number}-${number}-${number}T${string}`
 
-/** What an index over fields of this type can be asked for. Dates in it are numbers: epoch milliseconds. */
+/** The values that an index over fields of this type can be queried by. It stores dates as epoch milliseconds. */
 type Operand<Value> = Value extends boolean
   ? Value
   : Value extends number
@@ -54,7 +54,7 @@ type Operand<Value> = Value extends boolean
 
 type AnyOperand = IndexValue | Date
 
-/** A field that the data's type does not name may hold anything; so may one that is declared as `unknown`. */
+/** A field that `Data` does not name, or declares as `unknown`, may hold any value. */
 type FieldOperand<Data, Field> = Field extends keyof Data
   ? unknown extends Data[Field]
     ? AnyOperand
@@ -78,22 +78,22 @@ export type TableQuery<Data, I extends Indices> =
   | RecencyQuery<number | string | Date>
   | { [S in keyof I & Slot]: SlotQuery<Data, S, NonNullable<I[S]>> }[keyof I & Slot]
 
-/** What must hold of the present record, or nothing is written: 412 `precondition_failed`. */
+/** If the condition does not hold, nothing is written and the error is 412 `precondition_failed`. */
 export interface Condition {
-  /** The version that is there, by its `updatedAt`; `'*'`: any. */
+  /** The record must have this version (its `updatedAt`). `'*'`: the record must exist. */
   ifMatch?: number | '*'
-  /** There is none. */
+  /** The record must not exist. */
   ifAbsent?: boolean
 }
 
-/** Operations of a batch know no `'*'`. */
+/** Operations of a batch do not accept `'*'`. */
 export interface BatchCondition extends Condition {
   ifMatch?: number
 }
 
 export interface SaveRecord<Data> extends RecordKey {
   data: SaveData<Data>
-  /** When it expires: epoch seconds, not a duration, or a date. Without it an earlier one is removed. */
+  /** When the record expires: epoch seconds (not a duration) or a `Date`. A save without `ttl` removes an earlier one. */
   ttl?: number | Date
 }
 

@@ -1,5 +1,4 @@
-import { checkName } from '../records/record-key.ts'
-import { Pages } from '../transport/pages.ts'
+import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
   ActiveTable,
@@ -9,26 +8,14 @@ import type {
   RestoreTableRequest,
   TableMetadata,
 } from '../transport/wire.ts'
-
-export interface ListOptions extends RequestOptions {
-  /** Items of a page: 100, at most 1,000. */
-  limit?: number
-  cursor?: string | null
-}
-
-/** `path?limit=…`, without the parameters that have no value. */
-export const listPath = (path: string, parameters: Record<string, string | number | boolean | null | undefined>) => {
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) if (value != null) search.set(name, String(value))
-  return `${path}?${search}`.replace(/\?$/, '')
-}
+import { checkName } from './name.ts'
 
 /** The tables of one database. */
 export class Tables {
   readonly #send: Send
   readonly #path: string
 
-  /** Made by `db('app').tables`. */
+  /** Use `db('app').tables` instead. */
   constructor(send: Send, path: string) {
     this.#send = send
     this.#path = path
@@ -38,7 +25,7 @@ export class Tables {
     return `${this.#path}/${checkName(name, 'table')}`
   }
 
-  /** Again with the same indices: the table as it is. With others: `table_exists`, since indices are immutable. */
+  /** If the table exists with the same indices, returns it. With other indices: `table_exists`; indices are immutable. */
   async create(name: string, table?: CreateTableRequest, options?: RequestOptions): Promise<ActiveTable> {
     const body = table && JSON.stringify(table)
     return this.#send({ method: 'POST', path: this.#table(name), effect: 'write', body }, options)
@@ -48,7 +35,7 @@ export class Tables {
     return this.#send({ method: 'GET', path: this.#table(name), effect: 'read' }, options)
   }
 
-  /** By name. `deleted: true` lists the dropped ones that can still be restored. */
+  /** Sorted by name. `deleted: true` lists the dropped tables that can still be restored. */
   list(options: ListOptions & { deleted: true }): Pages<ListTablesResponse<DeletedTable>, DeletedTable>
   list(options?: ListOptions & { deleted?: false }): Pages<ListTablesResponse<ActiveTable>, ActiveTable>
   list(
@@ -68,12 +55,12 @@ export class Tables {
     )
   }
 
-  /** Takes the table away; its records can be restored for 7 days. */
+  /** Soft-deletes the table. `restore` brings it back, with its records, for 7 days. */
   async drop(name: string, options?: RequestOptions): Promise<DeletedTable> {
     return this.#send({ method: 'DELETE', path: this.#table(name), effect: 'write' }, options)
   }
 
-  /** Brings back the table dropped last, or the one dropped at `deletedAt`. */
+  /** Restores the table of this name that was dropped last, or the one dropped at `deletedAt`. */
   async restore(name: string, table?: RestoreTableRequest, options?: RequestOptions): Promise<ActiveTable> {
     const body = table && JSON.stringify(table)
     return this.#send({ method: 'POST', path: `${this.#table(name)}/restore`, effect: 'write', body }, options)

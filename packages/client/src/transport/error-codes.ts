@@ -1,4 +1,4 @@
-/** Every code that the service answers with. A newer server may know more of them. */
+/** Every error code of the service. A newer server may have more. */
 export const errorCodes = [
   'invalid_json',
   'invalid_request',

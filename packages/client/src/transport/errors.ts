@@ -1,4 +1,3 @@
-import type { SaveResult } from '../records/save-many.ts'
 import type { ErrorCode } from './error-codes.ts'
 
 export interface ErrorDetails {
@@ -10,20 +9,20 @@ export interface ErrorDetails {
 }
 
 /**
- * A request that was refused or got no answer. Without an answer `status` is 0 and `code` is what is known of the
- * store: `unavailable` for a read, `outcome_unknown` for a write. What the client itself refuses has the code that
- * the server would have given, and status 0 as well.
+ * A request that was rejected or got no response. Without a response, `status` is 0 and `code` is `unavailable` for a
+ * read or `outcome_unknown` for a write. A request that the client itself rejects has the code that the server would
+ * have sent, and status 0 too.
  */
 export class CubbyError extends Error {
   override readonly name: string = 'CubbyError'
-  /** A newer server may send a code that this list lacks: give a `switch` its `default`. */
+  /** A newer server may send a code that is not in this type: a `switch` needs a `default`. */
   readonly code: ErrorCode
   readonly status: number
-  /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */
+  /** The wrong field, as a path: `data.status`, `operations[3].hashKey`. */
   readonly field: string | undefined
-  /** The next step to take, where there is one to suggest. */
+  /** What to do next, if the server has a suggestion. */
   readonly hint: string | undefined
-  /** What the server's log knows the request by. */
+  /** The id of the request in the server's log. */
   readonly requestId: string | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
@@ -36,21 +35,6 @@ export class CubbyError extends Error {
   }
 }
 
-/**
- * `save` of many records did not get through. It carries the first failure's code and details; `cause` is that
- * failure, or the signal's reason, and `result` tells what became of each chunk. `operations[3]` in `field` is the
- * fourth record of the chunk that failed.
- */
-export class SaveError extends CubbyError {
-  override readonly name = 'SaveError'
-  readonly result: SaveResult
-
-  constructor(code: ErrorCode, result: SaveResult, cause: unknown) {
-    super(code, (cause as Error)?.message ?? String(cause), { ...(cause as ErrorDetails), cause })
-    this.result = result
-  }
-}
-
-/** Refused before anything was sent. */
+/** The client rejected the request; nothing was sent. */
 export const refusal = (code: ErrorCode, field: string, message: string, hint?: string): CubbyError =>
   new CubbyError(code, `${field} ${message}`, { field, hint })

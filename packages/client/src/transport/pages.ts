@@ -1,10 +1,25 @@
+import type { RequestOptions } from './transport.ts'
+
+export interface ListOptions extends RequestOptions {
+  /** Items per page. Default 100, at most 1,000. */
+  limit?: number
+  cursor?: string | null
+}
+
+/** `path?limit=…`, without the parameters that have no value. */
+export const listPath = (path: string, parameters: Record<string, string | number | boolean | null | undefined>) => {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) if (value != null) search.set(name, String(value))
+  return `${path}?${search}`.replace(/\?$/, '')
+}
+
 interface Page {
   cursor: string | null
 }
 
 /**
- * Await it for one page; iterate it for the items of all pages from there on, each page requested when it is needed.
- * Nothing is sent before that. Each time it is awaited or iterated it asks anew.
+ * Await it to get one page. Iterate it to get the items of that page and of all pages after it; each page is requested
+ * when it is needed. Nothing is sent before that. Every await and every iteration sends new requests.
  */
 export class Pages<P extends Page, Item> implements PromiseLike<P>, AsyncIterable<Item> {
   readonly #request: (cursor: string | null | undefined) => Promise<P>
@@ -15,7 +30,7 @@ export class Pages<P extends Page, Item> implements PromiseLike<P>, AsyncIterabl
     this.#items = items
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: a promise proper would send the request before it is known what for, and reject unheard if it is iterated later.
+  // biome-ignore lint/suspicious/noThenProperty: a real promise would send the request before the caller chooses to await or iterate, and its rejection would be unhandled if the caller iterates.
   then<A = P, B = never>(
     resolve?: ((page: P) => A | PromiseLike<A>) | null,
     reject?: ((reason: unknown) => B | PromiseLike<B>) | null,
@@ -23,7 +38,7 @@ export class Pages<P extends Page, Item> implements PromiseLike<P>, AsyncIterabl
     return this.#request(undefined).then(resolve, reject)
   }
 
-  /** The pages themselves, to the last one. */
+  /** Iterates pages instead of items, up to the last one. */
   async *pages(): AsyncGenerator<P, void, undefined> {
     let cursor: string | null | undefined
     do {

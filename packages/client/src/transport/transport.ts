@@ -2,33 +2,33 @@ import { CubbyError } from './errors.ts'
 import { type Effect, type Failure, mayRepeat, readRetryAfterMs, repeatDelayMs } from './retry.ts'
 import type { ErrorResponse } from './wire.ts'
 
-/** What each call may set for itself; the client's own options are the defaults. */
+/** Options of one call. The client's options are the defaults. */
 export interface RequestOptions {
-  /** Ends the call, its retries too; the call rejects with the signal's reason. */
+  /** Aborts the call and its retries. The call rejects with the signal's reason. */
   signal?: AbortSignal
-  /** How long one attempt may take, body included: 30,000. For the call as a whole use `AbortSignal.timeout`. */
+  /** Limit for one attempt, body included. Default 30,000. To limit the whole call, use `AbortSignal.timeout`. */
   timeoutMs?: number
-  /** How many times a request is sent again, where that is safe: 3. */
+  /** How many times a request is retried where that is safe. Default 3. */
   retries?: number
   /**
-   * Also send a write again when no answer came, although it may have been applied already: someone else's write
-   * in between is then undone. For records that nobody else writes.
+   * Also retry a write that got no response, although it may have been applied. If somebody else wrote in between, the
+   * retry overwrites that. Use it only for records that nobody else writes.
    */
   repeatWrites?: boolean
 }
 
 export interface CubbyOptions extends Omit<RequestOptions, 'signal'> {
-  /** Where the service is: `https://cubby.example.com`. */
+  /** The address of the service: `https://cubby.example.com`. */
   url: string | URL
   /** `svc_live_…` on servers, `svc_pub_…` in browsers. */
   key: string
-  /** Instead of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** From `/v1` or `/api` on, each segment encoded. */
+  /** Starts with `/v1` or `/api`; each segment is encoded. */
   path: string
   effect: Effect
   /** JSON text. */
@@ -54,7 +54,7 @@ const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     signal?.addEventListener('abort', stop)
   })
 
-/** No answer, or one that is not the service's (a proxy's page, say). */
+/** No response, or one that is not from the service, such as a proxy's error page. */
 const noAnswer = (call: Call, why: string, cause?: unknown, status = 0, retryAfterMs = 0): Failure => {
   const read = call.effect === 'read'
   return {
@@ -81,15 +81,15 @@ const readAnswer = <T>(call: Call, { ok, status, headers }: Response, text: stri
   if (error?.code) {
     return { error: new CubbyError(error.code, error.message, { ...error, status }), unanswered: false, retryAfterMs }
   }
-  const why = `status ${status}, and no body of the service`
+  const why = `status ${status}, and the body is not from the service`
   if (ok || status >= 500) return noAnswer(call, why, undefined, status, retryAfterMs)
-  // Refused on the way: nothing was applied, though not by a rule of ours.
+  // A proxy rejected the request, so nothing was applied. The service has no code for that.
   return { error: new CubbyError('internal', why, { status }), unanswered: false, retryAfterMs }
 }
 
 export const createSend = (client: CubbyOptions): Send => {
   const base = new URL(client.url).href.replace(/\/+$/, '')
-  // Looked up at the time of the call and called on its own: browsers refuse `fetch` as another object's method.
+  // `fetch` is read at the time of the call. It must not be called as a method of another object: browsers reject that.
   const fetchFrom = client.fetch ?? ((url, init) => fetch(url, init))
 
   const attempt = async <T>(call: Call, signal: AbortSignal | undefined, timeoutMs: number): Promise<Answer<T>> => {
@@ -110,10 +110,10 @@ export const createSend = (client: CubbyOptions): Send => {
           ...call.headers,
         },
         signal: controller.signal,
-        // A followed redirect may turn POST into GET: a query would be answered with a record.
+        // Following a redirect may turn POST into GET, so that a query would return a record.
         redirect: 'error',
-        // On a connection that was used before and breaks, Bun sends PUT and DELETE once more of its own accord. A new
-        // connection it does not; elsewhere false is the default and means nothing.
+        // When a reused connection breaks, Bun itself retries PUT and DELETE. On a new connection it does not. In other
+        // runtimes false is the default and has no effect.
         keepalive: call.method === 'PUT' || call.method === 'DELETE' ? false : undefined,
       })
       return readAnswer<T>(call, response, await response.text())
@@ -138,7 +138,7 @@ export const createSend = (client: CubbyOptions): Send => {
         sent >= (options.retries ?? client.retries ?? 3) ||
         !mayRepeat(answer, call.effect, options.repeatWrites ?? client.repeatWrites ?? false)
       ) {
-        // The last answer speaks of the last attempt only: 412 may be the mark of an earlier one's success.
+        // The last response is about the last attempt only: a 412 may mean that an earlier attempt was applied.
         if (maybeApplied) throw noAnswer(call, `no answer, then: ${answer.error.message}`, answer.error).error
         throw answer.error
       }

@@ -1,18 +1,18 @@
-// What goes over the wire: the JSON body of every request and response. `ttl` is epoch seconds, every `…At` is
-// epoch milliseconds. Fields may be added to answers at any time: readers ignore those they do not know.
+// The JSON bodies of all requests and responses. `ttl` is in epoch seconds, every `…At` in epoch milliseconds. Fields
+// may be added to responses at any time; readers ignore unknown fields.
 
 import type { ErrorCode } from './error-codes.ts'
 
 // ── Errors ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The body of every answer that is not a success. */
+/** The body of every error response. */
 export interface ErrorResponse {
   error: {
     code: ErrorCode
     message: string
-    /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */
+    /** The wrong field, as a path: `data.status`, `operations[3].hashKey`. */
     field?: string
-    /** The next step to take, where there is one to suggest. */
+    /** What to do next, if the server has a suggestion. */
     hint?: string
     requestId: string
   }
@@ -51,10 +51,10 @@ export interface DeletedTable extends Omit<ActiveTable, 'status'> {
   recoverableUntil: number
 }
 
-/** A table's metadata, as create, describe, list, drop and restore answer with it. */
+/** A table's metadata, as create, describe, list, drop and restore return it. */
 export type TableMetadata = ActiveTable | DeletedTable
 
-/** `POST /v1/:db/:table/restore`. Without `deletedAt`: the one deleted last. */
+/** `POST /v1/:db/:table/restore`. Without `deletedAt`: the table that was deleted last. */
 export interface RestoreTableRequest {
   deletedAt?: number
 }
@@ -73,7 +73,7 @@ export interface ListDatabasesResponse {
 
 // ── Records ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A record's address. No `rangeKey` and `"#"` are the same record. */
+/** A record's address. No `rangeKey` and the range key `"#"` are the same record. */
 export interface RecordKey {
   hashKey: string
   rangeKey?: string
@@ -85,27 +85,27 @@ export interface PutRecordRequest<Data = Record<string, unknown>> extends Record
   ttl?: number
 }
 
-/** The answer to a put with `Prefer: return=minimal`. */
+/** The response to a put with `Prefer: return=minimal`. */
 export interface MinimalRecordResponse extends RecordKey {
   ttl?: number
-  /** The record's version: it grows with every write while the record exists. */
+  /** The record's version. It increases with every write while the record exists. */
   updatedAt: number
 }
 
-/** The answer to a get or a put, and the item of a query page. */
+/** The response to a get or a put, and an item of a query page. */
 export interface RecordResponse<Data = Record<string, unknown>> extends MinimalRecordResponse {
   data: Data
 }
 
 /** `DELETE` of a record. */
 export interface DeleteRecordResponse {
-  /** False if there was none. */
+  /** False if there was no record. */
   deleted: boolean
 }
 
 // ── Queries ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What an index takes. A strict ISO-8601 date-time is read as its epoch milliseconds. */
+/** A value that an index accepts. A strict ISO-8601 date-time is read as epoch milliseconds. */
 export type IndexValue = string | number | boolean
 
 export type RangeOperator = 'eq' | 'lt' | 'lte' | 'gt' | 'gte' | 'between' | 'beginsWith'
@@ -123,7 +123,7 @@ export type RangeCondition<Value = IndexValue, Allowed extends RangeOperator = R
   }
 }[Allowed]
 
-/** What every form of a query may carry. */
+/** Fields that every form of query may have. */
 export interface PageRequest {
   /** 1 to 1,000; 100 when absent. */
   limit?: number
@@ -155,7 +155,7 @@ export interface IndexQuery extends PageRequest {
 /** `POST /v1/:db/:table/query`. */
 export type QueryRequest = PrimaryQuery | RecencyQuery | IndexQuery
 
-/** A page may be short, even empty, and still carry a cursor: null alone means the last one. */
+/** A page may be short, even empty, and still have a cursor. Only `cursor: null` means that it is the last page. */
 export interface QueryResponse<Data = Record<string, unknown>> {
   items: RecordResponse<Data>[]
   count: number
@@ -166,7 +166,7 @@ export interface QueryResponse<Data = Record<string, unknown>> {
 
 export interface PutOperation<Data = Record<string, unknown>> extends PutRecordRequest<Data> {
   op: 'put'
-  /** The version the record must have; null: it must not exist. */
+  /** The version that the record must have. Null: the record must not exist. */
   ifUpdatedAt?: number | null
 }
 
@@ -211,11 +211,11 @@ interface KeyDescription {
 }
 
 export interface CreateKeyResponse extends KeyDescription {
-  /** The key itself. It is shown this once. */
+  /** The key itself. It is shown only once. */
   key: string
 }
 
-/** A key as it is listed, and the answer to `DELETE /api/keys/:id`. */
+/** A key as it is listed, and the response to `DELETE /api/keys/:id`. */
 export interface KeyMetadata extends KeyDescription {
   status: 'active' | 'expired' | 'revoked'
   /** May lag by a minute. */
