@@ -391,16 +391,16 @@ describe('docs/errors.md', () => {
     expect(entries.map(([code]) => code).sort()).toEqual([...errorCodes].sort())
   })
 
-  test('every entry has an example of its code, with its status, and says how to mend it', () => {
+  test('every entry has an example of its code, with its status, and says how to fix it', () => {
     for (const [code, { status, blocks }] of errorEntries()) {
       const answers = blocks.flatMap(({ text }) => parseShown(text).answer ?? [])
       const own = answers.filter(({ body }) => body?.error?.code === code)
       expect({ code, examples: own.map((answer) => answer.status) }).toEqual({ code, examples: [status] })
-      expect(section('docs/errors.md', `### \`${code}\``)).toContain('\nMend: ')
+      expect(section('docs/errors.md', `### \`${code}\``)).toContain('\nFix: ')
     }
   })
 
-  test('every entry stands under its status', () => {
+  test('every entry is under its status', () => {
     for (const part of read('docs/errors.md').split(/^## /m).slice(1)) {
       for (const [, status] of part.matchAll(/^\*\*(\d{3})\*\* /gm)) expect(part.slice(0, 3)).toBe(status!)
     }
