@@ -1,11 +1,11 @@
-// CSV on standard input, lines for `cubby import` on standard output. It streams: a file of any size will do.
+// Reads CSV from standard input and writes lines for `cubby import` to standard output, as a stream of any size.
 
 const db = 'weather'
 const table = 'readings'
 const indices = { i1: { hashField: 'region', rangeField: 'celsius' } }
 const numbers = new Set(['celsius'])
 
-/** Rows of cells. A cell in quotes may hold commas, line feeds, and quotes written twice. */
+/** Rows of cells. A quoted cell may contain commas and line feeds; a quote in it is written twice. */
 async function* readRows(chunks) {
   let row = []
   let cell = ''
@@ -36,7 +36,7 @@ async function* readRows(chunks) {
 const toLine = (names, cells) => {
   const data = {}
   names.forEach((name, i) => {
-    // An empty cell is left out: indices are sparse, and an empty string is not a number.
+    // Leave empty cells out: an empty string is not a number, and a record without the field is simply not in the index.
     if (cells[i]) data[name] = numbers.has(name) ? Number(cells[i]) : cells[i]
   })
   return JSON.stringify({ db, table, hashKey: data.station, rangeKey: data.at, data })

@@ -1,4 +1,4 @@
-// Orders in, a question out: what plain Node needs to know about Cubby, in one file.
+// Saves orders and queries them: the basics of Cubby for plain Node, in one file.
 
 import { Cubby, CubbyError } from '@cubby/client'
 
@@ -7,11 +7,11 @@ if (!CUBBY_KEY) throw new Error('Set CUBBY_KEY; see README.md.')
 
 const shop = new Cubby({ url: CUBBY_URL, key: CUBBY_KEY }).db('shop')
 
-// Making a table that is there already, with the same indices, changes nothing.
+// If the table already exists with the same indices, this changes nothing.
 await shop.tables.create('orders', { indices: { i1: { hashField: 'status', rangeField: 'placedAt' } } })
 const orders = shop.table('orders')
 
-// Many records at once: batches of 25, several under way, each of them whole or not at all.
+// Save many records: batches of 25, several in flight, each applied as a whole or not at all.
 const { saved } = await orders.save(
   Array.from({ length: 100 }, (_, i) => ({
     hashKey: `customer-${i % 10}`,
@@ -21,11 +21,11 @@ const { saved } = await orders.save(
 )
 console.log(`saved ${saved} orders`)
 
-// Everything that one customer ordered: one hash key, its range keys in order.
+// All orders of one customer: one hash key, sorted by range key.
 const ofOne = await orders.query({ hash: 'customer-4' })
 console.log(`customer-4 has ${ofOne.count} orders`)
 
-// The open orders since April, over all pages.
+// The open orders since April, from all pages.
 let open = 0
 for await (const { data } of orders.query({
   index: 'i1',
@@ -36,7 +36,7 @@ for await (const { data } of orders.query({
 }
 console.log(`open since April: ${open}`)
 
-// Pay one, but only as it was read: of two that try at once, one is told.
+// Mark one order as paid, but only if nobody changed it since it was read. The second write is rejected.
 const key = { hashKey: 'customer-4', rangeKey: 'order-004' }
 const order = await orders.findOne(key)
 const paid = { ...key, data: { ...order.data, status: 'paid' } }

@@ -1,4 +1,4 @@
-// The part of the todo app that may write. It keeps the secret key; the page has the public one, which only reads.
+// The part of the todo app that writes. It has the secret key; the page has the public key, which can only read.
 
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -27,7 +27,7 @@ class Refused extends Error {
 }
 
 const readBody = async (request) => {
-  // Only scripts of this page can send this type: a form of another site cannot.
+  // Only scripts of this page can send this type. A form on another site cannot.
   if (request.headers['content-type'] !== 'application/json') throw new Refused(415, 'Send JSON.')
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) {
@@ -52,7 +52,7 @@ const add = async ({ text }) => {
 const mark = async (id, { done }) => {
   const todo = await todos.findOne(id)
   if (todo === undefined) throw new Refused(404, 'It is gone.')
-  // Only over the version just read: what someone else changed in between is not undone.
+  // Replace only the version that was just read, so that a change by somebody else is not overwritten.
   return todos.save({ hashKey: id, data: { ...todo.data, done: done === true } }, { ifMatch: todo.updatedAt })
 }
 

@@ -48,7 +48,7 @@ test('the samples of the README compile, run, and print what they say', async ()
       expect(promised).toHaveLength(6)
       const failed = [0, 1, 2, 3].map((i) => `25 records from ${25 * i} on: failed`)
       const rest = '900 records from 100 on: unsent'
-      expect(out.trim().split('\n')).toEqual([...promised, 'changed meanwhile', ...failed, rest])
+      expect(out.trim().split('\n')).toEqual([...promised, 'changed in between', ...failed, rest])
       expect(exitCode).toBe(0)
     } finally {
       await server.stop()
