@@ -3,7 +3,7 @@ import type { GrowthFigure, GrowthSize, Results, Series, SuiteResult } from './r
 import { median, medianRatio } from './stats.ts'
 import { batchRecords, type Scenario, scenarios, scenarioTitles } from './workload.ts'
 
-// The bars that Cubby set itself, as ratios within one run, and what a run found.
+// The bars (targets) that Cubby set itself, as ratios within one run, and the result of a run.
 
 export interface Bar {
   what: string
@@ -20,7 +20,7 @@ export const seriesOf = (suite: SuiteResult, scenario: Scenario, subject: string
 
 const rates = (series: Series): number[] => series.rounds.map(({ requestsPerSecond }) => requestsPerSecond)
 
-/** How many times as fast the first is, in one scenario; undefined where either was not measured. */
+/** How many times as fast the first subject is in one scenario. Undefined if one of them was not measured. */
 export const speedRatio = (
   suite: SuiteResult | undefined,
   scenario: Scenario,
@@ -62,7 +62,7 @@ const batchGain = ({ scenarios: suite }: Results): number | undefined => {
   return batches && puts && medianRatio(rates(batches), rates(puts)) * batchRecords
 }
 
-/** Speed of one figure at the largest size against the smallest. */
+/** The speed at the largest size, divided by that at the smallest. */
 export const growthRatio = (sizes: GrowthSize[], figure: GrowthFigure, size: GrowthSize): number =>
   medianRatio(size.requestsPerSecond[figure], sizes[0]!.requestsPerSecond[figure])
 
@@ -84,7 +84,7 @@ const growthBars = ({ growth }: Results): Bar[] => {
   ]
 }
 
-/** The most that Cubby's processes held under load. */
+/** The highest memory use of Cubby's processes under load. */
 const memoryBar = (results: Results): Bar => {
   const { growth, tail, scenarios: suite } = results
   const seen = [

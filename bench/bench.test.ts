@@ -10,7 +10,7 @@ import { httpRequest, record } from './load/template.ts'
 import { writePage } from './report/page.ts'
 import type { Results } from './results.ts'
 
-// The harness must not rot between the days on which somebody measures. No speed is asserted.
+// The benchmark runs rarely, so these tests keep it working. They do not check any speed.
 
 const dir = mkdtempSync(join(tmpdir(), 'cubby-bench-test-'))
 
@@ -83,7 +83,7 @@ test('latency: a stall counts for the requests that it kept from being sent', ()
   for (let i = 0; i < 99; i++) latency.record(100)
   latency.record(1_000)
   latency.correct(100)
-  // The stall of 1,000 µs hid those that would have waited 900, 800, … 200.
+  // The stall of 1,000 µs hid requests that would have waited for 900, 800, … 200 µs.
   expect(latency.count).toBe(108)
   expect(latency.percentileUs(50)).toBe(100)
   expect(latency.percentileUs(99)).toBe(900)

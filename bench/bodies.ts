@@ -4,11 +4,11 @@ import { parseBatch, parseBatchInSteps } from '../packages/server/src/operations
 import { parsePut } from '../packages/server/src/operations/records/put-record.ts'
 import { dataText, drawValues, shapeOf } from './workload.ts'
 
-// What it costs to read a body, beside JSON.parse, which builds all of it. Run alone: npx bun bench/bodies.ts
+// The cost of reading a body, compared with JSON.parse, which builds all of it. Run it alone: npx bun bench/bodies.ts
 
 const indices = { i1: { hashField: 'status', rangeField: 'score' }, i2: { hashField: 'owner', rangeField: 'score' } }
 
-/** Fields of several kinds, up to so many bytes. */
+/** Fields of several types, up to this many bytes. */
 const fieldsOf = (bytes: number): string => {
   const data: Record<string, unknown> = { status: 'open', score: 17, owner: 'ada' }
   for (let i = 0, length = 0; length < bytes; i++) {
@@ -23,7 +23,7 @@ const put = (data: string): string => `{"hashKey":"record-00000001","data":${dat
 const batch = (data: string): string =>
   `{"operations":[${Array.from({ length: 25 }, (_, i) => `{"op":"put","hashKey":"${i}","data":${data}}`).join()}]}`
 
-/** As a request brings it: decoded from bytes. */
+/** Decoded from bytes, as in a request. */
 const decoded = (text: string): string => new TextDecoder().decode(Buffer.from(text))
 
 const nowMs = Date.now()
@@ -44,7 +44,7 @@ const bodies: [what: string, text: string, read: (text: string) => unknown][] = 
   ['batch of 25 x 400 kB of {"999":1}', batch(costly), readBatch],
 ]
 
-/** The best of many short runs, in microseconds: what is left when others take the processor the least. */
+/** The best of many short runs, in microseconds: the run that was disturbed least by other processes. */
 const microseconds = (work: () => unknown): number => {
   let best = Number.POSITIVE_INFINITY
   const untilMs = performance.now() + 500
@@ -85,7 +85,7 @@ for (const [what, source, read] of bodies) {
   const before = anonymousMb()
   const ours = microseconds(() => read(text))
   const memory = Math.max(0, anonymousMb() - before)
-  // Of the costly batch JSON.parse would take gigabytes.
+  // JSON.parse would need gigabytes for the expensive batch.
   const parse = what === 'batch of 25 x 400 kB of {"999":1}' ? Number.NaN : microseconds(() => JSON.parse(text))
   const step =
     read === parseBatch ? `${Math.min(...Array.from({ length: 5 }, () => longestStepMs(text))).toFixed(1)} ms` : ''

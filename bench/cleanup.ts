@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// Whatever happens, no process keeps running and no directory is left behind.
+// Makes sure that no process keeps running and no directory is left, however the run ends.
 
 const children = new Set<Bun.Subprocess>()
 const closers = new Set<() => Promise<void>>()
 let directory: string | undefined
 let parent = tmpdir()
 
-/** Where stores are made. To be called before the first of them. */
+/** Sets where stores are created. Call it before the first one is created. */
 export const placeStoresIn = (path: string): void => {
   parent = path
 }
@@ -26,7 +26,7 @@ export const trackChild = <T extends Bun.Subprocess>(child: T): T => {
   return child
 }
 
-/** For what is more than a process: a database server with its files. */
+/** For cleanup that is more than ending a process, such as a database server with its files. */
 export const trackCloser = (close: () => Promise<void>): (() => Promise<void>) => {
   const once = async () => {
     if (closers.delete(once)) await close()
@@ -40,7 +40,7 @@ export interface ChildResult {
   cpuSeconds: number
 }
 
-/** Runs a command to its end; any exit code but 0 is an error with what it wrote. */
+/** Runs a command and waits for it. An exit code other than 0 is an error with the command's output. */
 export const runChild = async (command: string[], options: { cwd?: string } = {}): Promise<ChildResult> => {
   const child = trackChild(
     Bun.spawn(command, { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe', env: cleanEnvironment(), ...options }),
@@ -55,7 +55,7 @@ export const runChild = async (command: string[], options: { cwd?: string } = {}
   return { stdout, cpuSeconds: cpu === undefined ? 0 : Number(cpu.total) / 1e6 }
 }
 
-/** The environment without what a server would read as its flags. */
+/** The environment without the variables that a server would read as flags. */
 export const cleanEnvironment = (): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(CUBBY_.*|NODE_ENV)$/.test(name)))
 
@@ -73,7 +73,7 @@ const endNow = (): void => {
 
 let interrupted = false
 
-/** A signal came: its handler ends the process once everything is cleaned up. */
+/** True after a signal. Its handler ends the process once everything is cleaned up. */
 export const isInterrupted = (): boolean => interrupted
 
 export const cleanUpAtExit = (): void => {

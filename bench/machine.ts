@@ -25,7 +25,7 @@ const systemName = (): string => {
   }
 }
 
-/** What a durable write cannot be faster than: the disk's own time for 4 KiB and a sync. */
+/** The lower limit for a durable write: the disk's time to write 4 KiB and sync. */
 const syncTimes = (): { medianUs: number; worstUs: number } => {
   const file = openSync(join(temporaryDirectory(), 'sync'), 'w')
   const block = Buffer.alloc(4096, 1)
@@ -54,7 +54,7 @@ export const describeMachine = (): Record<string, string> => {
   }
 }
 
-/** Reasons to doubt the figures, before any are taken. */
+/** Reasons to doubt the figures, checked before the first measurement. */
 export const doubts = (machine: Record<string, string>): string[] => {
   const found: string[] = []
   if (loadavg()[0]! > 0.3 * availableParallelism()) {

@@ -1,6 +1,6 @@
 import type { Scenario } from './workload.ts'
 
-// What a run found: the raw material of every table and chart, kept as docs/benchmarks/results.json.
+// The results of a run: the data of every table and chart, stored as docs/benchmarks/results.json.
 
 export interface Measurement {
   requestsPerSecond: number
@@ -8,15 +8,15 @@ export interface Measurement {
   p99Ms: number
   maxMs: number
   errors: number
-  /** Cores that the subject kept busy; undefined where there is no /proc. */
+  /** Busy cores of the subject. Undefined without /proc. */
   cpuCores: number | undefined
-  /** Of all its processes, the highest that was seen. */
+  /** The highest memory use of all its processes together. */
   residentBytes: number | undefined
-  /** Cores that the load tool kept busy. */
+  /** Busy cores of the load tool. */
   loadCpuCores: number
 }
 
-/** One subject in one scenario: a measurement a round, in the order in which they were taken. */
+/** One subject in one scenario: one measurement per round, in order. */
 export interface Series {
   scenario: Scenario
   subject: string
@@ -50,7 +50,7 @@ export interface ReadersResult {
   writers: number
   aloneP99Ms: Rounds
   besideWritersP99Ms: Rounds
-  /** Of that, what the generator's own timer was late. */
+  /** The part of it that is the delay of the generator's own timer. */
   latenessP99Ms: Rounds
   putsPerSecond: Rounds
 }
@@ -86,7 +86,7 @@ export interface PurgeResult {
 export interface GrowthSize {
   records: number
   bytesPerRecord: number
-  /** Which page was the deepest that this size has, up to 10,000. */
+  /** The number of the deep page: the deepest that this size has, at most 10,000. */
   deepPage: number
   startMs: Rounds
   residentBytes: number | undefined

@@ -42,7 +42,7 @@ const say = (line: string): void => {
   process.stderr.write(`${String(seconds).padStart(5)} s  ${line}\n`)
 }
 
-/** As it would be typed again, without where it was to be written. */
+/** The command to type again, without the flags for its output. */
 const commandOf = (argv: string[]): string => {
   const kept = argv.filter((word, i) => word !== '--write' && word !== '--json' && argv[i - 1] !== '--json')
   return `npm run bench${kept.length === 0 ? '' : ` -- ${kept.join(' ')}`}`
@@ -75,7 +75,7 @@ const measure = async (settings: Settings, argv: string[]): Promise<Results> => 
     }
     Object.assign(results, { [suite]: await runSuite[suite](context) })
   }
-  // Last, because the peers may have been installed meanwhile.
+  // Last, because the run may have installed the peers.
   results.versions = describeVersions()
   return results
 }
@@ -106,7 +106,7 @@ const main = async (): Promise<number> => {
 try {
   process.exit(await main())
 } catch (error) {
-  // What a signal cut short has failed for no reason of its own.
+  // After a signal, a failure is only a consequence of it.
   if (isInterrupted()) await new Promise(() => {})
   const isUsage = error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
   process.stderr.write(`bench: ${isUsage ? (error as Error).message : ((error as Error).stack ?? error)}\n`)

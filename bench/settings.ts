@@ -23,9 +23,9 @@ export interface Settings {
   full: boolean
   /** Write docs/benchmarks.md, its charts and the raw results. */
   write: boolean
-  /** Run nothing: make the page anew from the raw results. */
+  /** Run nothing: generate the page again from the raw results. */
   render: boolean
-  /** Where to put the raw results besides. */
+  /** A second place for the raw results. */
   json: string | undefined
   suites: Suite[]
   only: Scenario[]
@@ -46,9 +46,9 @@ export const help = `npm run bench [-- FLAGS]
 
   --full              1M records, the peers, PostgreSQL, growth; about half an hour
   --write             write docs/benchmarks.md, docs/benchmarks/*.svg and results.json
-  --render            run nothing, make the page anew from docs/benchmarks/results.json
+  --render            run nothing, generate the page again from docs/benchmarks/results.json
   --json FILE         write the raw results to FILE too
-  --suites a,b        of ${suites.join(', ')}
+  --suites a,b        some of ${suites.join(', ')}
   --only a,b          scenarios: ${scenarios.join(', ')}
   --records N         records in the store (100000; full: 1000000)
   --peer-records N    records where peers are compared (100000)
@@ -58,9 +58,9 @@ export const help = `npm run bench [-- FLAGS]
   --warm-seconds N    length of the run before the first (1)
   --tail-seconds N    length of each run of puts for their tail (20)
   --connections N     connections of the load (64)
-  --load wrk|own      the load tool (wrk where it is installed)
+  --load wrk|own      the load tool (wrk if it is installed)
   --threads N         threads of wrk (1 on two cores or fewer, otherwise 2)
-  --dir DIR           where stores are made; its disk is what durable puts measure (${tmpdir()})
+  --dir DIR           where stores are created; the speed of durable puts depends on its disk (${tmpdir()})
 `
 
 const defaultSuites: Record<'short' | 'full', readonly Suite[]> = {
@@ -121,7 +121,7 @@ export const parseSettings = (argv: string[]): Settings | 'help' => {
     json: values.json,
     suites: pick(values.suites, suites, 'suites') ?? [...defaultSuites[full ? 'full' : 'short']],
     only: pick(values.only, scenarios, 'only') ?? [...scenarios],
-    // Fewer would not give every group its page of 50.
+    // With fewer records, a group would have no page of 50.
     records: number('records', full ? 1_000_000 : 100_000, 1_000),
     peerRecords: number('peer-records', 100_000, 1_000),
     growth: sizes.toSorted((a, b) => a - b),

@@ -4,9 +4,9 @@ export const median = (values: number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** How far the rounds lie apart: half of their span, as a part of the median. */
+/** How much the rounds differ: half of highest minus lowest, divided by the median. */
 export const spread = (values: number[]): number => (Math.max(...values) - Math.min(...values)) / 2 / median(values)
 
-/** Round by round, then the median: what slows the machine for a while slows both. */
+/** The median of the ratios of each round: a slow phase of the machine affects both values of a round. */
 export const medianRatio = (values: number[], against: number[]): number =>
   median(values.map((value, i) => value / against[i % against.length]!))

@@ -1,6 +1,6 @@
 import { group, type Part, record, type Shape, score } from './load/template.ts'
 
-// The data and the questions, the same for everything that is measured.
+// The records and requests, the same for every subject.
 
 export const scenarios = ['get', 'put', 'page', 'newest', 'batch', 'mixed'] as const
 export type Scenario = (typeof scenarios)[number]
@@ -17,12 +17,12 @@ export const scenarioTitles: Record<Scenario, string> = {
 export const pageRows = 50
 export const batchRecords = 25
 
-/** Records that share an index hash. The same at every size, so that pages read from all over the table. */
+/** How many records share an index hash. The same at every size, so that a page reads from the whole table. */
 const groupSize = 500
 
 export const shapeOf = (records: number): Shape => ({ records, groups: Math.max(2, Math.ceil(records / groupSize)) })
 
-// Two indices: (status, score) and (owner, score). Each put draws all three anew, so it moves in both.
+// Two indices: (status, score) and (owner, score). Each put has new random values for all three, so it moves in both.
 const beforeStatus = '{"status":"group-'
 const beforeScore = '","score":'
 const beforeOwner = ',"owner":"owner-'
@@ -37,7 +37,7 @@ export const dataParts = (): Part[] => [beforeStatus, group, beforeScore, score,
 
 export const recordKey = (plus = 0): Part[] => [keyPrefix, record(plus)]
 
-/** Keys of a batch lie all over the table and never meet. */
+/** The keys of a batch are spread over the whole table and are all different. */
 export const batchPlus = (i: number, shape: Shape): number => i * Math.floor(shape.records / batchRecords)
 
 export interface DataValues {

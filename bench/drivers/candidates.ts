@@ -9,12 +9,12 @@ import { type Dialect, openingOf } from '../../packages/server/src/engines/postg
 
 export interface Candidate {
   name: string
-  /** Runs a prepared statement; the number of rows that came back. */
+  /** Runs a prepared statement and returns the number of rows. */
   run(statement: Statement, values: Value[]): Promise<number>
   close(): Promise<void>
 }
 
-/** `pg` as its documentation has it: named statements on a client of one's own. The floor that Cubby is held to. */
+/** `pg` as in its documentation: named statements, one client per connection. The baseline for the engine. */
 const openPg = async (url: string, size: number, opening: string): Promise<Candidate> => {
   const clients = await Promise.all(
     Array.from({ length: size }, async () => {
@@ -43,7 +43,7 @@ const openPg = async (url: string, size: number, opening: string): Promise<Candi
   }
 }
 
-/** The engine's own driver: `pg` for the connection, pipelines of its own, the bounded pool. */
+/** The engine's own driver: `pg` for the connection, our own pipelines and bounded pool. */
 const openPipelines = async (url: string, size: number, dialect: Dialect): Promise<Candidate> => {
   const place = parseStoreUrl(url)
   const connect = () => connectSession(place, dialect)
@@ -56,7 +56,7 @@ const openPipelines = async (url: string, size: number, dialect: Dialect): Promi
   }
 }
 
-/** Its pool takes no settings for its sessions: for this run they are the database's own. */
+/** Its pool cannot set session settings, so this run sets them on the database. */
 const openBunSql = async (url: string, size: number): Promise<Candidate> => {
   const sql = new SQL(url, { max: size })
   await sql`select 1`

@@ -7,7 +7,7 @@ import {
   scanRecords,
 } from '../../packages/server/src/engines/postgres/records/statements.ts'
 
-// The four statements that drivers are compared by, with the values of one call each: those of the engine itself.
+// The four statements for the comparison of drivers, with values for one call each. They are the engine's own statements.
 
 export const recordCount = 200_000
 export const pageRows = 50
@@ -19,7 +19,7 @@ const nowSeconds = 1_750_000_000
 
 export const keyOf = (n: number): string => `k${String(n).padStart(8, '0')}`
 
-/** The record's columns as `put` takes them: table, key, data, ttl, time, entries of i1 and i2. */
+/** The record's columns in the order of `put`: table, key, data, ttl, time, entries of i1 and i2. */
 const rowOf = (n: number): Value[] => [
   ...[1, bytes(keyOf(n)), bytes('#'), `{"status":"open","n":${n},"pad":"${pad}"}`, null, Date.now()],
   ...[bytes(`sopen${n % 100}`), bytes(`n${String(n).padStart(16, '0')}`), bytes(`su${n % 1000}`), bytes('')],
@@ -39,7 +39,7 @@ export const pageValues = (): Value[] => [
   bytes(`sopen${random(100)}`),
 ]
 
-/** Distinct and in order, as the engine sends them: batches that overlap would deadlock otherwise. */
+/** Distinct and sorted, as the engine sends them. Otherwise, batches with common records could deadlock. */
 const batchRows = (): Value[][] => {
   const chosen = new Set<number>()
   while (chosen.size < batchOperationsMax) chosen.add(random(recordCount))
@@ -50,7 +50,7 @@ const columns = rowOf(0).length
 const columnTypes = ['bigint', 'bytea', 'bytea', 'text', 'bigint', 'bigint', ...indexColumns.map(() => 'bytea')]
 const columnNames = `id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')}`
 
-/** What every driver can do: one statement with 25 rows of VALUES. */
+/** One statement with 25 rows of VALUES, which every driver can send. */
 export const batch: Statement = {
   name: 'batch_values',
   text: `insert into cubby_records as r (${columnNames}) values ${Array.from(

@@ -15,9 +15,9 @@ import {
   shapeOf,
 } from '../workload.ts'
 
-// The floor of the engine: bare bun:sqlite in one process, no HTTP, no keys, no tables, no checks. The same rows
-// with the same indexes, the same durability, group commit by so many waiting writers, and the same bytes built
-// for what is read. `bun sqlite.ts DIR RECORDS`, then a line of JSON for each run on standard input.
+// The floor of the engine: bare bun:sqlite in one process, without HTTP, API keys, tables or checks. It has the same rows
+// with the same indexes, the same durability, group commit with as many pending writers, and it builds the same bytes for
+// reads. `bun sqlite.ts DIR RECORDS`, then one line of JSON for each run on standard input.
 
 export interface BareRun {
   scenario: Scenario
@@ -38,7 +38,7 @@ const openBareStore = (dir: string, shape: Shape) => {
   const db = new Database(join(dir, 'bare.db'), { create: true })
   db.run('PRAGMA journal_mode = WAL')
   db.run('PRAGMA synchronous = FULL')
-  // The log is bounded about as Cubby bounds its own; the default of 1,000 pages would make this floor slower.
+  // The WAL is limited to about the same size as Cubby's. The default of 1,000 pages would make this floor slower.
   db.run('PRAGMA wal_autocheckpoint = 32000')
   db.run('PRAGMA cache_size = -65536')
   db.run(`CREATE TABLE items (
@@ -52,7 +52,7 @@ const openBareStore = (dir: string, shape: Shape) => {
   db.run('CREATE INDEX items_by_time ON items (updated_at)')
   db.run('CREATE INDEX items_by_status ON items (status, score)')
   db.run('CREATE INDEX items_by_owner ON items (owner, score)')
-  // Looked up, then written by its id: an upsert with RETURNING would make this floor slower.
+  // The record is looked up, then written by its id. An upsert with RETURNING would make this floor slower.
   const find = db.prepare<{ id: number; updated_at: number }, [string]>(
     'SELECT id, updated_at FROM items WHERE key = ?1',
   )
@@ -75,8 +75,8 @@ const openBareStore = (dir: string, shape: Shape) => {
     for (let i = from; i < Math.min(shape.records, from + 1_000); i++) put(i)
     db.run('COMMIT')
   }
-  // Reads have a connection of their own with the settings that Cubby's have, and one transaction for as long as nothing
-  // is written: beginning one for each read would make this floor slower.
+  // Reads have their own connection with the settings of Cubby's. They keep one transaction until the next write; a new
+  // one for each read would make this floor slower.
   const reader = new Database(join(dir, 'bare.db'))
   reader.run('PRAGMA cache_size = -32768')
   reader.run('PRAGMA mmap_size = 1073741824')
@@ -87,17 +87,17 @@ const openBareStore = (dir: string, shape: Shape) => {
   const commit = db.prepare('COMMIT')
   return {
     put,
-    /** Everything that waits, in one transaction and one sync. */
+    /** All pending writes, in one transaction and one sync. */
     commitAll(work: (() => void)[]): void {
       begin.run()
       for (const one of work) one()
-      // A read of the state before would keep the log from starting over.
+      // A read transaction on an older snapshot would prevent the WAL reset.
       endRead.run()
       commit.run()
       beginRead.run()
     },
     record: reader.prepare<Row, [string]>('SELECT key, data, updated_at FROM items WHERE key = ?1'),
-    // One more than the page, as Cubby reads to know whether there is a next one. Not bound: that makes it slower.
+    // One row more than the page, as Cubby does it, to know whether there is a next page. A bound LIMIT would be slower.
     page: reader.prepare<Row, [string]>(
       `SELECT key, data, updated_at FROM items WHERE status = ?1 ORDER BY score, id LIMIT ${pageRows + 1}`,
     ),
@@ -171,7 +171,7 @@ const measure = async (store: BareStore, shape: Shape, run: BareRun): Promise<Lo
   const read = reads[run.scenario]
   if (read !== undefined) {
     while (!over()) {
-      // In lots: a look at the clock and a promise for each would be a cost that the floor need not have.
+      // Reads run in groups: reading the clock and a promise for each read would make this floor slower.
       const started = performance.now()
       for (let i = 0; i < 16; i++) read()
       const each = ((performance.now() - started) * 1000) / 16

@@ -3,25 +3,25 @@ import { Histogram } from './histogram.ts'
 import type { LoadErrors, LoadPlan, LoadResult } from './load.ts'
 import { holeWidth, partLength, type RequestTemplate } from './template.ts'
 
-// The repository's own load generator, a process of its own: raw sockets, one request at a time on each, request
-// bytes made beforehand, of an answer no more read than its status and length. `bun generator.ts PLAN.json`.
+// Our own load generator, a separate process. It uses raw sockets with one request at a time on each. The bytes of requests
+// are made in advance; of a response it reads only the status and the length. `bun generator.ts PLAN.json`.
 
 const plan = JSON.parse(await Bun.file(process.argv[2]!).text()) as LoadPlan
 const { records, groups } = plan.shape
-// The parent is gone: nobody reads the result.
+// The parent process has ended: nobody reads the result.
 process.stdin.on('end', () => process.exit(1)).resume()
 
 if (plan.paceHz !== undefined) {
-  // Paced readers stand for machines of their own: where it is allowed, they do not wait for a core behind the
-  // server that they measure. They need next to none of it.
+  // Paced readers simulate clients on other machines. If the system allows it, they get a higher priority, so that they
+  // do not wait for a core that the server uses. They use almost no CPU.
   try {
     setPriority(-10)
   } catch {
-    // Then they wait, and `latenessP99Us` says for how long.
+    // Without the priority they wait, and `latenessP99Us` says for how long.
   }
 }
 
-/** The bytes of one kind of request, and where its holes are. */
+/** The bytes of one kind of request, and the positions of its placeholders. */
 interface Prepared {
   bytes: Buffer
   holes: { at: number; kind: 'record' | 'group' | 'score' | 'rising'; plus: number }[]
@@ -53,7 +53,7 @@ const writeDigits = (bytes: Buffer, at: number, width: number, value: number): v
   }
 }
 
-/** The next request; its buffer is used again by the one after. */
+/** The next request. The request after it reuses the buffer. */
 const nextRequest = (): Buffer => {
   const { bytes, holes } = cycle[turn % cycle.length]!
   const base = plan.stride === undefined ? Math.floor(Math.random() * records) : turn * plan.stride
@@ -83,9 +83,9 @@ class Connection {
   socket!: Bun.Socket<Connection>
   startedMs = 0
   waiting = false
-  /** What the kernel did not take at once. */
+  /** Bytes that the kernel did not accept yet. */
   #unsent: Buffer | undefined
-  /** An answer's head that is not complete. */
+  /** The incomplete head of a response. */
   #head: Buffer | undefined
   #bodyLeft = 0
   #chunked = false
@@ -97,7 +97,7 @@ class Connection {
       this.send(performance.now())
       return
     }
-    // The schedules lie evenly between each other.
+    // The schedules of the connections are evenly spaced.
     this.#dueMs = performance.now() + (1000 / plan.paceHz) * (index / plan.connections)
     this.#pace()
   }
@@ -210,7 +210,7 @@ connections.forEach((connection, index) => {
   connection.start(index)
 })
 const timer = plan.seconds === undefined ? undefined : setTimeout(done.resolve, plan.seconds * 1000)
-// A server that stops answering must not hold the run for ever.
+// A server that stops responding must not block the run forever.
 const watch = setInterval(() => {
   const longAgoMs = performance.now() - 10_000
   const stuck = connections.filter(({ waiting, startedMs }) => waiting && startedMs < longAgoMs).length

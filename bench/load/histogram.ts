@@ -1,6 +1,6 @@
 const microsecondsMax = 5_000_000
 
-/** Latencies by the microsecond. */
+/** Counts latencies by microsecond. */
 export class Histogram {
   readonly #counts = new Uint32Array(microsecondsMax + 1)
   count = 0
@@ -14,13 +14,13 @@ export class Histogram {
   }
 
   /**
-   * A client that waits for one answer before it asks again asks less often while the server stalls. As wrk does,
-   * the requests it would have sent meanwhile are added, one for each `expectedUs` of a long wait.
+   * Corrects for coordinated omission, as wrk does. A client that waits for a response sends fewer requests while the
+   * server stalls. This adds the requests that it would have sent: one for each `expectedUs` of a long wait.
    */
   correct(expectedUs: number): void {
     const step = Math.round(expectedUs)
     if (step <= 0) return
-    // Upwards, so that what is added below is not taken for a measurement.
+    // In ascending order: values are added below the current one, and must not be corrected themselves.
     for (let us = step * 2; us <= Math.min(this.maxUs, microsecondsMax); us++) {
       const count = this.#counts[us]!
       if (count === 0) continue

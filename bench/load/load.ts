@@ -7,12 +7,12 @@ export interface LoadPlan {
   templates: RequestTemplate[]
   shape: Shape
   connections: number
-  /** How long; or how many requests in all. */
+  /** The duration, or the number of requests. */
   seconds?: number
   requests?: number
-  /** Records in turn, so many further with each request, instead of random ones: to fill a store. */
+  /** Use records in order instead of random ones, this many per request. It is used to fill a store. */
   stride?: number
-  /** Requests a second of each connection, on a schedule; without it the next follows the answer. */
+  /** Requests per second of each connection, on a schedule. Without it, the next request follows the response. */
   paceHz?: number
 }
 
@@ -20,7 +20,7 @@ export interface LoadErrors {
   connect: number
   read: number
   write: number
-  /** Answers other than success. */
+  /** Responses other than success. */
   status: number
   timeout: number
 }
@@ -32,11 +32,11 @@ export interface LoadResult {
   p99Us: number
   maxUs: number
   errors: LoadErrors
-  /** What the load tool itself used. */
+  /** The CPU that the load tool itself used. */
   cpuSeconds: number
   /** Paced only: how late the tool itself was with its requests, at the 99th percentile. */
   latenessP99Us?: number
-  /** The status and body of the first answer that was no success. */
+  /** The status and body of the first response that was not a success. */
   firstFault?: string
 }
 
@@ -45,7 +45,7 @@ export class LoadFailed extends Error {}
 export const errorCount = (errors: LoadErrors): number =>
   errors.connect + errors.read + errors.write + errors.status + errors.timeout
 
-/** No error is tolerated: a figure with errors in it is no figure. */
+/** Throws if there was any error: a figure that includes errors is not valid. */
 export const requireNoErrors = (result: LoadResult, what: string): LoadResult => {
   if (errorCount(result.errors) > 0) {
     throw new LoadFailed(

@@ -8,7 +8,7 @@ const generator = fileURLToPath(new URL('./generator.ts', import.meta.url))
 
 let plans = 0
 
-/** Runs the repository's own generator in a process of its own. */
+/** Runs our own load generator in a separate process. */
 export const runOwnLoad = async (plan: LoadPlan): Promise<LoadResult> => {
   const file = join(temporaryDirectory(), `plan-${++plans}.json`)
   writeFileSync(file, JSON.stringify(plan))

@@ -1,14 +1,14 @@
-// A request as text with holes: the load tool fills them anew for every request. Every hole has a fixed width, so the
-// length of a body never changes and a request costs the tool a few digits.
+// A request as text with placeholders, which the load tool fills for every request. Every placeholder has a fixed width.
+// So the length of a body never changes, and the tool only writes a few digits per request.
 
 export type Hole =
-  /** A record's number. One is drawn for each request; `plus` counts on from it, round the end. */
+  /** A record's number. Each request has one random number; `plus` is added to it, modulo the number of records. */
   | { hole: 'record'; plus: number }
   /** A random group: the hash of an index. */
   | { hole: 'group' }
   /** A random number: the range of an index. */
   | { hole: 'score' }
-  /** A number that grows with every request, as a clock does. */
+  /** A number that increases with every request, like a clock. */
   | { hole: 'rising' }
 
 export type Part = string | Hole
@@ -44,7 +44,7 @@ export const httpRequest = ({ method, path, headers, body }: RequestText): Part[
   return joinText([`${method} `, ...path, ` HTTP/1.1\r\n${lines.join('')}\r\n`, ...(body ?? [])])
 }
 
-/** Neighbouring texts become one. */
+/** Joins adjacent texts. */
 const joinText = (parts: Part[]): Part[] => {
   const joined: Part[] = []
   for (const part of parts) {
@@ -55,7 +55,7 @@ const joinText = (parts: Part[]): Part[] => {
   return joined
 }
 
-/** What the holes are drawn from. */
+/** The ranges of the placeholders' values. */
 export interface Shape {
   records: number
   groups: number
@@ -76,6 +76,6 @@ const sample = (hole: Hole, shape: Shape): string => {
   }
 }
 
-/** One request with its holes filled, for a look at the answer before the load starts. */
+/** One request with its placeholders filled, to check the response before the load starts. */
 export const renderRequest = (parts: Part[], shape: Shape): string =>
   parts.map((part) => (typeof part === 'string' ? part : sample(part, shape))).join('')

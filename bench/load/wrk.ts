@@ -6,7 +6,7 @@ import type { Part, RequestTemplate } from './template.ts'
 
 export const findWrk = (): string | undefined => Bun.which('wrk') ?? undefined
 
-/** `wrk 4.1.0 [epoll] …`; its exit code is 1 although all is well. */
+/** `wrk 4.1.0 [epoll] …`. Its exit code is 1 also on success. */
 export const wrkVersion = (): string | undefined => {
   const path = findWrk()
   if (path === undefined) return undefined
@@ -14,7 +14,7 @@ export const wrkVersion = (): string | undefined => {
   return /^wrk (\S+)/.exec(stdout.toString())?.[1]
 }
 
-/** JSON's escapes are not Lua's; our texts are ASCII. */
+/** Lua has other escapes than JSON. Our texts are ASCII. */
 const luaString = (text: string): string =>
   `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\r', '\\r').replaceAll('\n', '\\n')}'`
 
@@ -86,7 +86,7 @@ end
 
 let scripts = 0
 
-/** wrk takes whole seconds. */
+/** wrk accepts only whole seconds. */
 export const runWrk = async (plan: LoadPlan, threads: number): Promise<LoadResult> => {
   const script = join(temporaryDirectory(), `load-${++scripts}.lua`)
   writeFileSync(script, luaScript(plan))

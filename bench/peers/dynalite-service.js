@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 
-// dynalite on LevelDB, as its users start it, with one difference: it never asks LevelDB to sync, so a power cut
-// would lose answers it has given. Here the write of an item is synced. dynalite writes an item after its index
-// entries and LevelDB's log keeps the order, so this one sync makes all of them durable: the cheapest way there is.
+// dynalite on LevelDB, as its users start it, with one difference. By default it never asks LevelDB to sync, so a power cut
+// would lose acknowledged writes. Here the write of an item is synced. dynalite writes an item after its index entries,
+// and LevelDB's log keeps the order. So this one sync makes all of them durable, at the lowest cost.
 // `node dynalite-service.js DIR`.
 
 const require = createRequire(import.meta.url)

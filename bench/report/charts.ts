@@ -19,7 +19,7 @@ const suiteChart = (suite: SuiteResult, file: string, title: string): Chart => {
       const rounds = seriesOf(suite, scenario, name)?.rounds
       if (rounds === undefined) return []
       const value = median(rounds.map(({ requestsPerSecond }) => requestsPerSecond))
-      // Without HTTP its latency is of another kind than the others'.
+      // It has no HTTP, so its latency cannot be compared with the others.
       const p99 = name === 'bare bun:sqlite' ? '' : `, p99 ${formatMs(median(rounds.map(({ p99Ms }) => p99Ms)))} ms`
       return [{ label: name, value, text: `${formatRate(value)}/s${p99}`, color }]
     })

@@ -1,5 +1,5 @@
-// Charts as plain SVG. Each brings its own background and follows the reader's light or dark setting, so it can be
-// read on any page.
+// Charts as plain SVG. Each has its own background and follows the reader's light or dark setting, so it is readable on
+// any page.
 
 const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
@@ -38,7 +38,7 @@ export interface BarGroup {
   bars: { label: string; value: number; text: string; color: number }[]
 }
 
-/** Groups of bars; each group has its own scale, its longest bar being the whole width. */
+/** Groups of bars. Each group has its own scale; its longest bar has the full width. */
 export const barChart = (title: string, groups: BarGroup[]): string => {
   const left = 200
   const longest = 360

@@ -4,7 +4,7 @@ import { median, spread } from '../stats.ts'
 import { batchRecords, type Scenario, scenarios, scenarioTitles } from '../workload.ts'
 import { formatCount, formatCpu, formatMegabytes, formatMs, formatPercent, formatRate, formatRatio } from './format.ts'
 
-// Tables as rows of text, the head first; the terminal and the page show the same ones.
+// Tables as rows of text, header first. The terminal and the page show the same tables.
 
 export interface Table {
   title: string
@@ -46,7 +46,7 @@ const suiteTable = (suite: SuiteResult, title: string, subject: string, against:
   ],
 })
 
-/** The same figures of everyone else. */
+/** The same figures of all other subjects. */
 const othersTable = (suite: SuiteResult, title: string): Table => ({
   title,
   rows: [
@@ -161,7 +161,7 @@ export const furtherTable = (results: Results): Table => {
     rows.push([`two workers against one, ${scenarioTitles[one.scenario]}`, rounds(ratios, formatRatio)])
   }
   if (purge !== undefined) {
-    rows.push(['durable put, p99, nothing else under way', rounds(purge.withoutP99Ms, ms)])
+    rows.push(['durable put, p99, without a purge', rounds(purge.withoutP99Ms, ms)])
     rows.push([
       `durable put, p99, while ${formatCount(purge.records)} deleted records are purged`,
       rounds(purge.duringP99Ms, ms),
@@ -221,7 +221,7 @@ export const generatorTable = ({ generator }: Results): Table[] =>
         },
       ]
 
-/** How far repeats of the same measurement lay apart, over everything that was repeated. */
+/** How much repeats of the same measurement differ, over all measurements. */
 export const noise = ({
   scenarios: suite,
   peers,

@@ -43,6 +43,6 @@ export const renderTerminal = (results: Results): string => {
     ...(skipped.length > 0 ? [`Not measured\n${skipped.join('\n')}\n`] : []),
     where === ''
       ? ''
-      : `Noise: repeats lie ± ${formatPercent(median)} apart at the median, ± ${formatPercent(worst)} at the worst (${where}).\n`,
+      : `Noise: repeats differ by ± ${formatPercent(median)} at the median, ± ${formatPercent(worst)} at worst (${where}).\n`,
   ].join('\n')
 }

@@ -27,7 +27,7 @@ const lineReader = (stream: ReadableStream<Uint8Array>) => {
   }
 }
 
-/** Bare bun:sqlite with as many records, in a process of its own that makes its own load. */
+/** Bare bun:sqlite with as many records, in a separate process that makes its own load. */
 export const startBareSqlite = async (records: number, writers: number): Promise<Subject> => {
   const dir = join(temporaryDirectory(), `bare-${++stores}`)
   const child = trackChild(

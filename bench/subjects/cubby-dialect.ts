@@ -17,7 +17,7 @@ const putOperation = (plus: number, before = ''): Part[] => [
   '}',
 ]
 
-/** Cubby's HTTP API; the floor is asked the same, each scenario at a path of its own. */
+/** Cubby's HTTP API. The floor gets the same requests, with its own path for each scenario. */
 export class CubbyDialect implements Dialect {
   constructor(
     private readonly apiKey: string,

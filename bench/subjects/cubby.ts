@@ -12,7 +12,7 @@ import { HttpSubject, type LoadSettings } from './subject.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
-/** A store that is filled: where it is and the key to it. */
+/** A filled store: its location and its API key. */
 export interface FilledStore {
   /** `--data DIR` or `--store URL`. */
   location: string[]
@@ -33,7 +33,7 @@ export const serveCubby = (location: string[], { args = [], env }: ServeOptions 
     env,
   })
 
-/** Whether `cubby serve` of this version knows a flag. */
+/** Whether `cubby serve` of this version has a flag. */
 export const serveKnows = async (flag: string): Promise<boolean> =>
   (await runChild([process.execPath, main, 'serve', '--help'])).stdout.includes(flag)
 
@@ -60,7 +60,7 @@ export const callCubby = async (
   return JSON.parse(text)
 }
 
-/** Puts every record of the shape, in batches over HTTP, as a user would. */
+/** Puts all records, in batches over HTTP, as a user would. */
 export const fillTable = async (server: ServerProcess, apiKey: string, shape: Shape, path = table): Promise<void> => {
   await callCubby(server, apiKey, 'POST', path, { indices: tableIndices })
   const pluses = Array.from({ length: batchRecords }, (_, i) => i)
@@ -96,12 +96,12 @@ const fillDirectory = async (records: number): Promise<FilledStore> => {
   const apiKey = await createOrganization(location)
   const server = await serveCubby(location)
   await fillTable(server, apiKey, shape)
-  // A stop copies the log into the database file: what is left is the store.
+  // A stop copies the WAL into the database file, so that file is the whole store.
   await server.stop()
   return { location, apiKey, shape, bytesPerRecord: directoryBytes(dir) / records, remove: () => {} }
 }
 
-/** A store of its own with so many records: filled once for each size, then copied. */
+/** A new store with this many records. It is filled once for each size, then copied. */
 export const copyFilledStore = async (records: number): Promise<FilledStore> => {
   let original = filled.get(records)
   if (original === undefined) {
@@ -111,7 +111,7 @@ export const copyFilledStore = async (records: number): Promise<FilledStore> => 
   const store = await original
   const dir = join(temporaryDirectory(), `copy-${++copies}`)
   cpSync(store.location[1]!, dir, { recursive: true })
-  // Or the disk would still be writing the copy while puts wait for it.
+  // Otherwise the disk would still write the copy during the puts.
   for (const name of readdirSync(dir)) syncFile(join(dir, name))
   return { ...store, location: ['--data', dir], remove: () => rmSync(dir, { recursive: true, force: true }) }
 }

@@ -4,7 +4,7 @@ import { fillPeer, peerDirectory, peerFile, peerNode } from './peers.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { type Dialect, HttpSubject, type LoadSettings } from './subject.ts'
 
-/** dynalite wants a signature to be there and does not check it. */
+/** dynalite requires a signature but does not check it. */
 const headersFor = (operation: string) => ({
   'X-Amz-Target': `DynamoDB_20120810.${operation}`,
   'X-Amz-Date': '20260101T000000Z',
@@ -17,7 +17,7 @@ const call = (operation: string, body: Part[]): Part[] =>
     typeof part === 'string' ? part.replace('application/json', 'application/x-amz-json-1.0') : part,
   )
 
-/** The same record in DynamoDB's own types. `all` and `updatedAt` make the index by time that Cubby has built in. */
+/** The same record in DynamoDB's types. `all` and `updatedAt` form the index by time, which is built into Cubby. */
 const item = (plus = 0): Part[] => [
   '{"key":{"S":"',
   ...recordKey(plus),
@@ -131,12 +131,12 @@ const createTable = async (server: ServerProcess): Promise<void> => {
   }
 }
 
-/** bench/peers/dynalite-service.js, asked in DynamoDB's JSON API. */
+/** bench/peers/dynalite-service.js, with requests of DynamoDB's JSON API. */
 export const startDynalite = async (shape: Shape, load: LoadSettings): Promise<HttpSubject> => {
   const dir = peerDirectory('dynalite')
   const server = await startServer({
     command: [peerNode, peerFile('dynalite-service.js'), dir],
-    // Node's own four threads for LevelDB: with 64, so that more writers could share a sync, it was slower.
+    // Node's default of four threads for LevelDB. With 64, so that more writers can share a sync, it was slower.
     env: { NODE_ENV: 'production' },
   })
   await createTable(server)

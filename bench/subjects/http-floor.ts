@@ -11,15 +11,15 @@ import { askOnce, HttpSubject, type LoadSettings } from './subject.ts'
 
 const program = fileURLToPath(new URL('../floor/http.ts', import.meta.url))
 
-/** As long as Cubby's own path, so that requests are as long. */
+/** As long as Cubby's path, so that requests have the same length. */
 const pathOf = (scenario: Scenario): string => `/v1/floor/${scenario.slice(0, 5).padEnd(5, '-')}`
 
-/** Set by HTTP itself on every answer. */
+/** Headers that HTTP itself sets on every response. */
 const ownHeaders = ['date', 'content-length', 'connection', 'keep-alive', 'transfer-encoding']
 
 const routeOf = (method: string, path: string): string => (method === 'GET' ? path.replace(/[^/]+$/, ':hashKey') : path)
 
-/** Asks Cubby each question once and starts the server that gives these answers to all of them. */
+/** Sends each request to Cubby once, and starts the server that sends these responses. */
 export const startHttpFloor = async (cubby: HttpSubject, load: LoadSettings): Promise<HttpSubject> => {
   const { shape } = cubby
   const dialect = new CubbyDialect('x'.repeat(47), pathOf)

@@ -14,7 +14,7 @@ const folder = fileURLToPath(new URL('../peers/', import.meta.url))
 
 export const peerFile = (name: string): string => join(folder, name)
 
-/** The Node that the peers run on: a current one from npm, whatever this machine has. */
+/** The Node that the peers run on: a current one from npm, not the one of this machine. */
 export const peerNode = peerFile('node_modules/node/bin/node')
 
 const installedVersion = (name: string): string | undefined => {
@@ -25,7 +25,7 @@ const installedVersion = (name: string): string | undefined => {
 const wanted = (): Record<string, string> =>
   (JSON.parse(readFileSync(peerFile('package.json'), 'utf8')) as { dependencies: Record<string, string> }).dependencies
 
-/** Installs the peers if they are not there yet; the reason if that fails. */
+/** Installs the peers if needed. Returns the reason if that fails. */
 export const installPeers = async (say: (line: string) => void): Promise<string | undefined> => {
   const missing = Object.entries(wanted()).filter(([name, version]) => installedVersion(name) !== version)
   if (missing.length === 0 && existsSync(peerNode)) return undefined
@@ -41,7 +41,7 @@ export const installPeers = async (say: (line: string) => void): Promise<string 
 export const peerVersions = (): Record<string, string> =>
   Object.fromEntries(Object.keys(wanted()).map((name) => [name, installedVersion(name) ?? 'not installed']))
 
-/** What would be compared if it were at hand. Looked up on the npm registry; see bench/README.md. */
+/** Peers that are not available from the npm registry. See bench/README.md. */
 export const absentPeers: Skipped[] = [
   {
     what: 'PocketBase',
@@ -61,7 +61,7 @@ let stores = 0
 
 export const peerDirectory = (name: string): string => join(temporaryDirectory(), `${name}-${++stores}`)
 
-/** Puts every record through the peer's own batches. */
+/** Puts every record with the peer's own batches. */
 export const fillPeer = async (
   name: string,
   server: ServerProcess,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-// CPU and memory of processes, from /proc; undefined where there is none.
+// CPU and memory of processes, from /proc. Undefined without /proc.
 
 const hasProc = process.platform === 'linux'
 const ticksPerSecond = 100
@@ -15,10 +15,10 @@ const childrenOf = (pid: number): number[] => {
   }
 }
 
-/** The process with everything that it started. */
+/** The process and all its descendants. */
 export const processTree = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(processTree)]
 
-/** Children of this very process by the name of their program: a database server that a library started. */
+/** Children of this process, by program name: a database server that a library started. */
 export const ownChildren = (program: string): number[] =>
   childrenOf(process.pid).filter((pid) => {
     try {
@@ -35,7 +35,7 @@ export const cpuSeconds = (pids: number[]): number | undefined => {
   for (const pid of pids) {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      // The name of the program, in parentheses, may hold anything.
+      // The program name, in parentheses, may contain any character.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       ticks += Number(fields[11]) + Number(fields[12])
     } catch {
@@ -48,7 +48,7 @@ export const cpuSeconds = (pids: number[]): number | undefined => {
 const mappingHeader = /^[0-9a-f]+-[0-9a-f]+ ...(.) /
 const residentLine = /^Rss:\s+(\d+) kB/
 
-/** Mapped files that are shared with the system's page cache do not count: they give way to whoever needs the room. */
+/** Does not count mapped files: they are in the system's page cache, which shrinks when memory is needed. */
 const residentKibibytes = (pid: number): number => {
   let kibibytes = 0
   let isShared = false
@@ -64,18 +64,18 @@ const residentKibibytes = (pid: number): number => {
   return kibibytes
 }
 
-/** Resident memory, summed: what processes share counts for each of them. */
+/** Sum of the resident memory. Memory that processes share counts for each of them. */
 export const residentBytes = (pids: number[]): number | undefined =>
   hasProc ? pids.reduce((sum, pid) => sum + residentKibibytes(pid), 0) * 1024 : undefined
 
 export interface Usage {
-  /** Cores kept busy: 1 is one core. */
+  /** Busy cores: 1 is one core. */
   cpuCores: number | undefined
-  /** The highest that was seen. */
+  /** The highest value seen. */
   residentBytes: number | undefined
 }
 
-/** What the processes use from now until `stop`; `helpers` count for CPU alone. */
+/** What the processes use from now until `stop`. `helpers` count only for CPU. */
 export const watchUsage = (pids: () => number[], helpers: () => number[] = () => []): { stop(): Usage } => {
   const started = performance.now()
   const cpu = () => cpuSeconds([...pids(), ...helpers()])
@@ -85,7 +85,7 @@ export const watchUsage = (pids: () => number[], helpers: () => number[] = () =>
     const now = residentBytes(pids())
     if (now !== undefined && highest !== undefined && now > highest) highest = now
   }
-  // Rarely: the look itself takes milliseconds.
+  // Not often, because each reading takes milliseconds.
   const timer = setInterval(look, 1_000)
   return {
     stop() {

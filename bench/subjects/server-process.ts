@@ -15,7 +15,7 @@ export interface ServerOptions {
 
 const readyMsMax = 60_000
 
-/** Starts a server that says on standard error, in a line of JSON, that it is `listening` and at which `url`. */
+/** Starts a server that logs `listening` and its `url` as a line of JSON on standard error. */
 export const startServer = async ({ command, env = {} }: ServerOptions): Promise<ServerProcess> => {
   const started = performance.now()
   const child = trackChild(

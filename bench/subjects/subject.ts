@@ -7,10 +7,10 @@ import type { Scenario } from '../workload.ts'
 import { processTree, type Usage, watchUsage } from './process-usage.ts'
 import type { ServerProcess } from './server-process.ts'
 
-/** What is measured. */
+/** A system that is measured. */
 export interface Subject {
   readonly name: string
-  /** What the store takes on disk for a record, right after it was filled. */
+  /** Bytes on disk per record, right after the store was filled. */
   readonly bytesPerRecord?: number
   measure(scenario: Scenario, seconds: number): Promise<Measurement>
   close(): Promise<void>
@@ -23,10 +23,10 @@ export interface LoadSettings {
   connections: number
 }
 
-/** How one server is asked. */
+/** How to make requests for one server. */
 export interface Dialect {
   templates(scenario: Scenario, shape: Shape): RequestTemplate[]
-  /** Whether an answer is the one that the scenario is about; the fault if not. */
+  /** Checks that a response is the expected one. Returns the problem if it is not. */
   fault(scenario: Scenario, status: number, body: string): string | undefined
 }
 
@@ -53,7 +53,7 @@ export const askOnce = async (port: number, parts: Part[], shape: Shape): Promis
   return fetch(`http://127.0.0.1:${port}${path}`, { method, headers, body: body === '' ? undefined : body })
 }
 
-/** A server that is asked over HTTP. */
+/** A server with an HTTP API. */
 export class HttpSubject implements Subject {
   readonly #looked = new Set<Scenario>()
 
@@ -64,7 +64,7 @@ export class HttpSubject implements Subject {
     readonly shape: Shape,
     private readonly load: LoadSettings,
     readonly bytesPerRecord?: number,
-    /** Other processes that do its work: their CPU counts. */
+    /** Other processes that work for it. Their CPU counts too. */
     private readonly helpers?: () => number[],
   ) {}
 
@@ -85,7 +85,7 @@ export class HttpSubject implements Subject {
     return { ...toMeasurement(requireNoErrors(result, `${this.name}, ${what}`)), ...used! }
   }
 
-  /** Speed counts only for the right answer: one of each kind is read before the load. */
+  /** Only right responses count: one of each kind is checked before the load starts. */
   async #look(scenario: Scenario, templates: RequestTemplate[]): Promise<void> {
     if (this.#looked.has(scenario)) return
     this.#looked.add(scenario)

@@ -1,10 +1,10 @@
 import type { Skipped } from '../results.ts'
 import type { Settings } from '../settings.ts'
 
-/** What every suite is given. */
+/** The parameters of every suite. */
 export interface Context {
   settings: Settings
   say(line: string): void
-  /** What was not measured, and why: shown with the results. */
+  /** Reports what was not measured and why. It is shown with the results. */
   skip(skipped: Skipped): void
 }

@@ -11,7 +11,7 @@ import { withSubjects } from './interleave.ts'
 const rowsPerPage = 10
 const deepestPage = 10_000
 
-/** What is compared with each other is measured in turn. Puts come last: they move records in `t`, which pages walk. */
+/** Figures that are compared are measured in turn. Puts come last, because they move records in `t`, which pages read. */
 const turns: GrowthFigure[][] = [['get'], ['page'], ['first page', 'deep page'], ['put']]
 
 interface Grown {
@@ -21,7 +21,7 @@ interface Grown {
   templates: Record<GrowthFigure, RequestTemplate[]>
 }
 
-/** The cursor with which a page of 10 is the one of that number; found in larger steps. */
+/** The cursor of the page of 10 with that number. It is found with larger pages. */
 const cursorBefore = async (server: ServerProcess, store: FilledStore, page: number): Promise<string> => {
   let cursor: string | null = null
   for (let left = (page - 1) * rowsPerPage; left > 0; ) {
@@ -43,7 +43,7 @@ const open = async (records: number, { settings }: Context): Promise<Grown> => {
     await server.stop()
   }
   const cubby = await startCubby('cubby', store, settings.load)
-  // Never the last one, which has no next cursor to make.
+  // Never the last page, which has no next cursor.
   const deepPage = Math.min(deepestPage, Math.floor(records / rowsPerPage) - 1)
   const cursor = await cursorBefore(cubby.server, store, deepPage)
   const dialect = new CubbyDialect(store.apiKey)
@@ -70,7 +70,7 @@ const open = async (records: number, { settings }: Context): Promise<Grown> => {
   }
 }
 
-/** The same questions to stores of growing size, side by side: what does a record cost when there are many? */
+/** The same requests to stores of growing size, side by side: how does the speed depend on the number of records? */
 export const runGrowth = async (context: Context): Promise<{ sizes: GrowthSize[] }> => {
   const { settings, say } = context
   const { rounds, seconds, warmSeconds } = settings

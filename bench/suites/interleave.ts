@@ -10,8 +10,8 @@ export interface Rounds {
 }
 
 /**
- * In every round every scenario by every subject in turn, A B C A B C …, so that whatever happens to the machine
- * happens to all of them. What comes before the first round is thrown away: code is compiled and caches fill.
+ * In every round, each scenario runs on each subject in turn (A B C A B C …), so that a slow phase of the machine
+ * affects all of them. A run before the first round is not counted: there code is compiled and caches fill.
  */
 export const interleave = async (
   subjects: Subject[],
@@ -41,7 +41,7 @@ export const bytesPerRecord = (subjects: Subject[]): Record<string, number> =>
     ),
   )
 
-/** Closes in every case, also when a measurement failed. */
+/** Always closes, also when a measurement failed. */
 export const withSubjects = async <S extends Subject, T>(subjects: S[], work: () => Promise<T>): Promise<T> => {
   try {
     return await work()

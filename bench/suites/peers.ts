@@ -6,7 +6,7 @@ import { absentPeers, installPeers } from '../subjects/peers.ts'
 import type { Context } from './context.ts'
 import { bytesPerRecord, interleave, withSubjects } from './interleave.ts'
 
-/** Cubby beside what one would use instead, with as many records and the same durability. */
+/** Cubby compared with alternatives, with as many records and the same durability. */
 export const runPeers = async ({ settings, say, skip }: Context): Promise<SuiteResult | undefined> => {
   for (const peer of absentPeers) skip(peer)
   const fault = await installPeers(say)

@@ -13,7 +13,7 @@ import { shapeOf } from '../workload.ts'
 import type { Context } from './context.ts'
 import { bytesPerRecord, interleave, withSubjects } from './interleave.ts'
 
-/** The server that the tests use too; undefined where its package is not installed. */
+/** The PostgreSQL server that the tests use too. Undefined if its package is not installed. */
 const openPostgres = async () => {
   try {
     const { startPostgres } = await import('../../packages/server/test/postgres-server.ts')
@@ -23,7 +23,7 @@ const openPostgres = async () => {
   }
 }
 
-/** Cubby over PostgreSQL, on the same machine, beside Cubby on its embedded engine. */
+/** Cubby over PostgreSQL on the same machine, compared with Cubby on its embedded engine. */
 export const runPostgres = async ({ settings, say, skip }: Context): Promise<SuiteResult | undefined> => {
   const postgres = await openPostgres()
   if (typeof postgres === 'string') {

@@ -10,7 +10,7 @@ import { shapeOf } from '../workload.ts'
 import type { Context } from './context.ts'
 
 const otherTable = '/v1/bench/other'
-/** Past the 7 days and the grace of the sweeps. */
+/** Longer than the 7 days plus the time that sweeps wait after a deadline. */
 const aheadMs = (7 * 24 * 60 + 6) * 60 * 1000
 
 const recordsLeft = (store: FilledStore): number => {
@@ -25,7 +25,7 @@ const recordsLeft = (store: FilledStore): number => {
   }
 }
 
-/** Puts into one table while another, large and deleted long ago, is removed for good. */
+/** Puts into one table while a sweep removes another, which is large and was deleted long ago. */
 export const runPurge = async ({ settings, say }: Context): Promise<PurgeResult> => {
   const { records, rounds, seconds, warmSeconds, load } = settings
   const result: PurgeResult = { records, withoutP99Ms: [], duringP99Ms: [], purged: [] }

@@ -8,10 +8,10 @@ import { withSubjects } from './interleave.ts'
 const readers = 8
 const paceHz = 50
 
-/** Gets on a fixed schedule, alone and beside writers that saturate the store: does a sync ever hold up a read? */
+/** Gets on a fixed schedule, alone and together with writers that saturate the store: does a sync ever delay a read? */
 export const runReaders = async ({ settings, say }: Context): Promise<ReadersResult> => {
   const { records, load, rounds } = settings
-  // 400 reads a second: fewer seconds would leave a handful above the 99th percentile.
+  // At 400 reads a second, a shorter run would have only a few reads above the 99th percentile.
   const seconds = settings.full ? Math.max(10, settings.seconds) : Math.min(3, settings.seconds * 3)
   const store = await copyFilledStore(records)
   const cubby = await startCubby('cubby', store, load)
@@ -35,7 +35,7 @@ export const runReaders = async ({ settings, say }: Context): Promise<ReadersRes
     for (let round = 0; round < rounds; round++) {
       result.aloneP99Ms.push((await read()).p99Us / 1000)
       const writing = write()
-      // The writers are at full speed when the readers come.
+      // The writers are at full speed before the readers start.
       const reading = Bun.sleep(1_000).then(read)
       const [wrote, beside] = await Promise.all([writing, reading])
       result.besideWritersP99Ms.push(beside.p99Us / 1000)

@@ -5,7 +5,7 @@ import { startHttpFloor } from '../subjects/http-floor.ts'
 import type { Context } from './context.ts'
 import { bytesPerRecord, interleave, withSubjects } from './interleave.ts'
 
-/** Cubby beside its two floors. */
+/** Cubby compared with its two floors. */
 export const runScenarios = async ({ settings, say }: Context): Promise<SuiteResult> => {
   const { records, seconds, load, only } = settings
   say(`filling stores with ${records} records`)

@@ -3,7 +3,7 @@ import { copyFilledStore, serveCubby } from '../subjects/cubby.ts'
 import { processTree, residentBytes } from '../subjects/process-usage.ts'
 import type { Context } from './context.ts'
 
-/** From the start of the process until it serves, and what it holds when nobody asks. */
+/** The time from process start until it serves, and its memory when idle. */
 export const runStart = async ({ settings, say }: Context): Promise<StartResult> => {
   const { records, rounds } = settings
   const store = await copyFilledStore(records)

@@ -3,7 +3,7 @@ import { copyFilledStore, startCubby } from '../subjects/cubby.ts'
 import type { Context } from './context.ts'
 import { withSubjects } from './interleave.ts'
 
-/** Long runs of durable puts: long enough for checkpoints to fall into every one of them. */
+/** Long runs of durable puts: each run is long enough to include checkpoints. */
 export const runTail = async ({ settings, say }: Context): Promise<TailResult> => {
   const { records, tailSeconds: seconds, rounds, warmSeconds, load } = settings
   const store = await copyFilledStore(records)

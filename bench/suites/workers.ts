@@ -4,7 +4,7 @@ import { copyFilledStore, serveKnows, startCubby } from '../subjects/cubby.ts'
 import type { Context } from './context.ts'
 import { interleave, withSubjects } from './interleave.ts'
 
-/** Two serving processes against one. */
+/** Two serving processes compared with one. */
 export const runWorkers = async ({ settings, say, skip }: Context): Promise<WorkersResult | undefined> => {
   if (!(await serveKnows('--workers'))) {
     skip({ what: 'two workers', why: 'this version of cubby serve has no --workers' })
