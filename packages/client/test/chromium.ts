@@ -9,7 +9,7 @@ const candidates = [
   '/usr/bin/google-chrome',
 ]
 
-/** undefined where there is none, after a line that says what is skipped. */
+/** Undefined if there is no Chromium; then it prints what is skipped. */
 export const findChromium = (what: string): string | undefined => {
   const path = candidates.find((candidate) => candidate !== undefined && candidate !== '' && existsSync(candidate))
   if (path === undefined) {
@@ -18,7 +18,7 @@ export const findChromium = (what: string): string | undefined => {
   return path
 }
 
-/** Headless, and silent on the network but for what the test asks of it. */
+/** Headless, and without network requests other than those of the test. */
 export const chromiumFlags = [
   '--headless',
   '--no-sandbox',

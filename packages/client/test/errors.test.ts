@@ -28,7 +28,7 @@ describe('CubbyError', () => {
     expect(error.hint).toBeUndefined()
   })
 
-  test('a code that this client does not know comes through', async () => {
+  test('a code that this client does not know is passed on', async () => {
     const { table } = fakeCubby([refused(418, 'out_of_coffee')])
     expect(await failureOf(table.findOne('a'))).toMatchObject({ code: 'out_of_coffee' as ErrorCode, status: 418 })
   })
@@ -44,7 +44,7 @@ describe('CubbyError', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('never holds the API key', async () => {
+  test('never contains the API key', async () => {
     const { table } = fakeCubby([refused(500, 'internal'), new TypeError('it broke')], { retries: 0 })
     for (let i = 0; i < 2; i++) {
       expect(Bun.inspect(await failureOf(table.findOne('a')), { depth: 9 })).not.toContain(key)

@@ -1,9 +1,9 @@
 import { spyOn } from 'bun:test'
 
-/** What clients under these timers have as `timeoutMs`, so that a timeout can be told from a pause. */
+/** The `timeoutMs` of clients with these timers. It differs from every pause. */
 export const timeoutMs = 77_777
 
-/** Pauses between attempts take no time; `pauses` tells how long they would have been. */
+/** Pauses between attempts take no time. `pauses` has their intended lengths. */
 export const fakeTimers = (random: number) => {
   const pauses: number[] = []
   const setRealTimeout = globalThis.setTimeout

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { build } from '../build.ts'
 import { inTemporaryDirectory, startRealServer } from './real-server.ts'
 
-test('under Node the built package does all that a plain script asks of it', async () => {
+test('the built package works in a plain Node script', async () => {
   await inTemporaryDirectory(async (directory) => {
     await build(join(directory, 'node_modules/@cubby/client'))
     await cp(join(import.meta.dir, 'node-script.mjs'), join(directory, 'script.mjs'))

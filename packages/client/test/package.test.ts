@@ -60,7 +60,7 @@ test.each([
   ['esnext', 'bundler'],
   ['nodenext', 'nodenext'],
 ])(
-  'the declarations hold in a project of its own: module %s',
+  'the declarations compile in another project: module %s',
   async (module, moduleResolution) => {
     const source = await Bun.file(join(import.meta.dir, 'types.ts')).text()
     await Bun.write(join(directory, 'types.ts'), source.replace('../src/index.ts', '@cubby/client'))

@@ -156,14 +156,14 @@ describe('record keys', () => {
     expect((await cubby.db('app').tables.list({ limit: 1000 })).tables.length).toBe(tables)
   })
 
-  test('of many who remove one record with such a key, one is told that there was one', async () => {
+  test('of many concurrent removes of one record with such a key, exactly one returns deleted: true', async () => {
     const { orders } = await newTable()
     await orders.save({ hashKey: 'a/b', data: order('open', 1) })
     const answers = await Promise.all(Array.from({ length: 8 }, () => orders.remove('a/b')))
     expect(answers.filter(({ deleted }) => deleted)).toHaveLength(1)
   })
 
-  test('remove with ifMatch holds for such a key too', async () => {
+  test('remove with ifMatch works for such a key too', async () => {
     const { orders } = await newTable()
     const { updatedAt } = await orders.save({ hashKey: 'a/b', data: order('open', 1) })
     const refusal = { code: 'precondition_failed', status: 412 }
@@ -218,7 +218,7 @@ describe('conditions', () => {
     await save()
   })
 
-  test('in a save of many: one that fails refuses its chunk', async () => {
+  test('in a save of many: one failed condition rejects its chunk', async () => {
     const { orders } = await newTable()
     await orders.save({ hashKey: 'k3', data: order('open', 1) })
     const records = Array.from({ length: 5 }, (_, i) => ({
@@ -280,7 +280,7 @@ describe('queries', () => {
     expect(await totals(orders.query({ index: 't', range: { lt: new Date(0) } }))).toEqual([])
   })
 
-  test('pages end before 1 MiB of data and iteration goes on over them', async () => {
+  test('pages end before 1 MiB of data, and iteration continues over them', async () => {
     const { orders } = await newTable()
     const text = 'x'.repeat(300_000)
     const records = Array.from({ length: 10 }, (_, i) => ({
@@ -350,7 +350,7 @@ describe('save of many', () => {
   })
 
   // Without honest outcomes an importer would skip records that are not there, or overwrite newer ones.
-  test('when the server dies under it, what is told of each chunk is true after a restart', async () => {
+  test('when the server is killed during a save, the status of each chunk is true after a restart', async () => {
     await inTemporaryDirectory(async (data) => {
       const { secretKey } = await createOrganization(data, 'acme')
       const first = await serve(data)

@@ -58,7 +58,7 @@ export const serve = async (data: string) => {
   return { url, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') }
 }
 
-/** A server with one organization, for a test file; `stop` leaves nothing behind. */
+/** A server with one organization, for a test file. `stop` removes everything. */
 export const startRealServer = async () => {
   const data = await mkdtemp(join(tmpdir(), 'cubby-client-'))
   const removeData = () => rm(data, { recursive: true, force: true })

@@ -103,7 +103,7 @@ describe('writes', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test.each(names)('%s is not repeated after outcome_unknown, whatever the caller says', async (name) => {
+  test.each(names)('%s is not retried after outcome_unknown, whatever the options are', async (name) => {
     const { calls, requests } = writes([refused(500, 'outcome_unknown'), json({ count: 1 })], { repeatWrites: true })
     expect(await failureOf(calls[name]!())).toMatchObject({ code: 'outcome_unknown', status: 500 })
     expect(requests).toHaveLength(1)
@@ -118,7 +118,7 @@ describe('writes', () => {
   test.each([
     ['500 internal', () => refused(500, 'internal'), 'internal'],
     ['507 storage_full', () => refused(507, 'storage_full'), 'storage_full'],
-    ["a proxy's 502, which tells nothing", () => gatewayPage(502), 'outcome_unknown'],
+    ["a proxy's 502, which says nothing about the write", () => gatewayPage(502), 'outcome_unknown'],
     ["a proxy's 503, which promises nothing", () => gatewayPage(503), 'outcome_unknown'],
     ['a success without a body of the service', () => gatewayPage(200), 'outcome_unknown'],
   ])('are not repeated after %s', async (_, reply, code) => {
@@ -229,7 +229,7 @@ describe('without fake timers', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('timeoutMs holds for the body too', async () => {
+  test('timeoutMs includes the body', async () => {
     const stalled = (signal: AbortSignal) =>
       new Response(
         new ReadableStream({
@@ -269,7 +269,7 @@ describe('without fake timers', () => {
     expect(requests).toHaveLength(0)
   })
 
-  test('a signal ends a request under way with its reason', async () => {
+  test('a signal aborts a request in flight with its reason', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const { table, requests } = fakeCubby((_, signal) => {
@@ -280,7 +280,7 @@ describe('without fake timers', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('a signal ends a write under way with its reason too', async () => {
+  test('a signal aborts a write in flight with its reason too', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const { table } = fakeCubby((_, signal) => {

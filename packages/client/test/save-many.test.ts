@@ -97,7 +97,7 @@ describe('the same key twice', () => {
     ])
   })
 
-  test('holds chunks far apart in order, while others go at once', async () => {
+  test('keeps the order of chunks that share a key, while others are sent at once', async () => {
     const { table, waiting, settle } = gate()
     // 'k0' is in the first chunk and in the third.
     const records = names(75)
@@ -136,7 +136,7 @@ describe('concurrency and progress', () => {
     [2, 2],
     [0, 1],
     [100, 12],
-  ])('concurrency %p: at most %d requests under way', async (concurrency, most) => {
+  ])('concurrency %p: at most %d requests in flight', async (concurrency, most) => {
     let underWay = 0
     let peak = 0
     const { table } = fakeCubby(async (request) => {
@@ -149,7 +149,7 @@ describe('concurrency and progress', () => {
     expect(peak).toBe(most)
   })
 
-  test('progress is told after each chunk, up to the total', async () => {
+  test('progress is reported after each chunk, up to the total', async () => {
     const { table } = fakeCubby(applied)
     const told: SaveProgress[] = []
     await table.save(names(60), { onProgress: (progress) => told.push(progress) })
@@ -161,7 +161,7 @@ describe('concurrency and progress', () => {
     expect(told[0]!.chunk).toEqual({ from: 0, to: 25, status: 'applied' })
   })
 
-  test('a progress callback that throws stops the save, and the chunk it was told of stays applied', async () => {
+  test('a progress callback that throws stops the save, and its chunk stays applied', async () => {
     const { table } = fakeCubby(applied)
     const cause = new Error('no terminal')
     const onProgress = () => {
@@ -206,7 +206,7 @@ describe('when a chunk fails', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('those under way are waited for and told of, none is started any more', async () => {
+  test('chunks in flight are waited for and reported; no further one is sent', async () => {
     const { table, waiting, settle, requests } = gate()
     const saving = failureOf(table.save(names(200)))
     await settle()
@@ -231,7 +231,7 @@ describe('when a chunk fails', () => {
     expect(error).toMatchObject({ code: 'outcome_unknown', result: { saved: 0, chunks: [{ status: 'unknown' }] } })
   })
 
-  test('what JSON cannot hold stops the save where it stands', async () => {
+  test('a value that JSON cannot represent stops the save', async () => {
     const { table } = fakeCubby(applied)
     const records = names(30)
     records[27] = { hashKey: 'x', data: { i: 1n as never } }
@@ -244,7 +244,7 @@ describe('when a chunk fails', () => {
     ])
   })
 
-  test('a signal stops it: what was under way is unknown, the rest unsent', async () => {
+  test('a signal stops it: chunks in flight are unknown, the rest unsent', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const { table } = fakeCubby((request, signal) => {

@@ -150,13 +150,13 @@ describe('keys with /, \\ or NUL', () => {
     expect(requests[1]!.body).toEqual({ operations: [{ op: 'delete', ...key, ifUpdatedAt: 5 }] } as never)
   })
 
-  test('remove tells that there was none', async () => {
+  test('remove returns deleted: false if there was no record', async () => {
     const { table, requests } = fakeCubby([json(empty)])
     expect(await table.remove('a/b')).toEqual({ deleted: false })
     expect(requests).toHaveLength(1)
   })
 
-  test('remove looks again when the record was written meanwhile', async () => {
+  test('remove reads again when the record was written in between', async () => {
     const pageOf = (updatedAt: number) =>
       json({ items: [{ ...record, hashKey: 'a/b', updatedAt }], count: 1, cursor: null })
     const { table, requests } = fakeCubby([
@@ -242,7 +242,7 @@ describe('conditions', () => {
     [{ ifMatch: 0 }, { 'if-match': '"0"' }],
     [{ ifMatch: '*' as const }, { 'if-match': '*' }],
     [{ ifAbsent: true }, { 'if-none-match': '*' }],
-  ])('save with %j sends %j, from the options or beside the keys', async (condition, headers) => {
+  ])('save with %j sends %j, from the options or from the record', async (condition, headers) => {
     const { table, requests } = fakeCubby(() => json(record))
     await table.save({ hashKey: 'a', data: {} }, condition)
     await table.save({ hashKey: 'a', data: {}, ...condition })
@@ -295,7 +295,7 @@ describe('conditions', () => {
     ] as never)
   })
 
-  // A record that was not found has no version: `ifMatch: found?.updatedAt` must not overwrite what came meanwhile.
+  // A record that was not found has no version: `ifMatch: found?.updatedAt` must not overwrite a record created in between.
   test.each([undefined, null, Number.NaN, 1.5, '5', '"5"'])(
     'ifMatch: %p is refused, never ignored',
     async (ifMatch) => {
@@ -365,7 +365,7 @@ describe('findOne and find', () => {
     [undefined, 8],
     [3, 3],
     [0, 1],
-  ])('find with concurrency %p has at most %d requests under way', async (concurrency, most) => {
+  ])('find with concurrency %p has at most %d requests in flight', async (concurrency, most) => {
     let underWay = 0
     let peak = 0
     const { table } = fakeCubby(async () => {
@@ -393,7 +393,7 @@ describe('findOne and find', () => {
 })
 
 describe('queries', () => {
-  test('Dates stand for hash values and range operands', async () => {
+  test('a Date can be a hash value or a range operand', async () => {
     const { table, requests } = fakeCubby(() => json(empty))
     const [low, high] = [new Date(0), new Date(1)]
     await table.query({ index: 'i1', hash: low, range: { between: [low, high] } })

@@ -1,5 +1,5 @@
-// Checked by tsc, never run: what must not compile stands under @ts-expect-error, which is itself an error when the
-// line below it does compile. package.test.ts compiles it once more against the built declarations.
+// tsc checks this file; it is never run. Code that must not compile is below @ts-expect-error, which is itself an error if
+// the next line compiles. package.test.ts compiles this file again with the built declarations.
 
 import { Cubby, CubbyError, type ErrorCode, type Indices, type RecordResponse, SaveError } from '../src/index.ts'
 
@@ -50,7 +50,7 @@ export const declaredSlots = () => {
   // @ts-expect-error i2 is not declared
   widened.query({ index: 'i2', hash: 'open' })
 
-  // Without a declaration in the types every slot may be asked for; the server knows.
+  // Without declared indices in the type, a query may use every index; the server checks it.
   app.table<Order>('orders').query({ index: 'i5', hash: 'x', range: { gte: date } })
   app.table('orders').query({ index: 'i1', hash: date, range: { lt: 5 } })
   // @ts-expect-error there is no slot i6

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
-// ARCHITECTURE.md is read by people who then trust it. Without these tests it would be true on the day it was
-// written.
+// Readers trust ARCHITECTURE.md. Without these tests it would be true only on the day it was written.
 
 const root = resolve(import.meta.dir, '../../..')
 const source = join(root, 'packages/server/src')

@@ -98,7 +98,7 @@ describe('cubby copy', () => {
     await server.stop()
   })
 
-  test('on the new engine keys and cursors go on working, a soft-deleted table can be restored, and new records sort behind', async () => {
+  test('on the new engine keys and cursors still work, a soft-deleted table can be restored, and new records sort after the old ones', async () => {
     const server = await startServer({ args: ['--store', url] })
     const api = server.as(secretKey)
     expect(await readAll(api)).toEqual(before)
@@ -122,7 +122,7 @@ describe('cubby copy', () => {
     expect(refused.stderr).not.toContain('p@ss')
   })
 
-  test('an interrupted copy goes on where it stopped and ends equal', async () => {
+  test('an interrupted copy continues where it stopped and ends equal', async () => {
     const target = makeDir()
     let interrupted = 0
     for (let delayMs = 150; delayMs <= 450; delayMs += 100) {
@@ -139,7 +139,7 @@ describe('cubby copy', () => {
     expect(JSON.parse(rest.stdout)).toMatchObject({ ok: true, differences: [] })
   })
 
-  test('a target that differs is told apart, with exit 1', async () => {
+  test('a target that differs is reported, with exit 1', async () => {
     const target = makeDir()
     await copy(source, target)
     const server = await startServer({ dataDir: target })
@@ -150,7 +150,7 @@ describe('cubby copy', () => {
     expect(compared.stdout).toContain('the records of app/odd differ, first at "extra"')
   })
 
-  test('a place that is missing or not there is told in one line', async () => {
+  test('a store that is not given or does not exist is reported in one line', async () => {
     expect((await runCubby(['copy', '--from', source])).stderr).toContain('--to is missing')
     const nothing = await copy(makeDir(), makeDir())
     expect([nothing.exitCode, nothing.stderr.trim().split('\n').length]).toEqual([1, 1])

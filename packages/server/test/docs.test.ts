@@ -20,8 +20,8 @@ import {
 } from './harness.ts'
 import type { RawOptions } from './raw-connection.ts'
 
-// A newcomer pastes what the README says, an operator what docs/operating.md says, at night. Without these tests a
-// changed word in the code would make liars of both.
+// Newcomers paste commands from the README, operators from docs/operating.md. Without these tests, a change in the code could
+// make these pages wrong.
 
 setDefaultTimeout(60_000)
 
@@ -38,7 +38,7 @@ const documents = [...markdownIn('.'), ...markdownIn('docs')]
 interface Block {
   language: string
   text: string
-  /** `docs/errors.md:12`, for the one who has to mend it. */
+  /** `docs/errors.md:12`, for error messages. */
   at: string
 }
 
@@ -92,8 +92,8 @@ const varying = new Set(
 )
 
 /**
- * What a document shows and what really came differ in times, ids, keys and cursors. Which stands for which is
- * remembered, so that one shown value stands for one real value throughout the page, in requests too.
+ * Documents and real responses differ in times, ids, keys and cursors. This class maps each shown value to one real value for
+ * the whole page, also in requests.
  */
 class Stage {
   readonly #real = new Map<string, string>()
@@ -104,7 +104,7 @@ class Stage {
     return byLength.reduce((text, [from, to]) => text.replaceAll(from, to), shown)
   }
 
-  /** What is expected, varying values taken from what came; throws nothing, so that the difference can be shown. */
+  /** The expected response, with varying values taken from the real one. It never throws, so the difference is shown. */
   expected(shown: Json, came: Json, name = ''): Json {
     if (varying.has(name) && shown !== null && typeof shown === typeof came) {
       if (shown === '…') return came
@@ -120,7 +120,7 @@ class Stage {
     )
   }
 
-  /** Compared as text: members come in the order in which they are shown. */
+  /** Compared as text, so the members must be in the order of the page. */
   expectSame(shown: Json, came: Json, at: string): void {
     const print = (value: Json): string => `${at}\n${JSON.stringify(value, null, 2)}`
     expect(print(came)).toBe(print(this.expected(shown, came)))
@@ -176,7 +176,7 @@ const expectShown = (stage: Stage, { answer }: Shown, came: Answer, at: string):
   }
 }
 
-/** Sends every request of a page, in its order, and compares the answers that are shown. How many there were. */
+/** Sends every request of a page in order and compares the responses. Returns the number of requests. */
 const replay = async (path: string, server: Server, org: Organization): Promise<number> => {
   const stage = new Stage()
   let sent = 0
@@ -205,7 +205,7 @@ const replay = async (path: string, server: Server, org: Organization): Promise<
 const shell = Bun.which('bash') !== null && Bun.which('curl') !== null
 if (!shell) console.log('docs.test.ts: no bash or no curl here; the commands in the documents are not run')
 
-/** Runs the blocks one after the other in one shell; what each wrote to standard output. */
+/** Runs the blocks one after the other in one shell. Returns the standard output of each. */
 const runBlocks = async (blocks: Block[], env: Record<string, string>, prelude = ''): Promise<string[]> => {
   const mark = `--- ${crypto.randomUUID()} ---`
   const script = blocks.map(({ text }) => `${text}\nprintf '%s' '${mark}'\n`).join('')
@@ -326,7 +326,7 @@ describe('the pages of the HTTP API', () => {
     })
   }
 
-  // What would be too long to show, or takes its time.
+  // Requests that are too long for the page, or that take time.
   test('docs/errors.md: the answers without a request are true', async () => {
     const { secretKey } = await server.createOrganization()
     const api = server.as(secretKey)
@@ -359,7 +359,7 @@ describe('the pages of the HTTP API', () => {
       const withoutTimes = (body: string) => body.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
       const shown = parseShown(text)
       if (provoked[code] === undefined) {
-        // No request brings these about on a healthy machine: at least they are the server's own words.
+        // No request causes these on a healthy machine. So only check that the server has these texts.
         const { message, hint } = shown.answer!.body.error
         for (const words of [message, hint])
           expect(`${at} ${source.includes(words)} ${words}`).toBe(`${at} true ${words}`)
@@ -438,7 +438,7 @@ describe('docs/http-api.md', () => {
 
 // ── Numbers ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A bound as it is written for people, in the unit that its name ends with. */
+/** A limit as written in the documents, converted to the unit at the end of its name. */
 const parseBound = (text: string, name: string): number => {
   const [, digits, unit = ''] = /^([\d,]+)(?: (\w+))?/.exec(text)!
   const milliseconds: Record<string, number> = { s: 1_000, min: 60_000, days: 24 * 60 * 60_000 }
@@ -496,7 +496,7 @@ const codeLines = (path: string): string[] => [
 const flagsOf = (words: string[]): string[] =>
   words.flatMap((word) => (/^--[a-z]/.test(word) ? [word.slice(2).split('=')[0]!] : []))
 
-/** What is wrong with a call of cubby, as `words` after the name. */
+/** The problem of a cubby command line (`words` after `cubby`), if there is one. */
 const faultOf = (words: string[]): string | undefined => {
   const command = commands.find(({ name }) => name.split(' ').every((word, i) => words[i] === word))
   const everywhere = ['help', 'version']

@@ -4,12 +4,12 @@ import { SteppedClock } from './model/clock.ts'
 import { Lane } from './model/lane.ts'
 import { Random, testSeed } from './model/random.ts'
 
-// Each rule of the contract has a test of its own elsewhere. Here they meet: without this, two rules that each
-// hold alone (an expired record, overwritten in a batch, in a table restored meanwhile) could break each other unseen.
+// Each rule of the contract has its own test elsewhere. This test combines them. Without it, two rules that work alone (an
+// expired record, overwritten in a batch, in a table that was restored) could break each other unnoticed.
 
 const lanesMax = 8
 const rounds = 40
-/** Each a request or a few; CUBBY_TEST_MODEL_STEPS sets another number. */
+/** Each step is one or a few requests. CUBBY_TEST_MODEL_STEPS sets another number. */
 const steps = Number(process.env.CUBBY_TEST_MODEL_STEPS ?? 6_000)
 
 test('random requests are answered as a naive store in memory answers them', async () => {

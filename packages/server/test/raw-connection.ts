@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { type Answer, tryJson } from './answer.ts'
 
-// Requests byte for byte, for what fetch would mend before sending: paths, headers, half bodies.
+// Sends requests byte for byte, for what fetch would normalize or not send: paths, headers, half bodies.
 
 export interface RawOptions {
   key?: string
@@ -36,7 +36,7 @@ export const rawRequest = (
 
 export interface RawConnection {
   send(bytes: string | Uint8Array): void
-  /** The next answer on this connection; the answer to HEAD has no body whatever its length says. */
+  /** The next response on this connection. A response to HEAD has no body, whatever its length says. */
   answer(toHead?: boolean): Promise<Answer>
   /** Resolves when the server has closed its side. */
   closed: Promise<void>

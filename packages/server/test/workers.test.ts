@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { type Api, eventually, type Server, startServer, storeIsEmbedded } from './harness.ts'
 import { connectRaw, type RawConnection } from './raw-connection.ts'
 
-// Several processes serve one store. Without these promises a client that is sent to another process than a moment
-// ago would read what was overwritten, or go on with a key that was taken from it.
+// Several processes serve one store. Without these promises, a client whose next request reaches another process could read
+// overwritten data, or continue to use a revoked key.
 
 const workersOf = (pid: number): number[] => {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()

@@ -112,7 +112,7 @@ describe.skipIf(!storeIsEmbedded())('the other commands', () => {
 
 // A flag that the environment silently outvotes changes, copies or checks another store than the one that was named.
 describe.skipIf(!storeIsEmbedded())('a flag wins over the environment', () => {
-  /** Nothing listens there: whoever takes it fails. */
+  /** Nothing listens there, so a command that uses it fails. */
   const elsewhere = 'postgres://nobody@127.0.0.1:1/none'
 
   test('--data DIR is that directory although CUBBY_STORE is set, for every command on a store', async () => {
@@ -133,7 +133,7 @@ describe.skipIf(!storeIsEmbedded())('a flag wins over the environment', () => {
     expect(restored.exitCode).toBe(0)
     // Without the flag the environment says where.
     expect((await runCubby(['verify'], { env: { ...env, CUBBY_DATA: dir } })).stderr).toContain('127.0.0.1:1')
-    // And --store beside --data is still what counts.
+    // And --store still wins over --data.
     const both = await runCubby(['verify', '--data', dir, '--store', elsewhere])
     expect(both.stderr).toContain('127.0.0.1:1')
   })

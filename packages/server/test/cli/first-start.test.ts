@@ -48,7 +48,7 @@ const commandsIn = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => /^(export|curl) /.test(line))
 
-/** Runs them all in one shell, as they stand; what each curl answered. */
+/** Runs them all in one shell, unchanged. Returns the response of each curl. */
 const runCommands = async (lines: string[]): Promise<Json[]> => {
   // An answer has no line end of its own.
   const script = ['set -eu', ...lines.map((line) => (line.startsWith('curl') ? `${line}; echo` : line))].join('\n')

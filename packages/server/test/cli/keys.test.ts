@@ -63,7 +63,7 @@ describe('keys create', () => {
     expect(key.expiresAt).toBe(Date.UTC(2099, 11, 31, 23, 59, 59))
   })
 
-  test('values that the HTTP API refuses are refused in one line, and no key is made', async () => {
+  test('values that the HTTP API rejects fail with one line, and no key is created', async () => {
     const before = (await server.cubbyJson('keys', 'list', '--org', 'acme')).keys.length
     const wrong = (...args: string[]) => failingWith(2, 'keys', 'create', '--org', 'acme', ...args)
     expect(await wrong('--kind', 'admin')).toContain('admin')
@@ -87,7 +87,7 @@ describe('keys list', () => {
     expect(JSON.stringify(byCommand)).not.toContain(made.key)
   })
 
-  test('a line a key, with its id, kind and status', async () => {
+  test('one line per key, with its id, kind and status', async () => {
     const made = await create('--kind', 'public', '--name', 'on a line')
     const { exitCode, stdout } = await server.cubby('keys', 'list', '--org', 'acme')
     expect(exitCode).toBe(0)
@@ -105,7 +105,7 @@ describe('keys list', () => {
 })
 
 describe('keys revoke', () => {
-  test('holds for the running server from the moment the command exits', async () => {
+  test('takes effect in the running server before the command exits', async () => {
     for (const more of [[], ['--json'], []]) {
       const { id, key } = await create('--kind', 'secret')
       const caller = server.as(key)

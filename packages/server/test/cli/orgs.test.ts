@@ -93,7 +93,7 @@ describe('orgs list', () => {
   })
 })
 
-describe('beside a running server', () => {
+describe('while a server is running', () => {
   let server: Server
   beforeAll(async () => {
     server = await startServer()

@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { Server, storeArguments } from '../harness.ts'
 
-// `cubby serve` as an operator starts it: with the flags, environment and wrapper of the test's own choice, and
-// without the expectation that it comes up.
+// `cubby serve` as an operator starts it. The test chooses flags, environment and wrapper, and the start may fail.
 
 export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -12,7 +11,7 @@ export interface ServeOptions {
   args?: string[]
   bare?: boolean
   env?: Record<string, string | undefined>
-  /** What stands before the command: `['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh']`. */
+  /** Words before the command: `['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh']`. */
   wrapper?: string[]
   /** Where the process runs. */
   cwd?: string

@@ -13,8 +13,8 @@ import {
 } from '../harness.ts'
 import { makeTable } from '../http/service.ts'
 
-// A check that finds nothing is worth something only if it finds what is wrong. Each case takes a sound store,
-// damages it behind the server's back and expects to hear of it.
+// A check that never finds anything is worthless. Each case damages a good store without the server's knowledge and expects
+// a finding.
 
 setDefaultTimeout(60_000)
 
@@ -42,7 +42,7 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
   const verify = (dir: string, ...more: string[]): Promise<CommandResult> =>
     runCubby(['verify', '--data', dir, ...more])
 
-  test('a sound store, beside its running server: exit 0 and one line', async () => {
+  test('a good store, while its server is running: exit 0 and one line', async () => {
     const { exitCode, stdout, stderr } = await verify(server.dataDir)
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
     expect(stdout).toMatch(/^[^\n]+\n$/)
@@ -58,7 +58,7 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
     expect(stderr).toMatch(/^cubby: [^\n]+\n$/)
   })
 
-  describe('exit 1 and a line a finding', () => {
+  describe('exit 1 and one line per finding', () => {
     let copies = 0
     /** A copy of the sound store in one file, for one case to spoil. */
     const copyStore = (): { dir: string; file: string } => {
@@ -71,7 +71,7 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
       return { dir, file }
     }
 
-    /** Runs statements in the store as nobody should. */
+    /** Changes the store directly, which nobody should do. */
     const tamper = (file: string, ...statements: string[]): void => {
       const db = new Database(file)
       for (const statement of statements) expect(db.run(statement).changes).toBeGreaterThan(0)

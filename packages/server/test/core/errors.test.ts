@@ -30,7 +30,7 @@ describe('an error', () => {
     expect([bare.field, bare.hint]).toEqual([undefined, undefined])
   })
 
-  test('told from one level further out names the operation and keeps all else', () => {
+  test('seen from one level further out, names the operation and keeps everything else', () => {
     const error = new CubbyError('invalid_index_value', 'data.status is null.', {
       field: 'data.status',
       hint: 'Mend it.',

@@ -24,7 +24,7 @@ describe('the fair queue', () => {
     expect(drain(queueOf('a1x', 'a1y', 'a1z'))).toEqual(['a1x', 'a1y', 'a1z'])
   })
 
-  test('gives organizations a turn each, however long the line of one is', () => {
+  test('gives each organization a turn, however many requests of one wait', () => {
     expect(drain(queueOf('a1x', 'a1y', 'a1z', 'b1x', 'c1x', 'c1y'))).toEqual(['a1x', 'b1x', 'c1x', 'a1y', 'c1y', 'a1z'])
   })
 
@@ -59,7 +59,7 @@ describe('the fair queue', () => {
     expect(performance.now() - began).toBeLessThan(10_000)
   })
 
-  test('whatever comes and goes: nothing is lost or doubled, each key stays in order, between two of one organization every other that waits has a turn', () => {
+  test('for any sequence: nothing is lost or duplicated, each key stays in order, between two of one organization every other that waits has a turn', () => {
     const step = fc.option(fc.record({ org: fc.integer({ min: 1, max: 4 }), key: fc.integer({ min: 0, max: 2 }) }))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), (steps) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 
-// JSON text that knows where its values stand: each node is written by hand, with white space and escapes at
-// random, and notes its own place while it is written. The walkers are compared with these notes.
+// JSON text with the positions of its values. Each node is written with random white space and escapes, and records its own
+// position. The parsers are compared with these positions.
 
 export interface Placed {
   start: number
@@ -19,7 +19,7 @@ type Node =
 
 interface Member {
   before: string
-  /** The name as it stands in the text, with its quotes. */
+  /** The name as written in the text, with its quotes. */
   name: string
   beforeColon: string
   afterColon: string

@@ -30,13 +30,13 @@ describe('the bounds of the contract', () => {
     expect(limits.ttlSecondsMax * 1000).toBe(Date.parse('9999-12-31T23:59:59Z'))
   })
 
-  test('a table is recoverable for 7 days; sweeps stay 5 minutes behind', () => {
+  test('a table is recoverable for 7 days; sweeps wait 5 minutes longer', () => {
     const [created, until] = [Date.parse('2026-01-01T00:00:00Z'), Date.parse('2026-01-08T00:00:00Z')]
     expect(created + limits.recoveryMs).toBe(until)
     expect(limits.sweepGraceMs).toBe(5 * 60 * 1000)
   })
 
-  test('a stop takes 10 s at the most, and lastUsedAt lags by less than a minute', () => {
+  test('a stop takes at most 10 s, and lastUsedAt lags by less than a minute', () => {
     expect(limits.stopMsMax).toBeLessThanOrEqual(10_000)
     expect(limits.lastUsedFlushMs).toBeLessThan(60_000)
   })
@@ -90,7 +90,7 @@ describe('the bounds among themselves', () => {
   })
 
   test('the longest cursor is within what is read', () => {
-    // A value of 1,024 bytes takes six characters a byte in JSON at the most, and base64 four for three.
+    // A value of 1,024 bytes takes at most six characters per byte in JSON, and base64 takes four for three.
     expect(Math.ceil((6 * (1 + limits.indexStringBytesMax) + 100) / 3) * 4).toBeLessThan(limits.cursorCharactersMax)
   })
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Shares } from '../../src/core/shares.ts'
 
-// What a process holds at once is bounded. If a few could take all of it, everybody else would be refused for as long as
-// they keep it.
+// A process has limits on what it holds at once. If a few clients could use all of a limit, all others would be rejected as
+// long as they keep it.
 
 /** Takes one by one until refused, at most `most` times; how many it got. */
 const fill = (shares: Shares, orgId: number, keySeq: number, most = 10_000): number => {
@@ -23,7 +23,7 @@ describe('shares', () => {
     expect(shares.used).toBe(3_072)
   })
 
-  test('however many organizations take what they can, the next finds room, and all of it stays bounded', () => {
+  test('however many organizations take all they can, the next one finds room, and the sum stays bounded', () => {
     const shares = new Shares(4_096)
     let least = Number.POSITIVE_INFINITY
     for (let org = 1; org <= 2_000; org++) least = Math.min(least, fill(shares, org, org))
@@ -31,7 +31,7 @@ describe('shares', () => {
     expect(shares.used).toBeLessThanOrEqual(2 * 4_096)
   })
 
-  test('and so does the next key of an organization, beside keys and other organizations that took what they could', () => {
+  test('so does the next key of an organization, after other keys and organizations took all they could', () => {
     const shares = new Shares(4_096)
     for (let org = 1; org <= 20; org++) fill(shares, org, org)
     for (let key = 100; key <= 120; key++) expect(fill(shares, 1, key)).toBeGreaterThan(0)
@@ -47,7 +47,7 @@ describe('shares', () => {
   test('an organization that came late reaches as much as those before it, once they have given back and taken again', () => {
     const shares = new Shares(1_000)
     const held = [1, 2, 3].map((org) => fill(shares, org, org))
-    // Each in turn gives one back and takes what it can, as requests that end and begin do.
+    // Each in turn releases one and takes all it can, like requests that end and begin.
     for (let round = 0; round < 1_000; round++) {
       for (let i = 0; i < held.length; i++) {
         shares.give(i + 1, i + 1, 1)
@@ -58,7 +58,7 @@ describe('shares', () => {
     for (const amount of held) expect(Math.abs(amount - 1_000 / 6)).toBeLessThanOrEqual(3)
   })
 
-  test('who holds nothing may take one thing larger than any share; nobody may exceed twice the bound', () => {
+  test('a caller that holds nothing may take one thing larger than its share; the sum never exceeds twice the bound', () => {
     const shares = new Shares(100)
     expect(shares.tryTake(1, 1, 150)).toBe(true)
     expect(shares.tryTake(1, 1, 1)).toBe(false)
@@ -81,7 +81,7 @@ describe('shares', () => {
     expect(shares.used).toBe(0)
   })
 
-  test('whatever is taken and given: the sum is right, and each is admitted by the rule', () => {
+  test('for any sequence of takes and releases: the sum is right, and each take follows the rule', () => {
     const step = fc.record({
       org: fc.integer({ min: 1, max: 6 }),
       key: fc.integer({ min: 0, max: 3 }),

@@ -1,4 +1,4 @@
-// The contract's order of index values, written once more without bytes: booleans (false, true), then
+// The order of index values from the contract, written again without byte encodings: booleans (false, true), then
 // numbers, then strings. UTF-8 order is the order of code points.
 
 type Scalar = string | number | boolean

@@ -1,5 +1,5 @@
-// What the writers were told, and from that what the store may hold after a crash: every acknowledged write, and
-// of those without an answer each either whole or not at all.
+// The responses that the writers got, and what the store may contain after a crash because of them: every acknowledged
+// write, and each write without a response either as a whole or not at all.
 
 /** What one write left in a record. Every write has a mark of its own. */
 export interface Found {
@@ -21,11 +21,11 @@ const unitState = (records: string[], found: FoundRecords): { mark: string | und
   return { mark: [...marks][0], torn: marks.size > 1 }
 }
 
-/** One writer's own units. It has one request under way at a time, so there are at most two states to allow. */
+/** The units of one writer. It has one request in flight at a time, so at most two states are allowed. */
 export class OwnLedger {
   readonly #units: Units
   readonly #marks: Change
-  /** Versions that answers told, of units of one record. */
+  /** Versions from responses, for units of one record. */
   readonly #versions = new Map<string, number>()
   #pending: Change | undefined
 
@@ -55,7 +55,7 @@ export class OwnLedger {
     this.#pending = undefined
   }
 
-  /** What is wrong with the store. What it holds is then the state to go on from. */
+  /** The faults of the store. Its content is then the state to continue from. */
   compare(found: FoundRecords): string[] {
     const faults: string[] = []
     const actual: Change = new Map()
@@ -92,14 +92,14 @@ const sameMarks = (a: Change, b: Change): boolean => [...a].every(([unit, mark])
 interface SharedWrite {
   mark: string
   sent: number
-  /** undefined: no answer came. */
+  /** Undefined: there was no response. */
   acknowledged: number | undefined
   updatedAt: number | undefined
 }
 
 /**
- * One unit that all writers write at once. Which of two writes under way at the same time came last, nobody was
- * told; but none may be last that was answered before another was sent which was answered too.
+ * One unit that all writers write at once. Of two writes in flight at the same time, either may be the last one. But a write
+ * cannot be the last one if another acknowledged write was sent after its response.
  */
 export class SharedLedger {
   readonly #name: string
@@ -149,7 +149,7 @@ export class SharedLedger {
     return faults
   }
 
-  /** Where answers told versions they say more: the greatest is the last. */
+  /** If responses had versions, the highest one is the last write. */
   #compareVersions(answered: SharedWrite[], last: SharedWrite | undefined, found: FoundRecords): string[] {
     const versions = answered.flatMap(({ updatedAt }) => (updatedAt === undefined ? [] : [updatedAt]))
     if (versions.length === 0) return []

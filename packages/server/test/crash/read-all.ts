@@ -16,7 +16,7 @@ const readQuery = async (api: Api, query: object): Promise<Json[]> => {
 
 const place = (item: Json): string => `${item.hashKey}/${item.rangeKey}`
 
-/** What an index says, as lines that can be compared whatever their order. */
+/** The content of an index, as lines that can be compared in any order. */
 const lines = (items: Json[]): string[] =>
   items.map((item) => `${place(item)} ${item.data.mark} ${item.updatedAt}`).toSorted()
 

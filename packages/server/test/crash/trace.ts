@@ -31,7 +31,7 @@ interface Call {
   end: number
 }
 
-/** strace cuts a call in two lines when another thread's comes between its start and its end. */
+/** strace prints a call as two lines if a call of another thread comes between its start and end. */
 export const parseTrace = (text: string): Call[] => {
   const done: Call[] = []
   const open = new Map<string, Call>()
@@ -62,7 +62,7 @@ export interface Order {
   syncedBeforeAnswer: boolean
 }
 
-/** One request at a time was under way: what the log saw between its coming and its answer was for it. */
+/** There was one request in flight at a time, so all calls between its arrival and its response belong to it. */
 const orderOf = (trace: Call[], requestId: string): Order => {
   const named = trace.filter((call) => call.text.includes(`${requestId}\\r\\n`))
   const read = named.find((call) => reading.includes(call.name))

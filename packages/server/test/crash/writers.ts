@@ -4,7 +4,7 @@ import { type Change, type FoundRecords, OwnLedger, SharedLedger } from './ledge
 
 export const tablePath = '/v1/app/ledger'
 
-/** Declared so that every record stands in two indices, one of them by what each write changes. */
+/** Declared so that every record is in two indices. Each write changes its place in one of them. */
 export const indices = { i1: { hashField: 'owner', rangeField: 'mark' }, i3: { hashField: 'unit' } }
 
 const singles = ['s0', 's1', 's2', 's3']
@@ -20,7 +20,7 @@ export class WrongAnswer extends Error {}
 
 /** The shared records and every writer's own, with the ledgers of all of them. */
 export class Writers {
-  /** Answers that told of success, over all rounds. */
+  /** Success responses in all rounds. */
   acknowledged = 0
   readonly #owners: Owner[]
   readonly #group: SharedLedger
@@ -35,7 +35,7 @@ export class Writers {
     this.#owners = Array.from({ length: count }, (_, i) => new Owner(`w${i}`, random, this.#group, this.#hot))
   }
 
-  /** Every writer goes on until `stopped` says so; what fails from then on is a request without an answer. */
+  /** Every writer continues until `stopped` is true. A request that fails after that counts as one without a response. */
   async run(api: Api, stopped: () => boolean): Promise<void> {
     const onAnswer = () => {
       this.acknowledged++

@@ -30,8 +30,8 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
   let acknowledgedBefore = 0
   let sentAfter = 0
 
-  // What would go wrong without a consistent copy: half of a batch in it, or a write missing that was acknowledged before
-  // it began. A writer puts the same round into 25 records, all or none, again and again while the copy is made.
+  // Without a consistent copy, a backup could have half of a batch, or miss a write that was acknowledged before it began.
+  // During the backup a writer keeps putting the number of a round into 25 records, all or none.
   beforeAll(async () => {
     dir = makeTempDir()
     file = join(dir, 'store.backup')
@@ -83,7 +83,7 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
   })
 
-  test('holds no key, only hashes', () => {
+  test('contains no key, only hashes', () => {
     const bytes = readFileSync(file)
     for (const key of [org.secretKey, org.publicKey]) {
       expect(bytes.includes(key)).toBe(false)

@@ -137,7 +137,7 @@ describe('todo', () => {
       page.on('request', (request) => {
         if (request.url().startsWith(server.url)) toCubby.push(`${request.method()} ${new URL(request.url()).pathname}`)
       })
-      // On a slow line too: what is typed before the page knows its server is not lost.
+      // Also on a slow connection: text typed before the page has its configuration is not lost.
       await page.route('**/config.json', async (route) => {
         await Bun.sleep(300)
         await route.continue()

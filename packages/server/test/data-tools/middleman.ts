@@ -1,7 +1,7 @@
 import type { Json } from '../harness.ts'
 
-// Stands between the commands and the server, to see what is asked and to answer in its place: a full disk, a server that
-// is busy, a moment to kill the one who asks.
+// A proxy between the commands and the server. It sees the requests and can answer instead of the server: a full disk, a busy
+// server. It also gives a test the moment to kill the command.
 
 export interface Batch {
   /** From 1, in the order in which they came. */

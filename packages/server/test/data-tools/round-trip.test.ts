@@ -22,8 +22,8 @@ import {
   writeLines,
 } from './commands.ts'
 
-// An export is what people trust their data to. Without these tests a number could lose digits, a key its NUL, a record
-// its expiry, and nobody would know until the day it is needed.
+// Users rely on exports. Without these tests a number could lose digits, a key its NUL, or a record its expiry, and nobody
+// would notice until the export is needed.
 
 setDefaultTimeout(60_000)
 
@@ -84,7 +84,7 @@ describe('an export', () => {
     expect(lines).toHaveLength(2 + puts.length)
   })
 
-  test('has one record a line, in the order of creation, data as it was put but for white space outside strings', () => {
+  test('has one record per line, in the order of creation, with data as it was put except for white space outside strings', () => {
     const expected = puts.map(([key, data, ttl]) => {
       const tight = data.startsWith('{ ') ? '{"a":[1,2],"b":" two  words \\n"}' : data
       return `{"db":"app","table":"orders",${key},"data":${tight}${ttl === undefined ? '' : `,"ttl":${ttl}`}}`

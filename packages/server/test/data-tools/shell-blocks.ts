@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { mainFile } from './commands.ts'
 
-// Runs what a page shows, as a reader would paste it, and compares what it shows next.
+// Runs the commands of a page as a reader would paste them, and compares their output with the page.
 
 interface Block {
   language: string
   text: string
-  /** `docs/data-tools.md:12`, for the one who has to mend it. */
+  /** `docs/data-tools.md:12`, for error messages. */
   at: string
 }
 
@@ -21,7 +21,7 @@ const blocksOf = (path: string): Block[] => {
   }))
 }
 
-/** `…` stands for anything in its line, a time in milliseconds for any time. */
+/** `…` matches any text within its line, a time in milliseconds matches any time. */
 const pattern = (shown: string): RegExp => {
   const parts = shown.split(/(…|\b\d{13}\b)/).map((part) => {
     if (part === '…') return '[^\\n]*?'

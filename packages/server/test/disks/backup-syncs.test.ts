@@ -5,8 +5,8 @@ import { mainFile } from '../cli/serve-process.ts'
 import { parseTrace, whyNoTrace } from '../crash/trace.ts'
 import { makeTempDir, removeTempDir, runCubbyJson, storeIsEmbedded } from '../harness.ts'
 
-// A backup that is not synced before it has its name is, after a power cut, a file of zeros under the name of a backup; one
-// whose directory is not synced is gone.
+// If a backup is not synced before it gets its name, a power cut can leave a file of zeros with that name. If its directory is
+// not synced, the file can be gone.
 
 setDefaultTimeout(60_000)
 

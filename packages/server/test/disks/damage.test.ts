@@ -25,8 +25,8 @@ import {
   spoilPages,
 } from './damaged-store.ts'
 
-// Disks rot. A page that cannot be read must cost the records on it and nothing else: not other records, not other
-// organizations, not the process. And it must be told as what it is, so that the operator looks for a backup at once.
+// Disks lose data. A page that cannot be read may cost only the records on it: not other records, not other organizations,
+// not the process. The error must say that the store is damaged, so that the operator looks for a backup at once.
 
 setDefaultTimeout(60_000)
 
@@ -226,7 +226,7 @@ describe.skipIf(!storeIsEmbedded())('with --workers', () => {
   })
 
   test.skipIf(!existsSync('/proc/self/task'))(
-    "so does what the owner's writer has met, for a worker that comes later too",
+    "so does damage that the owner's writer found, also for a worker that starts later",
     async () => {
       await start(['--workers', '2'])
       spoilPages(store.file, [rootPage(store.file, 'api_keys_by_org')])
@@ -254,7 +254,7 @@ describe.skipIf(!storeIsEmbedded())('a store whose first pages are damaged', () 
   const damages: [string, (file: string) => void][] = [
     ['the header', (file) => overwrite(file, 0, 100)],
     ['all of page 1', (file) => overwrite(file, 0, 4_096)],
-    ['page 1 behind the header', (file) => overwrite(file, 100, 3_996)],
+    ['page 1 after the header', (file) => overwrite(file, 100, 3_996)],
     ['what all requests need', (file) => spoilPages(file, [rootPage(file, 'meta')])],
     ['the end, cut off', (file) => truncateSync(file, Math.floor(statSync(file).size / 8_192) * 4_096)],
   ]
@@ -296,7 +296,7 @@ describe.skipIf(!storeIsEmbedded())('commands on a damaged store', () => {
     expect(existsSync(backup)).toBe(false)
   })
 
-  test('verify names the damaged tables and no other, and goes on behind the damage', async () => {
+  test('verify names the damaged tables and no others, and continues after the damage', async () => {
     await start()
     await store.server.end('SIGTERM')
     spoilPages(store.file, [...recordLeaves(store.file, 'orders'), ...recordLeaves(store.file, 'theirs')])
@@ -304,7 +304,7 @@ describe.skipIf(!storeIsEmbedded())('commands on a damaged store', () => {
     const { exitCode, stdout, stderr } = await store.server.cubby('verify')
     expect(exitCode).toBe(1)
     expect(stderr).toContain('; damaged tables: app/orders of acme, app/theirs of beta\n')
-    // Two ranges of ids, each as wide as three pages of records: what lies between was read.
+    // Two ranges of ids, each as wide as three pages of records: the records between them were read.
     const ranges = [...stdout.matchAll(/records of the ids (\d+) to (\d+) cannot be read/g)].map((found) => [
       Number(found[1]),
       Number(found[2]),
@@ -319,8 +319,7 @@ describe.skipIf(!storeIsEmbedded())('commands on a damaged store', () => {
   })
 })
 
-// Under a memory map the system has no way to tell of a page that it cannot give but to end the process. Without one it
-// is an error of that read alone.
+// With a memory map, the system can only end the process when it cannot read a page. Without a map, only that read fails.
 describe.skipIf(!storeIsEmbedded())('a file that is cut short under --no-mmap', () => {
   for (const workers of [[], ['--workers', '2']]) {
     test(`the process lives, what is left is served ${workers.join(' ')}`, async () => {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { eventually, makeTempDir, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { Ledger, tablePath } from './writers.ts'
 
-// SQLite refuses to checkpoint into a database file that lost its end. That is damage, not a failed sync: nothing was
-// copied, so the WAL still has all of it, and the next start could not recover either.
+// SQLite does not checkpoint into a database file that was truncated. That is damage, not a failed sync: nothing was copied,
+// so the WAL still has all pages, and the next start could not recover either.
 
 setDefaultTimeout(60_000)
 
@@ -18,7 +18,7 @@ describe.skipIf(!storeIsEmbedded())('a checkpoint that meets damage', () => {
     removeTempDir(dataDir)
   })
 
-  test('is told as damage: the process goes on, and so do verify and a restart', async () => {
+  test('is reported as damage: the process continues, and verify and a restart work', async () => {
     dataDir = makeTempDir()
     const file = join(dataDir, 'cubby.db')
     server = await startServer({ dataDir, args: ['--no-mmap'] })

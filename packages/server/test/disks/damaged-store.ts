@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Organization, type Server, startServer } from '../harness.ts'
 import { makeTable, type TestTable } from '../http/service.ts'
 
-// A store with two organizations, and ways to damage its file as a disk would: behind everyone's back.
+// A store with two organizations, and functions that damage its file as a disk would, unknown to the server.
 
 const pageBytes = 4_096
 
@@ -25,8 +25,8 @@ const keyOf = (i: number): string => `k${i}`
 export const allKeys: string[] = Array.from({ length: recordsEach }, (_, i) => keyOf(i))
 
 /**
- * Fills a store and stops its server, so that all is in the database file; `start` begins again. The records of a table
- * lie together: two to a page.
+ * Fills a store and stops its server, so that everything is in the database file. `start` starts it again. The records of a
+ * table are adjacent, two on each page.
  */
 export const makeStore = async (dataDir: string, args: string[] = []): Promise<DamagedStore> => {
   const server = await startServer({ dataDir, args })

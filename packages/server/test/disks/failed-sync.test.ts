@@ -7,8 +7,8 @@ import { type Api, eventually, makeTempDir, removeTempDir, runCubby, Server, sta
 import { Shim, whyNoShim } from './shim.ts'
 import { Ledger, tablePath } from './writers.ts'
 
-// A kernel that cannot write a page of cubby.db says so once, at the next sync, and forgets the page. A server that then
-// tries again loses what was acknowledged long ago, and nobody is told.
+// A kernel that cannot write a page of cubby.db reports it once, at the next sync, and drops the page. A server that then
+// retries loses writes that were acknowledged long ago, and nobody notices.
 
 setDefaultTimeout(120_000)
 
@@ -52,7 +52,7 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
     return api
   }
 
-  /** A guest that has the store open until it is told to end. */
+  /** Another process that has the store open until the test ends it. */
   const startGuest = async (): Promise<void> => {
     guest = Bun.spawn([process.execPath, holdStore, dataDir], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' })
     const { value } = await guest.stdout.getReader().read()
@@ -79,8 +79,8 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
   }
 
   /**
-   * A checkpoint beside commits loses its pages, and the first sync after that fails, once. `pause`: then writes pause, so
-   * that the rest is checkpointed and synced; otherwise they go on until the WAL is to be reset.
+   * A checkpoint during commits loses its pages, and the first sync after it fails once. With `pause`, writes then pause, so
+   * that the remaining pages are checkpointed and synced. Otherwise they continue until a WAL reset is due.
    */
   const losePages = async (api: Api, { pause = true } = {}): Promise<Ledger> => {
     const ledger = new Ledger()
@@ -127,8 +127,8 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
     })
   }
 
-  // Three syncs can be the first to meet the failure: SQLite's in the checkpoint thread, ours ahead of a WAL reset, and
-  // SQLite's with which the writer resets the WAL.
+  // Three syncs can be the first to see the failure: SQLite's sync in the checkpoint thread, our sync before a WAL reset, and
+  // SQLite's sync when the writer resets the WAL.
   for (const [whose, failOnly, pause, cause] of [
     ['in the checkpoint thread', 1, true, /^checkpoint: SQLITE_IOERR/],
     ['ahead of a WAL reset', 2, true, /^sync of cubby.db: EIO/],
@@ -171,7 +171,7 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
     expect(mark()).toBe(false)
   })
 
-  // The two syncs that can run when the server is told to stop: SQLite's in the checkpoint thread, and ours.
+  // The two syncs that can run when the server gets a stop signal: SQLite's in the checkpoint thread, and ours.
   for (const [whose, failOnly] of [
     ["SQLite's", 1],
     ['our own', 2],

@@ -13,8 +13,8 @@ import {
 } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 
-// A process keeps files open that have no name any more, and SQLite goes on writing to them. What it acknowledges then is
-// gone when the process ends, and nobody would have known.
+// A process keeps deleted files open, and SQLite continues to write to them. Writes acknowledged after that are lost when the
+// process ends, and nobody would notice.
 
 setDefaultTimeout(60_000)
 
@@ -116,7 +116,7 @@ describe.skipIf(!storeIsEmbedded())(
     }
 
     test.skipIf(!existsSync('/proc/self/task'))(
-      'a worker that comes later and finds the copy writes nothing either',
+      'a worker that starts later and finds the copy writes nothing either',
       async () => {
         workers = 2
         await start(['--workers', '2'])
@@ -133,7 +133,7 @@ describe.skipIf(!storeIsEmbedded())(
     )
 
     test.skipIf(!existsSync('/proc/self/task'))(
-      'no empty store is made in its place by a worker that comes later',
+      'a worker that starts later does not create an empty store in its place',
       async () => {
         workers = 2
         await start(['--workers', '2'])
@@ -147,7 +147,7 @@ describe.skipIf(!storeIsEmbedded())(
       },
     )
 
-    test('files that come back, the same and not copies, are served again', async () => {
+    test('when the same files (not copies) are back, they are served again', async () => {
       workers = 0
       await start()
       renameSync(server.dataDir, join(top, 'away'))
@@ -172,7 +172,7 @@ describe.skipIf(!storeIsEmbedded())(
       expect((await server.cubby('verify')).exitCode).toBe(0)
     })
 
-    test.skipIf(!existsSync('/proc/self/fd'))('the open files of the process still hold the store', async () => {
+    test.skipIf(!existsSync('/proc/self/fd'))('the open files of the process still have the store', async () => {
       workers = 0
       await start()
       rmSync(server.dataDir, { recursive: true })
@@ -191,7 +191,7 @@ describe.skipIf(!storeIsEmbedded())(
 )
 
 test.skipIf(!storeIsEmbedded())(
-  'what happens to a store that is used is no reason: checkpoints, commands beside it',
+  'normal use of a store is not reported: checkpoints, commands while the server is running',
   async () => {
     workers = 0
     await start()

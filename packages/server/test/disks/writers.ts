@@ -7,7 +7,7 @@ const keysPerWriter = 400
 const recordsPerBatch = 10
 const filler = 'x'.repeat(4_000)
 
-/** Writers that overwrite records in batches, each its own, and know what they were told. */
+/** Writers that overwrite their own records in batches and remember the responses. */
 export class Ledger {
   /** By record: the last round that was acknowledged, and the last that was sent. */
   readonly #acknowledged = new Map<string, number>()

@@ -21,7 +21,7 @@ import {
 import type { VictimReport } from './victim.ts'
 import { chunkedBytes, type Head, headBytes, Wire } from './wire.ts'
 
-// Bodies that do not come cost their sender nothing. They must not cost others their turn, their room or the process.
+// Bodies that never arrive cost their sender nothing. They must not cost others their turn, their share or the process.
 
 setDefaultTimeout(180_000)
 
@@ -57,7 +57,7 @@ afterAll(async () => {
 })
 
 describe('Content-Length twice', () => {
-  // A server of its own: counters that break would let everything pass that comes after.
+  // A separate server: broken counters would let all later requests pass.
   let stage: Stage
   beforeAll(async () => {
     stage = await Stage.open()
@@ -68,7 +68,7 @@ describe('Content-Length twice', () => {
 
   const valid = '{"hash":"a"}'
 
-  /** The status that the server gives, or `ended`; a body that it goes on taking is sent to its end. */
+  /** The status of the response, or `ended`. If the server keeps reading, the whole body is sent. */
   const sendWith = async (lengths: string[], path: string, body: string, paddedTo = body.length) => {
     const wire = await Wire.open(stage.server.port)
     const headers = lengths.map((length): [string, string] => ['Content-Length', length])
@@ -108,7 +108,7 @@ describe('Content-Length twice', () => {
     }
   })
 
-  test('leaves no trace: the bounds hold afterwards, and large puts of anybody go on', async () => {
+  test('leaves no trace: the limits still work, and large puts of others succeed', async () => {
     const { attacker, stranger } = stage
     await Promise.all(Array.from({ length: 20 }, () => sendWith(['12', '12'], `${attacker.table.path}/query`, valid)))
     const length = 8 * mib
@@ -167,7 +167,7 @@ describe('bodies that wait for their last byte: everybody else is served', () =>
   test('20 batches that declare 8 MiB and send a byte', () =>
     expectOthersServed(20, secretHead('POST', `${stage.attacker.table.path}/batch`, 8 * mib), 1))
 
-  test('room comes back when they are gone', async () => {
+  test('room is free again when they are gone', async () => {
     await eventually('the attacker itself is served', async () => {
       const { status } = await stage.attacker.table.tryPut({ hashKey: 'a', data: { text: 'x'.repeat(400_000) } })
       return status === 200 ? true : undefined
@@ -177,13 +177,13 @@ describe('bodies that wait for their last byte: everybody else is served', () =>
 
 // ── One-byte chunks ────────────────────────────────────────────────────────────────────────────────────────
 
-// A body in one-byte chunks costs its sender six bytes a byte. If it costs the server a turn of its event loop a byte, eight
-// connections stop everybody else.
+// A body in one-byte chunks costs its sender six bytes per byte. If each byte costs the server a turn of its event loop, eight
+// connections block everybody else.
 
 // Six bytes on the wire each: 6 MB.
 const chunks = 1_000_000
 
-/** Eight connections that send such a body all at once, and another a second after each: 48 MB a second at the most. */
+/** Eight connections that send such a body in one go, and the next one a second later: at most 48 MB per second. */
 const attackOf = (requests: LoopRequest[]): LoopAttack => ({
   kind: 'loop',
   pauseMs: 1_000,
@@ -204,7 +204,7 @@ const queries = (): LoopRequest[] => {
   return [inChunks('POST', `${table.path}/query`, organization.publicKey, '{"hash":"a"}')]
 }
 
-/** A public key may not write: refused by its head, while the body goes on arriving. */
+/** A public key may not write: rejected after the head, while the body is still arriving. */
 const refusedWrites = (): LoopRequest[] => {
   const { organization, table } = stage.attacker
   return [
@@ -213,7 +213,7 @@ const refusedWrites = (): LoopRequest[] => {
   ]
 }
 
-/** By a key beside the victim's. */
+/** With another key of the victim's organization. */
 const writes = (): LoopRequest[] => {
   const { table } = stage.attacker
   return [
@@ -239,7 +239,7 @@ describe('one-byte chunks: others are served at once', () => {
   test('while a secret key writes with them', () => expectQuick(writes()))
 })
 
-test('a client that streams its JSON by tokens is served; one that streams far more of them is told what to do', async () => {
+test('a client that streams its JSON by tokens is served; one that streams far more of them gets an error with a hint', async () => {
   const { organization, table } = stage.attacker
   const headers: [string, string][] = [['Transfer-Encoding', 'chunked']]
   const stream = async (body: string, chunkLength: number): Promise<number> => {
@@ -278,7 +278,7 @@ test('a client that streams its JSON by tokens is served; one that streams far m
 
 // ── Expiry ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-test(`${expiringConnections} bodies that expire together: the server lives, and others are served meanwhile`, async () => {
+test(`${expiringConnections} bodies that time out together: the server stays alive and serves others`, async () => {
   const { stage: patient, attackers, victim, startedAtMs } = expiring
   // Every one is answered: at once when there was no room for it, else by the time that a body may take.
   const waitMsMax = bodyMsMax + 20_000 - (performance.now() - startedAtMs)

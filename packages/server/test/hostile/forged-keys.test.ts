@@ -4,8 +4,8 @@ import { ok } from '../http/service.ts'
 import type { AttackReport, ForgeAttack } from './attackers.ts'
 import { canReadMemory, memoryBytes, mib, Stage, startAttack } from './stage.ts'
 
-// The checksum of a key can be forged by anyone, and spaces before a key mean nothing. Whatever is remembered of such
-// headers must be bounded by its bytes.
+// Anybody can forge the checksum of a key, and spaces before a key have no meaning. So a cache of such headers must be limited
+// in bytes.
 
 setDefaultTimeout(60_000)
 
@@ -57,7 +57,7 @@ const settledBytes = async (): Promise<number> => {
   return Math.min(...readings)
 }
 
-test.skipIf(!canReadMemory)('9,900 forged keys padded with spaces leave no more than 20 MiB behind', async () => {
+test.skipIf(!canReadMemory)('9,900 forged keys padded with spaces use at most 20 MiB afterwards', async () => {
   // As much traffic of keys that are refused before anything is remembered: what it leaves is not what we look for.
   expect(await send('malformed')).toEqual({ 401: 9_900 })
   const before = await settledBytes()
@@ -65,7 +65,7 @@ test.skipIf(!canReadMemory)('9,900 forged keys padded with spaces leave no more 
   expect((await settledBytes()) - before).toBeLessThan(20 * mib)
   expect(await send({ real: stage.attacker.organization.publicKey })).toEqual({ 404: 9_900 })
   expect((await settledBytes()) - before).toBeLessThan(20 * mib)
-  // Keys are still told apart.
+  // Different keys are still distinguished.
   ok(await stage.server.as(stage.attacker.organization.publicKey).get('/v1'))
   ok(await stage.server.as(stage.stranger.organization.secretKey).get('/v1'))
 })

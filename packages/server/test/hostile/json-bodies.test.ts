@@ -17,8 +17,8 @@ import {
   watchMemory,
 } from './stage.ts'
 
-// An object such as {"999":1} is nine bytes of JSON and ten thousand bytes of a JavaScript engine: a megabyte of them is a
-// gigabyte, and nobody is served while it is built.
+// An object such as {"999":1} has nine bytes of JSON but takes ten thousand bytes in a JavaScript engine. A megabyte of them
+// would take a gigabyte, and nobody would be served while it is built.
 
 setDefaultTimeout(inFull(180_000, 60_000))
 
@@ -102,7 +102,7 @@ describe('costly JSON as data', () => {
     await own?.close()
   })
 
-  test('is stored and comes back, 8 puts at once, within its memory', async () => {
+  test('is stored and returned, 8 puts at once, within the memory limit', async () => {
     expect(data.length).toBeLessThanOrEqual(dataBytesMax)
     expect(data.length).toBeGreaterThan(dataBytesMax - 20)
     const { table } = own.attacker
@@ -116,7 +116,7 @@ describe('costly JSON as data', () => {
     expect(text.includes(data)).toBe(true)
   })
 
-  test('is stored with index fields before and behind it', async () => {
+  test('is stored with index fields before and after it', async () => {
     const { table } = own.attacker
     const name = `${table.path}-indexed`
     ok(await table.api.post(name, { indices: { i1: { hashField: 'a', rangeField: 'b' } } }), 201)
@@ -142,7 +142,7 @@ describe('costly JSON as data', () => {
 
   test('others are served while 8 connections put it', async () => {
     const { table } = own.attacker
-    // A key beside the victim's: turns within an organization go by key.
+    // Another key of the victim's organization: within an organization, keys take turns.
     const { key } = ok(await table.api.post('/api/keys', { kind: 'secret' }), 201)
     const seen = await play(own, [{ method: 'PUT', path: table.path, key, body: put('loop') }])
     for (const each of seen) {

@@ -20,7 +20,7 @@ setDefaultTimeout(inFull(300_000, 60_000))
 let stage: Stage
 let pages: TestTable
 let expired: TestTable
-/** A key beside the organization's own: turns within an organization go by key. */
+/** A second key of the organization: within an organization, keys take turns. */
 let secondKey: string
 beforeAll(async () => {
   stage = await Stage.open()

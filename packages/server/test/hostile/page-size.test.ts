@@ -7,7 +7,7 @@ import { fillTable } from './stage.ts'
 
 const service = useService()
 
-/** The text between the brackets of `items`; nothing behind it holds a bracket. */
+/** The text between the brackets of `items`. There is no bracket after it. */
 const itemsText = (answer: string): string => {
   expect(answer.startsWith('{"items":[')).toBe(true)
   return answer.slice('{"items":'.length, answer.lastIndexOf(']') + 1)

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import { inParallel, useService } from '../http/service.ts'
 import { connectRaw, rawRequest } from '../raw-connection.ts'
 
-// Bun.serve closes a connection on which a request arrives before the last one is answered; a bare handler does the same.
-// Reads are often answered before the next request is even parsed, so such pairs may be served, in order. If more than that
-// were applied, a client that reads a closed connection as "my second request was never sent" would be wrong.
+// Bun.serve closes a connection if a request arrives before the response to the last one; a bare handler does the same. The
+// response to a read is often sent before the next request is parsed, so both may be served, in order. If more than that were
+// applied, a client could not conclude from a closed connection that its second request was not applied.
 
 const service = useService()
 
@@ -36,7 +36,7 @@ const pairs: [Kind, Kind][] = [
 ]
 
 test.each(pairs)(
-  '%s and %s in one segment: answers keep to their requests, at most what comes first is applied',
+  '%s and %s in one segment: each response belongs to its request, and at most the first is applied',
   async (first, second) => {
     const { server } = service
     const table = await service.table()
@@ -89,7 +89,7 @@ test.each(pairs)(
   },
 )
 
-test('a request that waits for the answer before it is served on the same connection', async () => {
+test('a request sent after the response to the last one is served on the same connection', async () => {
   const table = await service.table()
   const connection = await connectRaw(service.server.port)
   for (let n = 0; n < 50; n++) {

@@ -1,5 +1,5 @@
-// How a test speaks with the processes that it starts: a line of JSON to begin with, then a line for each report. A process
-// whose test has died sees the end of its input and ends too.
+// The protocol between a test and the processes that it starts: one line of JSON at the start, then one line for each report.
+// When the test dies, its processes see the end of their input and end too.
 
 /** In the process: begins with the first line, answers that line when it has begun, and every further one with a report. */
 export const answerLines = async <Order, Report>(begin: (order: Order) => Promise<() => Report>): Promise<void> => {

@@ -6,10 +6,10 @@ import type { Attack, AttackReport } from './attackers.ts'
 import { Reporter } from './reports.ts'
 import type { Latencies, VictimOrder, VictimReport } from './victim.ts'
 
-// What every file here plays on: one server, attackers and victim as processes of their own, and the memory of the server
-// read from outside. `CUBBY_TEST_HOSTILE=full` plays everything at full size and holds times to their bounds, by the median
-// of three rounds. The short form plays less, asserts strictly what noise cannot change (alive, memory, nobody refused) and
-// times only within ten times the bound.
+// The setup of all tests here: one server, attackers and victim as separate processes, and the server's memory, read from
+// outside. With `CUBBY_TEST_HOSTILE=full` everything runs at full size, and the median of three rounds must be within the time
+// limits. The short form runs less. It is strict only where noise has no influence (the server is alive, memory, nobody is
+// rejected); times must be within ten times the limits.
 
 const isFull = process.env.CUBBY_TEST_HOSTILE === 'full'
 const rounds = isFull ? 3 : 1
@@ -21,9 +21,9 @@ export const mib = 1_048_576
 /** Memory is read from /proc. */
 export const canReadMemory = existsSync('/proc/self/status')
 
-/** Anonymous resident memory: what the process itself holds, without files that it has mapped. */
+/** Anonymous resident memory: that of the process itself, without mapped files. */
 export const memoryBytes = (pid: number): number => {
-  // None where there is no /proc, and none of a process that has died: whoever asks the server next finds that.
+  // Undefined without /proc, and for a process that has died; the next request to the server notices that.
   if (!existsSync(`/proc/${pid}/status`)) return 0
   return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
 }
@@ -66,7 +66,7 @@ export class Stage {
   readonly server: Server
   readonly attacker: Party
   readonly stranger: Party
-  /** Before the first attack. Later ones are held to the same: what an attack leaves behind counts too. */
+  /** Measured before the first attack and used for all later ones, so memory that an attack leaves counts too. */
   #calmBytes: number | undefined
 
   private constructor(server: Server, attacker: Party, stranger: Party) {
@@ -171,7 +171,7 @@ export const startVictim = (
 export const startAttack = (server: Server, attack: Attack): Promise<Reporter<AttackReport>> =>
   Reporter.start(new URL('attackers.ts', import.meta.url), { port: server.port, attack })
 
-/** Figures for whoever reads the output. */
+/** Prints figures for people who read the output. */
 export const note = (what: string, seen: { victims: object; attack: AttackReport; memory: Memory }): void => {
   if ((process.env.CUBBY_TEST_HOSTILE ?? '') === '') return
   const shown = ({ count, p50Ms, p99Ms, maxMs }: Latencies): string =>

@@ -6,7 +6,7 @@ import { expectNobodyRefused, fillTable, inFull, mib, type Seen, Stage } from '.
 import { canRefuseToRead } from './unread.ts'
 import type { Head } from './wire.ts'
 
-// An answer that nobody takes is memory that a stranger holds, for as long as the connection may be idle.
+// A response that the client does not read takes memory for as long as the connection may be idle.
 
 setDefaultTimeout(inFull(300_000, 60_000))
 

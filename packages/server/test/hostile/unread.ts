@@ -1,8 +1,8 @@
 import { dlopen, FFIType, ptr } from 'bun:ffi'
 
-// Connections that send and never read. Between two processes of one machine the kernel takes more than a mebibyte for a
-// reader that does not read; with the small segments and windows of a far-away client it takes some kilobytes, and the rest
-// stays in the server. Sockets with such options can only be had from the C library.
+// Connections that send and never read. Between two processes on one machine the kernel buffers more than a mebibyte for a
+// client that does not read. With the small segments and windows of a distant client it buffers some kilobytes, and the rest
+// stays in the server. Only the C library can open sockets with such options.
 
 const solSocket = 1
 const soReceiveBuffer = 8

@@ -1,8 +1,8 @@
 import { answerLines } from './reports.ts'
 import { type Head, requestBytes, Wire } from './wire.ts'
 
-// An ordinary client beside an attack, a process of its own: it gets and puts at a steady pace over connections that it
-// keeps, and comes by now and then over a new one.
+// An ordinary client during an attack, as a separate process. It gets and puts at a steady pace over kept connections, and now
+// and then over a new one.
 
 export interface VictimOrder {
   port: number

@@ -1,5 +1,5 @@
-// A connection for attackers and victims: light enough to have ten thousand of them in one process. Like
-// raw-connection.ts it sends bytes as they are; of an answer it keeps the status alone.
+// A connection for attackers and victims, light enough for ten thousand of them in one process. Like raw-connection.ts it
+// sends bytes as they are. Of a response it keeps only the status.
 
 /** The connection ended before the answer did. */
 export class ConnectionEnded extends Error {}
@@ -63,7 +63,7 @@ export class Wire {
     }
   }
 
-  /** The status of the next answer, when all of it has come. */
+  /** The status of the next response, once it is complete. */
   answer(): Promise<number> {
     const ready = this.#answers.shift()
     if (ready !== undefined) return Promise.resolve(ready)
@@ -110,8 +110,8 @@ export class Wire {
         this.#bodyLeft = /\r\ntransfer-encoding: *chunked/i.test(head) ? -1 : Number(length ?? 0)
         this.#tail = Buffer.alloc(0)
       } else if (this.#bodyLeft < 0) {
-        // Nobody here sends a request before the last one is answered, and JSON holds no bare line break: what ends like
-        // the last chunk is the last chunk.
+        // No request is sent before the response to the last one, and JSON contains no bare line break. So text that ends
+        // like the last chunk is the last chunk.
         this.#tail = Buffer.concat([this.#tail, rest]).subarray(-lastChunk.length)
         rest = rest.subarray(rest.length)
         if (this.#tail.equals(lastChunk)) this.#bodyLeft = 0
@@ -126,7 +126,7 @@ export class Wire {
 
   #complete(): void {
     this.#bodyLeft = undefined
-    // 100 Continue and the like are no answers.
+    // 1xx such as 100 Continue is not a response.
     if (this.#status < 200) return
     const waiting = this.#waiting
     this.#waiting = undefined

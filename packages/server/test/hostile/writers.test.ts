@@ -14,8 +14,8 @@ import {
 } from './stage.ts'
 import type { VictimReport } from './victim.ts'
 
-// The store takes so many writes a second and no more. When several want more than that, each gets its share; if the first
-// to come could hold all places, the others would be shut out for as long as those go on.
+// The store has a maximum rate of writes. If several clients want more than that, each must get its share. If the first one
+// could fill the whole queue, the others would be locked out as long as it continues.
 
 setDefaultTimeout(inFull(180_000, 60_000))
 
@@ -24,7 +24,7 @@ const forMs = inFull(15_000, 2_500)
 let server: Server
 let parties: Party[]
 let victim: Party
-/** Two keys of the first organization, beside its own. */
+/** Two more keys of the first organization. */
 let keys: Writer[]
 beforeAll(async () => {
   server = await startServer()
@@ -81,7 +81,7 @@ interface FloodSeen {
 /** All of them at full speed, and somebody who writes one record at a time. */
 const flood = async ({ groups, slow }: Flood): Promise<FloodSeen> => {
   const quiet = await startVictim(server, { key: slow.key, path: slow.path })
-  // Whoever is refused comes back as quickly as that, and not so quickly that refusing is all there is to do.
+  // A rejected writer retries this soon, but not so soon that the server only rejects.
   const attackers = await startAttack(server, { kind: 'loop', refusedPauseMs: 250, groups })
   try {
     const { value, memory } = await watchMemory(server.pid, async () => {
@@ -143,7 +143,7 @@ describe('organizations that write at full speed: none is shut out, and one that
   )
   test.skipIf(!inFull(true, false))('twenty of 256 connections each', () => expectFair(parties.map(writerOf), 256, 20))
 
-  test('one of 16 connections beside two of 2,400: it has room for all that it sends', async () => {
+  test('one with 16 connections next to two with 2,400: it has room for all its requests', async () => {
     const [first, second, small] = parties.map(writerOf) as [Writer, Writer, Writer]
     const groups = [groupOf(first, 2_400, 20), groupOf(second, 2_400, 20), groupOf(small, 16, 20)]
     const { attack } = await flood({ groups, slow: writerOf(victim) })
@@ -152,14 +152,14 @@ describe('organizations that write at full speed: none is shut out, and one that
 })
 
 describe('keys of one organization that write at full speed: none is shut out', () => {
-  test('one of 200 connections beside one of 3,000', async () => {
+  test('one with 200 connections next to one with 3,000', async () => {
     const [large, small] = keys as [Writer, Writer]
     const seen = await flood({ groups: [groupOf(large, 3_000, 20), groupOf(small, 200, 20)], slow: writerOf(victim) })
     expectShares(keys, seen.attack)
     expectNobodyRefused(seen)
   })
 
-  test('one that is slow beside one of 3,500 is never refused', async () => {
+  test('a slow one next to one with 3,500 connections is never rejected', async () => {
     expectNobodyRefused(await flood({ groups: [groupOf(keys[0]!, 3_500, 20)], slow: writerOf(parties[0]!) }))
   })
 })

@@ -138,7 +138,7 @@ describe('content type', () => {
 })
 
 describe('size', () => {
-  /** The body with white space behind it, up to so many bytes. */
+  /** The body with trailing white space, up to this many bytes. */
   const padded = (body: string, bytes: number) => body + ' '.repeat(bytes - Buffer.byteLength(body))
 
   for (const chunked of [false, true]) {
@@ -194,7 +194,7 @@ describe('size', () => {
   })
 })
 
-describe('a field that a request does not know is refused by name', () => {
+describe('an unknown field is rejected by name', () => {
   test('in every body', async () => {
     for (const taker of await takers()) {
       const body = taker.body.replace(/\}$/, ',"hashkey":"typo"}')
@@ -253,7 +253,7 @@ describe('a field that a request does not know is refused by name', () => {
   })
 })
 
-describe('a member that stands twice in the envelope is refused', () => {
+describe('a member that occurs twice in the envelope is rejected', () => {
   const doubled: [string, string, string][] = [
     ['put', '{"hashKey":"a","hashKey":"a","data":{}}', 'hashKey'],
     ['put', '{"hashKey":"a","data":{},"data":{}}', 'data'],

@@ -197,7 +197,7 @@ describe('a clock that steps back and forth', () => {
     refused(stale, 412, 'precondition_failed')
   })
 
-  test('a record deleted and created again starts anew', async () => {
+  test('a record that is deleted and created again starts with a new version', async () => {
     const table = await service.table()
     service.server.setClock(dayMs)
     const ahead = await table.put('a')
@@ -219,7 +219,7 @@ describe('a clock that steps back and forth', () => {
     expect(await table.hashes({ index: 't', ascending: true })).toEqual(['past', 'present', 'ahead'])
   })
 
-  test('deletedAt stays unique and restore goes on working', async () => {
+  test('deletedAt stays unique and restore keeps working', async () => {
     const table = await service.table()
     const seen = new Set<number>()
     for (const offset of [dayMs, 0, dayMs, 0]) {

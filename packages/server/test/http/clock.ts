@@ -1,13 +1,13 @@
 import type { Server } from '../harness.ts'
 import type { TestTable } from './service.ts'
 
-// The process's clock runs on while a test looks at it. So an instant is tested between two readings of that
-// clock: what happened may not contradict either.
+// The clock of the process keeps running during a test. So an instant is tested between two readings of that clock, and the
+// result must not contradict either of them.
 
 export const secondMs = 1000
 export const minuteMs = 60 * secondMs
 export const dayMs = 24 * 60 * minuteMs
-/** Sweeps stay this far behind every deadline. */
+/** Sweeps wait this long after every deadline. */
 export const graceMs = 5 * minuteMs
 
 /** Sets the server's clock so that it shows `instantMs` just now. */

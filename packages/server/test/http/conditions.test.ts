@@ -183,7 +183,7 @@ describe('DELETE', () => {
   })
 })
 
-describe('a condition that is malformed, doubled, or means nothing where it stands: 400 invalid_request', () => {
+describe('a condition that is malformed, sent twice, or has no meaning on the route: 400 invalid_request', () => {
   const malformed: [string, (version: number) => [string, string][]][] = [
     ['unquoted', (v) => [['If-Match', String(v)]]],
     ['weak', (v) => [['If-Match', `W/"${v}"`]]],

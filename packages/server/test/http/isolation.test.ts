@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import type { Answer, Json } from '../harness.ts'
 import { createKey, freshName, makeTable, ok, refused, useService } from './service.ts'
 
-// Without isolation one tenant reads, changes or merely learns of what another has. So each request of a
-// stranger is compared, byte for byte, with the same request for something that never was.
+// Without isolation, one tenant could read or change the data of another, or learn that it exists. So the response to each
+// request of another tenant is compared, byte for byte, with that for something that never existed.
 
 const service = useService()
 

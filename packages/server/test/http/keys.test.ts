@@ -253,7 +253,7 @@ describe('expiry', () => {
     refused(await expired.put('/v1/app/orders', { hashKey: 'a', data: {} }), 401, 'expired_api_key')
   })
 
-  test('revoked is told before expired', async () => {
+  test('revoked is reported before expired', async () => {
     const { id, key } = await createExpiredKey(service.api)
     ok(await service.api.delete(`/api/keys/${id}`))
     refused(await service.server.as(key).get('/v1'), 403, 'revoked_api_key')
@@ -340,7 +340,7 @@ describe('revocation', () => {
         }),
       )
       try {
-        // A whole request behind them on the server's one thread: their first halves have been seen.
+        // A complete request after them: the server has one thread, so by then it has seen their first halves.
         ok(await service.server.as(key).get('/v1'))
         await revoke(id)
         for (const { connection, rest } of open) connection.send(rest)
@@ -359,7 +359,7 @@ describe('revocation', () => {
     refused(await service.server.as(key).get('/v1'), 403, 'revoked_api_key')
   })
 
-  test("the operator's command revokes beside the running server", async () => {
+  test("the operator's command revokes while the server is running", async () => {
     const { id, key } = await create()
     const holder = service.server.as(key)
     ok(await holder.get('/v1'))

@@ -54,7 +54,7 @@ describe('tables of a database', () => {
     expect(found.flatMap((page) => page.tables.map((table: Json) => table.table))).toEqual(names)
   })
 
-  test('a soft-deleted table leaves the list and stands in deleted=true', async () => {
+  test('a soft-deleted table leaves the list and is in deleted=true', async () => {
     const db = freshName('db')
     const gone = await makeTable(service.api, { i1: { hashField: 'a' } }, 'gone', db)
     const kept = await makeTable(service.api, undefined, 'kept', db)

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { makeTable, ok, refused, type TestTable, useService } from './service.ts'
 
-// Targets go out byte for byte: fetch would mend most of them. What would go wrong otherwise: a request to
-// remove the record ".." of a table, or one with an empty key, removes a whole table.
+// Request targets are sent byte for byte, because fetch would normalize most of them. Without these rules, a request to remove
+// the record ".." of a table, or one with an empty key, would remove a whole table.
 
 const service = useService()
 
-/** A table `orders`-like beside another, each with a record, and a check that nothing of them is gone. */
+/** Two tables, each with a record, and a check that nothing of them is gone. */
 const twoTables = async (): Promise<{ orders: TestTable; users: TestTable; untouched: () => Promise<void> }> => {
   const orders = await service.table()
   const users = await service.table()
@@ -127,7 +127,7 @@ describe('a percent-escape that is malformed or does not decode to UTF-8: 400', 
   }
 })
 
-test('both hold for the id of a key too: invalid_key', async () => {
+test('both apply to the id of an API key too: invalid_key', async () => {
   for (const id of ['.', '..', '%2e%2E', '%', '%zz', '%ff', '%c0%ae']) {
     refused(await service.api.raw('DELETE', `/api/keys/${id}`), 400, 'invalid_key')
   }
@@ -172,7 +172,7 @@ describe('ordinary characters', () => {
     expect(ok(await service.api.raw('GET', `${table.path}/a%252Fb`))).toEqual(escaped)
   })
 
-  test('an escaped slash parts no segments, whatever stands before it', async () => {
+  test('an escaped slash does not separate segments, whatever is before it', async () => {
     const { orders, users, untouched } = await twoTables()
     for (const key of ['..%2f', '%2e%2e%2F', '..%5c', '..;%2f', '..;']) {
       expect(ok(await service.api.raw('DELETE', `${orders.path}/${key}${users.name}`))).toEqual({ deleted: false })

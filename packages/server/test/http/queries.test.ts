@@ -265,7 +265,7 @@ describe('by declared index', () => {
     expect(await table.hashes({ index: 'i1', hash: 1 })).toEqual(['m', 'c', 'x', 'a', 'b', 'z'])
   })
 
-  test('overwriting an expired record creates it anew', async () => {
+  test('overwriting an expired record creates it again', async () => {
     const table = await service.table({ i1: { hashField: 'h' } })
     await table.put('first', { h: 1 }, { ttl: justPast() })
     await table.put('second', { h: 1 })

@@ -29,7 +29,7 @@ describe('put, get, delete', () => {
     expect(ok(await table.get('a', 'r'))).toEqual(record)
   })
 
-  test('put is an upsert: the new data stands in place of the old, whole', async () => {
+  test('put is an upsert: the new data replaces all of the old data', async () => {
     const table = await service.table()
     await table.put('a', { one: 1, two: 2 })
     await table.put('a', { two: 3 })
@@ -114,7 +114,7 @@ describe('put, get, delete', () => {
   })
 })
 
-describe('data comes back exactly as it was sent', () => {
+describe('data is returned exactly as it was sent', () => {
   const verbatim: Record<string, string> = {
     'number text': '{"a":12345678901234567890,"b":1.0,"c":-0,"d":1E5,"e":1e400,"f":0.10,"g":-0.0e-7}',
     'white space': '{ "a" :\t1 ,\r\n  "b": [ 1 ,2 , { } ] \n}',

@@ -210,7 +210,7 @@ export const keyChecksum = (text: string): string => {
   return digits
 }
 
-/** A key in perfect form that nobody was ever given. */
+/** A well-formed key that was never created. */
 export const unknownKey = (kind: 'live' | 'pub' = 'live'): string => {
   const body = `svc_${kind}_${crypto.randomUUID().replaceAll('-', '')}`
   return body + keyChecksum(body)

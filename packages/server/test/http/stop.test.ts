@@ -23,7 +23,7 @@ describe('start', () => {
     expect(line).toMatchObject({ url: server.url, engine: expect.any(String), data: expect.any(String) })
   })
 
-  test('logs are one JSON object a line, and requests are not logged by default', async () => {
+  test('logs are one JSON object per line, and requests are not logged by default', async () => {
     await table.put('a')
     await server.request('GET', '/nowhere')
     expect(server.log.length).toBe(server.logLines.length)
@@ -76,7 +76,7 @@ describe('stop', () => {
     ok(await table.get('late'))
   })
 
-  test('an idle connection does not hold it up', async () => {
+  test('an idle connection does not delay it', async () => {
     const idle = await server.connect()
     const started = Date.now()
     expect(await server.end('SIGTERM')).toBe(0)

@@ -197,7 +197,7 @@ describe('soft delete', () => {
     refused(await service.api.delete('/v1/app/nowhere'), 404, 'table_not_found')
   })
 
-  test('its name is free at once: creating it anew makes an empty table', async () => {
+  test('its name is free at once: creating it again makes an empty table', async () => {
     const table = await service.table({ i1: { hashField: 'a' } })
     await table.put('r', { a: 1 })
     ok(await service.api.delete(table.path))
@@ -229,8 +229,8 @@ describe('soft delete', () => {
   })
 })
 
-describe('while a table is deleted and made anew under its writers', () => {
-  // A writer that still knows the old table must not lose its record, nor put it into the new one unseen.
+describe('while a table is deleted and created again during writes', () => {
+  // A writer with the old table in its cache must not lose its record, or put it into the new table unnoticed.
   test('every acknowledged write is in exactly one of the tables of that name', async () => {
     const table = await service.table()
     const acknowledged: string[] = []

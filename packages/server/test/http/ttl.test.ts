@@ -104,7 +104,7 @@ describe('gone for every read and condition from the instant now >= ttl', () => 
     }
   })
 
-  // Without this a client that takes ttl for a duration is told 200 about a record that nobody will ever read.
+  // Without this, a client that sends a duration as ttl gets 200 for a record that nobody can ever read.
   test('a ttl more than a day in the past is refused, and nothing is written', async () => {
     const table = await service.table()
     const kept = await table.put('a', { n: 1 })
@@ -224,7 +224,7 @@ describe('the sweep', () => {
     expect(verified).toMatchObject({ exitCode: 0 })
   })
 
-  test('a record given a later ttl, or none, before the sweep comes stays', async () => {
+  test('a record that gets a later ttl, or none, before the sweep stays', async () => {
     const table = await service.table()
     const ttl = start + 600
     for (const key of ['later', 'none', 'canary']) await table.put(key, {}, { ttl })

@@ -39,7 +39,7 @@ describe('turns', () => {
     expect(turns.isFree).toBe(true)
   })
 
-  test('an organization that asks for little goes before one that has used much, however many of its requests wait', async () => {
+  test('an organization that has used little time goes before one that has used a lot, however many of its requests wait', async () => {
     turns = new Turns()
     const served: string[] = []
     const large = many(40, () => request(served, 'large', 1, 1, 5))
@@ -49,7 +49,7 @@ describe('turns', () => {
     expect(served.lastIndexOf('small')).toBeLessThan(24)
   })
 
-  test('one that comes later does not wait for those that wait already', async () => {
+  test('an organization that arrives later does not wait for those already waiting', async () => {
     turns = new Turns()
     const served: string[] = []
     const large = many(20, () => request(served, 'large', 1, 1, 5))
@@ -70,7 +70,7 @@ describe('turns', () => {
     expect(served.lastIndexOf('secret')).toBeLessThan(24)
   })
 
-  test('organizations that ask for the same get the same, however many requests of each wait', async () => {
+  test('organizations with equal requests get equal time, however many requests of each wait', async () => {
     turns = new Turns()
     const served: string[] = []
     const all = [
@@ -102,7 +102,7 @@ describe('turns', () => {
     expect(servedAtTimer).toBeLessThan(30)
   })
 
-  test('a request whose turn does not come in time is refused, and the others go on', async () => {
+  test('a request whose turn does not come in time is rejected, and the others continue', async () => {
     turns = new Turns(300)
     const served: string[] = []
     const results = await Promise.allSettled(many(60, (n) => request(served, String(n), 1, 1, 20)))

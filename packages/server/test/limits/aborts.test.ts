@@ -5,8 +5,8 @@ import { makeTable, ok, type TestTable } from '../http/service.ts'
 import { Random } from '../model/random.ts'
 import { type RawConnection, rawRequest } from '../raw-connection.ts'
 
-// What a request holds is given back however it ends. One that is not, because its client went away at the wrong moment,
-// would be missed by everybody until the process is restarted.
+// A request must release what it holds, however it ends. If it did not, because its client disconnected at the wrong moment,
+// that room would be missing for everybody until a restart.
 
 setDefaultTimeout(120_000)
 
@@ -24,7 +24,7 @@ afterAll(() => server?.stop())
 
 const seed = Number(process.env.CUBBY_TEST_SEED ?? Date.now() % 1_000_000)
 
-test(`whatever clients that go away were doing, all room is there again afterwards (seed ${seed})`, async () => {
+test(`clients disconnect at any point: all room is free again afterwards (seed ${seed})`, async () => {
   const random = new Random(seed)
   const { key } = table.api
   const largeBody = Buffer.from(`{"operations":[{"op":"delete","hashKey":"none"}]}`.padEnd(4 * mib))
@@ -45,7 +45,7 @@ test(`whatever clients that go away were doing, all room is there again afterwar
       connection.send(rawRequest(server, 'POST', `${table.path}/batch`, { key, headers }))
       for (let n = random.int(0, 11); n > 0; n--) connection.send(chunk)
     },
-    // Large answers that nobody reads, and writes whose answer nobody hears.
+    // Large responses that nobody reads, and writes whose client is gone before the response.
     (connection) =>
       connection.send(rawRequest(server, 'POST', `${table.path}/query`, { key, body: '{"hash":"page"}' })),
     (connection) => connection.send(rawRequest(server, 'GET', table.at('page', 'r0'), { key })),

@@ -84,7 +84,7 @@ describe('bodies in flight are bounded in total', () => {
 
   const tryLargeBatch = () => table.api.post(`${table.path}/batch`, empty.padEnd(batchMax - 1))
 
-  test('by what has come: declared lengths alone keep nobody out', async () => {
+  test('only received bytes count: declared lengths alone block nobody', async () => {
     const many = Math.floor((2 * bodiesInFlightBytesMax) / batchMax)
     const open = await Promise.all(
       Array.from({ length: many }, () => beginBatch([['Content-Length', String(batchMax)]], '{')),
@@ -95,7 +95,7 @@ describe('bodies in flight are bounded in total', () => {
     for (const connection of open) connection.close()
   })
 
-  test('also where a length is declared: one too many is 503, small ones go on, and room comes back', async () => {
+  test('also with a declared length: one too many is 503, small ones work, and room is released', async () => {
     const open = await Promise.all(
       Array.from({ length: 7 }, () => beginBatch([['Content-Length', String(batchMax)]], '{')),
     )
@@ -160,7 +160,7 @@ describe('a body over its limit', () => {
     refused(await table.get('large'), 404, 'record_not_found')
   })
 
-  test.skipIf(!existsSync('/proc/self/status'))('is not kept while it goes on arriving', async () => {
+  test.skipIf(!existsSync('/proc/self/status'))('is not kept in memory while it keeps arriving', async () => {
     const memory = (): number =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))![1]) * 1024
     const before = memory()
@@ -191,6 +191,6 @@ test('a body that takes longer than 30 s is given up with 503, and its connectio
   await table.put('afterwards')
 })
 
-test('a request whose head never ends holds its connection no longer either', async () => {
+test('a request whose head never ends is disconnected after the same time', async () => {
   await endlessHead
 })

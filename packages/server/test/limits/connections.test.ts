@@ -4,8 +4,8 @@ import { spawnServe } from '../cli/serve-process.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
 
-// A process that may open no more files cannot accept, and spins trying. Clients that keep connections for later
-// would take a service down by doing nothing.
+// A process that has reached its limit of open files cannot accept connections, and spins trying. Clients with idle
+// connections could take a service down without doing anything.
 
 setDefaultTimeout(60_000)
 
@@ -38,7 +38,7 @@ test.skipIf(!existsSync('/proc/self/limits'))(
       for (let i = 0; i < 20; i++) (await serve()).close()
       // The store still works: it needs files too.
       expect((await server.request('GET', '/readyz')).status).toBe(200)
-      // A warning a second at the most, and nothing worse.
+      // At most one warning per second, and nothing worse.
       expect(serving.log.filter(({ level }) => level === 'error')).toEqual([])
     } finally {
       for (const connection of open) connection.close()

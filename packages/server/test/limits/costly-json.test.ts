@@ -4,8 +4,8 @@ import { dataBytesMax, plainBodyBytesMax } from '../../src/core/limits.ts'
 import { type Server, startServer } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 
-// JavaScriptCore takes ten kilobytes for an object such as {"999":1}. A server that builds what strangers send would
-// need a thousand times the bytes of a body, and stand still meanwhile.
+// JavaScriptCore takes ten kilobytes for an object such as {"999":1}. A server that builds such objects would need a thousand
+// times the bytes of a body, and would serve nobody while it does.
 
 setDefaultTimeout(60_000)
 
@@ -88,7 +88,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('JSON that is made to cost muc
     const { gainedBytes, longestMs } = await whileRunning(async () => {
       for (let i = 0; i < 8; i++) ok(await put(`k${i}`))
     })
-    // Built, each took 329 MB and stood still for a tenth of a second.
+    // When they were built, each took 329 MB and blocked the server for a tenth of a second.
     expect(gainedBytes).toBeLessThan(120 * mb)
     expect(longestMs).toBeLessThan(stallMsMax)
     expect((await table.get('k7')).text).toContain(data)
@@ -107,7 +107,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('JSON that is made to cost muc
     expect((await table.get('b24')).text).toContain(data)
   })
 
-  test('a batch of a million operations is refused; it costs its bytes, and others are served meanwhile', async () => {
+  test('a batch of a million operations is rejected; it costs only its bytes, and others are served during that', async () => {
     for (const element of ['{"999":1},', '1,']) {
       const body = `{"operations":[${element.repeat(Math.floor((11 * mb) / element.length))}1]}`
       const { gainedBytes, longestMs, totalMs } = await whileRunning(async () => {

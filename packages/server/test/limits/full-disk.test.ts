@@ -4,8 +4,8 @@ import { storeIsEmbedded } from '../harness.ts'
 import { makeTable, ok, refused, TestTable } from '../http/service.ts'
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts'
 
-// Disks fill up. Nothing that was acknowledged may be lost by it, reads go on, and the operator who makes room
-// need not know that the server has to be restarted, because it has not.
+// When the disk is full, no acknowledged write may be lost, and reads must work. Once there is room again, writes must work
+// without a restart.
 
 setDefaultTimeout(60_000)
 

@@ -52,7 +52,7 @@ describe.skipIf(!storeIsEmbedded())('a table past its 7 days', () => {
 
   test('keeps all of its records until 5 minutes past its deadline', async () => {
     server.setClock(recoveryMs + sweepGraceMs - 60_000)
-    // A record that is made and swept shows that the sweep has come by; two, that it has done all of its work.
+    // If a new expired record is removed, a sweep has run. If two are, it has finished all of its work.
     const ttl = Math.floor((Date.now() + recoveryMs - 60_000) / 1000)
     for (const witness of ['first', 'second']) {
       await kept.put(witness, { parity: 2, n: 0 }, { ttl })

@@ -2,8 +2,8 @@ import { closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from '
 import { join } from 'node:path'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 
-// A disk of a few megabytes: a tmpfs in a mount namespace of its own, so that nothing of it is left however the
-// test ends. A process stands in the namespace to keep it; others enter it by `wrapper`.
+// A disk of a few megabytes: a tmpfs in its own mount namespace, so that nothing of it is left, however the test ends. One
+// process keeps the namespace alive; others enter it with `wrapper`.
 
 export interface SmallDisk {
   /** The directory, as processes under `wrapper` see it. */

@@ -5,8 +5,8 @@ import { commitBytesMax, writeQueueBytesMax } from '../../src/core/limits.ts'
 import { type Answer, eventually, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 
-// Without a bound, writes that come faster than the disk takes them fill the memory until the process is killed,
-// and one organization's flood becomes everybody's outage. The disk is made slow by a lock that the test holds.
+// Without a limit, writes that arrive faster than the disk commits them would fill the memory until the process is killed: one
+// organization could cause an outage for all. The test holds a lock to make the disk slow.
 
 setDefaultTimeout(60_000)
 
@@ -47,7 +47,7 @@ describe.skipIf(!storeIsEmbedded())('a full write queue', () => {
     }))
 
   test('answers 503 unavailable, another organization still gets through, and nothing is half applied', async () => {
-    // Half of the queue is one organization's; a commit's worth more is under way.
+    // One organization may use half of the queue; up to one commit more is in flight.
     const fit = Math.floor((writeQueueBytesMax / 2 + commitBytesMax) / (recordsEach * bytesEach))
     const floods = Math.ceil(fit * 1.4)
     const names = Array.from({ length: floods }, (_, i) => `batch ${i}`)

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type Answer, eventually, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { freshName, makeTable, ok, refused, type TestTable } from '../http/service.ts'
 
-// What nobody thought of: here, somebody takes a table of SQLite away under the running server. A failure of that
-// kind answers 500 with a request id, the log has the cause, and the process goes on.
+// Unexpected failures: here the test removes a table of SQLite while the server is running. The response must be 500 with a
+// request id, the log must have the cause, and the process must continue.
 
 setDefaultTimeout(60_000)
 
@@ -51,7 +51,7 @@ describe.skipIf(!storeIsEmbedded())('an unexpected failure', () => {
     expect(await table.hashes({ index: 'i1', hash: 1 })).toEqual(['a'])
   }
 
-  /** 500 `internal` that tells the caller nothing of the inside, and the operator all of it. */
+  /** 500 `internal` without internal details for the caller; the log has all of them for the operator. */
   const expectInternal = async (answer: Answer): Promise<void> => {
     const { message, hint, requestId } = refused(answer, 500, 'internal')
     expect(`${message} ${hint}`).not.toMatch(/sqlite|table: |select|\.ts/i)
@@ -115,7 +115,7 @@ describe.skipIf(!storeIsEmbedded())('an unexpected failure', () => {
 })
 
 describe.skipIf(!storeIsEmbedded())('a writer that fails and cannot start again', () => {
-  test('every write is answered meanwhile, writes work again once it can, and the process stops as ever', async () => {
+  test('every write gets a response until then, writes work again afterwards, and the process stops normally', async () => {
     const server = await startServer()
     try {
       const table = await makeTable(server.as((await server.createOrganization()).secretKey))

@@ -49,7 +49,7 @@ const stopAndRead = async (): Promise<string[]> => {
 }
 
 describe('not on a terminal', () => {
-  test('one JSON object a line, with time, level and message', async () => {
+  test('one JSON object per line, with time, level and message', async () => {
     await serve('--log', 'requests')
     await traffic()
     for (const line of await stopAndRead()) {
@@ -67,7 +67,7 @@ describe('not on a terminal', () => {
     expect(lines.map((line) => JSON.parse(line).message)).toEqual(['listening', 'stopping', 'stopped'])
   })
 
-  test('--log requests logs one line for each, whatever became of it', async () => {
+  test('--log requests logs one line for each request, successful or not', async () => {
     await serve('--log', 'requests')
     const ids = await traffic()
     const entries = (await stopAndRead()).map((line) => JSON.parse(line))
@@ -82,7 +82,7 @@ describe('not on a terminal', () => {
     expect(JSON.stringify(entries)).not.toContain('a secret of its own')
   })
 
-  test('the time of a request is all of it', async () => {
+  test('the logged time covers the whole request', async () => {
     await serve('--log', 'requests')
     const { secretKey } = await server.createOrganization()
     const api = server.as(secretKey)

@@ -25,7 +25,7 @@ const refusedStart = async (...args: string[]): Promise<string> => {
   return stderr
 }
 
-describe('serve refuses in one line, exit 1', () => {
+describe('serve fails with one line and exit 1', () => {
   test('a port that is taken', async () => {
     const server = await startServer()
     try {
@@ -82,7 +82,7 @@ describe.skipIf(!storeIsEmbedded())('a data directory that cannot be written', (
     expect(readFileSync(join(top, 'file'), 'utf8')).toBe('mine')
   })
 
-  test.skipIf(!existsSync('/proc/self'))('where the system lets nobody write', async () => {
+  test.skipIf(!existsSync('/proc/self'))('where the system does not allow writes', async () => {
     const line = await refusedStart('--data', '/proc/cubby')
     expect(line).toContain('data directory')
     expect(line).toContain('/proc/cubby')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { createKey, createRevokedKey, ok, unknownKey, wrongChecksum } from '../http/service.ts'
 
-// A key that stands in a log or a backup is a key that has leaked: whoever reads either could use it.
+// A key in a log or a backup has leaked: anybody who can read either could use it.
 
 setDefaultTimeout(60_000)
 
@@ -81,7 +81,7 @@ const useEverywhere = async (key: string): Promise<void> => {
 const secretPart = (key: string): string => key.replace(/^svc_(live|pub)_/, '')
 
 describe('no API key ever', () => {
-  test('in a log, whatever caller put it wherever', () => {
+  test('in a log, wherever in a request the caller put it', () => {
     const log = server.logLines.join('\n')
     // The traffic is in the log at all.
     expect(server.log.filter(({ message }) => message === 'request').length).toBeGreaterThan(100)
@@ -94,8 +94,8 @@ describe('no API key ever', () => {
     expect(log).not.toMatch(/svc_(live|pub)_[0-9A-Za-z]{30,}/)
   })
 
-  // An error names what it refuses. Whoever mistakes the place of the key must not find it in the logs of a proxy or of
-  // the client, which keep answers.
+  // An error repeats what it rejects. If a caller sends the key in the wrong place, it must not be in the logs of a proxy or
+  // client, which store responses.
   test('in an error that repeats what the caller sent', async () => {
     const caller = server.as(keys.secret!)
     for (const key of [keys.public!, keys.unknown!, `x${keys.cut}`]) {

@@ -35,14 +35,14 @@ const beginPut = async (body: string, chunked = false): Promise<RawConnection> =
     : [['Content-Length', String(body.length)]]
   connection.send(rawRequest(server, 'PUT', table.path, { key: table.api.key, headers }))
   connection.send(chunked ? `5\r\n${body.slice(0, 5)}\r\n` : body.slice(0, 5))
-  // A whole exchange behind it: the server has seen the head.
+  // A complete request on another connection: by then the server has seen the head.
   ok(await table.tryPut({ hashKey: 'behind', data: {} }))
   return connection
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   describe(signal, () => {
-    test('idle connections, used and unused, do not hold it', async () => {
+    test('idle connections, used and unused, do not delay it', async () => {
       const used = await server.connect()
       used.send(rawRequest(server, 'GET', '/healthz'))
       expect((await used.answer()).status).toBe(200)
@@ -55,7 +55,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       unused.close()
     })
 
-    test('a request whose body is still arriving is finished; nobody new is accepted meanwhile', async () => {
+    test('a request whose body is still arriving is finished; no new connection is accepted', async () => {
       const bodies = ['{"hashKey":"late","data":{}}', '{"hashKey":"late in chunks","data":{}}'] as const
       const whole = await beginPut(bodies[0])
       const chunked = await beginPut(bodies[1], true)
@@ -79,7 +79,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('a body that never arrives does not hold it past 10 s, and nothing of it is applied', async () => {
+test('a body that never arrives does not delay it past 10 s, and nothing of it is applied', async () => {
   const connection = await beginPut('{"hashKey":"never","data":{}}')
   const { exitCode, ms } = await end('SIGTERM')
   expect(exitCode).toBe(0)

@@ -4,8 +4,7 @@ import type { Json } from '../harness.ts'
 import { justPast, ok, useService } from '../http/service.ts'
 import { SchemaCheck } from './schema-check.ts'
 
-// Forms, mocks and generated clients refuse by the schema what they believe that the server refuses. At each bound the
-// two must say the same.
+// Forms, mocks and generated clients reject requests by the schema. At each limit, the schema and the server must agree.
 
 const service = useService()
 const document: Json = JSON.parse(JSON.stringify(makeDocument()))
@@ -220,7 +219,7 @@ describe('a key in a path', () => {
   })
 })
 
-test('answers too: what a page and a listing hold is of their schema', async () => {
+test('responses too: pages and listings match their schema', async () => {
   const table = await service.table({ i1: { hashField: 'a' } })
   await table.fill(many(30, (i) => ({ hashKey: `k${i}`, rangeKey: `r${i}`, data: { a: i }, ttl: 4102444800 })))
   const answers: [string, Json][] = [

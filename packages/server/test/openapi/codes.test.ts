@@ -13,8 +13,8 @@ import { codesOf, type Operation, operationsOf, resolve, responsesOf, scenariosO
 import { SchemaCheck } from './schema-check.ts'
 import { Stage } from './stage.ts'
 
-// A program decides by the codes that an operation is said to answer. Here a faulty request of each kind goes to each
-// operation: what is described must come, and what comes must be described.
+// Programs rely on the documented codes of an operation. Here a wrong request of each kind is sent to each operation: the
+// documented codes must occur, and every code that occurs must be documented.
 
 const service = useService()
 const document: Json = JSON.parse(JSON.stringify(makeDocument()))
@@ -147,7 +147,7 @@ const faults: Record<
 /** No request brings these about: they need a machine that fails. Tests of the engines make them. */
 const notByRequest = ['internal', 'store_damaged', 'outcome_unknown', 'unavailable', 'storage_full']
 
-/** Codes that stand in the operation by the shared example, so that no example of its own is replayed for them. */
+/** Codes whose example is shared by many operations, so the operation has no example of its own to replay. */
 const sharedCodes = (operation: Operation): string[] =>
   responsesOf(document, operation).flatMap((response) => {
     const { examples = {} } = response.content['application/json'] ?? {}
@@ -175,7 +175,7 @@ for (const operation of operationsOf(document).filter(({ method }) => method !==
     for (const [code, { tries, spoil }] of Object.entries(faults)) {
       if (!tries(operation)) continue
       const expected = shared.includes(code)
-      test(expected ? code : `what comes of ${code} is described`, async () => {
+      test(expected ? code : `the response to a request for ${code} is documented`, async () => {
         const good = goodRequest(operation)
         const answer = await send({ ...good, ...spoil(good, operation) })
         if (expected) expect([answer.status, answer.body?.error.code]).toEqual([statusOfCode(operation, code), code])

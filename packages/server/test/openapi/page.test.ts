@@ -6,7 +6,7 @@ import { errorCodes } from '../../src/core/errors.ts'
 import { type Json, type Server, startServer } from '../harness.ts'
 import { operationsOf } from './scenario.ts'
 
-// The page is read where there is no network, and by people who hold keys: it must load nothing and send nothing.
+// The page must work without a network, and its readers have API keys. So it must load nothing and send nothing.
 
 setDefaultTimeout(60_000)
 
@@ -136,7 +136,7 @@ describe.skipIf(executablePath === undefined)('in a browser', () => {
       await tab.goto(`${server.url}/docs`, { waitUntil: 'load' })
       expect(complaints).toEqual([])
       expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([`${server.url}/docs`])
-      // The script ran: it knows where the server is.
+      // The script ran: it has the address of the server.
       expect(await tab.locator('[data-base]').textContent()).toBe(server.url)
       const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
       expect(await tab.evaluate(sideways)).toBe(0)

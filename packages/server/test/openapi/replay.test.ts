@@ -5,8 +5,8 @@ import { type Operation, operationsOf, type Scenario, scenariosOf } from './scen
 import { SchemaCheck } from './schema-check.ts'
 import { Stage } from './stage.ts'
 
-// An example is copied before a description is read. Each is sent to a real server here, and what comes back is compared
-// with what the document shows.
+// Readers copy examples before they read descriptions. So each example is sent to a real server, and the response is compared
+// with the document.
 
 setDefaultTimeout(60_000)
 
@@ -88,7 +88,7 @@ const replay = async (scenario: Scenario): Promise<void> => {
     else if (typeof answer === 'string') expect(value).toStartWith(answer)
     else expect(value).toMatchObject(answer)
   }
-  // After the body: it tells which version an ETag stands for.
+  // After the body, which says which real version an ETag of the document means.
   expectHeaders(scenario, stage, came.headers, at)
 }
 

@@ -1,7 +1,7 @@
 import type { Json } from '../harness.ts'
 
-// Reads the document as a stranger would, without the code that made it: examples of one name belong together,
-// wherever in an operation they stand.
+// Reads the document as an outsider would, without the code that generates it. Examples with the same name belong together,
+// wherever they are in an operation.
 
 export interface Operation {
   id: string
@@ -72,7 +72,7 @@ export interface Scenario {
   answerHeaders: Record<string, string>
 }
 
-/** Names of examples that are the operation's own: what stands there by reference is shared by many. */
+/** Names of the operation's own examples. Examples by reference are shared by many operations. */
 const namesOf = (document: Json, operation: Operation): string[] => {
   const holders = [
     ...parametersOf(document, operation).map(({ examples }) => examples),

@@ -9,8 +9,8 @@ const varying = new Set(
 const withoutTimes = (text: string): string => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<a time>')
 
 /**
- * What an example shows and what really came differ in times, ids, keys and cursors. Which stands for which is
- * remembered, so that one shown value stands for one real value, in later requests too.
+ * Examples and real responses differ in times, ids, keys and cursors. This class maps each shown value to one real value, and
+ * uses the same mapping in later requests.
  */
 export class Stage {
   readonly #real = new Map<string, string>()
@@ -39,7 +39,7 @@ export class Stage {
     )
   }
 
-  /** Compared as text: members come in the order in which they are shown. */
+  /** Compared as text, so the members must be in the order of the example. */
   expectSame(shown: Json, came: Json, at: string): void {
     const expected = `${at}\n${JSON.stringify(this.#expected(shown, came), null, 2)}`
     expect(withoutTimes(`${at}\n${JSON.stringify(came, null, 2)}`)).toBe(withoutTimes(expected))

@@ -1,8 +1,8 @@
 import type { Json } from '../harness.ts'
 import type { ReplayedRequest } from './expected.ts'
 
-// What stands in the store that is kept for later versions, and what is asked of it: a record of every kind of index
-// value, keys that are hard to keep apart, text that must come back as it was sent.
+// The content of the store that is kept for later versions, and the requests for it: a record for every kind of index value,
+// keys that are easy to confuse, text that must be returned as it was sent.
 
 export const indices = {
   i1: { hashField: 'city', rangeField: 'age' },
