@@ -141,6 +141,11 @@ const cases: Record<string, Step[]> = {
     [checkpointed(), idle, ''],
     [quiet, idle, ''],
   ],
+  'a failed commit: the pause that was awaited before it starts no checkpoint': [
+    [committed(2_000, 2_000), idle, 'awaitQuiet'],
+    [failed, idle, ''],
+    [quiet, idle, ''],
+  ],
   'a failed commit while a reset is due: the writes that it held are sent, for the writer to reject': [
     [committed(walPagesMax, 64_000), busy, 'hold'],
     [failed, busy, ''],

@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FaultPoint, planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
 import { eventually, makeTempDir, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
@@ -53,4 +53,60 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('a thread th
       }
     })
   }
+})
+
+// A load balancer that asks the workers sends writes to a server that accepts none, if they do not know it.
+describe.skipIf(!storeIsEmbedded())('with workers, while the writer thread of the owner cannot be started', () => {
+  test('every worker is unready, one that is started meanwhile too; reads are served; then all are ready again', async () => {
+    const dir = makeTempDir()
+    const faults = join(dir, 'faults')
+    let server: Server | undefined
+    try {
+      server = await startServer({
+        dataDir: join(dir, 'data'),
+        args: ['--workers', '2'],
+        env: { NODE_ENV: 'test', CUBBY_TEST_FAULTS: faults },
+      })
+      const running = server
+      const api = server.as((await server.createOrganization()).secretKey)
+      const put = (hashKey: string) => api.put(tablePath, { hashKey, data: {} })
+      await api.post(tablePath)
+      expect((await put('a')).status).toBe(200)
+      const readiness = async (): Promise<Set<number>> => {
+        const asked = Array.from({ length: 20 }, () =>
+          running.request('GET', '/readyz', { headers: { connection: 'close' } }).then(({ status }) => status),
+        )
+        return new Set(await Promise.all(asked))
+      }
+      const all = (status: number): Promise<unknown> =>
+        eventually(`readyz to be ${status} in every worker`, async () => {
+          const seen = await readiness().catch(() => new Set())
+          return seen.size === 1 && seen.has(status) ? true : undefined
+        })
+      planFaults(
+        faults,
+        (['begun', ...Array<FaultPoint>(1_000).fill('open')] as const).map((at) => ({ at, code: 'SQLITE_MISUSE' })),
+      )
+      expect((await put('b')).status).toBe(500)
+      await all(503)
+      expect((await api.get(`${tablePath}/a`)).status).toBe(200)
+      if (process.platform === 'linux') {
+        const children = await Bun.file(`/proc/${running.pid}/task/${running.pid}/children`).text()
+        const pids = children.trim().split(' ')
+        for (const pid of pids) process.kill(Number(pid), 'SIGKILL')
+        await eventually('the port to be served again', () => readiness().catch(() => undefined))
+        await all(503)
+      }
+      await eventually('the writer thread to run', async () => {
+        // The thread may have read the file before it was removed, and write it again.
+        rmSync(faults, { force: true })
+        return (await readiness().catch(() => new Set())).has(200) ? true : undefined
+      })
+      await all(200)
+      expect((await put('b')).status).toBe(200)
+    } finally {
+      await server?.stop()
+      removeTempDir(dir)
+    }
+  })
 })

@@ -28,8 +28,10 @@ export interface WorkerCommands {
 /** To a worker: outcomes by number. */
 export interface WorkerOutcomes {
   outcomes: [number, Outcome][]
-  /** What anyone on the store has met. */
+  /** What any process has found damaged in the store. */
   damage?: string
+  /** Whether the owner accepts writes, when that has changed or the worker asks. */
+  ready?: boolean
 }
 
 export interface Channel<Out, In> {
@@ -56,17 +58,20 @@ export class ProcessWriteChannel implements WriteChannel {
   #next = 1
   #waiting: WorkerCommands & { commands: Command[] } = emptyGroup()
   #closed = false
+  #ownerIsReady = true
+  readonly #readyListeners: ((ready: boolean) => void)[] = []
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
 
   constructor(channel: Channel<WorkerCommands, WorkerOutcomes>, damage: Damage) {
     this.#channel = channel
-    channel.onMessage(({ outcomes, damage: cause }) => {
+    channel.onMessage(({ outcomes, damage: cause, ready }) => {
       if (cause !== undefined) damage.noteFromElsewhere(cause)
+      if (ready !== undefined) this.#noteOwner(ready)
       this.#settle(outcomes)
     })
     damage.onFirst((cause) => channel.send({ ...noCommands, damage: cause }))
-    // Asks whether damage was met before this worker came.
+    // Asks for the damage found before this worker started, and whether the owner accepts writes.
     channel.send(noCommands)
     channel.onClose(() => {
       this.#closed = true
@@ -76,7 +81,17 @@ export class ProcessWriteChannel implements WriteChannel {
   }
 
   get ready(): boolean {
-    return !this.#closed
+    return !this.#closed && this.#ownerIsReady
+  }
+
+  onReadyChange(listener: (ready: boolean) => void): void {
+    this.#readyListeners.push(listener)
+  }
+
+  #noteOwner(ready: boolean): void {
+    if (ready === this.#ownerIsReady) return
+    this.#ownerIsReady = ready
+    for (const listener of this.#readyListeners) listener(ready)
   }
 
   submit<K extends Command['kind']>(
@@ -162,9 +177,10 @@ export const serveWorker = (
   const fail = (number: number, { code, message, hint, cause }: CubbyError): void =>
     answer(number, { failure: { code, message, hint, cause: cause as string } })
   damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
+  port.onReadyChange((ready) => channel.send({ outcomes: [], ready }))
   channel.onMessage(({ group, numbers, orgIds, bytes, damage: met }) => {
     if (met !== undefined) damage.noteFromElsewhere(met)
-    else if (numbers.length === 0 && damage.cause !== undefined) channel.send({ outcomes: [], damage: damage.cause })
+    else if (numbers.length === 0) channel.send({ outcomes: [], damage: damage.cause, ready: port.ready })
     const commands = decodeGroup(group)
     const refused = refusal()
     for (let i = 0; i < commands.length; i++) {

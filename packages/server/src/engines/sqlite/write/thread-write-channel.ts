@@ -57,6 +57,8 @@ export class ThreadWriteChannel implements WriteChannel {
   #bytesInFlight = 0
   #acceptedThisTurn = 0
   #sendScheduled = false
+  readonly #readyListeners: ((ready: boolean) => void)[] = []
+  #lastReady = true
   #closing: (() => void) | undefined
   #closed = false
   #diskFailed = false
@@ -73,7 +75,10 @@ export class ThreadWriteChannel implements WriteChannel {
       sendReset: () => this.#toWriter({ checkpoint: true }),
       onDamage: (cause) => guard(() => this.onDamage(cause)),
       onDiskFailure: (cause) => this.#endProcess({ cause, atOnce: true }),
-      onEnd: () => this.#noteRest(),
+      onEnd: () => {
+        this.#noteReady()
+        this.#noteRest()
+      },
     })
   }
 
@@ -93,6 +98,17 @@ export class ThreadWriteChannel implements WriteChannel {
   get ready(): boolean {
     const { writerRuns, failed } = this.#checkpointer.state
     return writerRuns && !failed && !this.#closed
+  }
+
+  onReadyChange(listener: (ready: boolean) => void): void {
+    this.#readyListeners.push(listener)
+  }
+
+  #noteReady(): void {
+    const { ready } = this
+    if (ready === this.#lastReady || this.#closed) return
+    this.#lastReady = ready
+    for (const listener of this.#readyListeners) guard(() => listener(ready))
   }
 
   get #isIdle(): boolean {
@@ -271,6 +287,7 @@ export class ThreadWriteChannel implements WriteChannel {
     this.#bytesInFlight = 0
     while (!this.#queue.empty) for (const write of this.#queue.take(nothingInFlight)) write.reject(unavailable())
     this.#checkpointer.note({ kind: 'writerLost' })
+    this.#noteReady()
     this.#noteRest()
     void this.#restartWriter()
   }

@@ -15,5 +15,7 @@ export interface WriteChannel {
   onCommit: (commands: Command[]) => void
   /** Called with SQLite's error when a write or a checkpoint finds the store damaged. */
   onDamage: (cause: string) => void
+  /** `listener` is called whenever `ready` changes while the channel is open. */
+  onReadyChange(listener: (ready: boolean) => void): void
   close(): Promise<void>
 }
