@@ -19,12 +19,12 @@ export interface OpenStoreOptions {
   log: Log
 }
 
-/** What the areas of one open store share: its connection for reads, its channel for writes, and their state. */
+/** What the areas of an open store share: the connection for reads, the channel for writes, and their state. */
 export class OpenStore {
   readonly db: Connection
   readonly role: Role
   readonly damage: Damage
-  /** A guest is gone too soon to need one. */
+  /** A guest has none: its command ends too soon to need one. */
   readonly watch: FileWatch | undefined
   readonly snapshot: Snapshot
   readonly registry: RegistryCache

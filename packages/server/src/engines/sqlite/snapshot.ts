@@ -1,10 +1,10 @@
 import type { Connection } from './connection.ts'
 
 /**
- * The serving thread's view of the store. Opening and closing a read transaction costs half a dozen system calls,
- * as much as finding the record does, so one transaction serves as many reads as it truthfully can: until our own
- * writer's next commit is acknowledged. Nobody else writes records while this process owns the store; what guests
- * write is read through `renew`. With workers there are others who write, and every read opens its own.
+ * The read transaction of the serving thread. Opening and closing one costs half a dozen system calls, as much as
+ * finding a record. So one transaction serves all reads until our own writer's next commit is acknowledged. No other
+ * process writes records while this one owns the store. Guests write keys and organizations; those are read after
+ * `renew`. With workers there are other writers, and every read opens a new transaction.
  */
 export class Snapshot {
   readonly #db: Connection
@@ -13,7 +13,7 @@ export class Snapshot {
   readonly #alone: boolean
   #open = false
 
-  /** `alone`: nobody else writes records. Otherwise every read looks for the commits of others. */
+  /** `alone`: no other process writes records. Otherwise every read has to see the commits of others. */
   constructor(db: Connection, alone: boolean) {
     this.#db = db
     this.#alone = alone
@@ -21,23 +21,23 @@ export class Snapshot {
     this.#end = db.prepare('COMMIT')
   }
 
-  /** To be called after a commit and before it is acknowledged to anyone. */
+  /** Call it after a commit and before any of its requests is answered. */
   noteCommit(): void {
     this.close()
   }
 
-  /** Before a read of records: all that was acknowledged before this call is seen by the reads after it. */
+  /** Before a read of records: the reads after this call see every write that was acknowledged before it. */
   refresh(): void {
     if (!this.#open || !this.#alone) this.renew()
   }
 
-  /** Before a read of the registry: all that any process had committed before this call is seen. */
+  /** Before a read of the registry: the reads after this call see every commit of any process before it. */
   renew(): void {
     this.close()
     this.#begin.run()
     this.#open = true
-    // An open snapshot keeps the log from starting over. Alone it ends with the next commit, so it is never in
-    // the way for long; of the commits of others nobody tells us.
+    // An open snapshot prevents a WAL reset. If this process is alone, the snapshot ends with the next commit. Commits of
+    // other processes are not reported to us.
     if (!this.#alone) setImmediate(this.#closeLater)
   }
 
@@ -47,8 +47,8 @@ export class Snapshot {
     try {
       this.#end.run()
     } catch {
-      // COMMIT repeats the error of a read that met a damaged page. The read was answered; what matters here is that the
-      // transaction ends.
+      // COMMIT repeats the error of a read that found a damaged page. That read was answered; here the transaction only
+      // has to end.
       if (this.#db.inTransaction) this.#db.run('ROLLBACK')
     }
   }

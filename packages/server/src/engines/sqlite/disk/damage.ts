@@ -5,7 +5,7 @@ import { StoreDamaged } from '../../../core/store-refused.ts'
 /** SQLite's code, such as `SQLITE_FULL`; empty if the error has none. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
-/** The file itself is damaged: a page that makes no sense, or one that the disk does not give. */
+/** The file itself is damaged: a page is invalid, or the disk cannot read it. */
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS))/.test(codeOf(error))
 
@@ -15,7 +15,7 @@ export const damageHint = 'The operator has to restore a backup; other records c
 const page = 'docs/operating.md, "When the store is damaged"'
 const whatToDo = `see which tables with cubby verify, then restore a backup; ${page}`
 
-/** What SQLite says, for the log: never for the caller. */
+/** SQLite's code and message. For the log, never for the caller. */
 export const causeOf = (error: unknown): string => `${codeOf(error)} ${(error as Error).message}`
 
 /** For a store that cannot be opened at all. */
@@ -24,13 +24,13 @@ export const refuseDamaged = (path: string, error: unknown): unknown =>
     ? new StoreDamaged(`${path} is damaged or not a Cubby store (${causeOf(error)}): restore a backup; ${page}`)
     : error
 
-/** For a command that met the damage in an open store. */
+/** For a command that finds damage in an open store. */
 export const damagedStore = (path: string, error: unknown): StoreDamaged =>
   new StoreDamaged(`${path} is damaged (${causeOf(error)}): ${whatToDo}`)
 
 /**
- * Whether this process has met damage in the store. The first one is logged, once however many requests meet it, and
- * the process is not ready from then on: only a restart, after a repair, ends that.
+ * Whether damage was found in the store. The first is logged, once, however many requests meet it. The process is not
+ * ready from then on, until it is restarted after a repair.
  */
 export class Damage {
   readonly #path: string
@@ -43,12 +43,12 @@ export class Damage {
     this.#log = log
   }
 
-  /** What was met first; undefined while all is well. */
+  /** The first damage that was found; undefined if none was. */
   get cause(): string | undefined {
     return this.#cause
   }
 
-  /** `listener` is told of the first damage, once. */
+  /** `listener` is called once, with the first damage. */
   onFirst(listener: (cause: string) => void): void {
     this.#listeners.push(listener)
   }
@@ -60,7 +60,7 @@ export class Damage {
     this.noteFromElsewhere(cause)
   }
 
-  /** Another process on the store met it, and has logged it. */
+  /** Another process on the store found it and has logged it. */
   noteFromElsewhere(cause: string): void {
     if (this.#cause !== undefined) return
     this.#cause = cause
@@ -68,7 +68,7 @@ export class Damage {
     this.#listeners = []
   }
 
-  /** What a read threw, as the caller is to be told. */
+  /** The error for the caller of a read that threw `error`. */
   explain(error: unknown): unknown {
     if (!isDamage(error)) return error
     const cause = causeOf(error)

@@ -22,9 +22,10 @@ import { syncDirectory } from './store-files.ts'
 // reports the error once: the next sync succeeds, SQLite resets the WAL, and the only good copy is gone. So the process
 // ends and keeps the WAL. The next start copies the whole WAL again.
 //
-// SQLite starts that copy at the first frame only in a WAL index that it builds anew, which it does when no process has
-// the store open. Beside a process that has, it goes on where the failed one stopped and never copies the lost pages.
-// Hence the mark: the start that finds it waits for those processes, and no other command opens the store meanwhile.
+// SQLite starts that copy at the first frame only if it rebuilds the WAL index, and it does so only when no other process
+// has the store open. Otherwise it continues where the failed process stopped and never copies the lost pages. So the
+// failed process leaves a mark. A start that finds it waits until no other process has the store open, and until it has
+// recovered no other command opens the store.
 
 const markName = 'sync-failed'
 const waitMs = 100
@@ -50,7 +51,7 @@ const removeMark = (dataDir: string): void => {
   syncDirectory(dataDir)
 }
 
-/** Says so and leaves the mark. The process has to end then, with `endProcess`: what was acknowledged stays in the WAL. */
+/** Logs the failure and leaves the mark. End the process with `endProcess` then: acknowledged writes stay in the WAL. */
 export const noteDiskFailure = (dataDir: string, cause: string, log: Log): void => {
   log('error', 'the disk failed: ending without closing the store, exit 1', {
     cause,
@@ -75,11 +76,11 @@ export const refuseMarked = (dataDir: string): void => {
 }
 
 /**
- * Calls `close` unless the store is marked: the last connection to close checkpoints what it believes is left and
- * deletes the WAL. Then the process keeps its connection until it ends, and ends without closing.
+ * Calls `close` unless the store is marked: the last connection to close checkpoints the pages that it believes pending
+ * and deletes the WAL. If the store is marked, the process keeps its connection and ends without closing it.
  *
- * The server may leave its mark between the look and the close. That is covered by the kernel: it reports a failed write
- * to each descriptor that was open then, so the sync of this close fails too, and SQLite keeps the WAL.
+ * The server may leave its mark between the check and the close. Nothing is lost then: the kernel reports a failed write
+ * to each descriptor that was open, so the sync of this close fails too, and SQLite keeps the WAL.
  */
 export const closeUnlessMarked = (dataDir: string, close: () => void): void => {
   if (!isMarked(dataDir)) close()
@@ -113,7 +114,7 @@ export const recoverMarked = async (dataDir: string, log: Log): Promise<void> =>
 const copyWholeLog = (path: string): boolean => {
   const db = new Database(path, { readwrite: true })
   try {
-    // Set before the first access: SQLite then locks out everyone else and builds the WAL index anew, in its own memory.
+    // Set before the first access: SQLite then locks out other processes and rebuilds the WAL index, in its own memory.
     db.run('PRAGMA locking_mode = EXCLUSIVE')
     db.run('PRAGMA busy_timeout = 0')
     db.run('PRAGMA synchronous = FULL')
@@ -133,12 +134,12 @@ const copyWholeLog = (path: string): boolean => {
       } and start again; do not delete cubby.db-wal`,
     )
   } finally {
-    // After a failure this tries once more, from the first frame again: safe whether it succeeds or not.
+    // After a failure this checkpoints once more, from the first frame: safe whether it succeeds or not.
     db.close()
   }
 }
 
-/** The processes that have the store open, as far as the system lets us see: `1234 (bun)`. */
+/** The processes that have the store open, as far as we may see them: `1234 (bun)`. */
 const processesWith = (path: string): string[] => {
   try {
     const files = new Set(['', '-wal', '-shm'].map((end) => realpathSync(path) + end))

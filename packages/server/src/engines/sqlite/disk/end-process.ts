@@ -8,19 +8,19 @@ const libraries = [
 ]
 
 /**
- * Ends the process at once and leaves the store as it is. `process.exit` would not: Bun closes every SQLite
- * connection on the way out, and the last one to close checkpoints and deletes the WAL. After a failed sync the WAL is
- * the only good copy.
+ * Ends the process at once and leaves the store as it is. `process.exit` does not: Bun then closes every SQLite
+ * connection, and the last one to close checkpoints and deletes the WAL. After a failed sync the WAL is the only good
+ * copy.
  */
 export const endProcess = (exitCode: number): never => {
   for (const library of libraries) {
     try {
       dlopen(library, { _exit: { args: ['i32'], returns: 'void' } }).symbols._exit(exitCode)
     } catch {
-      // Not the library of this system.
+      // This system has another C library.
     }
   }
-  // Not the exit code that was wanted, but it closes nothing either.
+  // The exit code is another one, but this closes nothing either.
   process.kill(process.pid, 'SIGKILL')
   for (;;) Bun.sleepSync(1_000)
 }

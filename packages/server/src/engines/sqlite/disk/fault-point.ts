@@ -1,17 +1,18 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /**
- * Where a thread can be made to fail. The writer: with the transaction open (it dies of that), after the statements, and
- * just before COMMIT. The checkpoint thread: before it copies (it dies of that). Either: when it opens the store.
+ * Where a thread can be made to fail. The writer: `begun`, with the transaction open (the thread ends); `statement`, after
+ * the statements; `commit`, just before COMMIT. The checkpoint thread: `copy`, before a checkpoint (the thread ends).
+ * Both: `open`, when the store is opened.
  */
 export type FaultPoint = 'open' | 'begun' | 'statement' | 'commit' | 'copy'
 
-/** What happens there: an error of that SQLite code is thrown, or the thread waits. */
+/** An error with that SQLite code is thrown, or the thread waits. */
 export type Fault = { at: FaultPoint } & ({ code: string } | { waitMs: number })
 
-/** Makes the faults happen, one after the other. After the last the file has `.hit` at the end of its name. */
+/** Plans faults, which happen one after the other. After the last one there is a file with `.hit` after its name. */
 export const planFaults = (file: string, faults: Fault[]): void => {
-  // Renamed into place: a reader never finds the file half written.
+  // Renamed into place: a reader never sees a part of the file.
   writeFileSync(`${file}.new`, JSON.stringify(faults))
   renameSync(`${file}.new`, faults.length > 0 ? file : `${file}.hit`)
 }

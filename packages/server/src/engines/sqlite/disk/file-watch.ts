@@ -11,9 +11,9 @@ interface Watched {
 }
 
 /**
- * Notices when the files that this process has open are no longer those at their paths: the data directory was deleted,
- * renamed or replaced, or one of its files was. SQLite would go on with the open files, and what it commits would be
- * gone with the process. Looks by path alone: to open a file and close it would drop SQLite's locks.
+ * Notices when the files that this process has open are no longer the files at their paths: the data directory or one of
+ * its files was deleted, renamed or replaced. SQLite would go on with the open files, and its commits would be lost
+ * when the process ends. Only the paths are examined: opening and closing a file would drop SQLite's locks.
  */
 export class FileWatch {
   readonly #files: Watched[]
@@ -21,7 +21,7 @@ export class FileWatch {
   readonly #timer: Timer
   #missing: string | undefined
 
-  /** To be made when the store is open: then all three files are there, and stay the same until all have closed it. */
+  /** Create it when the store is open: then all three files exist, and stay the same until every process has closed it. */
   constructor(path: string, log: Log) {
     this.#log = log
     this.#files = [path, `${path}-wal`, `${path}-shm`].map((file) => {
@@ -32,7 +32,7 @@ export class FileWatch {
     this.#timer.unref()
   }
 
-  /** Why nothing can be served just now; undefined if all is well. */
+  /** Why nothing can be served now; undefined if the files are in place. */
   get refusal(): CubbyError | undefined {
     if (this.#missing === undefined) return undefined
     return new CubbyError('unavailable', 'The files of the store are not in their place; nothing was applied.', {
@@ -72,7 +72,7 @@ const isInPlace = ({ path, device, inode }: Watched): boolean => {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })
     return found !== undefined && found.dev === device && found.ino === inode
   } catch (error) {
-    // Only an answer counts: a directory that may no longer be searched does not tell that the file is gone.
+    // An error such as a missing permission does not mean that the file is gone.
     return (error as { code?: string }).code !== 'ENOTDIR'
   }
 }

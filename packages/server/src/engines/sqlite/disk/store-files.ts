@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 
-/** Syncs a directory, and with it the names in it. */
+/** Syncs a directory: the names of the files in it. */
 export const syncDirectory = (path: string): void => {
   const descriptor = openSync(path, 'r')
   try {
@@ -12,11 +12,11 @@ export const syncDirectory = (path: string): void => {
   }
 }
 
-/** Makes the data directory, if there is none, so that its name survives a power cut as what is written into it does. */
+/** Creates the data directory if it does not exist, and syncs its name: it survives a power cut, as its files do. */
 export const makeDataDir = (dataDir: string): void => {
   const first = mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (first === undefined) return
-  // A new name is in its parent: in that of the first directory that was made, and in each between it and the last.
+  // A name is stored in the parent directory. Sync the parent of every directory that was created.
   const top = dirname(resolve(first))
   for (let parent = dirname(resolve(dataDir)); ; parent = dirname(parent)) {
     syncDirectory(parent)
@@ -24,7 +24,7 @@ export const makeDataDir = (dataDir: string): void => {
   }
 }
 
-/** Readable by its owner alone from the first moment. A file that is there is not opened: that would drop SQLite's locks. */
+/** Creates a file that only its owner can read. An existing one is not opened: closing it would drop SQLite's locks. */
 export const makePrivateFile = (path: string): void => {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -33,7 +33,7 @@ export const makePrivateFile = (path: string): void => {
   }
 }
 
-/** New files are made for their owner alone, but a directory that was there is left as it is. */
+/** New files are readable by their owner only, but the mode of an existing directory is left as it is. */
 export const warnOfOpenDirectory = (dataDir: string, log: Log): void => {
   const mode = statSync(dataDir).mode & 0o777
   if ((mode & 0o077) === 0) return

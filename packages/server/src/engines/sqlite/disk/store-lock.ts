@@ -8,15 +8,15 @@ export interface StoreLock {
 }
 
 /**
- * Holds the store for this process: at most one serves it. The lock is an open transaction on a file of its
- * own, so the operating system takes it back however the process ends.
+ * Locks the store for this process: at most one process serves it. The lock is an open transaction on a separate file,
+ * so the operating system releases it however the process ends.
  */
 export const holdStore = (dataDir: string): StoreLock => {
   const path = join(dataDir, 'serve.lock')
   makePrivateFile(path)
   const db = new Database(path, { readwrite: true })
   try {
-    // Two that start in the same instant would otherwise both give way.
+    // Without this, two processes that start at the same time might both fail.
     db.run('PRAGMA busy_timeout = 300')
     db.run('BEGIN EXCLUSIVE')
   } catch (error) {

@@ -15,7 +15,7 @@ interface Found {
   ttl: number | null
 }
 
-/** Writes records inside the transaction that is open on `db`; the one place that does. */
+/** Applies put and delete operations inside the transaction that is open on `db`. */
 export class RecordWrites {
   readonly #db: Connection
   readonly #find

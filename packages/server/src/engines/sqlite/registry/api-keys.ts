@@ -45,7 +45,7 @@ export class SqliteApiKeys implements ApiKeys {
     const { orgId } = caller
     const command = { kind: 'revokeApiKey' as const, fence: this.#store.fence(caller), nowMs, orgId, id }
     const revoked = await this.#store.channel.submit<'revokeApiKey'>(orgId, 0, command)
-    // A server beside us believes what it has read until its lease is over.
+    // A server on the same store uses what it has cached until its lease ends.
     if (this.#store.role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
     return revoked
   }

@@ -6,17 +6,16 @@ import type { Connection } from '../connection.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
 
-/** How long what was read of the registry is believed without a look. A guest's revocation waits this out. */
+/** How long the cached epoch is used before it is read again. A guest's revocation waits for this time. */
 export const registryLeaseMs = 100
 
 /** A revocation waits this much longer than the lease, in case a timer of another process is late. */
 export const leaseMarginMs = 50
 
 /**
- * Keys and tables as the store has them now, without asking it every time. Only what takes something away, a
- * revocation or a deletion, moves the registry's epoch; it is read again after one of our own and when the lease is
- * over, and only if it has moved is anything forgotten. What is absent is never remembered, so what is
- * new is found at once.
+ * A cache of API keys and tables that is never stale in effect. Only a revocation or a deletion moves the registry's
+ * epoch. The epoch is read again after one of our own and when the lease ends; if it has moved, the cache is cleared. A
+ * missing key or table is not cached, so a new one is found at once.
  */
 export class RegistryCache {
   readonly #snapshot: Snapshot
@@ -29,7 +28,7 @@ export class RegistryCache {
   #readAtMs = Number.NEGATIVE_INFINITY
   #epoch = -1
 
-  /** `leaseMs` is 0 for a guest: it asks every time, so that the owner never waits for it. */
+  /** `leaseMs` is 0 for a guest: it reads the epoch every time, so that the owner never has to wait for a guest's lease. */
   constructor(db: Connection, snapshot: Snapshot, leaseMs: number) {
     this.#snapshot = snapshot
     this.#leaseMs = leaseMs
@@ -40,13 +39,13 @@ export class RegistryCache {
     )
   }
 
-  /** The epoch that everything handed out from now on is true of. */
+  /** The current epoch. Everything in the cache is correct as of it. */
   epoch(): number {
     const nowMs = performance.now()
     if (nowMs - this.#readAtMs >= this.#leaseMs) {
       this.#snapshot.renew()
       const epoch = this.#epochRow.get()!.value
-      // The lease counts from before the read, so that a commit after it is waited for; a read that failed gives none.
+      // The lease starts before the read, so that it ends in time for a commit after it. A failed read starts none.
       this.#readAtMs = nowMs
       if (epoch !== this.#epoch) {
         this.#epoch = epoch
@@ -57,7 +56,7 @@ export class RegistryCache {
     return this.#epoch
   }
 
-  /** Our own writer took something away: the next look is at the store. */
+  /** After a revocation or deletion by our own writer: the epoch is read again before the cache is used. */
   forgetEpoch(): void {
     this.#readAtMs = Number.NEGATIVE_INFINITY
   }
@@ -89,7 +88,7 @@ export class RegistryCache {
 }
 
 const remember = <Value>(cache: Map<string, Value>, name: string, value: Value, most: number): void => {
-  // Bounded: the oldest entry makes room. It costs its owner one look-up.
+  // Bounded: the oldest entry is removed, and is read from the store when it is needed again.
   if (cache.size >= most) cache.delete(cache.keys().next().value!)
   cache.set(name, value)
 }

@@ -18,7 +18,7 @@ import {
 
 type Value = string | number | null
 
-/** Changes keys, organizations and tables inside the transaction that is open on `db`. None of it is hot. */
+/** Changes keys, organizations and tables inside the transaction that is open on `db`. None of these is on a hot path. */
 export class RegistryWrites {
   readonly #db: Connection
 
@@ -34,7 +34,7 @@ export class RegistryWrites {
     return this.#db.prepare<unknown, Value[]>(sql).run(...values).changes
   }
 
-  /** Only what takes something away moves the epoch: nothing negative is cached, so what is new is seen anyway. */
+  /** Moved by revocations and deletions only: a missing row is not cached, so a new one is seen without it. */
   epoch(): number {
     return this.#one<{ value: number }>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)!.value
   }
@@ -82,7 +82,7 @@ export class RegistryWrites {
   deleteTable(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
     const present = this.#activeTable(orgId, db, name)
     if (present === undefined) return undefined
-    // Unique among the tables of this name, so that restore can tell them apart.
+    // Unique among the deleted tables of this name: restore names one by it.
     const row = this.#one<TableRow>(
       `UPDATE tables SET deleted_at = max(?2, 1 + coalesce(
          (SELECT max(deleted_at) FROM tables WHERE org_id = ?3 AND db = ?4 AND name = ?5 AND deleted_at IS NOT NULL), 0))
@@ -161,14 +161,14 @@ export class RegistryWrites {
     )
   }
 
-  /** One step: some rows of the table that has waited longest; its own row goes last. */
+  /** One step: removes rows of the table that was deleted first, and the table's own row when no other is left. */
   purgeTables(nowMs: number, rowsMax: number): number {
     const table = this.#one<{ id: number }>(
       'SELECT id FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1',
       nowMs - recoveryMs - sweepGraceMs,
     )
     if (table === undefined) return 0
-    // Marked first: should the clock step back, a table that has lost rows must not be restored.
+    // Marked first: a table that has lost rows must not be restored, even if the clock steps back.
     this.#run('UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
     const removed = this.#run(
       'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE table_id = ?1 LIMIT ?2)',

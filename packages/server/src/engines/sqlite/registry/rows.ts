@@ -4,7 +4,7 @@ import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table } from '../../../store/tables.ts'
 
-// Rows of the registry as SQLite gives them, and what they mean.
+// Rows of the registry as SQLite returns them, and their conversion.
 
 export interface KeyRow {
   seq: number

@@ -92,7 +92,7 @@ export class SqliteTables implements Tables {
       .map((row) => toTable(row, stamp))
   }
 
-  /** One index seek a database, however many tables it has. */
+  /** One index seek per database, however many tables it has. */
   listDatabases(orgId: number, after: string | undefined, limit: number): string[] {
     const next = this.#store.db.prepare<{ db: string }, [number, string]>(
       'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',

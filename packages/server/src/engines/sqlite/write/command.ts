@@ -8,8 +8,8 @@ import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 
 /**
- * What the caller relied on when it asked for a write: the registry as of `stamp`. If the registry has moved
- * since, the writer looks the key and the table up again before it writes.
+ * The registry epoch at which the caller's key and table were looked up: `stamp`. If the epoch has moved since, the
+ * writer looks them up again before it writes.
  */
 export interface Fence {
   stamp: number
@@ -76,9 +76,9 @@ export interface CommandFailure {
 
 export type Outcome = { value: unknown } | { failure: CommandFailure }
 
-// Between threads a group of commands is one string, and so are its outcomes: strings cross at once, while an object is
-// taken apart into its members and put together again. Numbers come first, as a line of JSON; the texts stand behind it,
-// one after the other, each by its length.
+// Between threads a group of commands is one string, and so are its outcomes: a string is passed without a copy of each
+// member, which an object needs. The numbers come first, as a line of JSON. The texts follow, one after the other; their
+// lengths are among the numbers.
 
 type Numbers = (number | null)[]
 
@@ -90,7 +90,7 @@ const conditionCode = (condition: Condition | undefined): number =>
 const decodeCondition = (code: number, version: number): Condition | undefined =>
   code === 0 ? undefined : code === 1 ? 'exists' : code === 2 ? 'absent' : { version }
 
-/** In the place of a count of operations: a command that is JSON. */
+/** Instead of the number of operations: the command is JSON. */
 const otherCommand = -1
 
 export const encodeGroup = (commands: Command[]): string => {

@@ -12,16 +12,16 @@ import {
 import type { WriteChannel } from './write-channel.ts'
 import { upkeepLine } from './write-queue.ts'
 
-// Several serving processes on one store: one process keeps the writer, the others send it their commands. What
-// has come from all of them when a commit ends shares the next.
+// Several serving processes on one store: the owner has the writer, and the workers send it their commands. All commands
+// that have arrived when a commit ends, from any worker, share the next commit.
 
-/** From a worker: commands with their numbers, organizations and sizes, in the form that threads use too. */
+/** From a worker: commands, encoded as for the writer thread, each with its number, organization and size. */
 export interface WorkerCommands {
   group: string
   numbers: number[]
   orgIds: number[]
   bytes: number[]
-  /** What the worker's reads have met. */
+  /** Damage that a read of the worker has found. */
   damage?: string
 }
 
@@ -51,7 +51,7 @@ const unknownOutcome = (): CubbyError =>
     hint: 'Read the record before repeating the request.',
   })
 
-/** A worker's end: as if the writer were in this process. */
+/** The worker's end of the channel. */
 export class ProcessWriteChannel implements WriteChannel {
   readonly #channel: Channel<WorkerCommands, WorkerOutcomes>
   readonly #pending = new Map<number, Pending>()
@@ -127,7 +127,7 @@ export class ProcessWriteChannel implements WriteChannel {
     try {
       this.onCommit(settled.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
     } catch {
-      // What was committed is answered whatever the callback throws. A read that cannot be served says so itself.
+      // Requests of a commit are answered even if the callback throws. A read that cannot be served reports that itself.
     }
     for (const { waiting, number, outcome } of settled) {
       this.#pending.delete(number)
@@ -154,11 +154,11 @@ const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
 
 export interface OwnersView {
   damage: Damage
-  /** Why no write is taken just now. */
+  /** Why no write is accepted now; undefined if writes are. */
   refusal(): CubbyError | undefined
 }
 
-/** The writer's end for one worker. */
+/** The owner's end of the channel to one worker. */
 export const serveWorker = (
   port: WriteChannel,
   channel: Channel<WorkerOutcomes, WorkerCommands>,
@@ -191,7 +191,7 @@ export const serveWorker = (
       }
       port.submit<Command['kind']>(orgIds[i]!, bytes[i]!, commands[i]!).then(
         async (value) => {
-          // The other workers believe what they have read until their lease is over.
+          // The other workers use what they have cached until their lease ends.
           if (makesCachesStale(commands[i]!)) await Bun.sleep(registryLeaseMs + leaseMarginMs)
           answer(number, { value })
         },
