@@ -1,7 +1,7 @@
 import { arch, availableParallelism, loadavg } from 'node:os'
 import { makeApiKey } from '../../packages/server/src/core/api-keys/api-key.ts'
 import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
-import { dialectOf } from '../../packages/server/src/engines/postgres/dialects/dialect.ts'
+import { detectDialect } from '../../packages/server/src/engines/postgres/dialects/detect-dialect.ts'
 import { openPostgresEngine } from '../../packages/server/src/engines/postgres/engine.ts'
 import { indexColumns } from '../../packages/server/src/engines/postgres/records/statements.ts'
 import { startPostgres } from '../../packages/server/test/postgres-server.ts'
@@ -68,7 +68,7 @@ const measure = async (call: () => Promise<unknown>): Promise<{ rate: number; cp
 const middle = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 const facts = { version: '', number: '', numeric: 180_000, encoding: 'UTF8', fsync: 'on', citus: undefined }
-const dialect = dialectOf(facts, 60_000)
+const dialect = detectDialect(facts, 60_000)
 
 try {
   await fill()

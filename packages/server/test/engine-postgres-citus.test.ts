@@ -298,7 +298,8 @@ describe('of all that was sent to Citus', () => {
   test('no statement that the source has is missing, those aside that are not for Citus', () => {
     const folder = join(import.meta.dir, '../src/engines/postgres')
     // The fixed part of each name: behind it stands a condition, an index or a direction.
-    const inSource = readdirSync(folder)
+    const inSource = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
       .map((file) => readFileSync(join(folder, file), 'utf8'))
       .flatMap((source) => [...source.matchAll(/\bname: ['`]([a-z_]+)|\bstatement\(\s*'([a-z_]+)'/g)])
       .map(([, name, other]) => name ?? other!)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Dialect, dialectOf, type ServerFacts } from '../src/engines/postgres/dialects/dialect.ts'
+import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.ts'
+import type { Dialect, ServerFacts } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { batchCases } from './conformance/batches.ts'
@@ -30,34 +31,38 @@ const yugabyte = (version: string) =>
 
 describe('the engine behind the protocol is found, not configured', () => {
   test('PostgreSQL from version 15 on', () => {
-    expect(dialectOf(facts({}), 1).description).toBe('postgres 18.4')
-    expect(dialectOf(facts({ number: '15.0 (Debian 15.0-1)', numeric: 150_000 }), 1).description).toBe('postgres 15.0')
-    expect(() => dialectOf(facts({ number: '14.19', numeric: 140_019 }), 1)).toThrow(
+    expect(detectDialect(facts({}), 1).description).toBe('postgres 18.4')
+    expect(detectDialect(facts({ number: '15.0 (Debian 15.0-1)', numeric: 150_000 }), 1).description).toBe(
+      'postgres 15.0',
+    )
+    expect(() => detectDialect(facts({ number: '14.19', numeric: 140_019 }), 1)).toThrow(
       'the server is PostgreSQL 14.19; the oldest supported version is 15',
     )
   })
 
   test('Citus by its extension: records by table, the registry on the coordinator, plans made with the values', () => {
-    const citus = dialectOf(facts({ citus: '13.2-1' }), 1)
+    const citus = detectDialect(facts({ citus: '13.2-1' }), 1)
     expect(citus.description).toBe('citus 13.2-1 on postgres 18.4')
     expect(citus.afterSchema).toEqual([`select create_distributed_table('cubby_records', 'table_id')`])
     expect(citus.planning).toContain('set plan_cache_mode = force_custom_plan')
-    expect(dialectOf(facts({}), 1).planning).toContain('set plan_cache_mode = force_generic_plan')
+    expect(detectDialect(facts({}), 1).planning).toContain('set plan_cache_mode = force_generic_plan')
   })
 
   test('YugabyteDB by its version, refused where that corrupts partial indexes', () => {
-    expect(dialectOf(yugabyte('2025.2.1.0'), 1)).toMatchObject({ description: 'yugabytedb 2025.2.1.0' })
+    expect(detectDialect(yugabyte('2025.2.1.0'), 1)).toMatchObject({ description: 'yugabytedb 2025.2.1.0' })
     for (const version of ['2024.2.0.0', '2024.2.7.2', '2025.1.0.1', '2025.1.3.0', '2025.2.0.0', '2025.2.0.9']) {
-      expect(() => dialectOf(yugabyte(version), 1)).toThrow(`YugabyteDB ${version} loses entries of partial indexes`)
+      expect(() => detectDialect(yugabyte(version), 1)).toThrow(
+        `YugabyteDB ${version} loses entries of partial indexes`,
+      )
     }
     for (const version of ['2024.1.9.0', '2024.2.7.3', '2025.1.3.1', '2025.2.1.0']) {
-      expect(() => dialectOf(yugabyte(version), 1)).not.toThrow()
+      expect(() => detectDialect(yugabyte(version), 1)).not.toThrow()
     }
   })
 
   test('CockroachDB by its version, whatever PostgreSQL it claims to be', () => {
     const version = 'CockroachDB CCL v25.3.1 (x86_64-pc-linux-gnu, built 2025/09/01)'
-    const cockroach = dialectOf(facts({ version, number: '13.0.0', numeric: 130_000, fsync: undefined }), 1)
+    const cockroach = detectDialect(facts({ version, number: '13.0.0', numeric: 130_000, fsync: undefined }), 1)
     expect(cockroach).toMatchObject({ description: 'cockroachdb 25.3.1', isolation: 'serializable', planning: [] })
   })
 })
@@ -69,7 +74,7 @@ describe('as on YugabyteDB and CockroachDB: BEGIN and COMMIT said aloud, no name
     pipelinesAreTransactions: false,
     putsFromArrays: false,
     listsWriters: false,
-    hasNamedLocks: false,
+    hasAdvisoryLocks: false,
     addsPrimaryKeyLast: false,
   }
   let server: PostgresServer

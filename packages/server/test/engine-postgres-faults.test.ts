@@ -99,10 +99,10 @@ const waitingForLock = () =>
 
 describe('the store is set up', () => {
   test('by several processes that start at once on an empty database: each gets the same whole store', async () => {
-    for (const hasNamedLocks of [true, false]) {
+    for (const hasAdvisoryLocks of [true, false]) {
       const empty = await server.createDatabase()
       const engines = await Promise.all(
-        Array.from({ length: 6 }, () => openPostgresEngine({ url: empty, dialect: { hasNamedLocks } })),
+        Array.from({ length: 6 }, () => openPostgresEngine({ url: empty, dialect: { hasAdvisoryLocks } })),
       )
       const made = await Promise.all(
         engines.map((engine) =>

@@ -3,7 +3,8 @@ import pg from 'pg'
 import type { Scan } from '../src/core/records/scan.ts'
 import { slots } from '../src/core/tables/indices.ts'
 import type { Statement } from '../src/engines/postgres/connection/driver.ts'
-import { dialectOf, openingOf } from '../src/engines/postgres/dialects/dialect.ts'
+import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.ts'
+import { openingOf } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import {
   currentVersion,
@@ -130,7 +131,7 @@ const fill = (client: pg.Client): Promise<unknown> => {
 }
 
 const facts = { version: '', number: '18', numeric: 180_000, encoding: 'UTF8', fsync: 'on', citus: undefined }
-const engineSettings = openingOf(dialectOf(facts, 60_000))
+const engineSettings = openingOf(detectDialect(facts, 60_000))
 
 /** How the planner is set and what it knew when it planned. */
 const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {

@@ -8,17 +8,18 @@ import { Session } from './connection/driver.ts'
 import { isOutOfConnections, pooledByTransaction, toStartError } from './connection/failure.ts'
 import { Pool } from './connection/pool.ts'
 import { isLocal, parseStoreUrl, type StoreUrl } from './connection/store-url.ts'
-import { type Dialect, dialectOf, readFacts } from './dialects/dialect.ts'
+import { detectDialect, readServerFacts } from './dialects/detect-dialect.ts'
+import type { Dialect } from './dialects/dialect.ts'
 import { PostgresMaintenance } from './maintenance/maintenance.ts'
 import { hasStore, leaseMsDefault, prepareStore, type StoreFacts } from './migrations/schema.ts'
 import { PostgresRecords } from './records/records.ts'
 import { PostgresApiKeys } from './registry/api-keys.ts'
+import { awaitLeaseExpiry } from './registry/await-lease-expiry.ts'
 import { PostgresOrganizations } from './registry/organizations.ts'
 import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
 import { RegistryReader } from './registry/registry-reader.ts'
 import { RegistryWrites } from './registry/registry-writes.ts'
-import { settle } from './registry/settle.ts'
 import { PostgresTables } from './registry/tables.ts'
 import { PostgresTransfer } from './transfer/transfer.ts'
 
@@ -54,8 +55,8 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   try {
     const session = await Session.connect(url, connectMsMax)
     try {
-      const facts = await readFacts(session)
-      dialect = { ...dialectOf(facts, statementMsMax), ...options.dialect }
+      const facts = await readServerFacts(session)
+      dialect = { ...detectDialect(facts, statementMsMax), ...options.dialect }
       if (options.mustExist && !(await hasStore(session))) throw new StoreRefused(`there is no store in ${url.shown}`)
       first = await connectFirst(session, url, dialect)
       store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
@@ -138,7 +139,7 @@ class PostgresEngine implements Engine {
       reader,
       cache: new RegistryCache(reader, store.leaseMs),
       writes: new RegistryWrites(db),
-      settle: () => settle({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log }),
+      awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log }),
     }
     const { namesManyTables, putsFromArrays } = dialect
     this.organizations = new PostgresOrganizations(registry)

@@ -1,8 +1,8 @@
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
+import { Coalescer, type CoalescerOptions } from './coalescer.ts'
 import type { Session, Step, StepResult } from './driver.ts'
 import { isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
-import { Gathering, type Way } from './gathering.ts'
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
@@ -37,19 +37,19 @@ export class Database {
   readonly #pool: Pool
   readonly #msMax: number
   readonly #pipelinesAreTransactions: boolean
-  readonly #lookUps: Gathering<Step>
+  readonly #lookUps: Coalescer<Step>
 
   constructor(pool: Pool, statementMsMax: number, pipelinesAreTransactions: boolean) {
     this.#pool = pool
     this.#pipelinesAreTransactions = pipelinesAreTransactions
     this.#msMax = statementMsMax + answerGraceMs
-    const way = {
-      most: lookUpsTogetherMax,
+    const options = {
+      callsMax: lookUpsTogetherMax,
       groupOf: () => 0,
       fits: () => true,
       send: (session: Session, together: Step[]) => this.send(session, together),
     }
-    this.#lookUps = this.gather(way, (step) => step, false)
+    this.#lookUps = this.coalesce(options, (step) => step, false)
   }
 
   send(session: Session, steps: Step[]): Promise<StepResult[]> {
@@ -61,21 +61,25 @@ export class Database {
     return this.#attempt(holder, false, (session) => session.send(steps, this.#msMax))
   }
 
-  /** One row by its key, with others that wait: see gathering.ts. */
+  /** One row by its key, together with other look-ups that wait: see coalescer.ts. */
   lookUp(holder: Holder, step: Step): Promise<StepResult> {
     return this.#lookUps.run(holder, step)
   }
 
-  /** Calls of one kind that go together when they have to wait. */
-  gather<Call>(way: Omit<Way<Call>, 'recover'>, stepOf: (call: Call) => Step, commits: boolean): Gathering<Call> {
+  /** Calls of one kind, sent together when they have to wait. `stepOf` is a call that is sent alone. */
+  coalesce<Call>(
+    options: Omit<CoalescerOptions<Call>, 'recover'>,
+    stepOf: (call: Call) => Step,
+    commits: boolean,
+  ): Coalescer<Call> {
     const recover = async (holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult> => {
-      // The fault of one undoes all that went with it, so each is tried on its own; unless it is not known to be undone.
+      // One failing call rolls back the whole group, so each is retried alone; unless the rollback is not certain.
       const again = alone ? isRetryable(error) || isLost(error) : true
       if (!again || !isUndone(error, commits)) throw toCallersError(error, commits)
       const [result] = await (commits ? this.write(holder, stepOf(call)) : this.read(holder, stepOf(call)))
       return result!
     }
-    return new Gathering(this.#pool, { ...way, recover })
+    return new Coalescer(this.#pool, { ...options, recover })
   }
 
   /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */

@@ -135,7 +135,7 @@ export const prepareStore = async (session: Session, dialect: Dialect, leaseMs: 
     try {
       for (const sql of dialect.beforeSchema) await session.run(sql)
       await session.run('begin')
-      if (dialect.hasNamedLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
+      if (dialect.hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
       // Whoever held the lock may have done it all.
       const made = await readStore(session)
       if (made === undefined) await session.run(tables(dialect, leaseMs).join(';\n'))

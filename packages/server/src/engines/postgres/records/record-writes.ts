@@ -8,10 +8,10 @@ import type { Condition, OperationResult, PutOperation, RecordOperation, WriteRe
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
+import type { Coalescer } from '../connection/coalescer.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import type { Gathering } from '../connection/gathering.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import * as sql from './statements.ts'
 
@@ -106,7 +106,7 @@ export class RecordWrites {
   readonly #db: Database
   readonly #guarded: boolean
   readonly #fromArrays: boolean
-  readonly #puts: Gathering<PutCall>
+  readonly #puts: Coalescer<PutCall>
   readonly #putAlone
   readonly #deleteAlone
 
@@ -116,14 +116,14 @@ export class RecordWrites {
     this.#fromArrays = guardsWrites && putsFromArrays
     this.#putAlone = byKind((kind) => sql.putAlone(kind, guardsWrites))
     this.#deleteAlone = byKind((kind) => sql.deleteAlone(kind, guardsWrites))
-    const way = {
-      most: putsTogetherMax,
-      // One organization's locks are not to be another's wait.
+    const options = {
+      callsMax: putsTogetherMax,
+      // One organization must not wait for the locks of another.
       groupOf: ({ orgId }: Holder) => orgId,
       fits: canGoTogether,
       send: (session: Session, together: PutCall[]) => this.#putTogether(session, together),
     }
-    this.#puts = db.gather<PutCall>(way, (call) => this.#putAloneStep(call), true)
+    this.#puts = db.coalesce<PutCall>(options, (call) => this.#putAloneStep(call), true)
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {

@@ -26,8 +26,8 @@ export class PostgresApiKeys implements ApiKeys {
     const revoked = await this.#registry.writes.revokeApiKey(caller, id, nowMs)
     if (revoked === undefined) return undefined
     this.#registry.cache.moveTo(revoked.stamp)
-    // Also when it was revoked before: whoever did that may still be waiting.
-    await this.#registry.settle()
+    // Also if it was revoked before: the first revocation may still be waiting.
+    await this.#registry.awaitLeaseExpiry()
     return revoked
   }
 

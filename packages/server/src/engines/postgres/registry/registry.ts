@@ -7,6 +7,6 @@ export interface Registry {
   readonly reader: RegistryReader
   readonly cache: RegistryCache
   readonly writes: RegistryWrites
-  /** Resolves when no process on the store can still act on what was taken away. */
-  settle(): Promise<void>
+  /** Resolves when no process on the store can still act on what was revoked or deleted. */
+  awaitLeaseExpiry(): Promise<void>
 }

@@ -27,7 +27,7 @@ export class PostgresTables implements Tables {
     const deleted = await this.#registry.writes.deleteTable(caller, db, name, nowMs)
     if (deleted === undefined) return undefined
     this.#registry.cache.moveTo(deleted.stamp)
-    await this.#registry.settle()
+    await this.#registry.awaitLeaseExpiry()
     return deleted
   }
 

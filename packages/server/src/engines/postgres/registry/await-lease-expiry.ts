@@ -2,18 +2,17 @@ import type { Log } from '../../../core/log.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Statement } from '../connection/driver.ts'
 
-// A revocation or a deletion is committed, but two things may still be under way: another process that believes
-// what it read before (for a lease), and a write that began before and has not ended. Both are waited for before
-// the answer is sent.
+// After a revocation or a deletion is committed, two things may still act on the old registry: another process that
+// cached it (for one lease), and a write that started before and is still in flight. The answer waits for both.
 
-/** Beyond the lease: for clocks that do not run quite alike, and timers that come late. */
+/** Added to the lease, for clock rates that differ and timers that fire late. */
 const marginMs = (leaseMs: number): number => 20 + leaseMs / 5
 
-/** Together with a lease of a second this stays below the three seconds that the contract gives. */
-const politeMsMax = 900
+/** With a lease of one second, both together stay below the three seconds that the contract allows. */
+const inFlightMsMax = 900
 const cancelledMsMax = 500
 
-// Whoever changes records holds this lock from before it looks at the guard until it has ended.
+// A transaction that changes records holds this lock from before it checks the guard until it ends.
 const writingNow: Statement = {
   name: 'writing_now',
   text: `select l.pid, l.virtualtransaction from pg_locks l
@@ -28,39 +27,42 @@ const cancel: Statement = {
     where a.pid = $1::int and a.application_name = 'cubby' and a.state = 'active'`,
 }
 
-interface SettleOptions {
+interface LeaseExpiryOptions {
   db: Database
   leaseMs: number
+  /** See `Dialect`. */
   listsWriters: boolean
   log: Log
 }
 
-export const settle = async ({ db, leaseMs, listsWriters, log }: SettleOptions): Promise<void> => {
+/** Resolves when no process can still act on what was revoked or deleted before the call. */
+export const awaitLeaseExpiry = async ({ db, leaseMs, listsWriters, log }: LeaseExpiryOptions): Promise<void> => {
   await Bun.sleep(leaseMs + marginMs(leaseMs))
   if (!listsWriters) return
   try {
-    // All that writes now: those that began before are among them, and the rest is done in a moment.
+    // All transactions that write now. Those that started before the revocation are among them; the others end soon.
     let left = await writers(db)
-    left = await outlive(db, left, politeMsMax)
+    left = await stillWriting(db, left, inFlightMsMax)
     if (left.size === 0) return
     for (const pid of left.values()) await db.read(noOrg, { statement: cancel, values: [pid] })
-    left = await outlive(db, left, cancelledMsMax)
-    if (left.size > 0)
-      log('warn', 'a write from before a revocation or deletion is still under way', { count: left.size })
+    left = await stillWriting(db, left, cancelledMsMax)
+    if (left.size > 0) {
+      log('warn', 'a write from before a revocation or deletion is still in flight', { count: left.size })
+    }
   } catch (error) {
-    // It is committed and the lease is over: the database being gone now does not take that back.
+    // The change is committed and the lease has expired. A database that is gone now does not undo that.
     log('warn', 'could not look for writes from before a revocation or deletion', { cause: String(error) })
   }
 }
 
-/** By their transactions, which are never the same twice; the process id of each. */
+/** Process ids by virtual transaction, which is never the same twice. */
 const writers = async (db: Database): Promise<Map<string, string>> => {
   const [result] = await db.read(noOrg, { statement: writingNow, values: [] })
   return new Map(result!.rows.map(([pid, transaction]) => [transaction!, pid!]))
 }
 
-/** Those of `begun` that are still there after `msMax`. */
-const outlive = async (db: Database, begun: Map<string, string>, msMax: number): Promise<Map<string, string>> => {
+/** Those of `begun` that have not ended after `msMax`. */
+const stillWriting = async (db: Database, begun: Map<string, string>, msMax: number): Promise<Map<string, string>> => {
   const end = performance.now() + msMax
   let left = begun
   for (let pauseMs = 5; left.size > 0 && performance.now() < end; pauseMs = Math.min(pauseMs * 2, 100)) {

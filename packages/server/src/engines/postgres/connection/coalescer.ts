@@ -1,0 +1,86 @@
+import type { Holder } from '../../../core/shares.ts'
+import type { Session, StepResult } from './driver.ts'
+import type { Pool } from './pool.ts'
+
+/** Which calls are sent together, and how. */
+export interface CoalescerOptions<Call> {
+  /** Calls in one group, at most. */
+  callsMax: number
+  /** Only calls with the same value are sent together. */
+  groupOf(holder: Holder): number
+  /** Whether `next` can be added to these calls. */
+  fits(calls: Call[], next: Call): boolean
+  /** One result for each call. */
+  send(session: Session, calls: Call[]): Promise<StepResult[]>
+  /** The result of each call after `send` failed; `alone` if it was the only call. */
+  recover(holder: Holder, call: Call, error: unknown, alone: boolean): Promise<StepResult>
+}
+
+interface Waiting<Call> {
+  holder: Holder
+  call: Call
+  resolve(result: StepResult | Promise<StepResult>): void
+}
+
+/**
+ * Request coalescing: calls that wait for a connection are sent together when one becomes free. Most of the cost of a
+ * small statement is its round trip, and of a small write the sync, so groups grow with the load. While a connection is
+ * free, every call is sent alone and at once.
+ */
+export class Coalescer<Call> {
+  readonly #pool: Pool
+  readonly #options: CoalescerOptions<Call>
+  /** By group, the longest waiting first. */
+  readonly #waiting = new Map<number, Set<Waiting<Call>>>()
+
+  constructor(pool: Pool, options: CoalescerOptions<Call>) {
+    this.#pool = pool
+    this.#options = options
+  }
+
+  run(holder: Holder, call: Call): Promise<StepResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<StepResult>()
+    const own: Waiting<Call> = { holder, call, resolve }
+    const group = this.#options.groupOf(holder)
+    const waiting = this.#waiting.get(group) ?? new Set()
+    if (waiting.size === 0) this.#waiting.set(group, waiting)
+    waiting.add(own)
+    this.#pool
+      .run(holder, (session) => this.#sendWith(session, group, own))
+      .catch((error: unknown) => {
+        // Still waiting: no connection became free. Otherwise it was sent, and its group has its result.
+        if (this.#take(group, own)) reject(error)
+      })
+    return promise
+  }
+
+  /** Whether it was still waiting. */
+  #take(group: number, one: Waiting<Call>): boolean {
+    const waiting = this.#waiting.get(group)
+    if (!waiting?.delete(one)) return false
+    if (waiting.size === 0) this.#waiting.delete(group)
+    return true
+  }
+
+  async #sendWith(session: Session, group: number, first: Waiting<Call>): Promise<void> {
+    // If another call has taken it along, the connection is free for the next one.
+    if (!this.#take(group, first)) return
+    const together = [first]
+    const calls = [first.call]
+    for (const next of this.#waiting.get(group) ?? []) {
+      if (together.length >= this.#options.callsMax) break
+      if (!this.#options.fits(calls, next.call)) continue
+      this.#take(group, next)
+      together.push(next)
+      calls.push(next.call)
+    }
+    try {
+      const results = await this.#options.send(session, calls)
+      for (const [i, { resolve }] of together.entries()) resolve(results[i]!)
+    } catch (error) {
+      const alone = together.length === 1
+      for (const { holder, call, resolve } of together) resolve(this.#options.recover(holder, call, error, alone))
+      throw error
+    }
+  }
+}
