@@ -53,10 +53,10 @@ const columnNames = `id, table_id, hash_key, range_key, data, ttl, updated_at, $
 /** One statement with 25 rows of VALUES, which every driver can send. */
 export const batch: Statement = {
   name: 'batch_values',
-  text: `insert into cubby_records as r (${columnNames}) values ${Array.from(
+  text: `insert into cubby_record as r (${columnNames}) values ${Array.from(
     { length: batchOperationsMax },
     (_, row) =>
-      `((select nextval('cubby_record_ids')) + ${row}, ${columnTypes
+      `((select nextval('cubby_record_id')) + ${row}, ${columnTypes
         .map((type, column) => `$${row * columns + column + 1}::${type}`)
         .join(', ')})`,
   ).join(', ')}

@@ -22,7 +22,7 @@ setDefaultTimeout(30_000)
 /** Over all shards: it only finds out which tables have something to remove. */
 const spanning = 'find_expired'
 
-const registry = /\bcubby_(store|organizations|api_keys|tables)\b/
+const registry = /\bcubby_(store|organization|api_key|table)\b/
 const notAnAlias = ['where', 'set', 'order', 'group', 'limit', 'values', 'using', 'on', 'select', 'returning', 'for']
 
 /** What Citus would refuse, or would not send to one worker. */
@@ -32,10 +32,10 @@ const faultsOf = ({ name, text }: Sent): string[] => {
     .replaceAll(/\s+/g, ' ')
     .toLowerCase()
   // DDL is about no rows.
-  if (!/\bcubby_records\b/.test(sql) || /^ ?(create|alter) /.test(sql)) return []
+  if (!/\bcubby_record\b/.test(sql) || /^ ?(create|alter) /.test(sql)) return []
   const faults: string[] = []
   if (registry.test(sql)) faults.push('names records and a table of the registry')
-  for (const [, before, word] of sql.matchAll(/(\w+) cubby_records\b(?: as)? ?(\w+)?/g)) {
+  for (const [, before, word] of sql.matchAll(/(\w+) cubby_record\b(?: as)? ?(\w+)?/g)) {
     if (before === 'into') {
       if (/\bselect\b/.test(sql)) faults.push('inserts records with a subquery')
       continue
@@ -51,46 +51,45 @@ describe('the rules find', () => {
   const faults = (text: string, name?: string) => faultsOf({ name, text })
 
   test('a join of records with the registry', () => {
-    const text =
-      'select r.id, t.name from cubby_records r join cubby_tables t on t.id = r.table_id where r.table_id = $1'
+    const text = 'select r.id, t.name from cubby_record r join cubby_table t on t.id = r.table_id where r.table_id = $1'
     expect(faults(text)).toEqual(['names records and a table of the registry'])
     expect(
-      faults('delete from cubby_tables where not exists (select 1 from cubby_records r where r.table_id = 1)'),
+      faults('delete from cubby_table where not exists (select 1 from cubby_record r where r.table_id = 1)'),
     ).toEqual(['names records and a table of the registry'])
   })
 
   test('what is about many tables, also where only a part of it is', () => {
     const many = ['is about records of more than one table']
-    expect(faults('select max(id) from cubby_records')).toEqual(many)
-    expect(faults('select r.id from cubby_records r where r.table_id > $1::bigint')).toEqual(many)
-    expect(faults('select r.id from cubby_records r where (r.table_id, r.hash_key) > ($1, $2)')).toEqual(many)
-    expect(faults('update cubby_records as r set ttl = 1 where r.hash_key = $1')).toEqual(many)
-    expect(faults('delete from cubby_records where ttl < 5')).toEqual(many)
+    expect(faults('select max(id) from cubby_record')).toEqual(many)
+    expect(faults('select r.id from cubby_record r where r.table_id > $1::bigint')).toEqual(many)
+    expect(faults('select r.id from cubby_record r where (r.table_id, r.hash_key) > ($1, $2)')).toEqual(many)
+    expect(faults('update cubby_record as r set ttl = 1 where r.hash_key = $1')).toEqual(many)
+    expect(faults('delete from cubby_record where ttl < 5')).toEqual(many)
     expect(
-      faults(`delete from cubby_records as r using (select e.table_id from cubby_records e where e.ttl <= $1) as x
+      faults(`delete from cubby_record as r using (select e.table_id from cubby_record e where e.ttl <= $1) as x
         where r.table_id = x.table_id`),
     ).toEqual([...many, ...many])
     expect(
-      faults(`delete from cubby_records as r using (select e.hash_key from cubby_records e where e.ttl <= $1) as x
+      faults(`delete from cubby_record as r using (select e.hash_key from cubby_record e where e.ttl <= $1) as x
         where r.table_id = $1 and r.hash_key = x.hash_key`),
     ).toEqual(many)
-    expect(faults('select e.table_id from cubby_records e where e.ttl <= $1', spanning)).toEqual([])
+    expect(faults('select e.table_id from cubby_record e where e.ttl <= $1', spanning)).toEqual([])
   })
 
   test('an INSERT with a subquery', () => {
-    expect(faults('insert into cubby_records (id, table_id) select * from unnest($1::bigint[], $2::bigint[])')).toEqual(
-      ['inserts records with a subquery'],
-    )
-    expect(faults('insert into cubby_records (id) values ((select 1))')).toEqual(['inserts records with a subquery'])
+    expect(faults('insert into cubby_record (id, table_id) select * from unnest($1::bigint[], $2::bigint[])')).toEqual([
+      'inserts records with a subquery',
+    ])
+    expect(faults('insert into cubby_record (id) values ((select 1))')).toEqual(['inserts records with a subquery'])
   })
 
   test('nothing in what is about one table, or only speaks of records', () => {
     for (const text of [
-      'select r.id from cubby_records as r where r.table_id = $1::bigint and r.hash_key = $2',
-      'select max(id) from cubby_records where table_id = 17',
-      'insert into cubby_records as r (id, table_id) values ($1, $2) on conflict do nothing',
-      `select 'cubby_records'::regclass, s.id from cubby_store s`,
-      'select last_value from cubby_record_ids',
+      'select r.id from cubby_record as r where r.table_id = $1::bigint and r.hash_key = $2',
+      'select max(id) from cubby_record where table_id = 17',
+      'insert into cubby_record as r (id, table_id) values ($1, $2) on conflict do nothing',
+      `select 'cubby_record'::regclass, s.id from cubby_store s`,
+      'select last_value from cubby_record_id',
     ]) {
       expect(faults(text)).toEqual([])
     }
@@ -167,7 +166,7 @@ describe('as on Citus', () => {
         steps.push(removed)
       }
       expect(steps).toEqual([8, 8, 8, 8, 3])
-      expect(await server.query('select count(*)::int as left from cubby_records', url)).toEqual([{ left: 2 }])
+      expect(await server.query('select count(*)::int as left from cubby_record', url)).toEqual([{ left: 2 }])
       await expectSound(engine)
     } finally {
       await engine.close()
@@ -273,7 +272,7 @@ describe('as on Citus', () => {
     try {
       const { put } = await makeDesk(engine, { i1: { hashField: 'city' } })
       for (let i = 0; i < 250; i++) await put(`k${i}`, { data: { city: 'Oslo' } })
-      await server.query(`update cubby_records set i1_hash = 'x' where hash_key = 'k200'`, url)
+      await server.query(`update cubby_record set i1_hash = 'x' where hash_key = 'k200'`, url)
       const findings = await Array.fromAsync(engine.maintenance.check())
       expect(findings).toHaveLength(1)
       expect(findings[0]).toContain('"k200"')
@@ -315,11 +314,7 @@ describe('of all that was sent to Citus', () => {
     expect([...inSource, ...varied].filter((name) => !isSent(name)).sort()).toEqual(notOnCitus.toSorted())
     // Texts without a name: the set-up, the dump's cursor, the last id.
     const unnamed = [...recorder.sent.values()].filter(({ name }) => name === undefined).map(({ text }) => text)
-    for (const text of [
-      'create table if not exists cubby_records',
-      'cursor for',
-      'select max(id) from cubby_records',
-    ]) {
+    for (const text of ['create table if not exists cubby_record', 'cursor for', 'select max(id) from cubby_record']) {
       expect(unnamed.some((one) => one.includes(text))).toBe(true)
     }
   })

@@ -81,7 +81,7 @@ const openTransaction = async () => {
   await client.query('begin')
   return {
     lock: (hashKey: string) =>
-      client.query('select 1 from cubby_records where hash_key = $1 for update', [Buffer.from(hashKey)]),
+      client.query('select 1 from cubby_record where hash_key = $1 for update', [Buffer.from(hashKey)]),
     async end() {
       await client.query('commit')
       await client.end()
@@ -112,7 +112,7 @@ describe('the store is set up', () => {
       expect(made.filter((org) => org !== undefined)).toHaveLength(1)
       for (const engine of engines) expect(await engine.organizations.list()).toHaveLength(1)
       const [{ indexes }] = (await server.query(
-        `select count(*) as indexes from pg_indexes where tablename = 'cubby_records' and indexname ~ '_by_|pkey'`,
+        `select count(*) as indexes from pg_indexes where tablename = 'cubby_record' and indexname ~ '_by_|pkey'`,
         empty,
       )) as [{ indexes: string }]
       expect(Number(indexes)).toBe(8)
@@ -125,7 +125,7 @@ describe('the store is set up', () => {
     const newer = await server.createDatabase()
     await (await openPostgresEngine({ url: newer })).close()
     await server.query('update cubby_store set version = 99', newer)
-    expect(await refusalOf({ url: newer })).toContain('the store has version 99; this Cubby knows versions up to 1')
+    expect(await refusalOf({ url: newer })).toContain('the store has version 99; this Cubby knows versions up to 2')
   })
 
   test('with the lease that the store has, whatever a process was told', async () => {
@@ -417,7 +417,7 @@ describe('limits', () => {
       `create function no_space() returns trigger language plpgsql as $$ begin
          if new.hash_key = 'too-much' then raise exception 'could not extend file' using errcode = '53100'; end if;
          return new; end $$;
-       create trigger no_space before insert on cubby_records for each row execute function no_space()`,
+       create trigger no_space before insert on cubby_record for each row execute function no_space()`,
       url,
     )
     try {
@@ -425,7 +425,7 @@ describe('limits', () => {
       await expectRefusal(desk.write([putOf(desk.table, 'a'), putOf(desk.table, 'too-much')]), 'storage_full')
       expect(await desk.names(timeScan())).toEqual([])
     } finally {
-      await server.query('drop trigger no_space on cubby_records; drop function no_space', url)
+      await server.query('drop trigger no_space on cubby_record; drop function no_space', url)
     }
     await expectSound(engine)
   })

@@ -111,7 +111,7 @@ const planOf = async (client: pg.Client, statement: Statement, values: Value[]):
 }
 
 const indexOf = (index: Scan['index']): string =>
-  index === 'primary' ? 'cubby_records_pkey' : `cubby_records_by_${index === 't' ? 'time' : index}`
+  index === 'primary' ? 'cubby_record_pkey' : `cubby_record_by_${index === 't' ? 'time' : index}`
 
 // ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -120,13 +120,13 @@ const fill = (client: pg.Client): Promise<unknown> => {
   const hash = `convert_to('s' || case when n % 4 = 0 then n::text else 'same' end, 'UTF8')`
   const range = `convert_to('n' || lpad((n % 1000)::text, 16, '0'), 'UTF8')`
   return client.query(`
-    insert into cubby_records (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
+    insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
     select t * 1000000 + n, t, ${hash}, convert_to(lpad(n::text, 8, '0'), 'UTF8'), n, case when n % 10 = 0 then 4e9 end,
       '{"n":' || n || '}', ${slots.map(() => `${hash}, ${range}`).join(', ')}
     from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
-    insert into cubby_tables (org_id, db, name, indices, created_at)
+    insert into cubby_table (org_id, db, name, indices, created_at)
     select 1, 'app', 'table-' || n, '{}', 1 from generate_series(1, 5000) n;
-    insert into cubby_api_keys (id, org_id, kind, hash, last_four, created_at)
+    insert into cubby_api_key (id, org_id, kind, hash, last_four, created_at)
     select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
 }
 
@@ -203,7 +203,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       for (const [statement, values] of reads) {
         const looks = (await planOf(client, statement, values)).filter(isScan)
         expect(looks).toHaveLength(1)
-        expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_records_pkey', 'Actual Rows': 1 })
+        expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_record_pkey', 'Actual Rows': 1 })
         expect(looks[0]!['Index Cond']).toContain('range_key =')
       }
     })
@@ -211,7 +211,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
     test('puts and deletes find their row, their table and their key by the primary keys', async () => {
       for (const [statement, values] of writes) {
         for (const node of (await planOf(client, statement, values)).filter(isScan)) {
-          expect(node['Index Name']).toMatch(/^cubby_(records|tables|api_keys)_pkey$/)
+          expect(node['Index Name']).toMatch(/^cubby_(record|table|api_key)_pkey$/)
           expect(node['Index Cond']).toMatch(/range_key =|\((id|seq) =/)
         }
       }

@@ -173,7 +173,7 @@ describe('with every connection taken', () => {
         const other = (await engine.apiKeys.find(text))!
         await engine.tables.find(tenant.org.id, address.db, address.table)
         await put('locked')
-        await locker.run('begin; select 1 from cubby_records for update')
+        await locker.run('begin; select 1 from cubby_record for update')
         const blocked = put('locked')
         const ask = (apiKey: ApiKey, i: number): Promise<unknown> => {
           // With a condition: such puts do not go together.

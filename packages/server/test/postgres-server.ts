@@ -152,7 +152,7 @@ export const startPostgres = async ({
       else await query(`drop database if exists ${pathname.slice(1)} with (force)`)
     },
     async empty(storeUrl) {
-      await query('truncate cubby_records, cubby_tables, cubby_api_keys, cubby_organizations', storeUrl)
+      await query('truncate cubby_record, cubby_table, cubby_api_key, cubby_organization', storeUrl)
     },
     query,
     stop,

@@ -38,7 +38,7 @@ export interface StoreKind {
 export interface StoreCopy {
   /** Of a PostgreSQL store. */
   store?: string
-  /** Rows of the store itself, expired and deleted ones too. */
+  /** Rows of the store itself, expired and deleted ones too. After a migration to the current version. */
   count(table: 'tables' | 'records', condition: string): Promise<number>
 }
 
@@ -74,7 +74,8 @@ export const postgresStores = (postgres: () => PostgresServer): StoreKind => ({
     return {
       store,
       async count(table, condition) {
-        const [row] = await postgres().query(`select count(*) as n from cubby_${table} where ${condition}`, store)
+        const name = { tables: 'cubby_table', records: 'cubby_record' }[table]
+        const [row] = await postgres().query(`select count(*) as n from ${name} where ${condition}`, store)
         return Number(row!.n)
       },
     }

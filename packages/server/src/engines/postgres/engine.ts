@@ -1,6 +1,5 @@
-import { CursorSeal, provisionalCursorKey } from '../../core/cursor-seal.ts'
+import { CursorSeal } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
-import { StoreRefused } from '../../core/store-refused.ts'
 import type { Engine } from '../../store/engine.ts'
 import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connection/connect.ts'
 import { Database, noOrg } from './connection/database.ts'
@@ -11,7 +10,7 @@ import { isLocal, parseStoreUrl, type StoreUrl } from './connection/store-url.ts
 import { detectDialect, readServerFacts } from './dialects/detect-dialect.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { PostgresMaintenance } from './maintenance/maintenance.ts'
-import { hasStore, leaseMsDefault, prepareStore, type StoreFacts } from './migrations/schema.ts'
+import { leaseMsDefault, prepareStore, type StoreFacts } from './migrations/prepare-store.ts'
 import { PostgresRecords } from './records/records.ts'
 import { PostgresApiKeys } from './registry/api-keys.ts'
 import { awaitLeaseExpiry } from './registry/await-lease-expiry.ts'
@@ -57,9 +56,9 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     try {
       const facts = await readServerFacts(session)
       dialect = { ...detectDialect(facts, statementMsMax), ...options.dialect }
-      if (options.mustExist && !(await hasStore(session))) throw new StoreRefused(`there is no store in ${url.shown}`)
       first = await connectFirst(session, url, dialect)
-      store = await prepareStore(session, dialect, options.leaseMs ?? leaseMsDefault)
+      const { mustExist = false, leaseMs = leaseMsDefault } = options
+      store = await prepareStore(session, { dialect, shown: url.shown, mustExist, leaseMs, log })
       if (store.idsAhead > 1) log('warn', 'the database gives ids out in blocks: see YugabyteDB in docs/engines.md')
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
       if (facts.dataChecksums === 'off') {
@@ -125,15 +124,16 @@ class PostgresEngine implements Engine {
   readonly tables: PostgresTables
   readonly records: PostgresRecords
   readonly maintenance: PostgresMaintenance
-  readonly cursorSeal = new CursorSeal(provisionalCursorKey)
   readonly transfer: PostgresTransfer
   readonly #pool: Pool
   readonly #db: Database
+  #cursorSeal: CursorSeal
 
   constructor({ pool, db, dialect, store, sweepClock, log, openLongSession }: Parts) {
     this.description = dialect.description
     this.#pool = pool
     this.#db = db
+    this.#cursorSeal = new CursorSeal(store.cursorKey)
     const reader = new RegistryReader(db)
     const registry: Registry = {
       reader,
@@ -147,7 +147,18 @@ class PostgresEngine implements Engine {
     this.tables = new PostgresTables(registry)
     this.records = new PostgresRecords(db, dialect, registry)
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
-    this.transfer = new PostgresTransfer(db, putsFromArrays, openLongSession)
+    this.transfer = new PostgresTransfer({
+      db,
+      putsFromArrays,
+      openLongSession,
+      onCursorKey: (key) => {
+        this.#cursorSeal = new CursorSeal(key)
+      },
+    })
+  }
+
+  get cursorSeal(): CursorSeal {
+    return this.#cursorSeal
   }
 
   /** Whether the primary answers, and takes writes. */

@@ -1,4 +1,4 @@
-// Text to BYTEA and back. Bytes go out in binary; they come back as hex, the one text form that never changes.
+// Text to BYTEA and back. Bytes are sent in binary and come back as hex, the one text form that never changes.
 
 export const toBytes = (text: string): Buffer => Buffer.from(text)
 
@@ -10,6 +10,9 @@ export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer,
 export const toHex = (text: string): string => `\\x${Buffer.from(text).toString('hex')}`
 
 export const bytesOfHex = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')
+
+/** In the text of a statement, whatever the session's settings for text and bytes. */
+export const bytesLiteral = (bytes: Uint8Array): string => `decode('${Buffer.from(bytes).toString('hex')}', 'hex')`
 
 const scratch = Buffer.allocUnsafe(4_096)
 

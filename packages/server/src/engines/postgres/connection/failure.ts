@@ -8,9 +8,18 @@ import type { StoreUrl } from './store-url.ts'
 /** A statement found that a condition or the guard does not hold: see `raising` in statements.ts. */
 export const isRaised = (error: unknown): boolean => stateOf(error) === '22012'
 
-/** Two processes made the same thing at once, where no lock could keep them apart. */
-export const isSetupRace = (error: unknown): boolean =>
-  ['23505', '42P07', '42P16', '42710', '42P06', '40001', '40P01', 'XX000'].includes(stateOf(error) ?? '')
+/** Two processes made or changed the same thing at once, where no lock keeps them apart; or a deadlock. */
+export const isSetupRace = (error: unknown): boolean => setupRaceStates.includes(stateOf(error) ?? '')
+
+const setupRaceStates = [
+  // Made, renamed or dropped by another process in between.
+  ...['23505', '42P07', '42P16', '42710', '42P06', '42701', '42703', '42704', '42P01'],
+  ...['40001', '40P01', 'XX000'],
+]
+
+export const isLockTimeout = (error: unknown): boolean => stateOf(error) === '55P03'
+
+export const isMissingRight = (error: unknown): boolean => stateOf(error) === '42501'
 
 const stateOf = (error: unknown): string | undefined => (error instanceof PipelineFailure ? error.sqlState : undefined)
 

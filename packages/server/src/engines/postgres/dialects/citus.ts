@@ -13,7 +13,7 @@ export const citus = (facts: ServerFacts, base: Dialect): Dialect | undefined =>
     ...base,
     description: `citus ${facts.citus} on ${base.description}`,
     // The registry is in plain tables: with reference tables, Citus rejects an INSERT of ours that returns a subquery.
-    afterSchema: [`select create_distributed_table('cubby_records', 'table_id')`],
+    afterSchema: [`select create_distributed_table('cubby_record', 'table_id')`],
     distributesRecords: true,
     // Only the values tell which worker a statement goes to: Citus rejects a generic plan.
     planning: base.planning.map((setting) => setting.replace('force_generic_plan', 'force_custom_plan')),

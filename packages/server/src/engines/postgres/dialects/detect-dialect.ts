@@ -28,7 +28,7 @@ export const readServerFacts = async (session: Session): Promise<ServerFacts> =>
 /** Refuses a server that the engine does not work on. */
 export const detectDialect = (facts: ServerFacts, statementMsMax: number): Dialect => {
   if (facts.encoding.replace('-', '').toUpperCase() !== 'UTF8') {
-    throw new StoreRefused(`the database has the encoding ${facts.encoding}; create one with encoding UTF8`)
+    throw new StoreRefused(`the database has the encoding ${facts.encoding}; make one with encoding UTF8`)
   }
   const base = postgresql(facts, statementMsMax)
   // These two report a PostgreSQL version too, which says nothing about what they can do.

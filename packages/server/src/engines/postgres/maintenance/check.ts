@@ -12,40 +12,40 @@ const step = (statement: Statement, ...values: Step['values']): Step => ({ state
 
 const keysWithoutOrganization: Statement = {
   name: 'check_keys',
-  text: `select 'api key ' || k.id || ' belongs to no organization' from cubby_api_keys k
-    where not exists (select 1 from cubby_organizations o where o.id = k.org_id)`,
+  text: `select 'api key ' || k.id || ' belongs to no organization' from cubby_api_key k
+    where not exists (select 1 from cubby_organization o where o.id = k.org_id)`,
 }
 
 const tablesWithoutOrganization: Statement = {
   name: 'check_tables',
-  text: `select 'table ' || t.id || ' belongs to no organization' from cubby_tables t
-    where not exists (select 1 from cubby_organizations o where o.id = t.org_id)`,
+  text: `select 'table ' || t.id || ' belongs to no organization' from cubby_table t
+    where not exists (select 1 from cubby_organization o where o.id = t.org_id)`,
 }
 
 const nextTables: Statement = {
   name: 'check_next_tables',
-  text: 'select t.id, t.indices from cubby_tables t where t.id > $1::bigint order by t.id limit $2::bigint',
+  text: 'select t.id, t.indices from cubby_table t where t.id > $1::bigint order by t.id limit $2::bigint',
 }
 
 const nextRecords: Statement = {
   name: 'check_records',
   text: `select r.id, r.hash_key, r.range_key, r.data, ${indexColumns.map((column) => `r.${column}`).join(', ')}
-    from cubby_records r where r.table_id = $1::bigint and (r.hash_key, r.range_key) > ($2::bytea, $3::bytea)
+    from cubby_record r where r.table_id = $1::bigint and (r.hash_key, r.range_key) > ($2::bytea, $3::bytea)
     order by r.hash_key, r.range_key limit $4::bigint`,
 }
 
 /** A table between two others of the registry, itself not in it, that has records. */
 const strayTable: Statement = {
   name: 'check_stray',
-  text: `select r.table_id from cubby_records r where r.table_id > $1::bigint and r.table_id < $2::bigint
+  text: `select r.table_id from cubby_record r where r.table_id > $1::bigint and r.table_id < $2::bigint
     order by r.table_id limit 1`,
 }
 
-const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_tables t where t.id = $1::bigint' }
+const isTable: Statement = { name: 'check_is_table', text: 'select 1 from cubby_table t where t.id = $1::bigint' }
 
 const lastId: Statement = {
   name: 'check_ids',
-  text: 'select last_value from cubby_record_ids',
+  text: 'select last_value from cubby_record_id',
 }
 
 /**

@@ -15,8 +15,8 @@ const databaseClock: Statement = {
 // Several processes sweep at once: each skips the rows that another has in hand.
 const sweepInOne: Statement = {
   name: 'sweep',
-  text: `delete from cubby_records as r using (
-      select e.table_id, e.hash_key, e.range_key from cubby_records e where e.ttl <= $1::bigint
+  text: `delete from cubby_record as r using (
+      select e.table_id, e.hash_key, e.range_key from cubby_record e where e.ttl <= $1::bigint
       order by e.ttl limit $2::bigint for update skip locked
     ) as x where r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key`,
 }
@@ -24,42 +24,42 @@ const sweepInOne: Statement = {
 /** A row for each expired record: its table. */
 const findExpired: Statement = {
   name: 'find_expired',
-  text: 'select e.table_id from cubby_records e where e.ttl <= $1::bigint order by e.ttl limit $2::bigint',
+  text: 'select e.table_id from cubby_record e where e.ttl <= $1::bigint order by e.ttl limit $2::bigint',
 }
 
 const removeExpired: Statement = {
   name: 'remove_expired',
-  text: `delete from cubby_records as r using (
-      select e.hash_key, e.range_key from cubby_records e where e.table_id = $1::bigint and e.ttl <= $2::bigint
+  text: `delete from cubby_record as r using (
+      select e.hash_key, e.range_key from cubby_record e where e.table_id = $1::bigint and e.ttl <= $2::bigint
       order by e.ttl limit $3::bigint
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key and r.ttl <= $2::bigint`,
 }
 
 const takeTable: Statement = {
   name: 'take_table',
-  text: `select t.id from cubby_tables t where t.deleted_at <= $1::bigint order by t.deleted_at limit 1
+  text: `select t.id from cubby_table t where t.deleted_at <= $1::bigint order by t.deleted_at limit 1
     for update skip locked`,
 }
 
 // Marked first: should a clock step back, a table that has lost rows must not be restored.
 const markPurging: Statement = {
   name: 'mark_purging',
-  text: 'update cubby_tables set purging = true where id = $1::bigint and not purging',
+  text: 'update cubby_table set purging = true where id = $1::bigint and not purging',
 }
 
 const removeRows: Statement = {
   name: 'remove_rows',
-  text: `delete from cubby_records as r using (
-      select e.hash_key, e.range_key from cubby_records e where e.table_id = $1::bigint limit $2::bigint
+  text: `delete from cubby_record as r using (
+      select e.hash_key, e.range_key from cubby_record e where e.table_id = $1::bigint limit $2::bigint
     ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key`,
 }
 
 const anyRow: Statement = {
   name: 'any_row',
-  text: 'select 1 from cubby_records r where r.table_id = $1::bigint limit 1',
+  text: 'select 1 from cubby_record r where r.table_id = $1::bigint limit 1',
 }
 
-const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_tables where id = $1::bigint' }
+const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table where id = $1::bigint' }
 
 /** How often a sweep looks again when others have removed what it found. */
 const sweepLooksMax = 10

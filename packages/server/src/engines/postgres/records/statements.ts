@@ -13,11 +13,11 @@ const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.rang
 
 // Not "where … deleted_at is null": that would let the planner of an empty store take the partial index over
 // all active tables for this, and keep to it.
-const tableIsActive = 'coalesce((select t.deleted_at is null from cubby_tables t where t.id = $1::bigint), false)'
+const tableIsActive = 'coalesce((select t.deleted_at is null from cubby_table t where t.id = $1::bigint), false)'
 
 /** An operator's command has no key, hence null. */
 const keyIsActive = (place: number): string =>
-  `($${place}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_keys k where k.seq = $${place}::bigint), false))`
+  `($${place}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $${place}::bigint), false))`
 
 /** What must hold of table and key for a write of theirs to be applied, looked at by the very statement. */
 const guard = (keyPlace: number): string => `${tableIsActive} and ${keyIsActive(keyPlace)}`
@@ -51,7 +51,7 @@ const overwrite = `on conflict (table_id, hash_key, range_key) do update set
   data = excluded.data, ttl = excluded.ttl,
   ${indexColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`
 
-const updateLive = `update cubby_records as r set
+const updateLive = `update cubby_record as r set
   data = $4::text, ttl = $5::bigint, updated_at = greatest($6::bigint, r.updated_at + 1),
   ${indexColumns.map((column, i) => `${column} = ${entryPlaces[i]}`).join(', ')}
   where ${theRecord} and ${live(nowPlace)}`
@@ -64,12 +64,12 @@ export const conditionKind = (condition: Condition | undefined): ConditionKind =
 /** Ids are drawn this far apart, and the operations of a batch take those in between. */
 export const idStride = 32
 
-const newId = "nextval('cubby_record_ids')"
+const newId = "nextval('cubby_record_id')"
 
 /** Draws the ids of a batch; its puts then take theirs by their place among the operations. */
 export const drawIds: Statement = { name: 'draw_ids', text: `select ${newId}` }
 
-const idInBatch = "currval('cubby_record_ids') + $18::bigint"
+const idInBatch = "currval('cubby_record_id') + $18::bigint"
 
 /** One put on its own. With a guard: $18 the key. With a version: the last. No row: it was not applied. */
 export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
@@ -80,7 +80,7 @@ export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
   }
   const source = guarded ? `select ${rowOf(newId)} where ${guard(18)}` : `values (${rowOf(newId)})`
   const only = kind === 'absent' ? ` where ${expired}` : ''
-  const text = `insert into cubby_records as r (${recordColumns}) ${source} ${overwrite}${only} returning r.updated_at`
+  const text = `insert into cubby_record as r (${recordColumns}) ${source} ${overwrite}${only} returning r.updated_at`
   return { name, text }
 }
 
@@ -92,7 +92,7 @@ export const putInBatch = (kind: ConditionKind): Statement => {
     return { name, text: raisingUnlessApplied(`${updateLive}${version} returning r.updated_at`) }
   }
   const only = kind === 'absent' ? ` where ${raising(expired)} = 1` : ''
-  const text = `insert into cubby_records as r (${recordColumns}) values (${rowOf(idInBatch)}) ${overwrite}${only} returning r.updated_at`
+  const text = `insert into cubby_record as r (${recordColumns}) values (${rowOf(idInBatch)}) ${overwrite}${only} returning r.updated_at`
   return { name, text }
 }
 
@@ -107,7 +107,7 @@ const unnest = (types: string[], names: string[]): string =>
   `unnest(${types.map((type, i) => `$${i + 2}::${type}[]`).join(', ')}) as v (${names.join(', ')})`
 
 const insertRows = (tableId: string, source: string, guarded: string): string =>
-  `insert into cubby_records as r (${recordColumns})
+  `insert into cubby_record as r (${recordColumns})
     select (select ${newId}) + v.place, ${tableId}, ${rowNames
       .slice(1)
       .map((name) => `v.${name}`)
@@ -141,7 +141,7 @@ export const putTogether: Statement = {
 // $1 table, $2 $3 the key, $4 now in seconds, then the version if there is one, then the key of the guard.
 
 const deleteLive = (kind: ConditionKind): string =>
-  `delete from cubby_records as r where ${theRecord} and ${live(4)}${kind === 'version' ? ` and ${isVersion(5)}` : ''}`
+  `delete from cubby_record as r where ${theRecord} and ${live(4)}${kind === 'version' ? ` and ${isVersion(5)}` : ''}`
 
 export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement => ({
   name: `delete_${kind}${guarded ? '_guarded' : ''}`,
@@ -155,7 +155,7 @@ export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement =>
  */
 export const lockInBatch: Statement = {
   name: 'batch_lock',
-  text: `insert into cubby_records as r (id, table_id, hash_key, range_key, data, ttl, updated_at)
+  text: `insert into cubby_record as r (id, table_id, hash_key, range_key, data, ttl, updated_at)
     values (0, $1::bigint, $2::bytea, $3::bytea, '', 0, 0)
     on conflict (table_id, hash_key, range_key) do update set ttl = r.ttl where r.table_id is null`,
 }
@@ -170,7 +170,7 @@ const deleteHolds: Record<ConditionKind, string> = {
 /** One delete of a batch, behind its lock: whether there was a record. Fails if its condition does not hold. */
 export const deleteInBatch = (kind: ConditionKind): Statement => ({
   name: `batch_delete_${kind}`,
-  text: `with w as (delete from cubby_records as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
+  text: `with w as (delete from cubby_record as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
     select w.live, ${raising(deleteHolds[kind])} from w`,
 })
 
@@ -185,12 +185,12 @@ export const guardState: Statement = { name: 'guard_state', text: `select ${tabl
 /** The version of a live record. $4 now in seconds. */
 export const currentVersion: Statement = {
   name: 'version',
-  text: `select r.updated_at from cubby_records as r where ${theRecord} and ${live(4)}`,
+  text: `select r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
 }
 
 export const getRecord: Statement = {
   name: 'get',
-  text: `select r.data, r.ttl, r.updated_at from cubby_records as r where ${theRecord} and ${live(4)}`,
+  text: `select r.data, r.ttl, r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
 }
 
 // ── Scans ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -252,7 +252,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean): Statemen
     select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired,
       case when r.ttl <= $2::bigint then null else r.data end as data,
       case when r.ttl <= $2::bigint then 0 else ${bytesAtLeast} end as size
-    from cubby_records as r where r.table_id = $1::bigint and ${where}
+    from cubby_record as r where r.table_id = $1::bigint and ${where}
     order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
   const counted = `
     select w.*, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,

@@ -16,7 +16,7 @@ const cancelledMsMax = 500
 const writingNow: Statement = {
   name: 'writing_now',
   text: `select l.pid, l.virtualtransaction from pg_locks l
-    where l.locktype = 'relation' and l.relation = 'cubby_records'::regclass and l.mode = 'RowExclusiveLock' and l.granted
+    where l.locktype = 'relation' and l.relation = 'cubby_record'::regclass and l.mode = 'RowExclusiveLock' and l.granted
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
       and l.pid <> pg_backend_pid()`,
 }

@@ -20,46 +20,46 @@ import {
 
 const statement = (name: string, text: string): Statement => ({ name, text })
 
-const findKey = statement('find_key', `select ${keyColumns}, ${epochColumn} from cubby_api_keys k where k.hash = $1`)
+const findKey = statement('find_key', `select ${keyColumns}, ${epochColumn} from cubby_api_key k where k.hash = $1`)
 
 const listKeys = statement(
   'list_keys',
-  `select ${keyColumns}, ${epochColumn} from cubby_api_keys k
+  `select ${keyColumns}, ${epochColumn} from cubby_api_key k
    where k.org_id = $1::bigint and k.seq < $2::bigint order by k.org_id desc, k.seq desc limit $3::bigint`,
 )
 
 const findOrganization = statement(
   'find_org',
-  `select ${organizationColumns} from cubby_organizations o where o.name = $1`,
+  `select ${organizationColumns} from cubby_organization o where o.name = $1`,
 )
 
 const listOrganizations = statement(
   'list_orgs',
-  `select ${organizationColumns} from cubby_organizations o order by o.name`,
+  `select ${organizationColumns} from cubby_organization o order by o.name`,
 )
 
 const findTable = statement(
   'find_table',
-  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+  `select ${tableColumns}, ${epochColumn} from cubby_table t
    where t.org_id = $1::bigint and t.db = $2 and t.name = $3 and t.deleted_at is null`,
 )
 
 const findDeletedTable = statement(
   'find_deleted_table',
-  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+  `select ${tableColumns}, ${epochColumn} from cubby_table t
    where t.org_id = $1::bigint and t.db = $2 and t.name = $3 and t.deleted_at > $4::bigint and not t.purging
    order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
 )
 
 const listTables = statement(
   'list_tables',
-  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+  `select ${tableColumns}, ${epochColumn} from cubby_table t
    where t.org_id = $1::bigint and t.db = $2 and t.name > $3 and t.deleted_at is null order by t.name limit $4::bigint`,
 )
 
 const listDeletedTables = statement(
   'list_deleted_tables',
-  `select ${tableColumns}, ${epochColumn} from cubby_tables t
+  `select ${tableColumns}, ${epochColumn} from cubby_table t
    where t.org_id = $1::bigint and t.db = $2 and (t.name, t.deleted_at) > ($3, $4::bigint)
      and t.deleted_at > $5::bigint and not t.purging
    order by t.name, t.deleted_at limit $6::bigint`,
@@ -69,10 +69,10 @@ const listDeletedTables = statement(
 const listDatabases = statement(
   'list_databases',
   `with recursive d (db, place) as (
-     (select t.db, 1 from cubby_tables t
+     (select t.db, 1 from cubby_table t
       where t.org_id = $1::bigint and t.deleted_at is null and t.db > $2 order by t.db limit 1)
      union all
-     select (select t.db from cubby_tables t
+     select (select t.db from cubby_table t
        where t.org_id = $1::bigint and t.deleted_at is null and t.db > d.db order by t.db limit 1), d.place + 1
      from d where d.db is not null and d.place < $3::bigint
    ) select d.db from d where d.db is not null order by d.place`,
@@ -82,8 +82,8 @@ const readEpoch = statement('epoch', `select ${epochColumn}`)
 
 const isActive = statement(
   'is_active',
-  `select coalesce((select t.deleted_at is null from cubby_tables t where t.id = $1::bigint), false),
-     coalesce((select k.revoked_at is null from cubby_api_keys k where k.seq = $2::bigint), false)`,
+  `select coalesce((select t.deleted_at is null from cubby_table t where t.id = $1::bigint), false),
+     coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $2::bigint), false)`,
 )
 
 // PostgreSQL's text has no NUL, and neither has any name of ours. So behind `a\0…` lies just what lies behind `a`.

@@ -24,37 +24,37 @@ const step = (statement: Statement, ...values: Value[]): Step => ({ statement, v
 // because all organizations share it.
 const lockOrganization: Statement = {
   name: 'lock_org',
-  text: 'select o.id from cubby_organizations o where o.id = $1::bigint for update',
+  text: 'select o.id from cubby_organization o where o.id = $1::bigint for update',
 }
 
 /** Fails if the caller's key is revoked: see `raising` in statements.ts. */
 const guardKey: Statement = {
   name: 'guard_key',
   text: `select 1 / (case when $1::bigint is null
-    or exists (select 1 from cubby_api_keys k where k.seq = $1::bigint and k.revoked_at is null) then 1 else 0 end)`,
+    or exists (select 1 from cubby_api_key k where k.seq = $1::bigint and k.revoked_at is null) then 1 else 0 end)`,
 }
 
 const insertKey: Statement = {
   name: 'insert_key',
-  text: `insert into cubby_api_keys as k (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at)
+  text: `insert into cubby_api_key as k (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at)
     values ($1, $2::bigint, $3, $4, $5, $6, $7, $8::bigint, $9::bigint) returning ${keyColumns}, ${epochColumn}`,
 }
 
 const moveEpochForKey: Statement = {
   name: 'move_epoch_key',
   text: `update cubby_store set registry_epoch = registry_epoch + 1 where exists
-    (select 1 from cubby_api_keys k where k.id = $1 and k.org_id = $2::bigint and k.revoked_at is null)`,
+    (select 1 from cubby_api_key k where k.id = $1 and k.org_id = $2::bigint and k.revoked_at is null)`,
 }
 
 const revokeKey: Statement = {
   name: 'revoke_key',
-  text: `update cubby_api_keys as k set revoked_at = coalesce(k.revoked_at, $3::bigint)
+  text: `update cubby_api_key as k set revoked_at = coalesce(k.revoked_at, $3::bigint)
     where k.id = $1 and k.org_id = $2::bigint returning ${keyColumns}, ${epochColumn}`,
 }
 
 const noteKeyUse: Statement = {
   name: 'note_key_use',
-  text: `update cubby_api_keys as k set last_used_at = $2::bigint
+  text: `update cubby_api_key as k set last_used_at = $2::bigint
     where k.id = $1 and coalesce(k.last_used_at, 0) < $2::bigint`,
 }
 
@@ -62,53 +62,53 @@ const lockStore: Statement = { name: 'lock_store', text: 'select s.id from cubby
 
 const insertOrganization: Statement = {
   name: 'insert_org',
-  text: `insert into cubby_organizations as o (name, created_at) values ($1, $2::bigint)
+  text: `insert into cubby_organization as o (name, created_at) values ($1, $2::bigint)
     on conflict (name) do nothing returning ${organizationColumns}`,
 }
 
 const insertFirstOrganization: Statement = {
   name: 'insert_first_org',
-  text: `insert into cubby_organizations as o (name, created_at)
-    select $1, $2::bigint where not exists (select 1 from cubby_organizations) returning ${organizationColumns}`,
+  text: `insert into cubby_organization as o (name, created_at)
+    select $1, $2::bigint where not exists (select 1 from cubby_organization) returning ${organizationColumns}`,
 }
 
 const named = 't.org_id = $1::bigint and t.db = $2 and t.name = $3'
 
 const insertTable: Statement = {
   name: 'insert_table',
-  text: `insert into cubby_tables as t (org_id, db, name, indices, created_at) values ($1::bigint, $2, $3, $4, $5::bigint)
+  text: `insert into cubby_table as t (org_id, db, name, indices, created_at) values ($1::bigint, $2, $3, $4, $5::bigint)
     on conflict (org_id, db, name) where deleted_at is null do nothing returning t.id`,
 }
 
 const activeTable: Statement = {
   name: 'active_table',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_tables t where ${named} and t.deleted_at is null`,
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at is null`,
 }
 
 const moveEpochForTable: Statement = {
   name: 'move_epoch_table',
   text: `update cubby_store set registry_epoch = registry_epoch + 1
-    where exists (select 1 from cubby_tables t where ${named} and t.deleted_at is null)`,
+    where exists (select 1 from cubby_table t where ${named} and t.deleted_at is null)`,
 }
 
 // `deletedAt` is unique among the tables of a name, so that a restore can tell them apart.
 const markDeleted: Statement = {
   name: 'mark_deleted',
-  text: `update cubby_tables as t set deleted_at = greatest($4::bigint, 1 + coalesce((select max(d.deleted_at)
-      from cubby_tables d where d.org_id = $1::bigint and d.db = $2 and d.name = $3 and d.deleted_at is not null), 0))
+  text: `update cubby_table as t set deleted_at = greatest($4::bigint, 1 + coalesce((select max(d.deleted_at)
+      from cubby_table d where d.org_id = $1::bigint and d.db = $2 and d.name = $3 and d.deleted_at is not null), 0))
     where ${named} and t.deleted_at is null returning ${tableColumns}, ${epochColumn}`,
 }
 
 const recoverableTables: Statement = {
   name: 'recoverable_tables',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_tables t
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
     where ${named} and t.deleted_at > $4::bigint and not t.purging and ($5::bigint is null or t.deleted_at = $5::bigint)
     order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
 }
 
 const unmarkDeleted: Statement = {
   name: 'unmark_deleted',
-  text: `update cubby_tables as t set deleted_at = null where t.id = $1::bigint and not t.purging
+  text: `update cubby_table as t set deleted_at = null where t.id = $1::bigint and not t.purging
     returning ${tableColumns}, ${epochColumn}`,
 }
 

@@ -1,4 +1,4 @@
-import { provisionalCursorKey } from '../../../core/cursor-seal.ts'
+import type { CursorKey } from '../../../core/cursor-seal.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
@@ -10,30 +10,35 @@ import { keyColumns, organizationColumns, tableColumns, toApiKey, toOrganization
 const chunkBytes = 1024 * 1024
 const chunkRows = 500
 
+const cursorKey: Statement = {
+  name: 'dump_cursor_key',
+  text: 'select s.cursor_key, s.accepts_plain_cursors from cubby_store s',
+}
+
 const organizations: Statement = {
   name: 'dump_orgs',
-  text: `select ${organizationColumns} from cubby_organizations o order by o.id`,
+  text: `select ${organizationColumns} from cubby_organization o order by o.id`,
 }
 
 const keys: Statement = {
   name: 'dump_keys',
-  text: `select ${keyColumns}, k.hash from cubby_api_keys k where k.seq > $1::bigint order by k.seq limit ${chunkRows}`,
+  text: `select ${keyColumns}, k.hash from cubby_api_key k where k.seq > $1::bigint order by k.seq limit ${chunkRows}`,
 }
 
 const tables: Statement = {
   name: 'dump_tables',
-  text: `select ${tableColumns}, t.purging from cubby_tables t where t.id > $1::bigint order by t.id limit ${chunkRows}`,
+  text: `select ${tableColumns}, t.purging from cubby_table t where t.id > $1::bigint order by t.id limit ${chunkRows}`,
 }
 
 const record: Statement = {
   name: 'dump_record',
   text: `select r.id, r.hash_key, r.range_key, r.data, r.ttl, r.updated_at, ${indexColumns.map((column) => `r.${column}`).join(', ')}
-    from cubby_records r where r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea`,
+    from cubby_record r where r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea`,
 }
 
 const count: Statement = {
   name: 'dump_count',
-  text: 'select count(*) from cubby_records r where r.table_id = $1::bigint',
+  text: 'select count(*) from cubby_record r where r.table_id = $1::bigint',
 }
 
 /** Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. */
@@ -52,7 +57,10 @@ export const openDump = async (session: Session): Promise<Dump> => {
   // The snapshot is taken by the first read, not by BEGIN.
   await session.run('select 1 from cubby_store')
   return {
-    cursorKey: () => provisionalCursorKey,
+    cursorKey: async (): Promise<CursorKey> => {
+      const [secret, acceptsPlain] = (await rows(cursorKey))[0]!
+      return { secret: bytesOfHex(secret!), acceptsPlain: acceptsPlain === 't' }
+    },
 
     organizations: async (): Promise<Organization[]> => (await rows(organizations)).map(toOrganization),
 
@@ -94,7 +102,7 @@ async function* dumpRecords(
 ): AsyncIterable<DumpedRecord[]> {
   const cursor = `dump_${tableId}_${afterId}`
   await session.run(`declare ${cursor} no scroll cursor for
-    select hash_key, range_key, octet_length(data) from cubby_records
+    select hash_key, range_key, octet_length(data) from cubby_record
     where table_id = ${tableId} and id > ${afterId} order by id`)
   const read = async (wanted: Row[]): Promise<DumpedRecord[]> => {
     const steps = wanted.map(([hash, range]) => ({

@@ -1,32 +1,38 @@
+import type { CursorKey } from '../../../core/cursor-seal.ts'
 import type { DumpedRecord, LoadRows } from '../../../store/transfer.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
-import { toBytes, toBytesOrNull } from '../connection/bytes.ts'
+import { asBuffer, toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Statement, Step } from '../connection/driver.ts'
 import { indexColumns } from '../records/statements.ts'
 
 const places = (count: number): string => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')
 
+const loadCursorKey: Statement = {
+  name: 'load_cursor_key',
+  text: 'update cubby_store set cursor_key = $1::bytea, accepts_plain_cursors = $2::boolean',
+}
+
 const loadOrganization: Statement = {
   name: 'load_org',
-  text: 'insert into cubby_organizations (id, name, created_at) values ($1, $2, $3) on conflict do nothing',
+  text: 'insert into cubby_organization (id, name, created_at) values ($1, $2, $3) on conflict do nothing',
 }
 
 const loadKey: Statement = {
   name: 'load_key',
-  text: `insert into cubby_api_keys (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
+  text: `insert into cubby_api_key (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
     expires_at, revoked_at) values (${places(12)}) on conflict do nothing`,
 }
 
 const loadTable: Statement = {
   name: 'load_table',
-  text: `insert into cubby_tables (id, org_id, db, name, indices, created_at, deleted_at, purging)
+  text: `insert into cubby_table (id, org_id, db, name, indices, created_at, deleted_at, purging)
     values (${places(8)}) on conflict do nothing`,
 }
 
 const loadRecord: Statement = {
   name: 'load_record',
-  text: `insert into cubby_records (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
+  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
     values (${places(7 + indexColumns.length)}) on conflict do nothing`,
 }
 
@@ -44,7 +50,7 @@ const recordTypes = [
 /** The same for any number of records at once. */
 const loadRecords: Statement = {
   name: 'load_records',
-  text: `insert into cubby_records (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
+  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
     select * from unnest(${recordTypes.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) on conflict do nothing`,
 }
 
@@ -74,10 +80,15 @@ const raiseSequence = (sequence: string): Statement => ({
   text: `select setval('${sequence}', greatest($1::bigint, (select last_value from ${sequence})))`,
 })
 
-const raiseOrganizations = raiseSequence('cubby_organizations_id_seq')
-const raiseKeys = raiseSequence('cubby_api_keys_seq_seq')
-const raiseTables = raiseSequence('cubby_tables_id_seq')
-const raiseRecords = raiseSequence('cubby_record_ids')
+const raiseOrganizations = raiseSequence('cubby_organization_id_seq')
+const raiseKeys = raiseSequence('cubby_api_key_seq_seq')
+const raiseTables = raiseSequence('cubby_table_id_seq')
+const raiseRecords = raiseSequence('cubby_record_id')
+
+const cursorKeyStep = ({ secret, acceptsPlain }: CursorKey): Step => ({
+  statement: loadCursorKey,
+  values: [asBuffer(secret), acceptsPlain ? 't' : 'f'],
+})
 
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
 
@@ -86,8 +97,9 @@ const raise = (statement: Statement, ids: number[]): Step[] =>
 
 /** Adds a copy's rows, ids and all, in one transaction. */
 export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
-  const { organizations = [], apiKeys = [], tables = [], records = [] } = rows
+  const { cursorKey, organizations = [], apiKeys = [], tables = [], records = [] } = rows
   const steps: Step[] = [
+    ...(cursorKey === undefined ? [] : [cursorKeyStep(cursorKey)]),
     ...organizations.map(({ id, name, createdAtMs }) => ({
       statement: loadOrganization,
       values: [id, name, createdAtMs],

@@ -1,33 +1,41 @@
+import type { CursorKey } from '../../../core/cursor-seal.ts'
 import type { Dump, LoadRows, Transfer } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
 import type { Session } from '../connection/driver.ts'
 import { openDump } from './dump.ts'
 import { loadRows } from './load.ts'
 
-export class PostgresTransfer implements Transfer {
-  readonly #db: Database
-  readonly #putsFromArrays: boolean
-  readonly #openLongSession: () => Promise<Session>
+export interface TransferOptions {
+  db: Database
+  /** See `Dialect`. */
+  putsFromArrays: boolean
+  openLongSession(): Promise<Session>
+  /** The store has another cursor key now. */
+  onCursorKey(key: CursorKey): void
+}
 
-  constructor(db: Database, putsFromArrays: boolean, openLongSession: () => Promise<Session>) {
-    this.#db = db
-    this.#putsFromArrays = putsFromArrays
-    this.#openLongSession = openLongSession
+export class PostgresTransfer implements Transfer {
+  readonly #options: TransferOptions
+
+  constructor(options: TransferOptions) {
+    this.#options = options
   }
 
   async openDump(): Promise<Dump> {
-    return openDump(await this.#openLongSession())
+    return openDump(await this.#options.openLongSession())
   }
 
-  load(rows: LoadRows): Promise<void> {
-    return loadRows(this.#db, rows, this.#putsFromArrays)
+  async load(rows: LoadRows): Promise<void> {
+    const { db, putsFromArrays, onCursorKey } = this.#options
+    await loadRows(db, rows, putsFromArrays)
+    if (rows.cursorKey !== undefined) onCursorKey(rows.cursorKey)
   }
 
   async lastRecordId(tableId: number): Promise<number> {
-    // No index has the ids of a table in order: it takes as long as the table is large.
-    const session = await this.#openLongSession()
+    // No index has the ids of a table in order, so this reads all its records: beside the pool, without a time limit.
+    const session = await this.#options.openLongSession()
     try {
-      const [row] = await session.run(`select max(id) from cubby_records where table_id = ${Math.trunc(tableId)}`)
+      const [row] = await session.run(`select max(id) from cubby_record where table_id = ${Math.trunc(tableId)}`)
       return Number(row![0])
     } finally {
       await session.close()

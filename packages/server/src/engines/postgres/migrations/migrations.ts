@@ -1,0 +1,15 @@
+import type { Session } from '../connection/driver.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { migrateTo2 } from './migration-2.ts'
+
+/** Changes a store of the version before into one of this version, rows and schema. */
+export interface Migration {
+  version: number
+  run(session: Session, dialect: Dialect): Promise<void>
+}
+
+/**
+ * In order, the last one to `schemaVersion`. A migration is never changed after its release: it names tables and columns as
+ * they were then, not by constants of the current schema.
+ */
+export const migrations: Migration[] = [{ version: 2, run: migrateTo2 }]

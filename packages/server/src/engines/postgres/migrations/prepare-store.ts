@@ -1,0 +1,155 @@
+import { type CursorKey, cursorKeyBytes } from '../../../core/cursor-seal.ts'
+import type { Log } from '../../../core/log.ts'
+import { StoreRefused } from '../../../core/store-refused.ts'
+import type { Session } from '../connection/driver.ts'
+import { isLockTimeout, isMissingRight, isSetupRace } from '../connection/failure.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { migrations } from './migrations.ts'
+import { currentSchema, schemaVersion } from './schema.ts'
+import { describeLockHolder, setupLock } from './setup-lock.ts'
+
+/** How long a process may use what it has read of keys and tables. One value for all processes on a store. */
+export const leaseMsDefault = 1_000
+
+/** What the store says of itself, read once at the start. */
+export interface StoreFacts {
+  leaseMs: number
+  cursorKey: CursorKey
+  /** Ids that a connection draws in advance. If more than one, records equal in an index are not in order of creation. */
+  idsAhead: number
+}
+
+export interface PrepareOptions {
+  dialect: Dialect
+  /** Where the store is, for messages. */
+  shown: string
+  /** Refuse a database without a store instead of making one. */
+  mustExist: boolean
+  /** The lease of a store that is made now. */
+  leaseMs: number
+  log: Log
+}
+
+const setupAttemptsMax = 20
+/** How long a process waits for another one's set-up or migration. */
+const setupLockMsMax = 30_000
+/** How long a migration waits for other transactions. Requests to processes that still run wait behind it. */
+const tableLockMsMax = 10_000
+/** After this, the server rolls the transaction of a stopped process back. */
+const idleMsMax = 10_000
+
+/** Undefined if there is no store. Waits for a migration that is running. */
+const readVersion = async (session: Session): Promise<number | undefined> => {
+  const [there] = await session.run(`select to_regclass('cubby_store')`)
+  if (there?.[0] == null) return undefined
+  const [row] = await session.run('select version from cubby_store')
+  if (row === undefined) return undefined
+  const version = Number(row[0])
+  if (version > schemaVersion) {
+    throw new StoreRefused(
+      `the store has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
+    )
+  }
+  return version
+}
+
+const readFacts = async (session: Session): Promise<StoreFacts> => {
+  const [row] = await session.run(`select lease_ms, encode(cursor_key, 'hex'), accepts_plain_cursors from cubby_store`)
+  const [leaseMs, secret, acceptsPlain] = row!
+  const [sequence] = await session.run(
+    `select cache_size from pg_sequences where sequencename = 'cubby_record_id' and schemaname = any (current_schemas(false))`,
+  )
+  return {
+    leaseMs: Number(leaseMs),
+    cursorKey: { secret: Buffer.from(secret!, 'hex'), acceptsPlain: acceptsPlain === 't' },
+    idsAhead: Number(sequence?.[0] ?? 1),
+  }
+}
+
+/** A missing right is reported at the start, not by the first request that needs it. */
+const requireRights = async (session: Session): Promise<void> => {
+  const wanted = ['store', 'organization', 'api_key', 'table', 'record'].flatMap((table) =>
+    ['select', 'insert', 'update', 'delete'].map((right) => `('cubby_${table}', '${right}')`),
+  )
+  const [missing] = await session.run(
+    `select name, privilege from (values ${wanted.join(', ')}) as wanted (name, privilege)
+     where not has_table_privilege(name, privilege) limit 1`,
+  )
+  if (missing !== undefined) {
+    throw new StoreRefused(`the user may not ${missing[1]} in the table ${missing[0]}; grant it, or own the tables`)
+  }
+}
+
+/**
+ * Makes an empty store, migrates an older one, and refuses a newer one. Safe when several processes start at once: one does
+ * it, and the others wait for it.
+ */
+export const prepareStore = async (session: Session, options: PrepareOptions): Promise<StoreFacts> => {
+  const { dialect, shown, mustExist } = options
+  if (dialect.hasTransactionalDdl) await session.run(`set lock_timeout = ${setupLockMsMax}; set statement_timeout = 0`)
+  for (let attempt = 1; ; attempt++) {
+    let version: number | undefined
+    try {
+      version = await readVersion(session)
+      if (version === schemaVersion) {
+        await requireRights(session)
+        return await readFacts(session)
+      }
+      if (version === undefined && mustExist) throw new StoreRefused(`there is no store in ${shown}`)
+      if (version === undefined) await makeStore(session, options)
+      else await migrateStore(session, options)
+    } catch (error) {
+      await session.run('rollback').catch(() => {})
+      if (isLockTimeout(error)) throw await lockRefusal(session, version)
+      if (isMissingRight(error) && version !== undefined) throw ownerRefusal(version, error as Error)
+      if (!isSetupRace(error) || attempt >= setupAttemptsMax) throw error
+      await Bun.sleep(20 + Math.random() * 80)
+    }
+  }
+}
+
+const makeStore = async (session: Session, { dialect, leaseMs }: PrepareOptions): Promise<void> => {
+  for (const sql of dialect.beforeSchema) await session.run(sql)
+  await session.run('begin')
+  if (dialect.hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
+  // The process that held the lock may have made the store.
+  if ((await readVersion(session)) === undefined) {
+    const secret = crypto.getRandomValues(new Uint8Array(cursorKeyBytes))
+    await session.run(currentSchema(dialect, { leaseMs, cursorKey: { secret, acceptsPlain: false } }).join(';\n'))
+  }
+  await session.run('commit')
+}
+
+/**
+ * All migrations that are due. One transaction; or, without transactional DDL, statements that can be repeated, and the
+ * version last: no process serves a store whose migration has not ended.
+ */
+const migrateStore = async (session: Session, { dialect, log }: PrepareOptions): Promise<void> => {
+  const { hasTransactionalDdl, hasAdvisoryLocks } = dialect
+  if (hasTransactionalDdl) {
+    await session.run(`begin; set local idle_in_transaction_session_timeout = ${idleMsMax}`)
+    if (hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
+    await session.run(`set local lock_timeout = ${tableLockMsMax}`)
+  }
+  // The process that held the lock may have done it.
+  const from = (await readVersion(session))!
+  const due = migrations.filter(({ version }) => version > from)
+  for (const { version, run } of due) {
+    await run(session, dialect)
+    await session.run(`update cubby_store set version = ${version} where version = ${version - 1}`)
+  }
+  if (hasTransactionalDdl) await session.run('commit')
+  if (due.length > 0) log('info', 'the store was migrated', { from, to: schemaVersion })
+}
+
+const lockRefusal = async (session: Session, version: number | undefined): Promise<StoreRefused> => {
+  const holder = await describeLockHolder(session)
+  const task = version === undefined ? 'set up' : `migrated from version ${version} to ${schemaVersion}`
+  return new StoreRefused(`the store cannot be ${task} now: ${holder}; start again when that has ended`)
+}
+
+const ownerRefusal = (version: number, { message }: Error): StoreRefused =>
+  new StoreRefused(
+    `the store has version ${version} and this user may not migrate it to ${schemaVersion} (${message}): ` +
+      'start this version once as the owner of its tables',
+  )
