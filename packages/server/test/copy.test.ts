@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { type Answer, type Api, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+setDefaultTimeout(60_000)
 
 // A store that has outgrown its machine moves once. What the copy forgets or changes is lost for good.
 
@@ -112,6 +114,65 @@ describe('cubby copy', () => {
     expect((await api.post('/v1/app/fresh')).status).toBe(201)
     expect((await api.post('/api/keys', { kind: 'public' })).status).toBe(201)
     await server.stop()
+  })
+
+  // A cursor shows nothing and works only with its store's key. A copy without the key would refuse the cursors of all clients.
+  describe('a store that was made on PostgreSQL', () => {
+    const query = { index: 'i1', hash: 'open', limit: 10 }
+    let made: string
+    let key: string
+    let first: Answer
+    let second: Answer
+    const keyOf = async (store: string) =>
+      (
+        await postgres.query(`select encode(cursor_key, 'hex') as key, accepts_plain_cursors from cubby_store`, store)
+      )[0]
+
+    beforeAll(async () => {
+      made = await postgres.createDatabase()
+      const server = await startServer({ store: made })
+      key = (await server.createOrganization('third')).secretKey
+      const api = server.as(key)
+      await api.post('/v1/app/orders', { indices: { i1: { hashField: 'status' } } })
+      for (let i = 0; i < 30; i++) await api.put('/v1/app/orders', { hashKey: `u${i}`, data: { status: 'open' } })
+      first = await api.post('/v1/app/orders/query', query)
+      second = await api.post('/v1/app/orders/query', { ...query, cursor: first.body.cursor })
+      await server.stop()
+      expect([first.status, second.status, second.body.items?.length]).toEqual([200, 200, 10])
+    })
+
+    const expectSameCursors = async (api: Api): Promise<void> => {
+      expect((await api.post('/v1/app/orders/query', query)).text).toBe(first.text)
+      const next = await api.post('/v1/app/orders/query', { ...query, cursor: first.body.cursor })
+      expect(next.text).toBe(second.text)
+    }
+
+    test('is copied to another PostgreSQL with its cursor key', async () => {
+      const target = await postgres.createDatabase()
+      expect((await copy(made, target)).exitCode).toBe(0)
+      expect(await keyOf(target)).toEqual(await keyOf(made))
+      const server = await startServer({ store: target })
+      await expectSameCursors(server.as(key))
+      await server.stop()
+    })
+
+    test('is copied to the embedded engine and back with its cursor key', async () => {
+      const [target, back] = [makeDir(), await postgres.createDatabase()]
+      expect((await copy(made, target)).exitCode).toBe(0)
+      const embedded = await startServer({ dataDir: target })
+      await expectSameCursors(embedded.as(key))
+      await embedded.stop()
+      expect((await copy(target, back)).exitCode).toBe(0)
+      expect(await keyOf(back)).toEqual(await keyOf(made))
+    })
+
+    test('has its key in the target after a resumed copy too', async () => {
+      const target = await postgres.createDatabase()
+      await copy(made, target)
+      await postgres.query(`update cubby_store set cursor_key = decode(repeat('ab', 32), 'hex')`, target)
+      expect((await copy(made, target, '--resume')).exitCode).toBe(0)
+      expect(await keyOf(target)).toEqual(await keyOf(made))
+    })
   })
 
   test('a target that is not empty is refused in one line, and stays as it is', async () => {
