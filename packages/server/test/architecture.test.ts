@@ -121,6 +121,17 @@ describe('who may import whom', () => {
     expect(circles).toEqual([])
   })
 
+  // An engine can then be added, or taken away, without a change to the rest.
+  test('outside of engines/ only engines/open-engine.ts is imported from there, and it alone imports engines', () => {
+    const isEngine = (file: string | undefined): boolean => /^engines\/[^/]+\//.test(file ?? '')
+    const importers = imports.filter(({ from, file }) => !isEngine(from) && isEngine(file)).map(({ from }) => from)
+    expect([...new Set(importers)]).toEqual(['engines/open-engine.ts'])
+    const fromOutside = imports.filter(
+      ({ from, file }) => partOf(join(source, from)) !== 'engines' && file?.startsWith('engines/'),
+    )
+    expect([...new Set(fromOutside.map(({ file }) => file))]).toEqual(['engines/open-engine.ts'])
+  })
+
   test('no engine imports another', () => {
     const engineOf = (file: string): string | undefined => /^engines\/([^/]+)\//.exec(file)?.[1]
     const crossing = imports.filter(

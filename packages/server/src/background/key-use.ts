@@ -3,14 +3,14 @@ import type { Log } from '../core/log.ts'
 import type { ApiKeys } from '../store/api-keys.ts'
 
 export interface KeyUseLog {
-  /** Called for every request: remembers, writes nothing. */
+  /** Called for every request: only remembers it. */
   note(keyId: string, atMs: number): void
   stop(): Promise<void>
 }
 
 const usesPerWrite = 500
 
-/** `lastUsedAt` is written in the background, for all keys used since the last time at once. */
+/** Writes `lastUsedAt` in the background, for all keys used since the last write. */
 export const startKeyUse = (apiKeys: ApiKeys, log: Log, everyMs: number): KeyUseLog => {
   let noted = new Map<string, number>()
 

@@ -7,7 +7,7 @@ export interface SweepOptions {
   maintenance: Pick<Maintenance, 'sweepExpired' | 'purgeTables'>
   now(): number
   log: Log
-  /** For how long a clock that leapt ahead is not believed. */
+  /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
   leapHoldMs: number
   /** How often to look for work. */
   everyMs: number
@@ -17,12 +17,12 @@ export interface Background {
   stop(): Promise<void>
 }
 
-/** A step is followed by a rest of so many times its own length, so that writers keep most of the store. */
+/** After each step the sweep rests this many times the step's duration, so that writers get most of the time. */
 const restFactor = 3
 
 /**
- * Removes for good what nobody can read any more: records past their ttl and tables past their recovery. Each
- * step is a small commit between those of the writers; what a stop or a crash interrupts goes on at the next start.
+ * Removes for good what nobody can read any more: expired records, and deleted tables that can no longer be restored. Each
+ * step is a small commit between those of the writers. A sweep that a stop or a crash interrupts continues at the next start.
  */
 export const startSweeps = ({ maintenance, now, log, leapHoldMs, everyMs }: SweepOptions): Background => {
   const waryNow = makeWaryClock(now, leapHoldMs, log)

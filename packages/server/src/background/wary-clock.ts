@@ -1,12 +1,12 @@
 import type { Log } from '../core/log.ts'
 
-/** A clock is set right by less than that all the time. */
+/** Routine clock corrections are smaller than this. */
 const leapMs = 60_000
 
 /**
- * The time by which data is destroyed. When `now` leaps ahead of the time that has passed, it is not believed until it has
- * stayed there for `holdMs`: whoever set it wrong can set it back, and nothing is lost. After that it is taken as
- * right, since a machine that slept leaps too.
+ * The clock for deleting expired data. When `now` jumps ahead of the time that has passed, the jump is ignored for `holdMs`:
+ * if the clock was set wrong, it can be set back and nothing is lost. After that the new time is accepted, since a machine
+ * that slept jumps too.
  */
 export const makeWaryClock = (now: () => number, holdMs: number, log: Log): (() => number) => {
   let believedMs = now()

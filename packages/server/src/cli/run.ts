@@ -1,16 +1,19 @@
-import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 import { maskApiKeys } from '../core/api-keys/mask-api-keys.ts'
 import { CubbyError } from '../core/errors.ts'
-import { StoreRefused, StoreUrlRefused } from '../core/store-refused.ts'
-import { type Arguments, type CliCommand, CommandFailed, type Flag, printNote, UsageError } from './command.ts'
+import { OperatorError } from '../core/operator-error.ts'
+import { StoreUrlRefused } from '../core/store-refused.ts'
+import { parseArguments, UsageError } from './arguments.ts'
+import type { CliCommand } from './command.ts'
 import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
 import { copyCommand } from './commands/copy.ts'
 import { exportCommand } from './commands/export.ts'
+import { getCommand } from './commands/get.ts'
 import { importCommand } from './commands/import.ts'
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './commands/keys.ts'
 import { orgsCreateCommand, orgsListCommand } from './commands/orgs.ts'
-import { getCommand, putCommand, queryCommand } from './commands/records.ts'
+import { putCommand } from './commands/put.ts'
+import { queryCommand } from './commands/query.ts'
 import { serveCommand } from './commands/serve.ts'
 import {
   tableCreateCommand,
@@ -18,9 +21,10 @@ import {
   tableDropCommand,
   tableListCommand,
   tableRestoreCommand,
-} from './commands/tables.ts'
+} from './commands/table.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { commandHelp, overview } from './help.ts'
+import { printNote } from './print.ts'
 
 export const commands: CliCommand[] = [
   serveCommand,
@@ -48,37 +52,9 @@ export const commands: CliCommand[] = [
 const findCommand = (words: string[]): CliCommand | undefined =>
   commands.find(({ name }) => name.split(' ').every((word, i) => words[i] === word))
 
-const environmentName = (flag: string): string => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`
-
-const parseArguments = (command: CliCommand, words: string[], env: Record<string, string | undefined>): Arguments => {
-  const flags: Record<string, Flag> = command.flags
-  const options = Object.fromEntries(Object.entries(flags).map(([name, { type }]) => [name, { type }]))
-  let values: Record<string, string | boolean | undefined>
-  let positionals: string[]
-  try {
-    const parsed = parseArgs({ args: words, options, allowPositionals: true, strict: true })
-    values = parsed.values as typeof values
-    positionals = parsed.positionals
-  } catch (error) {
-    throw new UsageError((error as Error).message.split(/\.\s/)[0]!)
-  }
-  const expected = command.positionals ?? []
-  const required = expected.filter((name) => !name.startsWith('['))
-  if (positionals.length < required.length) throw new UsageError(`${required[positionals.length]} is missing`)
-  if (positionals.length > expected.length)
-    throw new UsageError(`"${positionals[expected.length]}" is one word too many`)
-  const fromEnvironment = (name: string): string | undefined => env[environmentName(name)] || undefined
-  return {
-    positionals,
-    text: (name) => (values[name] as string | undefined) ?? fromEnvironment(name) ?? flags[name]!.default,
-    isGiven: (name) => values[name] !== undefined,
-    flag: (name) => values[name] === true || /^(1|true|yes)$/i.test(fromEnvironment(name) ?? ''),
-  }
-}
-
 const say = (line: string): void => printNote(maskApiKeys(`cubby: ${line}`))
 
-/** Runs one call of the command line and returns its exit code. */
+/** Runs one call of the command line; resolves to its exit code. */
 export const run = async (called: string[], env: Record<string, string | undefined>): Promise<number> => {
   if (called.includes('--version') || called[0] === '-v') {
     process.stdout.write(`cubby ${packageJson.version}\n`)
@@ -93,7 +69,7 @@ export const run = async (called: string[], env: Record<string, string | undefin
     return 0
   }
   try {
-    return (await command.run(parseArguments(command, words.slice(command.name.split(' ').length), env))) ?? 0
+    return await command.run(parseArguments(command, words.slice(command.name.split(' ').length), env))
   } catch (error) {
     return explain(error, command)
   }
@@ -120,16 +96,16 @@ const explain = (error: unknown, command: CliCommand): number => {
     say(`${error.message}; see cubby ${command.name} --help`)
     return 2
   }
-  if (error instanceof CommandFailed || error instanceof StoreRefused) say(error.message)
+  if (error instanceof OperatorError) say(error.message)
   else if (error instanceof CubbyError) say(error.hint === undefined ? error.message : `${error.message} ${error.hint}`)
   else say(systemReason(error))
   return 1
 }
 
-/** What the operating system or SQLite refused, in one line. */
+/** An error of the operating system or of SQLite, in one line. */
 const systemReason = (error: unknown): string => {
   const { code, message } = error as { code?: string; message?: string }
-  if (code === 'EEXIST' || code === 'ENOTDIR') return `the data directory cannot be made: ${message}`
+  if (code === 'EEXIST' || code === 'ENOTDIR') return `the data directory cannot be created: ${message}`
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOENT') {
     return `the data directory cannot be written: ${message}`
   }

@@ -1,4 +1,6 @@
-// Every bound of the service, in one place. Units last in the name.
+// The bounds that a user or an operator can meet. Each has a row in docs/http-api.md ("Limits") or docs/operating.md
+// ("Bounds of a process"), which a test compares with this file. A constant that only tunes one file is in that file.
+// The unit is last in the name.
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -7,13 +9,13 @@ const MIB = 1024 * KIB
 /** A put. */
 export const bodyBytesMax = 1 * MIB
 export const batchBodyBytesMax = 12 * MIB
-/** What carries no record: a query, a table's declaration, a restore, a key. */
+/** A body without a record: a query, a table's declaration, a restore, an API key. */
 export const plainBodyBytesMax = 64 * KIB
 export const keyBytesMax = 1_024
 export const dataBytesMax = 409_600
 export const dataDepthMax = 64
 export const ttlSecondsMax = 253_402_300_799
-/** How far in the past the ttl of a put may lie. What lies further back was meant otherwise. */
+/** How far in the past the ttl of a put may be. An earlier one is a mistake. */
 export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
 export const indexFieldCharactersMax = 255
@@ -21,26 +23,26 @@ export const indexStringBytesMax = 1_024
 export const requestIdCharactersMax = 128
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100
-/** The longest cursor we hand out is far below this; a longer one is not ours. */
+/** Our longest cursor is far below this; a longer one is not ours. */
 export const cursorCharactersMax = 16 * KIB
 
 // What an answer may carry.
 export const pageRowsDefault = 100
 export const pageRowsMax = 1_000
 export const pageBytesMax = 1 * MIB
-/** Expired rows that one page may step over before it ends early, with a cursor. */
+/** Expired rows that one page may skip before it ends early, with a cursor. */
 export const pageExpiredRowsMax = 10_000
 
-// What the process may hold at once.
-// Of what is shared, an organization may hold half of what the others leave, and an API key half of that: see shares.ts.
+// What a process may hold at once. Of what is shared, an organization may hold half of what the others leave, and an API
+// key half of that: see shares.ts.
 export const bodiesInFlightBytesMax = 128 * MIB
 export const bodyMsMax = 30_000
-/** A body may come in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each takes about two microseconds. */
+/** A body may arrive in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs about 2 µs. */
 export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
 /** Answers that clients have not read yet. */
 export const answersUnsentBytesMax = 64 * MIB
-/** A client that takes nothing of a large answer for so long is cut off. */
+/** A client that reads nothing of a large answer for so long is disconnected. */
 export const answerIdleSecondsMax = 10
 export const requestsInFlightMax = 16_384
 /** How long a request waits for its turn. */
@@ -48,9 +50,9 @@ export const turnMsMax = 5_000
 export const connectionIdleSecondsMax = 60
 export const writeQueueRequestsMax = 8_192
 export const writeQueueBytesMax = 128 * MIB
-/** Requests that wait for a connection to PostgreSQL: see `Shares` for how much of it one may have. */
+/** Requests that wait for a connection to PostgreSQL, shared as above. */
 export const connectionQueueRequestsMax = 4_096
-/** One commit takes this much at the most, or one request, so that one organization's backlog does not become another's latency. */
+/** One commit takes at most this much, or one request: one organization's backlog must not become another's latency. */
 export const commitRequestsMax = 256
 export const commitBytesMax = 8 * MIB
 export const apiKeyCacheEntriesMax = 10_000
@@ -59,10 +61,11 @@ export const lastUsedEntriesMax = 50_000
 
 // Time.
 export const recoveryMs = 7 * 24 * 60 * 60 * 1000
-/** Sweeps stay this far behind every deadline: a clock that jumps must not destroy data. */
+/** Sweeps delete this long after the deadline: a clock that jumps must not destroy data. */
 export const sweepGraceMs = 5 * 60 * 1000
-/** A clock that leaps ahead is not believed by sweeps for so long: time to set it back. */
+/** Sweeps ignore a clock that has jumped ahead for so long: time to set it back. */
 export const clockLeapHoldMs = 60 * 60 * 1000
+export const sweepEveryMs = 60_000
 /** Rows that one step of a sweep removes: few, because the writes of a whole commit wait for it. */
 export const sweepRowsMax = 50
 export const lastUsedFlushMs = 30_000

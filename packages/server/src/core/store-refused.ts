@@ -1,12 +1,14 @@
-/** The store cannot be opened, and it is not a bug. The message is one line for the operator and holds no password. */
-export class StoreRefused extends Error {
+import { OperatorError } from './operator-error.ts'
+
+/** The store cannot be opened, and that is not a bug. */
+export class StoreRefused extends OperatorError {
   override readonly name: string = 'StoreRefused'
 }
 
-/** The URL of the store is invalid: a usage error. */
+/** The store's URL is malformed: a mistake in the call, whatever is at that address. */
 export class StoreUrlRefused extends StoreRefused {
   override readonly name = 'StoreUrlRefused'
 }
 
-/** The store's file is damaged and cannot be opened. */
+/** The store's file is so damaged that it cannot be opened. */
 export class StoreDamaged extends StoreRefused {}

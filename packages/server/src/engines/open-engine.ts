@@ -1,9 +1,11 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import type { Log } from '../core/log.ts'
-import { StoreRefused } from '../core/store-refused.ts'
+import { resolve } from 'node:path'
+import type { ClosedStore, OpenOptions } from '../store/closed-store.ts'
 import type { Engine } from '../store/engine.ts'
-import { openSqliteEngine } from './sqlite/engine.ts'
+import type { EngineFlags, FlagValues, SettingSource } from '../store/settings.ts'
+import { type PostgresSettings, postgresFlags, readPostgresSettings } from './postgres/settings.ts'
+import { readSqliteSettings, type SqliteSettings, sqliteFlags } from './sqlite/settings.ts'
+
+// The only file that knows which engines exist. An engine is loaded when a store of it is used: each takes time to load.
 
 export interface StoreLocation {
   /** The data directory of the embedded engine. */
@@ -12,44 +14,41 @@ export interface StoreLocation {
   store: string | undefined
 }
 
-export interface OpenOptions {
-  /** See SqliteOptions. An engine that many processes share has no owner. */
-  role: 'owner' | 'guest'
-  /** Refuse a place where no store is yet, instead of making one. */
-  mustExist?: boolean
-  noMmap?: boolean
-  poolSize?: number
-  statementMsMax?: number
-  /** Tests move the clock; sweeps then believe it rather than the database's. */
-  sweepClock?: 'database' | 'caller'
-  /** Of a PostgreSQL store that is made now. */
-  leaseMs?: number
-  /** Embedded engine, owner: see SqliteOptions. */
-  drain?: () => Promise<unknown>
-  /** Embedded engine, for tests: see engines/sqlite/disk/fault-point.ts. */
-  faults?: string
-  log?: Log
+/** The settings of every engine. Each store gets those of its own. */
+export interface EngineSettings {
+  sqlite: SqliteSettings
+  postgres: PostgresSettings
 }
 
-/** The one place that knows which engines there are. */
-export const openEngine = async (location: StoreLocation, options: OpenOptions): Promise<Engine> => {
-  const { store } = location
-  if (store !== undefined) {
-    // Loaded only when it is used: the embedded engine starts faster without it.
-    const { openPostgresEngine } = await import('./postgres/engine.ts')
-    const { mustExist, poolSize, statementMsMax, sweepClock, leaseMs, log } = options
-    return openPostgresEngine({ url: store, mustExist, poolSize, statementMsMax, sweepClock, leaseMs, log })
+/** The flags of `cubby serve` that engines declare. */
+export const engineFlags: EngineFlags = { ...postgresFlags, ...sqliteFlags }
+
+const defaults: FlagValues = {
+  count(flag) {
+    const declared = engineFlags[flag]!
+    return declared.type === 'count' ? declared.default : 0
+  },
+  isSet: () => false,
+}
+
+/** All flags are read, so that a wrong value is refused whichever engine is used. Without flags: the defaults. */
+export const readEngineSettings = ({
+  testVariable,
+  ...flags
+}: Pick<SettingSource, 'testVariable'> & Partial<FlagValues>): EngineSettings => {
+  const source: SettingSource = { ...defaults, ...flags, testVariable }
+  return { sqlite: readSqliteSettings(source), postgres: readPostgresSettings(source) }
+}
+
+/** Opens nothing yet. */
+export const findStore = async ({ data, store }: StoreLocation, settings?: EngineSettings): Promise<ClosedStore> => {
+  if (store === undefined) {
+    const { sqliteStore } = await import('./sqlite/closed-store.ts')
+    return sqliteStore(resolve(data), settings?.sqlite)
   }
-  const dataDir = resolve(location.data)
-  if (options.mustExist && !existsSync(join(dataDir, 'cubby.db')))
-    throw new StoreRefused(`there is no store in ${dataDir}`)
-  const { role, noMmap, log, drain, faults } = options
-  return openSqliteEngine({ dataDir, role, noMmap, log, drain, faults })
+  const { postgresStore } = await import('./postgres/closed-store.ts')
+  return postgresStore(store, settings?.postgres)
 }
 
-/** For the start-up line and messages: where the store is, without its password. */
-export const describeLocation = ({ data, store }: StoreLocation): string => {
-  if (store === undefined) return resolve(data)
-  const url = new URL(store)
-  return `${url.protocol}//${url.host}${url.pathname}`
-}
+export const openEngine = async (location: StoreLocation, options: OpenOptions): Promise<Engine> =>
+  (await findStore(location)).open(options)

@@ -1,13 +1,14 @@
-import { printable } from '../cli/printable.ts'
 import { maskApiKeys } from '../core/api-keys/mask-api-keys.ts'
 import type { Log } from '../core/log.ts'
+import { printable } from '../core/text/printable.ts'
 
-/** The lines of a stack trace stand below each other; indented, so that none looks like an entry of the log. */
+/** The lines of a stack trace are indented, so that none looks like an entry of the log. */
 const printableLines = (text: string): string => text.split('\n').map(printable).join('\n    ')
 
-/** To standard error: one JSON object a line, or a readable line on a terminal. */
+/** Writes to standard error: one JSON object a line, or a readable line on a terminal. */
 export const createLogger = (onTerminal = process.stderr.isTTY === true): Log => {
-  // A line that cannot be written, as to a full disk, is lost. Uncaught, its error would be logged, and so on without end.
+  // A line that cannot be written, for example to a full disk, is lost. Uncaught, its error would be logged, and so on
+  // without end.
   process.stderr.on('error', () => {})
   return (level, message, fields = {}) => {
     const time = new Date().toISOString()

@@ -6,6 +6,7 @@ import type { Organizations } from './organizations.ts'
 import type { Records } from './records.ts'
 import type { Tables } from './tables.ts'
 import type { Transfer } from './transfer.ts'
+import type { WorkerChannel } from './worker-channel.ts'
 
 /**
  * A store. Each engine passes the suite in `test/engine-conformance.ts`.
@@ -36,5 +37,10 @@ export interface Engine {
   readonly cursorSeal: CursorSeal
   /** Whether the store can serve just now. */
   ready(): Awaitable<boolean>
+  /**
+   * The owner's end of a channel to a worker, which writes through this engine. Undefined on an engine whose workers
+   * write by themselves.
+   */
+  serveWorker?(channel: WorkerChannel): void
   close(): Promise<void>
 }

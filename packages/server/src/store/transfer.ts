@@ -46,6 +46,8 @@ export interface LoadRows {
 }
 
 export interface Transfer {
+  /** How many records an import should put in one `write`: more would not be faster. */
+  readonly importBatchRecords: number
   openDump(): Promise<Dump>
   /**
    * Adds rows as they are, all or none, and raises what gives out ids above theirs. A row that is there already

@@ -1,7 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
+import { commands as declared } from '../../src/cli/run.ts'
 import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
 
 setDefaultTimeout(60_000)
@@ -32,7 +33,7 @@ const commands: Record<string, string[]> = {
     ...['--index', '--hash', '--eq', '--lt', '--lte', '--gt', '--gte', '--begins-with', '--ascending', '--descending'],
     ...['--limit', '--all', '--cursor', '--page', ...server],
   ],
-  copy: ['--from PLACE', '--to PLACE', '--resume', '--json'],
+  copy: ['--from STORE', '--to STORE', '--resume', '--json'],
   export: [...table, '--out FILE', ...server, ...store, '--org NAME', '--json'],
   import: [...table, '--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
   'backup create': [...store, '--json'],
@@ -76,6 +77,12 @@ describe('--help', () => {
     const { stdout } = await runCubby(['serve', '--help'])
     for (const value of ['./cubby-data', '127.0.0.1', '4600', '(8)', '(5000)', '(1)']) expect(stdout).toContain(value)
   })
+})
+
+test('the first word of a command is the name of its file', () => {
+  const files = readdirSync(join(import.meta.dir, '../../src/cli/commands'))
+  const words = new Set(declared.map(({ name }) => `${name.split(' ')[0]}.ts`))
+  expect(files.sort()).toEqual([...words].sort())
 })
 
 test('--version prints the version, exit 0', async () => {

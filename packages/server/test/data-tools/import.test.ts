@@ -136,7 +136,7 @@ for (const [way, importLines] of ways) {
       const { exitCode, stdout, stderr } = await importLines(badLines(db), db, ['--strict', '--json'])
       expect(linesOf(stderr)).toEqual([
         expect.stringContaining('line 3: '),
-        'stopped at line 3; mend it, then go on with --from-line 3',
+        'stopped at line 3; fix it, then continue with --from-line 3',
       ])
       expect(JSON.parse(stdout)).toMatchObject({ complete: false, lines: 3, records: 1, refused: 1 })
       expect(exitCode).toBe(1)
@@ -228,7 +228,7 @@ describe('lines', () => {
     expect(exitCode).toBe(1)
     expect(linesOf(stderr)).toEqual(
       [3, 4].map(
-        (n) => `line ${n}: ${db}/both takes the records of ${db}/one; those of ${db}/two would mix with them.`,
+        (n) => `line ${n}: ${db}/both takes the records of ${db}/one; those of ${db}/two would be mixed with them.`,
       ),
     )
   })
@@ -252,7 +252,7 @@ describe('lines', () => {
     await server.as(org.secretKey).post(`/v1/${db}/notes`, { indices: { i2: { hashField: 'topic' } } })
     const lines = [table(db, 'notes', { i1: { hashField: 'status' } }), record(db, 'a', { topic: 'x', status: [] })]
     const { exitCode, stderr } = await importing(['-'], { stdin: lines.map((line) => JSON.stringify(line)).join('\n') })
-    expect(stderr).toBe(`line 1: ${db}/notes exists with other indices than declared here; its own hold.\n`)
+    expect(stderr).toBe(`line 1: ${db}/notes exists with other indices than declared here; it keeps its own.\n`)
     expect(exitCode).toBe(0)
     const { body } = await server.as(org.secretKey).post(`/v1/${db}/notes/query`, { index: 'i2', hash: 'x' })
     expect(body.count).toBe(1)
@@ -371,7 +371,7 @@ describe('over HTTP', () => {
       expect(stopped.stdout).toBe('')
       const [said, why] = linesOf(stopped.stderr)
       expect(why).toBe('cubby: The disk is full; nothing was applied.')
-      const line = Number(/^stopped after line (\d+) of .*; go on with --resume$/.exec(said!)?.[1])
+      const line = Number(/^stopped after line (\d+) of .*; continue with --resume$/.exec(said!)?.[1])
       // The declaration and at least 13 of the first 20 batches: 7 others may have been under way.
       expect(line).toBeGreaterThanOrEqual(1 + 13 * 25)
       expect(line).toBeLessThanOrEqual(1 + 20 * 25)
@@ -394,9 +394,9 @@ describe('refusals', () => {
   const refused: [string, (file: string) => string[], number, string][] = [
     ['a file that is not there', () => [join(dir, 'nope')], 1, 'there is no file'],
     ['a directory', () => [dir], 1, 'is a directory'],
-    ['--resume without an earlier import', (file) => [file, '--resume'], 1, 'no earlier import to go on with'],
+    ['--resume without an earlier import', (file) => [file, '--resume'], 1, 'no earlier import to continue'],
     ['--resume of standard input', () => ['-', '--resume'], 2, '--from-line'],
-    ['--resume with --from-line', (file) => [file, '--resume', '--from-line', '5'], 2, 'exclude each other'],
+    ['--resume with --from-line', (file) => [file, '--resume', '--from-line', '5'], 2, 'cannot be combined'],
     ['a line number that is none', (file) => [file, '--from-line', '0'], 2, '--from-line is "0"'],
     ['a name that breaks the rule', (file) => [file, '--db', 'App'], 2, '--db is "App"'],
     ['a store that is not there', (file) => [file, '--data', join(dir, 'nowhere')], 1, 'there is no store in'],

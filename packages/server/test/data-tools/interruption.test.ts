@@ -133,7 +133,7 @@ describe('stopped while it writes through a server', () => {
         running = startCommand(['import', file], { env })
         const { exitCode, stdout, stderr } = await running.result
         expect(exitCode).toBe(code)
-        const [, line] = /^stopped after line (\d+) of .*; go on with --resume\n$/.exec(stderr) ?? []
+        const [, line] = /^stopped after line (\d+) of .*; continue with --resume\n$/.exec(stderr) ?? []
         expect(stdout).toMatch(new RegExp(`^imported ${(Number(line) - 1).toLocaleString('en-US')} records? in`))
         await expectDone(['import', file, '--resume'], { env })
         // Not one record was put twice.
@@ -183,7 +183,7 @@ describe('stopped while it writes through a server', () => {
     try {
       const env = asClientOf(middleman.url)
       running = startCommand(['import', '-'], { env, stdin })
-      const [, line] = /stopped after line \d+ of -; go on with --from-line (\d+)\n$/.exec(
+      const [, line] = /stopped after line \d+ of -; continue with --from-line (\d+)\n$/.exec(
         (await running.result).stderr,
       )!
       await expectDone(['import', '-', '--from-line', line!], { env, stdin })

@@ -1,50 +1,45 @@
-import { describeLocation, openEngine, type StoreLocation } from '../../engines/open-engine.ts'
+import { OperatorError } from '../../core/operator-error.ts'
+import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
 import { compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
+import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
-import {
-  type Arguments,
-  type CliCommand,
-  CommandFailed,
-  jsonFlag,
-  printJson,
-  printLine,
-  UsageError,
-} from '../command.ts'
+import { type Arguments, jsonFlag, UsageError } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { printJson, printLine } from '../print.ts'
 import { Progress, showRate } from '../transfer/progress.ts'
 
-const parsePlace = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
-  const place = args.text(flag)
-  if (place === undefined) throw new UsageError(`--${flag} is missing; it takes a data directory or a postgres:// URL`)
-  return /^[a-z]+:\/\//i.test(place) ? { data: '', store: place } : { data: place, store: undefined }
+const parseLocation = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
+  const text = args.text(flag)
+  if (text === undefined) throw new UsageError(`--${flag} is missing; it takes a data directory or a postgres:// URL`)
+  return /^[a-z]+:\/\//i.test(text) ? { data: '', store: text } : { data: text, store: undefined }
 }
 
-const refuseFilled = async (target: Engine, place: StoreLocation): Promise<void> => {
-  if ((await target.organizations.list()).length === 0) return
-  throw new CommandFailed(
-    `the store at ${describeLocation(place)} is not empty; --resume goes on with a copy that was interrupted`,
-  )
+const refuseFilled = async (engine: Engine, store: ClosedStore): Promise<void> => {
+  if ((await engine.organizations.list()).length === 0) return
+  throw new OperatorError(`the store at ${store.describe()} is not empty; --resume continues an interrupted copy`)
 }
 
 export const copyCommand: CliCommand = {
   name: 'copy',
   summary: 'copy a whole store into another, embedded or PostgreSQL, either way',
-  details: `Organizations, API keys, tables (soft-deleted ones too) and records with their versions and times
-come along, from one snapshot of the source, and the two are compared at the end. Keys and cursors go on
-working. What is written to the source after the copy has begun is not in it: stop its servers first.`,
+  details: `Copies organizations, API keys, tables (deleted ones too) and records with their versions and times, from one
+snapshot of the source, and then compares both stores. API keys and cursors keep working. The copy does not
+contain what is written to the source after it began: stop the source's servers first.`,
   flags: {
-    from: { type: 'string', value: 'PLACE', help: 'a data directory or postgres://user:password@host/db' },
-    to: { type: 'string', value: 'PLACE', help: 'the same; the store there must be empty' },
-    resume: { type: 'boolean', help: 'go on with an interrupted copy into a store that is not empty' },
+    from: { type: 'string', value: 'STORE', help: 'a data directory or postgres://user:password@host/db' },
+    to: { type: 'string', value: 'STORE', help: 'the same; this store must be empty' },
+    resume: { type: 'boolean', help: 'continue an interrupted copy; the store may hold part of it' },
     json: jsonFlag,
   },
   async run(args) {
-    const [from, to] = [parsePlace(args, 'from'), parsePlace(args, 'to')]
+    const [from, to] = [parseLocation(args, 'from'), parseLocation(args, 'to')]
+    const [sourceStore, targetStore] = [await findStore(from), await findStore(to)]
     const progress = new Progress()
-    const source = await openEngine(from, { role: 'guest', mustExist: true })
+    const source = await sourceStore.open({ role: 'guest', mustExist: true })
     try {
-      const target = await openEngine(to, { role: 'owner' })
+      const target = await targetStore.open({ role: 'owner' })
       try {
-        if (!args.flag('resume')) await refuseFilled(target, to)
+        if (!args.flag('resume')) await refuseFilled(target, targetStore)
         return await copyAndCompare(source, target, progress, args.flag('json'))
       } finally {
         await target.close()

@@ -1,6 +1,9 @@
-import { type CliCommand, CommandFailed, jsonFlag, printJson, printLine, printNote, UsageError } from '../command.ts'
-import { choosePlace, placeFlags } from '../place.ts'
-import { dbFlag, requireName, tableFlag } from '../table-flags.ts'
+import { OperatorError } from '../../core/operator-error.ts'
+import { jsonFlag, UsageError } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { printJson, printLine, printNote } from '../print.ts'
+import { dbFlag, requireName, tableFlag } from '../target/address.ts'
+import { chooseTarget, targetFlags } from '../target/target.ts'
 import { type ExportSource, openServerSource, openStoreSource, type SourceTable } from '../transfer/export-source.ts'
 import { recordLines, tableLine } from '../transfer/ndjson.ts'
 import { Progress, showCount, showRate } from '../transfer/progress.ts'
@@ -9,24 +12,25 @@ import { writeToFile, writeToStdout } from '../transfer/write-lines.ts'
 export const exportCommand: CliCommand = {
   name: 'export',
   summary: 'write the records of a database as lines of JSON',
-  details: `One record a line; each table begins with a line that declares it. With --out the file is written
-whole or not at all, and packed if its name ends in .gz; without, the lines go to standard output.
+  details: `One record per line; each table begins with a line that declares it. With --out the file is written whole or
+not at all, compressed if its name ends in .gz; without --out the lines go to standard output.
 With --data or --store it reads one consistent snapshot of the store, also beside a running server.`,
   flags: {
     db: dbFlag,
     table: { ...tableFlag, help: 'this table only' },
     out: { type: 'string', value: 'FILE', help: 'write to this file' },
-    ...placeFlags,
+    ...targetFlags,
     json: { ...jsonFlag, help: 'with --out: print the summary as JSON' },
   },
   async run(args) {
-    const place = choosePlace(args)
+    const target = chooseTarget(args)
     const db = requireName(args, 'db')
     const only = args.text('table') === undefined ? undefined : requireName(args, 'table')
     const file = args.text('out')
-    if (file === undefined && args.flag('json')) throw new UsageError('--json goes with --out: the lines are JSON')
+    if (file === undefined && args.flag('json'))
+      throw new UsageError('--json needs --out: without it the output is JSON already')
     const source =
-      place.kind === 'store' ? await openStoreSource(place.location, place.org) : openServerSource(place.remote)
+      target.kind === 'store' ? await openStoreSource(target.location, target.org) : openServerSource(target.remote)
     try {
       const tables = await chooseTables(source, db, only)
       const { records, elapsedMs } = await exportTables(db, tables, file)
@@ -46,8 +50,8 @@ With --data or --store it reads one consistent snapshot of the store, also besid
 const chooseTables = async (source: ExportSource, db: string, only: string | undefined): Promise<SourceTable[]> => {
   const tables = (await source.tables(db)).filter(({ name }) => only === undefined || name === only)
   if (tables.length > 0) return tables
-  // An empty file would hide a mistyped name.
-  throw new CommandFailed(`there is no table ${only === undefined ? '' : `${only} `}in database ${db}`)
+  // An empty file would hide a typing error in the name.
+  throw new OperatorError(`there is no table ${only === undefined ? '' : `${only} `}in database ${db}`)
 }
 
 const exportTables = async (db: string, tables: SourceTable[], file: string | undefined) => {

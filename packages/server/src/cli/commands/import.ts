@@ -1,7 +1,9 @@
 import { openClock } from '../../process/clock.ts'
-import { type Arguments, type CliCommand, jsonFlag, printJson, printLine, printNote, UsageError } from '../command.ts'
-import { choosePlace, placeFlags } from '../place.ts'
-import { dbFlag, optionalName, tableFlag } from '../table-flags.ts'
+import { type Arguments, jsonFlag, UsageError } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { printJson, printLine, printNote } from '../print.ts'
+import { dbFlag, optionalName, tableFlag } from '../target/address.ts'
+import { chooseTarget, targetFlags } from '../target/target.ts'
 import { LineImporter } from '../transfer/import-lines.ts'
 import { type ImportProgress, ImportState } from '../transfer/import-state.ts'
 import { type ImportTarget, openServerTarget, openStoreTarget } from '../transfer/import-target.ts'
@@ -9,39 +11,39 @@ import { Progress, showCount, showRate } from '../transfer/progress.ts'
 import { type LineReader, readLines } from '../transfer/read-lines.ts'
 
 const saveEveryMs = 1_000
-/** Patient enough to outlast a restart of the server. */
+/** Enough to outlast a restart of the server. */
 const attemptsMax = 14
 
 export const importCommand: CliCommand = {
   name: 'import',
   positionals: ['FILE'],
   summary: 'put the records of an export, or of other lines of JSON, into tables',
-  details: `FILE may be packed with gzip; - is standard input. Tables that are missing are made from the lines that
-declare them. A line whose ttl has passed is skipped and counted. A line that is refused is reported and
-the rest goes on; the exit code is then 1.
-With --data or --store it writes into the store itself and keeps updatedAt; no server may run on the
-data directory meanwhile. Over HTTP every record counts as written now.`,
+  details: `FILE may be compressed with gzip; - is standard input. Missing tables are created from the lines that declare
+them. A line whose ttl has passed is skipped and counted. A refused line is reported and the import
+continues; the exit code is then 1.
+With --data or --store it writes into the store itself and keeps updatedAt; no server may run on the data
+directory at that time. Through a server, updatedAt is the time of the import.`,
   flags: {
-    db: { ...dbFlag, help: 'into this database, whatever the lines say' },
-    table: { ...tableFlag, help: 'into this table, whatever the lines say' },
-    strict: { type: 'boolean', help: 'stop at the first line that is refused' },
-    resume: { type: 'boolean', help: 'go on where an interrupted import of FILE ended' },
-    'from-line': { type: 'string', value: 'N', help: 'begin at this line, counted from 1' },
-    ...placeFlags,
+    db: { ...dbFlag, help: 'import into this database instead of those in the lines' },
+    table: { ...tableFlag, help: 'import into this table instead of those in the lines' },
+    strict: { type: 'boolean', help: 'stop at the first refused line' },
+    resume: { type: 'boolean', help: 'continue an interrupted import of FILE' },
+    'from-line': { type: 'string', value: 'N', help: 'start at this line, counted from 1' },
+    ...targetFlags,
     json: { ...jsonFlag, help: 'print the summary as JSON' },
   },
   async run(args) {
     const file = args.positionals[0]!
-    const place = choosePlace(args, attemptsMax)
+    const chosen = chooseTarget(args, attemptsMax)
     const names = { db: optionalName(args, 'db'), table: optionalName(args, 'table') }
     const begin = parseFromLine(args)
     if (args.flag('resume') && file === '-') {
-      throw new UsageError('--resume needs a file; for standard input give --from-line N')
+      throw new UsageError('--resume needs a file; with standard input use --from-line N')
     }
-    if (args.flag('resume') && begin > 1) throw new UsageError('--resume and --from-line exclude each other')
+    if (args.flag('resume') && begin > 1) throw new UsageError('--resume and --from-line cannot be combined')
     const reader = readLines(file)
     const target =
-      place.kind === 'store' ? await openStoreTarget(place.location, place.org) : openServerTarget(place.remote)
+      chosen.kind === 'store' ? await openStoreTarget(chosen.location, chosen.org) : openServerTarget(chosen.remote)
     try {
       const into = [target.description, ...Object.values(names).filter((name) => name !== undefined)].join(', ')
       const state = file === '-' ? undefined : new ImportState(file, into)
@@ -62,14 +64,14 @@ const parseFromLine = (args: Arguments): number => {
   if (text === undefined) return 1
   const line = Number(text)
   if (/^[0-9]+$/.test(text) && Number.isSafeInteger(line) && line >= 1) return line
-  throw new UsageError(`--from-line is "${text}"; it takes the number of a line, from 1`)
+  throw new UsageError(`--from-line is "${text}"; it takes a line number, 1 or more`)
 }
 
 interface ImportJob {
   file: string
   reader: LineReader
   target: ImportTarget
-  /** Where the progress is kept; standard input has no place for it. */
+  /** Where the progress is saved; undefined for standard input. */
   state: ImportState | undefined
   earlier: ImportProgress | undefined
   db: string | undefined
@@ -109,7 +111,7 @@ class Import {
     } catch (error) {
       await this.#importer.drain()
       this.#progress.clear()
-      this.#tellHowToGoOn()
+      this.#tellHowToContinue()
       throw error
     } finally {
       clearInterval(saving)
@@ -117,7 +119,7 @@ class Import {
       this.#progress.clear()
     }
     if (this.#ending === 'end of file') this.#job.state?.remove()
-    else this.#tellHowToGoOn()
+    else this.#tellHowToContinue()
     this.#summarize(json)
     if (this.#ending === 'SIGINT' || this.#ending === 'SIGTERM') return this.#ending === 'SIGINT' ? 130 : 143
     return this.#importer.refused === 0 ? 0 : 1
@@ -141,7 +143,7 @@ class Import {
     }
   }
 
-  /** Without those of the import that this one goes on with. */
+  /** Without those of the earlier import that this one continues. */
   #recordsNow(): number {
     return this.#importer.records - (this.#job.earlier?.records ?? 0)
   }
@@ -162,7 +164,7 @@ class Import {
     printLine(`imported ${showRate(this.#recordsNow(), elapsedMs)}${before}${same}${gone}${bad}`)
   }
 
-  /** Only what is new: lines that are skipped were settled by an earlier import. */
+  /** Saves only progress of its own: an earlier import has finished the skipped lines. */
   #save(): ImportProgress | undefined {
     const progress = this.#importer.progress()
     if (progress.line < this.#job.fromLine) return undefined
@@ -170,16 +172,16 @@ class Import {
     return progress
   }
 
-  #tellHowToGoOn(): void {
+  #tellHowToContinue(): void {
     const { file, state } = this.#job
     const progress = this.#save()
     if (progress === undefined) return
     if (this.#ending === 'strict') {
-      // Mended, the file is another one, and --resume would refuse it.
-      printNote(`stopped at line ${progress.line}; mend it, then go on with --from-line ${progress.line}`)
+      // Once fixed, the file has changed, and --resume would refuse it.
+      printNote(`stopped at line ${progress.line}; fix it, then continue with --from-line ${progress.line}`)
       return
     }
     const how = state?.kept === true ? '--resume' : `--from-line ${progress.line + 1}`
-    printNote(`stopped after line ${progress.line} of ${file}; go on with ${how}`)
+    printNote(`stopped after line ${progress.line} of ${file}; continue with ${how}`)
   }
 }

@@ -1,39 +1,23 @@
 import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/api-keys/api-key.ts'
 import { pageRowsMax } from '../../core/limits.ts'
+import { OperatorError } from '../../core/operator-error.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import { presentApiKey, presentNewApiKey } from '../../http/present.ts'
 import { createApiKey, listApiKeys } from '../../operations/api-keys/api-keys.ts'
 import { openClock } from '../../process/clock.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
-import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
-import {
-  type Arguments,
-  type CliCommand,
-  CommandFailed,
-  type Flag,
-  jsonFlag,
-  orUsageError,
-  printJson,
-  printLine,
-  printTable,
-  storeFlags,
-  UsageError,
-} from '../command.ts'
-import { withStore } from '../with-store.ts'
+import { type Arguments, type Flag, jsonFlag, orUsageError, UsageError } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { printJson, printLine, printTable } from '../print.ts'
+import { requireOrganization } from '../target/organization.ts'
+import { storeFlags, withStore } from '../target/store.ts'
 
 const orgFlag: Flag = { type: 'string', value: 'NAME', help: 'the organization' }
 
-/** Looked at before the store is opened: a call that cannot be meant touches nothing. */
+/** Checked before the store is opened: a mistake in the call touches nothing. */
 const requireFlag = (args: Arguments, flag: string, shown: string): void => {
   if (args.text(flag) === undefined) throw new UsageError(`${shown} is missing`)
-}
-
-const requireOrganization = async (engine: Engine, args: Arguments): Promise<Organization> => {
-  const name = args.text('org')!
-  const organization = await engine.organizations.find(name)
-  if (organization === undefined) throw new CommandFailed(`there is no organization ${name}; see cubby orgs list`)
-  return organization
 }
 
 const asOperator = (organization: Organization) => ({ orgId: organization.id, apiKey: undefined })
@@ -49,12 +33,12 @@ const parseInstant = (text: string | undefined): number | undefined => {
 
 export const keysCreateCommand: CliCommand = {
   name: 'keys create',
-  summary: 'make an API key; it is printed once',
+  summary: 'create an API key; it is printed only once',
   flags: {
     ...storeFlags,
     org: orgFlag,
     kind: { type: 'string', value: 'KIND', help: 'secret (reads and writes) or public (reads)' },
-    name: { type: 'string', value: 'TEXT', help: 'a name to know it by' },
+    name: { type: 'string', value: 'TEXT', help: 'a name for it' },
     'expires-at': { type: 'string', value: 'TIME', help: 'epoch milliseconds or an ISO-8601 date-time' },
     databases: { type: 'string', value: 'A,B', help: 'limit it to these databases' },
     json: jsonFlag,
@@ -70,7 +54,7 @@ export const keysCreateCommand: CliCommand = {
       databases: parseKeyDatabases(args.text('databases')?.split(',')),
     }))
     return withStore(args, { mustExist: true }, async (engine) => {
-      const organization = await requireOrganization(engine, args)
+      const organization = await requireOrganization(engine, args.text('org')!)
       const { apiKey, text } = await createApiKey(engine, asOperator(organization), request, nowMs)
       if (args.flag('json')) printJson(presentNewApiKey(apiKey, text))
       else {
@@ -89,7 +73,7 @@ export const keysListCommand: CliCommand = {
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
     return withStore(args, { mustExist: true }, async (engine) => {
-      const organization = await requireOrganization(engine, args)
+      const organization = await requireOrganization(engine, args.text('org')!)
       const nowMs = openClock(process.env).now()
       const keys: ApiKey[] = []
       for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -111,17 +95,17 @@ export const keysListCommand: CliCommand = {
 export const keysRevokeCommand: CliCommand = {
   name: 'keys revoke',
   positionals: ['ID'],
-  summary: 'revoke an API key, for ever; holds at once for running servers too',
+  summary: 'revoke an API key for good, at once on running servers too',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
     return withStore(args, { mustExist: true }, async (engine) => {
-      const organization = await requireOrganization(engine, args)
+      const organization = await requireOrganization(engine, args.text('org')!)
       const nowMs = openClock(process.env).now()
       const key = await engine.apiKeys.revoke(asOperator(organization), args.positionals[0]!, nowMs)
       if (key === undefined) {
-        throw new CommandFailed(
-          `${organization.name} has no API key of that id; see cubby keys list --org ${organization.name}`,
+        throw new OperatorError(
+          `${organization.name} has no API key with that id; see cubby keys list --org ${organization.name}`,
         )
       }
       if (args.flag('json')) printJson(presentApiKey(key, nowMs))

@@ -1,23 +1,17 @@
 import { makeApiKey } from '../../core/api-keys/api-key.ts'
 import { parseName } from '../../core/names.ts'
+import { OperatorError } from '../../core/operator-error.ts'
 import { openClock } from '../../process/clock.ts'
-import {
-  type CliCommand,
-  CommandFailed,
-  jsonFlag,
-  orUsageError,
-  printJson,
-  printLine,
-  printTable,
-  storeFlags,
-} from '../command.ts'
-import { withStore } from '../with-store.ts'
+import { jsonFlag, orUsageError } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { printJson, printLine, printTable } from '../print.ts'
+import { storeFlags, withStore } from '../target/store.ts'
 
 export const orgsCreateCommand: CliCommand = {
   name: 'orgs create',
   positionals: ['NAME'],
-  summary: 'make an organization with its first secret and public key',
-  details: 'The keys are printed once; only their hashes are kept.',
+  summary: 'create an organization with its first secret and public key',
+  details: 'The keys are printed only once: the store keeps their hashes.',
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
     const name = orUsageError(() => parseName(args.positionals[0], 'NAME'))
@@ -29,7 +23,7 @@ export const orgsCreateCommand: CliCommand = {
         [secret.kept, open.kept],
         openClock(process.env).now(),
       )
-      if (organization === undefined) throw new CommandFailed(`an organization has the name ${name} already`)
+      if (organization === undefined) throw new OperatorError(`there is already an organization ${name}`)
       if (args.flag('json')) printJson({ id: organization.id, name, secretKey: secret.text, publicKey: open.text })
       else {
         printLine(`organization ${name}`)

@@ -1,20 +1,12 @@
 import { StoreDamaged } from '../../core/store-refused.ts'
-import { describeLocation } from '../../engines/open-engine.ts'
 import type { Engine } from '../../store/engine.ts'
-import {
-  type Arguments,
-  type CliCommand,
-  jsonFlag,
-  printJson,
-  printLine,
-  printNote,
-  storeFlags,
-  storeLocation,
-} from '../command.ts'
+import { type Arguments, jsonFlag } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { printJson, printLine, printNote } from '../print.ts'
+import { findTargetStore, storeFlags, withStore } from '../target/store.ts'
 import { showCount } from '../transfer/progress.ts'
-import { withStore } from '../with-store.ts'
 
-/** A table that findings concern. What a damaged registry no longer tells is null. */
+/** A table with findings. What a damaged registry does not tell is null. */
 interface DamagedTable {
   id: number
   organization: string | null
@@ -28,15 +20,15 @@ const nextStep =
 export const verifyCommand: CliCommand = {
   name: 'verify',
   summary: 'check the store: every index entry against its record',
-  details: `Exit 0 and one line if all is well. Otherwise exit 1, a line a finding on standard output, and on standard
-error which tables are damaged and what to do. Works beside a running server.`,
+  details: `Exit 0 and one line if the store is sound. Otherwise exit 1, one line per finding on standard output, and on
+standard error the damaged tables and what to do. Works beside a running server.`,
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
     try {
       return await withStore(args, { mustExist: true }, (engine) => verify(args, engine))
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
-      // It cannot even be opened.
+      // The store cannot even be opened.
       if (!args.flag('json')) printLine(error.message)
       return report(args, [error.message], [])
     }
@@ -53,12 +45,13 @@ const verify = async (args: Arguments, engine: Engine): Promise<number> => {
   return report(args, findings, tableIds.size === 0 ? [] : await nameTables(engine, tableIds))
 }
 
-const report = (args: Arguments, findings: string[], tables: DamagedTable[]): number => {
+const report = async (args: Arguments, findings: string[], tables: DamagedTable[]): Promise<number> => {
+  const place = (await findTargetStore(args)).describe()
   const ok = findings.length === 0
   if (args.flag('json')) printJson(ok ? { ok, findings } : { ok, findings, summary: { tables, next: nextStep } })
-  else if (ok) printLine(`ok: ${describeLocation(storeLocation(args))} is sound`)
+  else if (ok) printLine(`ok: ${place} is sound`)
   if (!ok) {
-    const where = `${showCount(findings.length, 'finding')} in ${describeLocation(storeLocation(args))}`
+    const where = `${showCount(findings.length, 'finding')} in ${place}`
     printNote(`cubby: ${where}; ${showTables(tables)}`)
     printNote(`cubby: ${nextStep}`)
   }
@@ -87,7 +80,7 @@ const nameTables = async (engine: Engine, ids: Set<number>): Promise<DamagedTabl
       await dump.close()
     }
   } catch {
-    // The damage is in the registry itself: what it still told is kept.
+    // The registry itself is damaged: what could be read of it is kept.
   }
   return [...named.values()].sort((a, b) => a.id - b.id)
 }

@@ -5,15 +5,15 @@ import type { Indices } from '../../core/tables/indices.ts'
 import { openEngine, type StoreLocation } from '../../engines/open-engine.ts'
 import { openClock } from '../../process/clock.ts'
 import type { Dump, DumpedTable } from '../../store/transfer.ts'
-import { requireOrganization } from '../place.ts'
-import type { Remote } from '../remote.ts'
+import { requireOrganization } from '../target/organization.ts'
+import type { Remote } from '../target/remote.ts'
 import type { RecordTexts } from './ndjson.ts'
 import { memberTexts, queryPages } from './pages.ts'
 
 export interface SourceTable {
   name: string
   indices: Indices
-  /** undefined where counting would cost as much as reading. */
+  /** undefined if counting would cost as much as reading. */
   count: number | undefined
   records(): AsyncIterable<RecordTexts[]>
 }
@@ -24,7 +24,7 @@ export interface ExportSource {
   close(): Promise<void>
 }
 
-/** One snapshot of the store, whoever writes meanwhile; records come in the order of their creation. */
+/** One snapshot of the store, whatever is written meanwhile. Records come in the order of their creation. */
 export const openStoreSource = async (location: StoreLocation, org: string): Promise<ExportSource> => {
   const engine = await openEngine(location, { role: 'guest', mustExist: true })
   let dump: Dump | undefined
@@ -95,8 +95,8 @@ const listTables = async (remote: Remote, db: string): Promise<SourceTable[]> =>
 }
 
 /**
- * By `t`, oldest first: a record that is written meanwhile moves ahead of the reader and is met again, newer. The other
- * way round it would be missed.
+ * By `t`, oldest first: a record that is written meanwhile moves ahead of the reader and is read again, newer. In the other
+ * order it would be missed.
  */
 async function* queriedRecords(remote: Remote, db: string, table: string): AsyncIterable<RecordTexts[]> {
   const query = { index: '"t"', ascending: 'true', limit: String(pageRowsMax) }

@@ -7,10 +7,10 @@ import { type Line, parseLine } from './ndjson.ts'
 import type { ReadLine } from './read-lines.ts'
 
 export interface ImportOptions {
-  /** Instead of what the lines say, or where they say nothing. */
+  /** Outranks the names in the lines. */
   db: string | undefined
   table: string | undefined
-  /** Lines before this one are not imported; tables that they declare are made. */
+  /** Lines before this one are not imported, but the tables that they declare are created. */
   fromLine: number
   now(): number
   onRefused(line: number, reason: string): void
@@ -24,24 +24,24 @@ interface Batch {
   bytes: number
 }
 
-/** Tables with a batch that is being filled. A file goes from table to table; one that mixes many still has a bound. */
+/** Tables with a batch that is being filled. Most files go from table to table; this bounds those that mix many. */
 const openBatchesMax = 64
 
 const reasonOf = ({ message, hint }: CubbyError): string => (hint === undefined ? message : `${message} ${hint}`)
 
 /**
- * Lines in, batches out: several under way at once, but never two with the same record, so that the later of two lines
- * about one record always wins.
+ * Lines in, batches out. Several batches are in flight at once, but never two with the same record, so that the later of
+ * two lines about one record always wins.
  */
 export class LineImporter {
   readonly #target: ImportTarget
   readonly #options: ImportOptions
   readonly #open = new Map<string, Batch>()
-  readonly #underWay = new Map<Batch, Promise<void>>()
-  /** Of the records in both. */
+  readonly #inFlight = new Map<Batch, Promise<void>>()
+  /** The record keys in both. */
   readonly #keys = new Set<string>()
   readonly #tables = new Map<string, ImportTable | null>()
-  /** Which table of the file each table of the target stands for. */
+  /** For each table of the target: the table of the file that it takes its records from. */
   readonly #sources = new Map<string, string>()
   #failure: { error: unknown } | undefined
   #line = 0
@@ -71,23 +71,23 @@ export class LineImporter {
     this.#line = line
   }
 
-  /** Every line up to `line` is settled. */
+  /** Every line up to `line` is done: imported, skipped or refused. */
   progress(): ImportProgress {
     let line = this.#line
-    for (const batch of [...this.#open.values(), ...this.#underWay.keys()]) line = Math.min(line, batch.firstLine - 1)
+    for (const batch of [...this.#open.values(), ...this.#inFlight.keys()]) line = Math.min(line, batch.firstLine - 1)
     const { records, unchanged, expired, refused } = this
     return { line, records, unchanged, expired, refused }
   }
 
-  /** Writes what waits and resolves when nothing is under way any more. */
+  /** Sends the open batches and waits until none is in flight. */
   async finish(): Promise<void> {
     for (const key of [...this.#open.keys()]) await this.#send(key)
-    await this.#settle()
+    await this.#waitForBatches()
   }
 
-  /** Lets what is under way come to its end, whatever that is. What is not sent is not settled. */
+  /** Waits for the batches in flight, whatever their outcome. Open batches are not sent. */
   async drain(): Promise<void> {
-    await Promise.all(this.#underWay.values())
+    await Promise.all(this.#inFlight.values())
   }
 
   async #takeLine(text: ReadLine, line: number): Promise<void> {
@@ -114,29 +114,29 @@ export class LineImporter {
     const first = this.#sources.get(path)
     if (first === undefined) this.#sources.set(path, source)
     else if (first !== source) {
-      throw new LineRefused(`${path} takes the records of ${first}; those of ${source} would mix with them.`)
+      throw new LineRefused(`${path} takes the records of ${first}; those of ${source} would be mixed with them.`)
     }
     return { db, name, path }
   }
 
   async #declare(line: Extract<Line, { kind: 'table' }>, number: number): Promise<void> {
     const { db, name, path } = this.#address(line)
-    await this.#sendAndSettle(path)
+    await this.#sendAndWait(path)
     const table = await this.#target.createTable(db, name, line.indices)
-    // Declared once more, as in joined files: it is still the table that this import made.
+    // Declared a second time, as in concatenated files: it is still the table that this import created.
     const isNew = table.isNew || this.#tables.get(path)?.isNew === true
     this.#tables.set(path, { ...table, isNew })
     if (JSON.stringify(table.indices) !== JSON.stringify(line.indices)) {
-      this.#options.onNote(number, `${path} exists with other indices than declared here; its own hold.`)
+      this.#options.onNote(number, `${path} exists with other indices than declared here; it keeps its own.`)
     }
   }
 
   async #put({ record, updatedAtMs, ...line }: Extract<Line, { kind: 'record' }>, number: number): Promise<void> {
     const { db, name, path } = this.#address(line as Line)
     const table = await this.#findTable(db, name, path)
-    if (table === undefined) return this.#refuseUnsaid()
+    if (table === undefined) return this.#refuseSilently()
     const entries = orRefuse(() => readIndexEntries(table.indices, record))
-    // Nobody could read it, and a server refuses what has long passed.
+    // Nobody could read it, and a server refuses a ttl that is long past.
     if (isExpired(record.ttlSeconds, this.#options.now())) {
       this.expired++
       return
@@ -156,7 +156,7 @@ export class LineImporter {
     if (batch.records.length >= batchRecordsMax || batch.bytes >= batchBytesMax) await this.#send(path)
   }
 
-  /** undefined for a table whose absence has been told: its lines are many, and the reason is one. */
+  /** undefined for a missing table that was reported: it may have many lines, all refused for the same reason. */
   async #findTable(db: string, name: string, path: string): Promise<ImportTable | undefined> {
     const known = this.#tables.get(path)
     if (known !== undefined) return known ?? undefined
@@ -164,34 +164,34 @@ export class LineImporter {
     this.#tables.set(path, found ?? null)
     if (found !== undefined) return found
     throw new LineRefused(
-      `there is no table ${path}, and no line before declares it; its further lines are refused unsaid. ` +
+      `there is no table ${path}, and no line before declares it; later lines for it are refused without a message. ` +
         `Create it: cubby table create ${name} --db ${db}`,
     )
   }
 
-  /** Puts the table's batch under way, as soon as there is room. */
+  /** Sends the table's batch, and waits while too many are in flight. */
   async #send(path: string): Promise<void> {
     const batch = this.#open.get(path)
     if (batch === undefined) return
     this.#open.delete(path)
-    this.#underWay.set(batch, this.#write(path, batch))
-    while (this.#underWay.size >= this.#target.batchesAtOnceMax) {
-      await Promise.race(this.#underWay.values())
+    this.#inFlight.set(batch, this.#write(path, batch))
+    while (this.#inFlight.size >= this.#target.batchesAtOnceMax) {
+      await Promise.race(this.#inFlight.values())
       this.#throwFailure()
     }
   }
 
-  async #sendAndSettle(path: string): Promise<void> {
+  async #sendAndWait(path: string): Promise<void> {
     await this.#send(path)
-    await this.#settle()
+    await this.#waitForBatches()
   }
 
-  async #settle(): Promise<void> {
+  async #waitForBatches(): Promise<void> {
     await this.drain()
     this.#throwFailure()
   }
 
-  /** Never rejects: the failure is thrown at the next step of the one who feeds lines. */
+  /** Never rejects: `take` or `finish` throws the failure. */
   async #write(path: string, batch: Batch): Promise<void> {
     try {
       const { unchanged, refused } = await this.#target.write(batch.table, batch.records)
@@ -199,9 +199,9 @@ export class LineImporter {
       this.unchanged += unchanged
       for (const { line, error } of refused) this.#refuse(line, reasonOf(error))
       for (const { hashKey, rangeKey } of batch.records) this.#keys.delete(JSON.stringify([path, hashKey, rangeKey]))
-      this.#underWay.delete(batch)
+      this.#inFlight.delete(batch)
     } catch (error) {
-      // It stays under way for ever: the lines in it are not settled.
+      // It stays in #inFlight: `progress` must not count its lines as done.
       this.#failure ??= { error }
     }
   }
@@ -215,7 +215,7 @@ export class LineImporter {
     this.#options.onRefused(line, reason)
   }
 
-  #refuseUnsaid(): void {
+  #refuseSilently(): void {
     this.refused++
   }
 }

@@ -1,8 +1,8 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { CommandFailed } from '../command.ts'
+import { OperatorError } from '../../core/operator-error.ts'
 
-/** How far an import came: every line up to `line` is settled: imported, skipped or refused. */
+/** How far an import came. Every line up to `line` is done: imported, skipped or refused. */
 export interface ImportProgress {
   line: number
   records: number
@@ -13,14 +13,14 @@ export interface ImportProgress {
 }
 
 interface KeptState extends ImportProgress {
-  /** So that a changed file or another target is noticed. */
+  /** To notice a changed file or another target. */
   file: { bytes: number; modifiedAt: number }
   into: string
 }
 
 /**
- * A small file beside the imported one. It lags behind what was written, never ahead: lines between the two are put again,
- * which changes nothing.
+ * A small file beside the imported one. It may lag behind what was written, but is never ahead: lines between the two are
+ * put again, which changes nothing.
  */
 export class ImportState {
   readonly path: string
@@ -35,21 +35,21 @@ export class ImportState {
     this.#into = into
   }
 
-  /** Where an earlier import of this file into this place ended. */
+  /** Where an earlier import of this file into this target ended. */
   load(): ImportProgress {
     let kept: KeptState
     try {
       kept = JSON.parse(readFileSync(this.path, 'utf8'))
     } catch {
-      throw new CommandFailed(`there is no earlier import to go on with: ${this.path} is missing or not readable`)
+      throw new OperatorError(`there is no earlier import to continue: ${this.path} is missing or not readable`)
     }
     if (kept.into !== this.#into) {
-      throw new CommandFailed(
+      throw new OperatorError(
         `the earlier import went into ${kept.into}, not into ${this.#into}; start without --resume`,
       )
     }
     if (kept.file.bytes !== this.#file.bytes || kept.file.modifiedAt !== this.#file.modifiedAt) {
-      throw new CommandFailed('the file has changed since the earlier import; start without --resume')
+      throw new OperatorError('the file has changed since the earlier import; start without --resume')
     }
     // Version 0.1 did not count them.
     const { line, records, unchanged, expired = 0, refused } = kept
@@ -63,7 +63,7 @@ export class ImportState {
       writeFileSync(`${this.path}.new`, `${JSON.stringify(kept)}\n`, { mode: 0o600 })
       renameSync(`${this.path}.new`, this.path)
     } catch {
-      // A folder that cannot be written must not end the import; whoever is interrupted is told the line instead.
+      // A directory that cannot be written must not end the import. If it is interrupted, it prints the line instead.
       this.#broken = true
     }
   }

@@ -4,20 +4,20 @@ import type { RecordToPut } from '../../core/records/record-data.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import type { IndexEntries, Indices } from '../../core/tables/indices.ts'
-import { describeLocation, openEngine, type StoreLocation } from '../../engines/open-engine.ts'
+import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
 import { openClock } from '../../process/clock.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { PutOperation } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
-import { requireOrganization } from '../place.ts'
-import type { Remote } from '../remote.ts'
+import { requireOrganization } from '../target/organization.ts'
+import type { Remote } from '../target/remote.ts'
 import { minifyJson } from './ndjson.ts'
 
 export interface ImportTable {
   db: string
   name: string
   indices: Indices
-  /** Made by this import: nothing of an earlier one can be in it. */
+  /** Created by this import: it holds nothing of an earlier one. */
   isNew: boolean
 }
 
@@ -28,19 +28,19 @@ export interface ImportRecord extends RecordToPut {
 }
 
 export interface WriteReport {
-  /** How many were there already, exactly so. */
+  /** How many were there already, with the same content. */
   unchanged: number
   refused: { line: number; error: CubbyError }[]
 }
 
 /** Where an import writes. What it throws ends the import. */
 export interface ImportTarget {
-  /** For messages, and to know the place again when an import goes on. */
+  /** For messages, and to recognize the target when an import is continued. */
   readonly description: string
   readonly batchRecordsMax: number
   readonly batchBytesMax: number
   readonly batchesAtOnceMax: number
-  /** The table made, or the one that was there, whatever it declares. */
+  /** The new table, or the existing one whatever it declares. */
   createTable(db: string, table: string, indices: Indices): Promise<ImportTable>
   findTable(db: string, table: string): Promise<ImportTable | undefined>
   /** No two of the records have the same key. */
@@ -48,7 +48,7 @@ export interface ImportTarget {
   close(): Promise<void>
 }
 
-// ── Straight into a store ──────────────────────────────────────────────────────────────────────────────────
+// ── Directly into a store ──────────────────────────────────────────────────────────────────────────────────
 
 interface StoreTable extends ImportTable {
   stored: Table
@@ -56,8 +56,6 @@ interface StoreTable extends ImportTable {
 
 class StoreTarget implements ImportTarget {
   readonly description: string
-  // The embedded engine commits all that waits at once: 27k records/s at 200 a batch, 43k at 1,000, 47k at 5,000. Other
-  // engines take batches of the API's size.
   readonly batchRecordsMax: number
   readonly batchBytesMax = 4 * 1024 * 1024
   readonly batchesAtOnceMax = 8
@@ -65,11 +63,11 @@ class StoreTarget implements ImportTarget {
   readonly #orgId: number
   readonly #now = openClock(process.env).now
 
-  constructor(engine: Engine, location: StoreLocation, org: string, orgId: number) {
+  constructor(engine: Engine, place: string, org: string, orgId: number) {
     this.#engine = engine
     this.#orgId = orgId
-    this.description = `${describeLocation(location)}, organization ${org}`
-    this.batchRecordsMax = location.store === undefined ? 1_000 : batchOperationsMax
+    this.description = `${place}, organization ${org}`
+    this.batchRecordsMax = engine.transfer.importBatchRecords
   }
 
   get #caller() {
@@ -96,8 +94,8 @@ class StoreTarget implements ImportTarget {
     return { unchanged: records.length - missing.length, refused: [] }
   }
 
-  // Writing a record again would raise its version: an import that goes on, or is repeated, must end where one that was
-  // never interrupted does.
+  // Writing a record again would raise its version. An import that is continued or repeated must give the same store as one
+  // that was never interrupted.
   async #missing(table: Table, records: ImportRecord[], nowMs: number): Promise<ImportRecord[]> {
     const present = await Promise.all(
       records.map((record) =>
@@ -112,16 +110,17 @@ class StoreTarget implements ImportTarget {
   }
 }
 
-/** Exports leave white space out: a record that differs from its own export in nothing else is the same. */
+/** Exports leave out white space: a record that differs from its own export in nothing else is the same. */
 const isSame = (there: StoredRecord | undefined, { data, ttlSeconds, updatedAtMs }: ImportRecord): boolean =>
   there?.updatedAtMs === updatedAtMs &&
   there?.ttlSeconds === ttlSeconds &&
   (there.data === data || minifyJson(there.data) === minifyJson(data))
 
 export const openStoreTarget = async (location: StoreLocation, org: string): Promise<ImportTarget> => {
-  const engine = await openEngine(location, { role: 'owner', mustExist: true })
+  const store = await findStore(location)
+  const engine = await store.open({ role: 'owner', mustExist: true })
   try {
-    return new StoreTarget(engine, location, org, (await requireOrganization(engine, org)).id)
+    return new StoreTarget(engine, store.describe(), org, (await requireOrganization(engine, org)).id)
   } catch (error) {
     await engine.close()
     throw error
@@ -171,7 +170,7 @@ class ServerTarget implements ImportTarget {
         await this.#remote.request({ method: 'POST', path: `/v1/${db}/${name}/batch`, body, repeatable: true })
         break
       } catch (error) {
-        // Lines are checked by the server's own rules before they are sent; a server of another version may know better.
+        // Lines are checked by the server's rules before they are sent, but a server of another version may have others.
         const at = failedOperation(error)
         if (at === undefined || left[at] === undefined) throw error
         refused.push({ line: left[at].line, error: error as CubbyError })

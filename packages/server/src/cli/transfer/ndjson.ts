@@ -13,7 +13,7 @@ import { outline, readEnvelope, valueSpan } from '../../core/text/json-span.ts'
 // then its records,
 //   {"db":"app","table":"orders","hashKey":"o-1","rangeKey":"…","data":{…},"ttl":…,"updatedAt":…}
 
-/** Without the white space outside strings; all else as it is. Takes JSON, checks nothing. */
+/** Removes the white space outside strings and changes nothing else. `text` must be JSON: nothing is checked. */
 export const minifyJson = (text: string): string => {
   let out = ''
   let from = 0
@@ -50,7 +50,7 @@ export const recordLines = (db: string, table: string): ((record: RecordTexts) =
   }
 }
 
-/** A name that the line does not carry is undefined. */
+/** undefined where the line has no name. */
 interface Addressed {
   db: string | undefined
   table: string | undefined
@@ -60,9 +60,9 @@ export type Line =
   | (Addressed & { kind: 'table'; indices: Indices })
   | (Addressed & { kind: 'record'; record: RecordToPut; updatedAtMs: number | undefined })
 
-const placeFields = ['db', 'table'] as const
+const addressFields = ['db', 'table'] as const
 
-/** A line as what it says, or a CubbyError: the rules are those of a put over HTTP, but its ttl may have passed. */
+/** Throws CubbyError. The rules are those of a put over HTTP, except that the ttl may have passed. */
 export const parseLine = (text: string): Line => {
   checkJson(text, 'the line')
   const { value, data } = runThrough(readEnvelope(text, 0, ''))
@@ -70,10 +70,10 @@ export const parseLine = (text: string): Line => {
   const db = members.db === undefined ? undefined : parseName(members.db, 'db')
   const table = members.table === undefined ? undefined : parseName(members.table, 'table')
   if (Object.hasOwn(members, 'indices') && !Object.hasOwn(members, 'hashKey')) {
-    refuseUnknownMembers(members, [...placeFields, 'indices'])
+    refuseUnknownMembers(members, [...addressFields, 'indices'])
     return { kind: 'table', db, table, indices: parseIndices((outline(text) as Members).indices) }
   }
-  const record = parseRecordToPut(members, text, data, undefined, '', [...placeFields, 'updatedAt'])
+  const record = parseRecordToPut(members, text, data, undefined, '', [...addressFields, 'updatedAt'])
   return { kind: 'record', db, table, record, updatedAtMs: parseUpdatedAt(members.updatedAt) }
 }
 

@@ -1,7 +1,7 @@
 import { valueSpan, walkArray, walkObject } from '../../core/text/json-span.ts'
-import type { Remote } from '../remote.ts'
+import type { Remote } from '../target/remote.ts'
 
-/** An answer of a query, taken apart but not parsed: what stands in its records stays as it is. */
+/** An answer to a query, split but not parsed: the text of its records stays as it is. */
 export interface PageText {
   /** The whole answer. */
   text: string
@@ -27,7 +27,7 @@ const splitPage = (text: string): PageText => {
   return { text, items, cursor }
 }
 
-/** `query` holds the members of the body as JSON texts, `cursor` among them to begin behind an earlier page. */
+/** `query` holds the members of the body as JSON texts; a `cursor` among them starts after an earlier page. */
 export async function* queryPages(
   remote: Remote,
   db: string,
@@ -50,7 +50,7 @@ export async function* queryPages(
   }
 }
 
-/** The members of a record as it stood in an answer, each a JSON text. */
+/** The members of a record in an answer, each as JSON text. */
 export const memberTexts = (text: string): Map<string, string> => {
   const texts = new Map<string, string>()
   walkObject(text, 0, '', (name, start) => {

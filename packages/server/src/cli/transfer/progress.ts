@@ -1,4 +1,4 @@
-import { printNote } from '../command.ts'
+import { printNote } from '../print.ts'
 
 const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 
@@ -20,7 +20,7 @@ const showDuration = (ms: number): string => {
 
 const barWidth = 24
 
-/** `[######------------------]  25%  250,000 records  16,340/s  0:46 left`; without a fraction, no bar and no time left. */
+/** `[######------------------]  25%  250,000 records  16,340/s  0:46 left`. Without a fraction: no bar and no time left. */
 export const progressLine = (records: number, elapsedMs: number, fraction: number | undefined): string => {
   const counts = `${showCount(records)}  ${number.format(perSecond(records, elapsedMs))}/s`
   if (fraction === undefined) return counts
@@ -33,7 +33,7 @@ export const progressLine = (records: number, elapsedMs: number, fraction: numbe
 
 const everyMs = 200
 
-/** A line on standard error that is drawn anew, on a terminal only. */
+/** A line on standard error that is redrawn, on a terminal only. */
 export class Progress {
   readonly #onTerminal = process.stderr.isTTY === true
   #startedAtMs = performance.now()
@@ -45,7 +45,7 @@ export class Progress {
     return performance.now() - this.#startedAtMs
   }
 
-  /** The time so far says nothing about the rest: it was spent on finding the place to go on from. */
+  /** Restarts the clock: the time so far was spent on finding the line to start from. */
   begin(fraction = 0): void {
     this.#startedAtMs = performance.now()
     this.#baseFraction = fraction
@@ -62,7 +62,7 @@ export class Progress {
     process.stderr.write(`\r\x1b[2K${line.slice(0, Math.max(20, (process.stderr.columns ?? 80) - 1))}`)
   }
 
-  /** A line that stays, above the one that moves. */
+  /** Prints a line that stays, above the one that is redrawn. */
   say(line: string): void {
     this.clear()
     printNote(line)

@@ -2,24 +2,24 @@ import { createReadStream, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { bodyBytesMax } from '../../core/limits.ts'
-import { CommandFailed } from '../command.ts'
+import { OperatorError } from '../../core/operator-error.ts'
 
-/** A line, or why it cannot be one. Without its line feed. */
+/** A line without its line feed, or what is wrong with it. */
 export type ReadLine = string | { fault: string }
 
 export interface LineReader {
-  /** The lines in order, some at a time. */
+  /** The lines in order, several at a time. */
   blocks(): AsyncIterable<ReadLine[]>
-  /** How much of the file has been read, 0 to 1; undefined where its size is not known. */
+  /** How much of the file has been read, 0 to 1; undefined if its size is unknown. */
   fraction(): number | undefined
   /** Ends `blocks` early. */
   stop(): void
 }
 
-/** No record that the service takes makes a longer line, unless most of it is white space. */
+/** No record that the service accepts needs a longer line, unless most of it is white space. */
 const lineBytesMax = bodyBytesMax
 
-/** `-` is standard input. What is gzip is unpacked, whatever its name. */
+/** `-` is standard input. Gzip is recognized by its first bytes, not by the file's name. */
 export const readLines = (file: string): LineReader => {
   const bytesTotal = file === '-' ? undefined : fileSize(file)
   let input: Readable | undefined
@@ -51,7 +51,7 @@ export const readLines = (file: string): LineReader => {
 const fileSize = (file: string): number | undefined => {
   try {
     const stat = statSync(file)
-    if (stat.isDirectory()) throw new CommandFailed(`${file} is a directory`)
+    if (stat.isDirectory()) throw new OperatorError(`${file} is a directory`)
     return stat.isFile() ? stat.size : undefined
   } catch (error) {
     throw readFailure(file, error as Error)
@@ -59,14 +59,14 @@ const fileSize = (file: string): number | undefined => {
 }
 
 const readFailure = (file: string, error: Error & { code?: string }): Error => {
-  if (error instanceof CommandFailed) return error
+  if (error instanceof OperatorError) return error
   const name = file === '-' ? 'standard input' : file
-  if (error.code === 'ENOENT') return new CommandFailed(`there is no file ${file}`)
-  if (error.code?.startsWith('Z_')) return new CommandFailed(`${name} is damaged or cut short: ${error.message}`)
-  return new CommandFailed(`${name} cannot be read: ${error.message}`)
+  if (error.code === 'ENOENT') return new OperatorError(`there is no file ${file}`)
+  if (error.code?.startsWith('Z_')) return new OperatorError(`${name} is damaged or cut short: ${error.message}`)
+  return new OperatorError(`${name} cannot be read: ${error.message}`)
 }
 
-/** Looks at the first bytes, which may come one by one from a pipe; three, since a byte order mark has that many. */
+/** Waits for three bytes, which a pipe may deliver one by one: a byte order mark must not be split. */
 const unpack = async (chunks: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer>> => {
   const iterator = chunks[Symbol.asyncIterator]()
   let head: Buffer = Buffer.alloc(0)
@@ -100,7 +100,7 @@ const decodeLine = (bytes: Uint8Array): ReadLine => {
   }
 }
 
-/** Whole lines only. Decoding them together is several times faster than one by one. */
+/** `bytes` are whole lines. Decoding them together is several times faster than one by one. */
 const decodeLines = (bytes: Buffer): ReadLine[] => {
   let text: string
   try {
@@ -115,7 +115,7 @@ const decodeLines = (bytes: Buffer): ReadLine[] => {
     return lines
   }
   const lines = text.split('\n')
-  // Only here can there be a long one among them: what is longer than two chunks was cut off before.
+  // A line that is too long can only be in a large block; one that spans more was cut off before.
   return bytes.length <= lineBytesMax
     ? lines
     : lines.map((line) => (Buffer.byteLength(line) > lineBytesMax ? tooLong : line))
@@ -131,7 +131,7 @@ async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadLin
   for await (let chunk of chunks) {
     if (first && chunk.length > 0) {
       first = false
-      // A byte order mark before the first line is no fault of the line.
+      // A byte order mark before the first line is allowed.
       if (chunk.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf]))) chunk = chunk.subarray(3)
     }
     if (skipping) {

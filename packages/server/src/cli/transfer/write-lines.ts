@@ -1,26 +1,25 @@
 import { once } from 'node:events'
-import { closeSync, createWriteStream, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { createWriteStream, fchmodSync, openSync, rmSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { syncDirectory } from '../../engines/sqlite/disk/store-files.ts'
-import { CommandFailed } from '../command.ts'
-import { printableJson } from '../printable.ts'
+import { OperatorError } from '../../core/operator-error.ts'
+import { printableJson } from '../../core/text/printable.ts'
+import { moveIntoPlace } from '../../files/sync.ts'
 
 export interface LineWriter {
   /** Resolves when there is room for more. Each text ends in a line feed. */
   write(text: string): Promise<void>
-  /** All is written, and a file is in its place. */
+  /** Resolves when everything is written, and a file has its name. */
   end(): Promise<void>
-  /** Something went wrong: a file that is not whole does not take its place. */
+  /** After a failure: removes a file that is not whole. */
   abandon(): void
 }
 
-/** Texts gathered before they are handed on: a system call a line would cost more than the line. */
-const gatherCharacters = 128 * 1024
+/** Texts are joined up to this size before they are written: a system call per line would cost more than the line. */
+const bufferCharacters = 128 * 1024
 
-const gathered = (put: (text: string) => Promise<void>) => {
+const buffered = (put: (text: string) => Promise<void>) => {
   let texts = ''
   const flush = async (): Promise<void> => {
     const full = texts
@@ -29,42 +28,45 @@ const gathered = (put: (text: string) => Promise<void>) => {
   }
   const write = async (text: string): Promise<void> => {
     texts += text
-    if (texts.length >= gatherCharacters) await flush()
+    if (texts.length >= bufferCharacters) await flush()
   }
   return { write, flush }
 }
 
-export class OutputClosed extends CommandFailed {
-  constructor() {
-    super('whoever read the output has gone')
-  }
-}
+const outputClosed = (): OperatorError => new OperatorError('the reader of the output has closed it')
 
 /**
- * Standard output, for lines of JSON. Throws OutputClosed when its reader goes away, as `head` does. A file or a pipe gets
- * the text of records as it was put; a terminal, which would obey the control characters in it, the same with escapes.
+ * Standard output, for lines of JSON. Throws OperatorError when the reader closes it, as `head` does. A file or a pipe gets
+ * the text of records as it was put. A terminal, which would obey the control characters in it, gets escapes instead.
  */
 export const writeToStdout = (): LineWriter => {
-  // The callback tells of the failure; without a listener it would be reported a second time.
+  // The callback reports the failure; without a listener it would be reported a second time.
   process.stdout.on('error', () => {})
-  const { write, flush } = gathered(
+  const { write, flush } = buffered(
     (text) =>
       new Promise((resolve, reject) => {
         process.stdout.write(process.stdout.isTTY ? printableJson(text) : text, (error) => {
           if (error === null || error === undefined) resolve()
-          else reject((error as { code?: string }).code === 'EPIPE' ? new OutputClosed() : error)
+          else reject((error as { code?: string }).code === 'EPIPE' ? outputClosed() : error)
         })
       }),
   )
   return { write, end: flush, abandon: () => {} }
 }
 
+/** One text and a line feed. */
+export const writeTextToStdout = async (text: string): Promise<void> => {
+  const out = writeToStdout()
+  await out.write(`${text}\n`)
+  await out.end()
+}
+
 /**
- * A file, packed if its name ends in `.gz`. It is written beside its place and moved there when it is whole and synced,
- * so that nobody takes half an export for one. What is no plain file (a pipe, a device) is written to as it is.
+ * A file, compressed if its name ends in `.gz`. It is written under another name and renamed when it is whole and synced,
+ * so that nobody takes half an export for a whole one. A pipe or a device is written to directly.
  */
 export const writeToFile = (file: string): LineWriter => {
-  const failed = (error: Error): CommandFailed => new CommandFailed(`${file} cannot be written: ${error.message}`)
+  const failed = (error: Error): OperatorError => new OperatorError(`${file} cannot be written: ${error.message}`)
   const special = isSpecial(file, failed)
   const path = special ? file : `${file}.partial`
   const out = special ? createWriteStream(path) : createWriteStream(path, { fd: openPrivate(path, failed) })
@@ -75,7 +77,7 @@ export const writeToFile = (file: string): LineWriter => {
   done.catch((error: Error) => {
     failure = error
   })
-  const { write, flush } = gathered(async (text) => {
+  const { write, flush } = buffered(async (text) => {
     if (failure !== undefined) throw failed(failure)
     if (!entry.write(text)) await Promise.race([once(entry, 'drain'), done]).catch(() => {})
   })
@@ -87,11 +89,7 @@ export const writeToFile = (file: string): LineWriter => {
       await done.catch(() => {})
       if (failure !== undefined) throw failed(failure)
       if (special) return
-      const synced = openSync(path, 'r')
-      fsyncSync(synced)
-      closeSync(synced)
-      renameSync(path, file)
-      syncDirectory(dirname(resolve(file)))
+      moveIntoPlace(path, file)
     },
     abandon() {
       out.destroy()
@@ -100,11 +98,11 @@ export const writeToFile = (file: string): LineWriter => {
   }
 }
 
-/** For its owner alone: it will hold records. */
-const openPrivate = (path: string, failed: (error: Error) => CommandFailed): number => {
+/** Readable by its owner only: it will hold records. */
+const openPrivate = (path: string, failed: (error: Error) => OperatorError): number => {
   try {
     const descriptor = openSync(path, 'w', 0o600)
-    // One that an interrupted export left behind.
+    // An interrupted export may have left one with another mode.
     fchmodSync(descriptor, 0o600)
     return descriptor
   } catch (error) {
@@ -112,7 +110,7 @@ const openPrivate = (path: string, failed: (error: Error) => CommandFailed): num
   }
 }
 
-const isSpecial = (file: string, failed: (error: Error) => CommandFailed): boolean => {
+const isSpecial = (file: string, failed: (error: Error) => OperatorError): boolean => {
   try {
     return statSync(file, { throwIfNoEntry: false })?.isFile() === false
   } catch (error) {

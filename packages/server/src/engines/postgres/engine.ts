@@ -20,33 +20,28 @@ import { RegistryCache } from './registry/registry-cache.ts'
 import { RegistryReader } from './registry/registry-reader.ts'
 import { RegistryWrites } from './registry/registry-writes.ts'
 import { PostgresTables } from './registry/tables.ts'
+import { type PostgresSettings, postgresFlags } from './settings.ts'
 import { PostgresTransfer } from './transfer/transfer.ts'
 
 const closeMsMax = 5_000
 const readyMsMax = 2_000
 
-export interface PostgresOptions {
+export interface PostgresOptions extends PostgresSettings {
   /** postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem */
   url: string
   /** Refuse a database where no store is yet, instead of making one. */
   mustExist?: boolean
-  /** Connections to the database at the most. */
-  poolSize?: number
   /** How long a request may wait for one of them. */
   waitMsMax?: number
-  /** What a statement may take. */
-  statementMsMax?: number
-  /** Whose clock says what has expired for good: the earlier of the database's and the caller's, unless tests move time. */
-  sweepClock?: 'database' | 'caller'
-  /** The lease of a store that is made now; one that is there has its own. */
-  leaseMs?: number
   log?: Log
   /** In what to differ from the engine that is found there: tests walk the ways of the others with it. */
   dialect?: Partial<Dialect>
 }
 
 export const openPostgresEngine = async (options: PostgresOptions): Promise<Engine> => {
-  const { poolSize = 8, waitMsMax = 5_000, statementMsMax = 5_000, sweepClock = 'database', log = () => {} } = options
+  const { waitMsMax = 5_000, sweepClock = 'database', log = () => {} } = options
+  const { poolSize = postgresFlags['pool-size'].default } = options
+  const { statementMsMax = postgresFlags['statement-timeout'].default } = options
   const url = parseStoreUrl(options.url)
   let dialect: Dialect
   let store: StoreFacts

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { CursorSeal, provisionalCursorKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
+import { printable } from '../../core/text/printable.ts'
 import type { Engine } from '../../store/engine.ts'
 import { Connection } from './connection.ts'
 import { Damage } from './disk/damage.ts'
@@ -16,6 +17,7 @@ import { SqliteRecords } from './records/records.ts'
 import { SqliteApiKeys } from './registry/api-keys.ts'
 import { SqliteOrganizations } from './registry/organizations.ts'
 import { SqliteTables } from './registry/tables.ts'
+import type { SqliteSettings } from './settings.ts'
 import { SqliteTransfer } from './transfer/transfer.ts'
 import {
   type Channel,
@@ -30,7 +32,7 @@ import type { WriteChannel } from './write/write-channel.ts'
 const readCacheKib = 32_768
 const mapBytesMax = 1024 * 1024 * 1024
 
-export interface SqliteOptions {
+export interface SqliteOptions extends SqliteSettings {
   dataDir: string
   /**
    * The owner keeps the store and its writer; there is one at a time. A worker serves the store through the
@@ -39,13 +41,9 @@ export interface SqliteOptions {
   role?: Role
   /** A worker's way to the owner's writer. */
   channel?: Channel<WorkerCommands, WorkerOutcomes>
-  /** Read through SQLite's own page cache alone, not through a memory map: see docs/operating.md. */
-  noMmap?: boolean
   log?: Log
   /** The owner's, called before a process ends whose commit failed: lets the answers leave. It gets `drainMsMax`. */
   drain?: () => Promise<unknown>
-  /** For tests: see fault-point.ts. */
-  faults?: string
 }
 
 /** What the answers to a failed commit may take to leave, before the process ends. */
@@ -54,7 +52,7 @@ const drainMsMax = 2_000
 /** For a command that has no log. Written at once: the process may be about to end. */
 const logToOperator: Log = (_, message, fields = {}) => {
   const shown = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  writeSync(2, `cubby: ${[message, ...shown].join('; ')}\n`)
+  writeSync(2, `${printable(`cubby: ${[message, ...shown].join('; ')}`)}\n`)
 }
 
 export interface EmbeddedEngine extends Engine {

@@ -1,4 +1,5 @@
 import type { CursorKey } from '../../../core/cursor-seal.ts'
+import { batchOperationsMax } from '../../../core/limits.ts'
 import type { Dump, LoadRows, Transfer } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
 import type { Session } from '../connection/driver.ts'
@@ -15,6 +16,8 @@ export interface TransferOptions {
 }
 
 export class PostgresTransfer implements Transfer {
+  /** A batch of the API's size: one statement. */
+  readonly importBatchRecords = batchOperationsMax
   readonly #options: TransferOptions
 
   constructor(options: TransferOptions) {

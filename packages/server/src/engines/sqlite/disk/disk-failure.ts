@@ -14,9 +14,9 @@ import {
 import { join } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
+import { syncPath } from '../../../files/sync.ts'
 import { refuseDamaged } from './damage.ts'
 import { endProcess } from './end-process.ts'
-import { syncDirectory } from './store-files.ts'
 
 // A failed sync of cubby.db means that the kernel lost pages which a checkpoint had copied. It marks them clean and
 // reports the error once: the next sync succeeds, SQLite resets the WAL, and the only good copy is gone. So the process
@@ -43,12 +43,12 @@ const leaveMark = (dataDir: string, cause: string): void => {
   } finally {
     closeSync(descriptor)
   }
-  syncDirectory(dataDir)
+  syncPath(dataDir)
 }
 
 const removeMark = (dataDir: string): void => {
   rmSync(markOf(dataDir), { force: true })
-  syncDirectory(dataDir)
+  syncPath(dataDir)
 }
 
 /** Logs the failure and leaves the mark. End the process with `endProcess` then: acknowledged writes stay in the WAL. */

@@ -1,16 +1,7 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
-
-/** Syncs a directory: the names of the files in it. */
-export const syncDirectory = (path: string): void => {
-  const descriptor = openSync(path, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-}
+import { syncPath } from '../../../files/sync.ts'
 
 /** Creates the data directory if it does not exist, and syncs its name: it survives a power cut, as its files do. */
 export const makeDataDir = (dataDir: string): void => {
@@ -19,7 +10,7 @@ export const makeDataDir = (dataDir: string): void => {
   // A name is stored in the parent directory. Sync the parent of every directory that was created.
   const top = dirname(resolve(first))
   for (let parent = dirname(resolve(dataDir)); ; parent = dirname(parent)) {
-    syncDirectory(parent)
+    syncPath(parent)
     if (parent === top || parent === dirname(parent)) return
   }
 }

@@ -3,6 +3,8 @@ import type { OpenStore } from '../open-store.ts'
 import { openDump } from './dump.ts'
 
 export class SqliteTransfer implements Transfer {
+  /** Measured: 27k records/s with 200 in a batch, 43k with 1,000, 47k with 5,000. */
+  readonly importBatchRecords = 1_000
   readonly #store: OpenStore
 
   constructor(store: OpenStore) {

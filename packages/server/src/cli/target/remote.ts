@@ -1,21 +1,22 @@
-import { CubbyError, type ErrorCode } from '../core/errors.ts'
-import { type Arguments, CommandFailed, type Flag, UsageError } from './command.ts'
+import { CubbyError, type ErrorCode } from '../../core/errors.ts'
+import { OperatorError } from '../../core/operator-error.ts'
+import { type Arguments, type Flag, UsageError } from '../arguments.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
 
 export const remoteFlags: Record<string, Flag> = {
-  url: { type: 'string', value: 'URL', help: 'where the server is', default: defaultUrl },
-  key: { type: 'string', value: 'APIKEY', help: 'an API key; rather set CUBBY_KEY: others can see flags' },
+  url: { type: 'string', value: 'URL', help: "the server's address", default: defaultUrl },
+  key: { type: 'string', value: 'APIKEY', help: 'an API key; better set CUBBY_KEY: other users can see flags' },
 }
 
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** From `/v1` on, each segment a checked name. */
+  /** Starts with `/v1`; each segment is a checked name. */
   path: string
   /** JSON text. */
   body?: string
   headers?: Record<string, string>
-  /** A second sending does no harm: reads, and puts that nobody else races. */
+  /** Whether it may be sent twice: reads, and puts that no one else races. */
   repeatable: boolean
 }
 
@@ -23,15 +24,15 @@ export interface Remote {
   url: string
   /** For messages: the key's kind and last four characters. */
   maskedKey: string
-  /** The text of the answer; an error body is thrown as the CubbyError that it tells of. */
+  /** The text of the answer. Throws the CubbyError of an error body. */
   request(call: Call): Promise<string>
 }
 
 const attemptMsMax = 60_000
 const delayMsMax = 5_000
 
-// The client parses and prints data again, which would change numbers that no double holds. So the commands speak
-// with the server themselves, in texts.
+// Not through our client: it parses and prints data again, which changes numbers that no double holds. Commands pass JSON
+// texts through unchanged.
 export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
   const url = parseUrl(args.text('url') ?? defaultUrl)
   const key = args.text('key')
@@ -42,7 +43,7 @@ export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
 const parseUrl = (text: string): string => {
   const url = URL.parse(text)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new UsageError(`--url is "${text}"; it takes the address of a server, as ${defaultUrl}`)
+    throw new UsageError(`--url is "${text}"; it takes the address of a server, such as ${defaultUrl}`)
   }
   return url.href.replace(/\/+$/, '')
 }
@@ -51,7 +52,7 @@ const maskKey = (key: string): string => `${/^svc_(live|pub)_/.exec(key)?.[0] ??
 
 interface Failure {
   error: Error
-  /** Whether the server saw the request is not known. */
+  /** It is unknown whether the server received the request. */
   unanswered: boolean
   retryAfterMs: number
 }
@@ -91,19 +92,19 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
   const error = parseErrorBody(text)
   if (error !== undefined) return { error, unanswered: false, retryAfterMs }
   return {
-    error: new CommandFailed(
-      `${url} answered ${response.status} without an error body of Cubby; is it a Cubby server?`,
+    error: new OperatorError(
+      `${url} answered ${response.status}, but not with an error of Cubby; is it a Cubby server?`,
     ),
     unanswered: response.status >= 500,
     retryAfterMs,
   }
 }
 
-const noAnswer = (url: string, { repeatable }: Call, error: Error): CommandFailed => {
+const noAnswer = (url: string, { repeatable }: Call, error: Error): OperatorError => {
   const refused = /^(ConnectionRefused|ECONNREFUSED)$/.test(String((error as { code?: string }).code))
   const reason = refused ? 'nothing listens there' : error.message
   const unknown = repeatable ? '' : '; the change may or may not have been applied'
-  return new CommandFailed(`no answer from ${url}: ${reason.replace(/\.$/, '')}${unknown}`)
+  return new OperatorError(`no answer from ${url}: ${reason.replace(/\.$/, '')}${unknown}`)
 }
 
 const parseErrorBody = (text: string): CubbyError | undefined => {

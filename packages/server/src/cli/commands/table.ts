@@ -1,31 +1,29 @@
 import { pageRowsMax } from '../../core/limits.ts'
 import { parseIndices, slots } from '../../core/tables/indices.ts'
-import {
-  type Arguments,
-  type CliCommand,
-  type Flag,
-  orUsageError,
-  printJson,
-  printLine,
-  UsageError,
-} from '../command.ts'
-import { openRemote, remoteFlags } from '../remote.ts'
-import { checkName, dbFlag, requireName } from '../table-flags.ts'
+import { type Arguments, type Flag, orUsageError, UsageError } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { printJson, printLine } from '../print.ts'
+import { checkName, dbFlag, requireName } from '../target/address.ts'
+import { openRemote, remoteFlags } from '../target/remote.ts'
 
-// The table routes of the HTTP API, for the shell. What is printed is what the server answered.
+// The table routes of the HTTP API, for the shell. The server's answer is printed as it is.
 
 const tablePath = (args: Arguments): string =>
   `/v1/${requireName(args, 'db')}/${checkName(args.positionals[0]!, 'NAME')}`
 
-const slotFlag: Flag = { type: 'string', value: 'FIELDS', help: 'an index: its hash field, or "hash,range"' }
+const slotFlag: Flag = {
+  type: 'string',
+  value: 'FIELDS',
+  help: 'an index: its hash field, or its hash and range field: hash,range',
+}
 
 export const tableCreateCommand: CliCommand = {
   name: 'table create',
   positionals: ['NAME'],
-  summary: 'make a table',
-  details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 by the field status, ordered by
-placedAt; --indices takes the JSON of the HTTP API, for names with a comma. Again with the same indices:
-the table as it is.`,
+  summary: 'create a table',
+  details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 with the hash field status and the
+range field placedAt; --indices takes the JSON of the HTTP API, for field names with a comma. If the table
+exists with the same indices, it is printed as it is.`,
   flags: {
     db: dbFlag,
     ...Object.fromEntries(slots.map((slot) => [slot, slotFlag])),
@@ -43,11 +41,11 @@ the table as it is.`,
 const parseDeclared = (args: Arguments) => {
   const json = args.text('indices')
   const bySlot = slots.filter((slot) => args.text(slot) !== undefined)
-  if (json !== undefined && bySlot.length > 0) throw new UsageError(`--indices and --${bySlot[0]} exclude each other`)
+  if (json !== undefined && bySlot.length > 0) throw new UsageError(`--indices and --${bySlot[0]} cannot be combined`)
   if (json !== undefined) return orUsageError(() => parseIndices(parseJsonFlag(json)))
   const declared = bySlot.map((slot) => {
     const [hashField, rangeField, ...more] = args.text(slot)!.split(',')
-    if (more.length > 0) throw new UsageError(`--${slot} takes one field, or two with a comma between them`)
+    if (more.length > 0) throw new UsageError(`--${slot} takes one field, or two separated by a comma`)
     return [slot, { hashField, rangeField }]
   })
   return orUsageError(() => parseIndices(Object.fromEntries(declared)))
@@ -63,10 +61,10 @@ const parseJsonFlag = (text: string): unknown => {
 
 export const tableListCommand: CliCommand = {
   name: 'table list',
-  summary: 'list the tables of a database, one a line',
+  summary: 'list the tables of a database, one per line',
   flags: {
     db: dbFlag,
-    deleted: { type: 'boolean', help: 'the dropped ones that can still be restored' },
+    deleted: { type: 'boolean', help: 'list the deleted tables that can still be restored' },
     ...remoteFlags,
   },
   async run(args) {
@@ -96,7 +94,7 @@ export const tableDescribeCommand: CliCommand = {
 export const tableDropCommand: CliCommand = {
   name: 'table drop',
   positionals: ['NAME'],
-  summary: 'take a table away; it can be restored for 7 days',
+  summary: 'delete a table; it can be restored for 7 days',
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     const path = tablePath(args)
@@ -108,10 +106,14 @@ export const tableDropCommand: CliCommand = {
 export const tableRestoreCommand: CliCommand = {
   name: 'table restore',
   positionals: ['NAME'],
-  summary: 'bring a dropped table back with all its records',
+  summary: 'restore a deleted table with all its records',
   flags: {
     db: dbFlag,
-    'deleted-at': { type: 'string', value: 'MS', help: 'the one dropped then; otherwise the one dropped last' },
+    'deleted-at': {
+      type: 'string',
+      value: 'MS',
+      help: 'which one: deletedAt in epoch milliseconds; default: the last',
+    },
     ...remoteFlags,
   },
   async run(args) {

@@ -1,5 +1,8 @@
-import { parseName } from '../core/names.ts'
-import { type Arguments, type Flag, orUsageError, UsageError } from './command.ts'
+import { parseName } from '../../core/names.ts'
+import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
+import { type Arguments, type Flag, orUsageError, UsageError } from '../arguments.ts'
+
+// The database, the table and the record that a command names.
 
 export const dbFlag: Flag = { type: 'string', value: 'NAME', help: 'the database' }
 export const tableFlag: Flag = { type: 'string', value: 'NAME', help: 'the table' }
@@ -15,5 +18,9 @@ export const optionalName = (args: Arguments, flag: 'db' | 'table'): string | un
   return name === undefined ? undefined : checkName(name, `--${flag}`)
 }
 
-/** A name that breaks the rule is a mistake in the call, and must not reach a path. */
+/** A name that breaks the rule is a mistake in the call, and must not become part of a path. */
 export const checkName = (name: string, what: string): string => orUsageError(() => parseName(name, what))
+
+/** From the arguments HASHKEY [RANGEKEY]. */
+export const requireRecordKey = ({ positionals: [hashKey, rangeKey] }: Arguments): RecordKey =>
+  orUsageError(() => parseRecordKey(hashKey, rangeKey))

@@ -1,0 +1,86 @@
+import { parseTtl } from '../../core/records/record-data.ts'
+import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
+import { openClock } from '../../process/clock.ts'
+import { type Arguments, orUsageError, UsageError } from '../arguments.ts'
+import type { CliCommand } from '../command.ts'
+import { dbFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
+import { openRemote, remoteFlags } from '../target/remote.ts'
+import { writeTextToStdout } from '../transfer/write-lines.ts'
+
+export const putCommand: CliCommand = {
+  name: 'put',
+  positionals: ['HASHKEY', '[RANGEKEY]'],
+  summary: 'put a record and print it',
+  details: 'The data is a JSON object, from --data or from standard input. It is stored exactly as given.',
+  flags: {
+    db: dbFlag,
+    table: tableFlag,
+    data: { type: 'string', value: 'JSON', help: 'the data; default: standard input' },
+    ttl: { type: 'string', value: 'TIME', help: 'when the record expires: epoch seconds or an ISO-8601 date-time' },
+    'if-match': {
+      type: 'string',
+      value: 'VERSION',
+      help: 'only if its updatedAt is this; *: only if the record exists',
+    },
+    'if-absent': { type: 'boolean', help: 'only if there is no such record yet' },
+    ...remoteFlags,
+  },
+  async run(args) {
+    const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
+    const { hashKey, rangeKey } = requireRecordKey(args)
+    const headers = parseConditions(args)
+    const ttl = parseTtlFlag(args.text('ttl'), openClock(process.env).now())
+    const remote = openRemote(args)
+    // CUBBY_DATA is the data directory of other commands, never the data of a record.
+    const given = args.isGiven('data') ? args.text('data') : undefined
+    const data = checkData(given ?? (await readStdin()))
+    const members = [`"hashKey":${JSON.stringify(hashKey)}`, `"rangeKey":${JSON.stringify(rangeKey)}`, `"data":${data}`]
+    if (ttl !== undefined) members.push(`"ttl":${ttl}`)
+    const body = `{${members.join(',')}}`
+    await writeTextToStdout(
+      await remote.request({ method: 'PUT', path: `/v1/${db}/${table}`, body, headers, repeatable: false }),
+    )
+    return 0
+  },
+}
+
+const parseConditions = (args: Arguments): Record<string, string> => {
+  const ifMatch = args.text('if-match')
+  if (ifMatch === undefined) return args.flag('if-absent') ? { 'if-none-match': '*' } : {}
+  if (args.flag('if-absent')) throw new UsageError('--if-match and --if-absent cannot be combined')
+  if (ifMatch === '*') return { 'if-match': '*' }
+  if (/^[0-9]+$/.test(ifMatch)) return { 'if-match': `"${ifMatch}"` }
+  throw new UsageError(`--if-match is "${ifMatch}"; it takes a record's updatedAt, or *`)
+}
+
+const parseTtlFlag = (text: string | undefined, nowMs: number): number | undefined => {
+  if (text === undefined) return undefined
+  const instant = parseIsoDateTime(text)
+  const seconds = instant === undefined ? undefined : Math.ceil(instant / 1000)
+  if (seconds !== undefined || /^[0-9]{1,15}$/.test(text)) {
+    return orUsageError(() => parseTtl(seconds ?? Number(text), '--ttl', nowMs)) ?? undefined
+  }
+  throw new UsageError(`--ttl is "${text}"; it takes epoch seconds or an ISO-8601 date-time`)
+}
+
+const readStdin = async (): Promise<string> => {
+  if (process.stdin.isTTY === true) throw new UsageError('--data JSON is missing')
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await Bun.stdin.bytes())
+  } catch {
+    throw new UsageError('the data on standard input is not valid UTF-8')
+  }
+}
+
+/** Checked before it becomes part of the body, where a stray brace would change the body's meaning. */
+const checkData = (text: string): string => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^JSON Parse error: /, '')
+    throw new UsageError(text.trim() === '' ? 'the data is empty' : `the data is not JSON: ${reason}`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text.trim()
+  throw new UsageError('the data is not a JSON object; wrap it: {"value":…}')
+}

@@ -1,0 +1,27 @@
+import { printable } from '../core/text/printable.ts'
+
+// Commands print for people with these functions and `Progress` only: names that others have chosen must not reach the
+// terminal unescaped.
+
+export const printLine = (line: string): void => {
+  process.stdout.write(`${printable(line)}\n`)
+}
+
+/** On standard error, beside the output. */
+export const printNote = (line: string): void => {
+  process.stderr.write(`${printable(line)}\n`)
+}
+
+export const printJson = (value: unknown): void => printLine(JSON.stringify(value))
+
+/** Each column is as wide as its widest cell. */
+export const printTable = (rows: string[][]): void => {
+  const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
+  for (const row of rows)
+    printLine(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
+}

@@ -1,0 +1,38 @@
+import { findStore, readEngineSettings, type StoreLocation } from '../../engines/open-engine.ts'
+import { testVariable } from '../../process/test-environment.ts'
+import type { ClosedStore } from '../../store/closed-store.ts'
+import type { Engine } from '../../store/engine.ts'
+import type { Arguments, Flag } from '../arguments.ts'
+
+// Commands that open the store itself, beside a server that may be running.
+
+export const storeFlags: Record<string, Flag> = {
+  data: { type: 'string', value: 'DIR', help: 'the data directory of the embedded engine', default: './cubby-data' },
+  store: { type: 'string', value: 'URL', help: 'another engine instead: postgres://user:password@host/db' },
+}
+
+/** `--data DIR` is that directory, even if CUBBY_STORE is set. */
+export const storeLocation = (args: Arguments): StoreLocation => ({
+  data: args.text('data')!,
+  store: args.isGiven('data') && !args.isGiven('store') ? undefined : args.text('store'),
+})
+
+export const findTargetStore = (args: Arguments): Promise<ClosedStore> => {
+  const settings = readEngineSettings({ testVariable: (name) => testVariable(process.env, name) })
+  return findStore(storeLocation(args), settings)
+}
+
+/** Opens the store as a guest, and closes it whatever happens. */
+export const withStore = async <T>(
+  args: Arguments,
+  { mustExist }: { mustExist: boolean },
+  use: (engine: Engine) => Promise<T>,
+): Promise<T> => {
+  const store = await findTargetStore(args)
+  const engine = await store.open({ role: 'guest', mustExist })
+  try {
+    return await use(engine)
+  } finally {
+    await engine.close()
+  }
+}

@@ -1,0 +1,31 @@
+import { OperatorError } from '../../core/operator-error.ts'
+import type { ClosedStore } from '../../store/closed-store.ts'
+import { openPostgresEngine } from './engine.ts'
+import type { PostgresSettings } from './settings.ts'
+
+const noBackup = (instead: string): OperatorError =>
+  new OperatorError(`backup is for the embedded engine; with --store use ${instead} (docs/engines.md)`)
+
+export const postgresStore = (url: string, settings: PostgresSettings = {}): ClosedStore => ({
+  describe() {
+    const { protocol, host, pathname } = new URL(url)
+    return `${protocol}//${host}${pathname}`
+  },
+
+  open: ({ mustExist, log }) => openPostgresEngine({ url, mustExist, log, ...settings }),
+
+  openWorker(channel, log) {
+    channel.onClose(() => process.exit(1))
+    return openPostgresEngine({ url, log, ...settings })
+  },
+
+  workerExitHint: () => undefined,
+
+  async createBackup() {
+    throw noBackup('pg_dump')
+  },
+
+  async restoreBackup() {
+    throw noBackup('pg_restore')
+  },
+})

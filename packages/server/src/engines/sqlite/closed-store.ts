@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { StoreRefused } from '../../core/store-refused.ts'
+import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
+import type { Engine } from '../../store/engine.ts'
+import { endProcess } from './disk/end-process.ts'
+import { openSqliteEngine } from './engine.ts'
+import type { SqliteSettings } from './settings.ts'
+import { copyStoreToFile, refuseExistingFile, restoreStoreFromFile } from './transfer/backup.ts'
+import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
+
+/** What comes through it was sent by the owner's engine: `serveWorker`. */
+type OwnerChannel = Channel<WorkerCommands, WorkerOutcomes>
+
+export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): ClosedStore => {
+  const open = async ({ role, mustExist = false, log, drain }: OpenOptions): Promise<Engine> => {
+    if (mustExist && !existsSync(join(dataDir, 'cubby.db'))) throw new StoreRefused(`there is no store in ${dataDir}`)
+    return openSqliteEngine({ dataDir, role, log, drain, ...settings })
+  }
+  return {
+    describe: () => dataDir,
+
+    open,
+
+    openWorker(channel, log) {
+      // The owner may have ended because its disk failed: then the WAL must stay as it is.
+      channel.onClose(() => endProcess(1))
+      return openSqliteEngine({
+        dataDir,
+        role: 'worker',
+        channel: channel as OwnerChannel,
+        log,
+        noMmap: settings.noMmap,
+      })
+    },
+
+    workerExitHint: (reason) =>
+      reason === 'SIGBUS' ? 'a page of cubby.db could not be read: see --no-mmap' : undefined,
+
+    async createBackup(file) {
+      refuseExistingFile(file)
+      // Opening it checks what every command checks: that it is a store, of a known version, with no failed sync.
+      const engine = await open({ role: 'guest', mustExist: true })
+      try {
+        return await copyStoreToFile(dataDir, file)
+      } finally {
+        await engine.close()
+      }
+    },
+
+    restoreBackup: (file) => restoreStoreFromFile(file, dataDir),
+  }
+}

@@ -1,0 +1,126 @@
+import type { Subprocess } from 'bun'
+import { startSweeps } from '../background/sweeps.ts'
+import { stopMsMax } from '../core/limits.ts'
+import { OperatorError } from '../core/operator-error.ts'
+import type { Engine } from '../store/engine.ts'
+import { bootstrap } from './bootstrap.ts'
+import { reservePort, urlOf } from './listen.ts'
+import type { ServeOptions } from './serve-options.ts'
+import { stayUp, untilSignal } from './signals.ts'
+import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
+
+// `--workers N`: this process owns the store and its writer, sweeps, and supervises. N worker processes (worker.ts) serve
+// requests on one port, which the system distributes among them, and write through this process.
+
+const startMsMax = 10_000
+const respawnAfterMs = 1_000
+/** What a stop needs after the workers have ended: sweeps and the store. */
+const restOfStopMs = 1_500
+
+class Workers {
+  readonly #options: ServeOptions
+  readonly #port: number
+  readonly #engine: Engine
+  readonly #running = new Set<Subprocess>()
+  #stopping = false
+
+  constructor(options: ServeOptions, port: number, engine: Engine) {
+    this.#options = options
+    this.#port = port
+    this.#engine = engine
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(Array.from({ length: this.#options.workers }, () => this.#spawn()))
+  }
+
+  #spawn(): Promise<void> {
+    return new Promise((ready, failed) => {
+      // A killed worker is replaced, as one that ends by itself.
+      const timer = setTimeout(() => worker.kill('SIGKILL'), startMsMax)
+      let receive: (message: unknown) => void = () => {}
+      const worker = Bun.spawn([process.execPath, ...process.execArgv, Bun.main, ...process.argv.slice(2)], {
+        env: { ...process.env, [portVariable]: String(this.#port) },
+        stdio: ['ignore', 'inherit', 'inherit'],
+        ipc: (message: FromWorker) => {
+          if ('engine' in message) return receive(message.engine)
+          clearTimeout(timer)
+          ready()
+        },
+        onExit: (_, code, signal) => {
+          clearTimeout(timer)
+          failed(new OperatorError('a worker could not be started'))
+          this.#onExit(worker, code ?? signal)
+        },
+      })
+      this.#running.add(worker)
+      this.#engine.serveWorker?.({
+        send: (message) => {
+          // The worker may have ended while its writes were committed. Then nobody waits for the answer.
+          if (this.#running.has(worker)) worker.send({ engine: message } satisfies ToWorker)
+        },
+        onMessage: (use) => {
+          receive = use
+        },
+        onClose: () => {},
+      })
+    })
+  }
+
+  #onExit(worker: Subprocess, reason: unknown): void {
+    this.#running.delete(worker)
+    if (this.#stopping) return
+    const { store, log } = this.#options
+    log('error', 'a worker ended; starting another', { reason, hint: store.workerExitHint(reason) })
+    setTimeout(() => {
+      if (this.#stopping) return
+      this.#spawn().catch((error) => log('error', 'a worker could not be started', { cause: String(error) }))
+    }, respawnAfterMs)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    const workers = [...this.#running]
+    for (const worker of workers) worker.send({ stop: true } satisfies ToWorker)
+    const timer = setTimeout(() => {
+      for (const worker of workers) worker.kill('SIGKILL')
+    }, stopMsMax - restOfStopMs)
+    await Promise.all(workers.map((worker) => worker.exited))
+    clearTimeout(timer)
+  }
+}
+
+export const serveWithWorkers = async (options: ServeOptions): Promise<number> => {
+  const { store, host, clock, log } = options
+  let workers: Workers | undefined
+  const engine = await store.open({ role: 'owner', log, drain: async () => workers?.stop() })
+  let port: number
+  try {
+    port = reservePort(host, options.port)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  workers = new Workers(options, port, engine)
+  stayUp(log)
+  const signal = untilSignal()
+  try {
+    await workers.start()
+  } catch (error) {
+    await workers.stop()
+    await engine.close()
+    throw error
+  }
+  const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
+  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs })
+  const url = urlOf(host, port)
+  log('info', 'listening', { url, engine: engine.description, data: store.describe(), workers: options.workers })
+  if (options.bootstrap) await bootstrap(engine, url, clock.now(), options.print)
+
+  log('info', 'stopping', { signal: await signal })
+  await workers.stop()
+  await sweeps.stop()
+  await engine.close()
+  log('info', 'stopped')
+  return 0
+}

@@ -1,0 +1,18 @@
+import type { Log } from '../core/log.ts'
+import type { ClosedStore } from '../store/closed-store.ts'
+import type { Clock } from './clock.ts'
+
+export interface ServeOptions {
+  store: ClosedStore
+  host: string
+  port: number
+  /** Processes that serve; with 1 the process serves by itself. */
+  workers: number
+  /** Create the first organization on an empty store. */
+  bootstrap: boolean
+  logRequests: boolean
+  clock: Clock
+  log: Log
+  /** Prints a line on standard output, for the keys of the first organization: they must not be in the log. */
+  print(line: string): void
+}

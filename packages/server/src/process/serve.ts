@@ -1,0 +1,46 @@
+import { startKeyUse } from '../background/key-use.ts'
+import { startSweeps } from '../background/sweeps.ts'
+import { stopMsMax } from '../core/limits.ts'
+import { type HttpServer, startHttp } from '../http/server.ts'
+import { bootstrap } from './bootstrap.ts'
+import { listenFailure } from './listen.ts'
+import { serveWithWorkers } from './owner.ts'
+import type { ServeOptions } from './serve-options.ts'
+import { stayUp, stopWithin, untilSignal } from './signals.ts'
+import { isWorker, serveAsWorker } from './worker.ts'
+
+/** Serves until a signal; resolves to the exit code. */
+export const serve = (options: ServeOptions): Promise<number> => {
+  if (isWorker()) return serveAsWorker(options)
+  return options.workers > 1 ? serveWithWorkers(options) : serveAlone(options)
+}
+
+/** What a stop needs besides HTTP: sweeps, key uses and the store. */
+const restOfStopMs = 1_500
+
+const serveAlone = async (options: ServeOptions): Promise<number> => {
+  const { store, host, port, clock, log, logRequests } = options
+  let http: HttpServer | undefined
+  const engine = await store.open({ role: 'owner', log, drain: async () => http?.stop() })
+  const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
+  try {
+    http = startHttp({ engine, host, port, now: clock.now, log, logRequests, onKeyUse: keyUse.note })
+  } catch (error) {
+    await engine.close()
+    throw listenFailure(error, host, port)
+  }
+  const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
+  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs })
+  stayUp(log)
+  const signal = untilSignal()
+  log('info', 'listening', { url: http.url, engine: engine.description, data: store.describe() })
+  if (options.bootstrap) await bootstrap(engine, http.url, clock.now(), options.print)
+
+  log('info', 'stopping', { signal: await signal })
+  await stopWithin(stopMsMax - restOfStopMs, http)
+  await sweeps.stop()
+  await keyUse.stop()
+  await engine.close()
+  log('info', 'stopped')
+  return 0
+}

@@ -1,0 +1,52 @@
+import { startKeyUse } from '../background/key-use.ts'
+import { stopMsMax } from '../core/limits.ts'
+import { startHttp } from '../http/server.ts'
+import type { WorkerChannel } from '../store/worker-channel.ts'
+import type { ServeOptions } from './serve-options.ts'
+import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
+import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
+
+/** Whether this process was started by an owner (owner.ts) to serve its port. */
+export const isWorker = (): boolean => process.env[portVariable] !== undefined && process.send !== undefined
+
+const send = (message: FromWorker): void => void process.send!(message)
+
+const channelToOwner = (): WorkerChannel => {
+  // From the start: the owner may be gone before the engine listens.
+  const closed = new Promise<void>((close) => process.once('disconnect', close))
+  return {
+    send: (message) => send({ engine: message }),
+    onMessage: (receive) =>
+      process.on('message', (message: ToWorker) => 'engine' in message && receive(message.engine)),
+    onClose: (close) => void closed.then(close),
+  }
+}
+
+/** What a stop needs besides HTTP: key uses, the store, and the owner's own stop after it. */
+const restOfStopMs = 2_500
+
+export const serveAsWorker = async ({ store, host, clock, log, logRequests }: ServeOptions): Promise<number> => {
+  ignoreSignals()
+  const told = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
+  const channel = channelToOwner()
+  stayUp(log)
+  const engine = await store.openWorker(channel, log)
+  const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
+  const http = startHttp({
+    engine,
+    host,
+    port: Number(process.env[portVariable]),
+    reusePort: true,
+    now: clock.now,
+    log,
+    logRequests,
+    onKeyUse: keyUse.note,
+  })
+  send({ ready: true })
+
+  await told
+  await stopWithin(stopMsMax - restOfStopMs, http)
+  await keyUse.stop()
+  await engine.close()
+  return 0
+}

@@ -1,0 +1,7 @@
+/** Messages between the owner's process and one worker's. Only the engine knows what is in them. */
+export interface WorkerChannel {
+  send(message: unknown): void
+  onMessage(receive: (message: unknown) => void): void
+  /** `closed` is also called when the channel has been closed before. */
+  onClose(closed: () => void): void
+}
