@@ -8,7 +8,7 @@ import type { Engine } from '../src/store/engine.ts'
 import { type Desk, makeDesk, startMs, startSeconds } from './conformance/material.ts'
 import { eventually } from './harness.ts'
 
-// A clock that leaps while the server runs. What it seems to have ended must be there once it is set right.
+// A clock that jumps while the server runs. What seems to have expired must be there once the clock is set right.
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -36,13 +36,13 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-const start = (leapHoldMs: number): void => {
+const start = (jumpHoldMs: number): void => {
   const now = () => {
     asked++
     return startMs + aheadMs
   }
   const log = (level: string, message: string) => void warnings.push(`${level}: ${message}`)
-  sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs: 1 })
+  sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs: 1 })
 }
 
 const untilSwept = (): Promise<true> => {
@@ -65,8 +65,8 @@ test('is not believed for a while: set back, it has destroyed nothing', async ()
   const restored = await engine.tables.restore(desk.tenant.caller, 'app', 'deleted', undefined, startMs)
   expect(restored.outcome).toBe('restored')
   expect(await other.get('a')).toBeDefined()
-  expect(warnings).toEqual(['warn: the clock leapt ahead; sweeps do not believe it yet'])
-  // And the next time that it leaps is a leap of its own.
+  expect(warnings).toEqual(['warn: the clock jumped ahead; sweeps ignore it for now'])
+  // The next jump is a new one.
   aheadMs = dayMs
   await untilSwept()
   expect(await desk.get('brief')).toBeDefined()

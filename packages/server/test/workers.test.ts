@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
+import { mainFile } from './cli/serve-process.ts'
 import { type Api, eventually, type Server, startServer, storeIsEmbedded } from './harness.ts'
 import { connectRaw, type RawConnection } from './raw-connection.ts'
 
@@ -138,6 +139,26 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('processes o
     await eventually('the workers to end', () => (workers.some(isAlive) ? undefined : true))
     await server.restart()
     await server.stop()
+  })
+
+  // It listens for the end of its owner only once its engine is loaded. Missed, that end would leave a process that serves
+  // a store which another process may own.
+  test('a worker whose owner is gone before it has opened the store ends', async () => {
+    const server = await startServer()
+    await server.stop()
+    const worker = Bun.spawn([process.execPath, mainFile, 'serve', '--data', server.dataDir], {
+      env: { ...process.env, CUBBY_WORKER_PORT: '0' },
+      stdio: ['ignore', 'ignore', 'ignore'],
+      ipc() {},
+    })
+    try {
+      worker.disconnect()
+      await eventually('the worker to end', () => (isAlive(worker.pid) ? undefined : true))
+      expect(await worker.exited).toBe(1)
+    } finally {
+      worker.kill('SIGKILL')
+      server.remove()
+    }
   })
 
   test('a stop finishes what was accepted and exits 0', async () => {

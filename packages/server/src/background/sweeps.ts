@@ -8,7 +8,7 @@ export interface SweepOptions {
   now(): number
   log: Log
   /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
-  leapHoldMs: number
+  jumpHoldMs: number
   /** How often to look for work. */
   everyMs: number
 }
@@ -24,8 +24,8 @@ const restFactor = 3
  * Removes for good what nobody can read any more: expired records, and deleted tables that can no longer be restored. Each
  * step is a small commit between those of the writers. A sweep that a stop or a crash interrupts continues at the next start.
  */
-export const startSweeps = ({ maintenance, now, log, leapHoldMs, everyMs }: SweepOptions): Background => {
-  const waryNow = makeWaryClock(now, leapHoldMs, log)
+export const startSweeps = ({ maintenance, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
+  const waryNow = makeWaryClock(now, jumpHoldMs, log)
   let stopped = false
   let wake: (() => void) | undefined
   const rest = (ms: number) =>
@@ -48,7 +48,7 @@ export const startSweeps = ({ maintenance, now, log, leapHoldMs, everyMs }: Swee
         await drain(() => maintenance.sweepExpired(waryNow(), sweepRowsMax))
         await drain(() => maintenance.purgeTables(waryNow(), sweepRowsMax))
       } catch (error) {
-        if (!stopped) log('warn', 'sweep failed; it goes on later', { cause: String(error) })
+        if (!stopped) log('warn', 'sweep failed; it is retried later', { cause: String(error) })
       }
       if (!stopped) await rest(everyMs)
     }

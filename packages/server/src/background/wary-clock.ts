@@ -1,7 +1,7 @@
 import type { Log } from '../core/log.ts'
 
 /** Routine clock corrections are smaller than this. */
-const leapMs = 60_000
+const jumpMs = 60_000
 
 /**
  * The clock for deleting expired data. When `now` jumps ahead of the time that has passed, the jump is ignored for `holdMs`:
@@ -9,25 +9,25 @@ const leapMs = 60_000
  * that slept jumps too.
  */
 export const makeWaryClock = (now: () => number, holdMs: number, log: Log): (() => number) => {
-  let believedMs = now()
-  let believedAt = performance.now()
-  let leaptAt: number | undefined
+  let acceptedMs = now()
+  let acceptedAt = performance.now()
+  let jumpedAt: number | undefined
   return () => {
     const at = performance.now()
     const nowMs = now()
-    const expectedMs = Math.floor(believedMs + (at - believedAt))
+    const expectedMs = Math.floor(acceptedMs + (at - acceptedAt))
     const aheadMs = nowMs - expectedMs
-    if (aheadMs > leapMs) {
-      if (leaptAt === undefined) {
-        leaptAt = at
+    if (aheadMs > jumpMs) {
+      if (jumpedAt === undefined) {
+        jumpedAt = at
         const seconds = Math.round(aheadMs / 1000)
-        log('warn', 'the clock leapt ahead; sweeps do not believe it yet', { seconds, holdSeconds: holdMs / 1000 })
+        log('warn', 'the clock jumped ahead; sweeps ignore it for now', { seconds, holdSeconds: holdMs / 1000 })
       }
-      if (at - leaptAt < holdMs) return expectedMs
+      if (at - jumpedAt < holdMs) return expectedMs
     }
-    believedMs = nowMs
-    believedAt = at
-    leaptAt = undefined
+    acceptedMs = nowMs
+    acceptedAt = at
+    jumpedAt = undefined
     return nowMs
   }
 }

@@ -64,7 +64,7 @@ export const recoveryMs = 7 * 24 * 60 * 60 * 1000
 /** Sweeps delete this long after the deadline: a clock that jumps must not destroy data. */
 export const sweepGraceMs = 5 * 60 * 1000
 /** Sweeps ignore a clock that has jumped ahead for so long: time to set it back. */
-export const clockLeapHoldMs = 60 * 60 * 1000
+export const clockJumpHoldMs = 60 * 60 * 1000
 export const sweepEveryMs = 60_000
 /** Rows that one step of a sweep removes: few, because the writes of a whole commit wait for it. */
 export const sweepRowsMax = 50

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { clockLeapHoldMs, lastUsedFlushMs, sweepEveryMs } from '../core/limits.ts'
+import { clockJumpHoldMs, lastUsedFlushMs, sweepEveryMs } from '../core/limits.ts'
 import { testVariable } from './test-environment.ts'
 
 export interface Clock {
@@ -8,14 +8,14 @@ export interface Clock {
   sweepEveryMs: number
   keyUseEveryMs: number
   /** How long sweeps distrust a clock that has jumped ahead: see wary-clock.ts. */
-  leapHoldMs: number
+  jumpHoldMs: number
 }
 
 /** The system's clock. Tests move it: CUBBY_TEST_CLOCK names a file that holds milliseconds to add. */
 export const openClock = (env: Record<string, string | undefined>): Clock => {
   const file = testVariable(env, 'CUBBY_TEST_CLOCK')
   if (file === undefined) {
-    return { now: Date.now, sweepEveryMs, keyUseEveryMs: lastUsedFlushMs, leapHoldMs: clockLeapHoldMs }
+    return { now: Date.now, sweepEveryMs, keyUseEveryMs: lastUsedFlushMs, jumpHoldMs: clockJumpHoldMs }
   }
   const offsetMs = (): number => {
     try {
@@ -24,5 +24,5 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
       return 0
     }
   }
-  return { now: () => Date.now() + offsetMs(), sweepEveryMs: 200, keyUseEveryMs: 200, leapHoldMs: 0 }
+  return { now: () => Date.now() + offsetMs(), sweepEveryMs: 200, keyUseEveryMs: 200, jumpHoldMs: 0 }
 }

@@ -111,8 +111,8 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
     await engine.close()
     throw error
   }
-  const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs })
+  const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
+  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
   const url = urlOf(host, port)
   log('info', 'listening', { url, engine: engine.description, data: store.describe(), workers: options.workers })
   if (options.bootstrap) await bootstrap(engine, url, clock.now(), options.print)

@@ -29,8 +29,8 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     await engine.close()
     throw listenFailure(error, host, port)
   }
-  const { now, leapHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, leapHoldMs, everyMs })
+  const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
+  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', { url: http.url, engine: engine.description, data: store.describe() })

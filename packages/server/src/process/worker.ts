@@ -27,7 +27,7 @@ const restOfStopMs = 2_500
 
 export const serveAsWorker = async ({ store, host, clock, log, logRequests }: ServeOptions): Promise<number> => {
   ignoreSignals()
-  const told = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
+  const stopped = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
   const channel = channelToOwner()
   stayUp(log)
   const engine = await store.openWorker(channel, log)
@@ -44,7 +44,7 @@ export const serveAsWorker = async ({ store, host, clock, log, logRequests }: Se
   })
   send({ ready: true })
 
-  await told
+  await stopped
   await stopWithin(stopMsMax - restOfStopMs, http)
   await keyUse.stop()
   await engine.close()

@@ -81,7 +81,7 @@ export const purgeCases = (it: Case): void => {
       maintenance: watched,
       now: () => deadline,
       log: (_, message) => done.reject(new Error(message)),
-      leapHoldMs: 0,
+      jumpHoldMs: 0,
       everyMs: 60_000,
     })
     try {

@@ -15,7 +15,10 @@ interface Found {
   ttl: number | null
 }
 
-/** Applies put and delete operations inside the transaction that is open on `db`. */
+/**
+ * Applies the puts and deletes of requests inside the transaction that is open on `db`. Copied rows are written by
+ * transfer/load.ts; sweeps delete in registry-writes.ts.
+ */
 export class RecordWrites {
   readonly #db: Connection
   readonly #find
