@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { CursorSeal } from './cursor-seal.ts'
+import { describeValue } from './describe-value.ts'
 import { CubbyError } from './errors.ts'
 import { cursorCharactersMax } from './limits.ts'
-import { describe } from './names.ts'
 import type { Position, Scan } from './records/scan.ts'
 
 // A cursor is base64url of a version byte and sealed JSON: [whose it is, …where it ended]. The seal hides the ids in it,
@@ -38,7 +38,7 @@ const encode = (seal: CursorSeal, parts: (string | number)[]): string => {
 }
 
 const decode = (seal: CursorSeal, cursor: unknown): unknown[] => {
-  if (typeof cursor !== 'string') return refuse(`is ${describe(cursor)}; it takes a string or null.`)
+  if (typeof cursor !== 'string') return refuse(`is ${describeValue(cursor)}; it takes a string or null.`)
   if (cursor.length > cursorCharactersMax || !/^[A-Za-z0-9_-]+$/.test(cursor)) return refuse('cannot be read.')
   const bytes = Buffer.from(cursor, 'base64url')
   const parts = bytes[0] === sealedVersion ? readSealed(seal, cursor, bytes) : readPlain(seal, bytes)
