@@ -29,12 +29,12 @@ const readyMsMax = 2_000
 export interface PostgresOptions extends PostgresSettings {
   /** postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem */
   url: string
-  /** Refuse a database where no store is yet, instead of making one. */
+  /** Refuse a database without a store instead of making one. */
   mustExist?: boolean
   /** How long a request may wait for one of them. */
   waitMsMax?: number
   log?: Log
-  /** In what to differ from the engine that is found there: tests walk the ways of the others with it. */
+  /** Overrides of the detected dialect: tests run the code paths of other databases with them. */
   dialect?: Partial<Dialect>
 }
 
@@ -82,8 +82,8 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
 }
 
 /**
- * The first connection of the pool, made beside the one that sets the store up: two are needed to notice a pooler that
- * takes them for one. Undefined when the server has only one left; then this is not looked at.
+ * The first connection of the pool, opened while the set-up connection is open: it takes two to detect a pooler in
+ * transaction mode. Undefined if the server has only one connection left; then nothing is checked.
  */
 const connectFirst = async (setUp: Session, url: StoreUrl, dialect: Dialect): Promise<Session | undefined> => {
   let first: Session
@@ -156,7 +156,7 @@ class PostgresEngine implements Engine {
     return this.#cursorSeal
   }
 
-  /** Whether the primary answers, and takes writes. */
+  /** Whether the database answers and accepts writes. */
   async ready(): Promise<boolean> {
     const { promise: late, resolve } = Promise.withResolvers<boolean>()
     const timer = setTimeout(() => resolve(false), readyMsMax)

@@ -1,5 +1,5 @@
-// Arrays in the protocol's binary form, so that one statement takes any number of rows: as text every quote and
-// backslash of the data would have to be escaped, and bytes would double.
+// Arrays in the protocol's binary format, so that one statement takes any number of rows. As text, every quote and
+// backslash of the data would have to be escaped, and bytes would take twice the room.
 
 const oids = { bytea: 17, bigint: 20, text: 25 }
 const headerBytes = 20
@@ -7,10 +7,10 @@ const headerBytes = 20
 const start = (oid: number, count: number, contentBytes: number): Buffer => {
   const array = Buffer.allocUnsafe(headerBytes + 4 * count + contentBytes)
   array.writeInt32BE(1, 0) // dimensions
-  array.writeInt32BE(1, 4) // may hold nulls
+  array.writeInt32BE(1, 4) // may contain nulls
   array.writeInt32BE(oid, 8)
   array.writeInt32BE(count, 12)
-  array.writeInt32BE(1, 16) // the first has this number
+  array.writeInt32BE(1, 16) // lower bound
   return array
 }
 
@@ -29,7 +29,7 @@ const ofText = (oid: number, values: (string | null)[]): Buffer => {
   return array
 }
 
-/** BYTEA[] of the UTF-8 of each. */
+/** BYTEA[] with the UTF-8 bytes of each text. */
 export const bytesArray = (values: (string | null)[]): Buffer => ofText(oids.bytea, values)
 
 export const textArray = (values: (string | null)[]): Buffer => ofText(oids.text, values)

@@ -6,7 +6,7 @@ export const toBytesOrNull = (text: string | null): Buffer | null => (text === n
 
 export const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** As BYTEA comes back: `ab` as `\x6162`. */
+/** In the form in which BYTEA comes back: `ab` as `\x6162`. */
 export const toHex = (text: string): string => `\\x${Buffer.from(text).toString('hex')}`
 
 export const bytesOfHex = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')

@@ -6,14 +6,14 @@ import type { StoreUrl } from './store-url.ts'
 
 export const connectMsMax = 5_000
 
-/** A connection with the settings that every one of ours has. */
+/** A connection with the settings of all our sessions. */
 export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   const session = await Session.connect(url, connectMsMax)
-  // A server that stops answering here must not keep a place of the pool for ever.
+  // A server that stops answering here must not occupy a slot of the pool for ever.
   const timer = setTimeout(() => session.destroy(), connectMsMax)
   try {
     const [readOnly] = await session.run(openingOf(dialect))
-    // A standby would answer with what was true a moment ago.
+    // A standby may answer with stale data.
     if (readOnly?.[0] !== 'off') throw new StoreRefused('the database takes no writes: it is a standby or read-only')
     return session
   } catch (error) {
@@ -24,14 +24,14 @@ export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<S
   }
 }
 
-/** Whether what looks like two sessions shares connections to the server, as behind a pooler in transaction mode. */
+/** Whether two sessions share connections to the server, as behind a pooler in transaction mode. */
 export const shareConnections = async (one: Session, other: Session): Promise<boolean> => {
   const backendOf = async (session: Session) => (await session.run('select pg_backend_pid()'))[0]![0]
   const first = await backendOf(one)
   return (await backendOf(other)) === first || (await backendOf(one)) !== first
 }
 
-/** For what reads a whole store: beside the pool, and without its limits of time. */
+/** For reading a whole store: a connection beside the pool, without its time limits. */
 export const connectLongSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   let session: Session
   try {

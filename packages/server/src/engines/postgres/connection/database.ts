@@ -6,17 +6,17 @@ import { isLost, isRaised, isRetryable, isUndone, toCallersError } from './failu
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
-/** On how many connections a call is tried that found each of them broken. */
+/** How many connections a call is tried on if each of them turns out to be broken. */
 const connectionsMax = 3
 const firstPauseMs = 4
-/** What an answer may take beyond the statement's own time, before the connection counts as dead. */
+/** How much longer than the statement timeout an answer may take before the connection counts as dead. */
 const answerGraceMs = 2_000
 
 const lookUpsTogetherMax = 8
 
 export interface Transaction {
   send(...steps: Step[]): Promise<StepResult[]>
-  /** The last statements, and COMMIT in the same round trip. */
+  /** Sends the last statements and COMMIT in one round trip. */
   commit(...steps: Step[]): Promise<StepResult[]>
 }
 
@@ -24,15 +24,15 @@ const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }
 const commit: Step = { statement: { name: 'commit', text: 'commit' }, values: [] }
 const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, values: [] }
 
-/** No organization has this id. Upkeep, and what every request depends on, have a turn of their own. */
+/** No organization has this id: maintenance, and queries that every request depends on, get their own turn. */
 export const noOrg: Holder = { orgId: 0, keySeq: 0 }
-/** Whoever asks with an API key that is not known yet: apart from upkeep, which must not wait for them. */
+/** Requests with an API key that is not known yet. Not `noOrg`: maintenance must not wait for them. */
 export const anybody: Holder = { orgId: 0, keySeq: 1 }
-/** For what is asked of the registry, by whatever key. */
+/** For queries of the registry, whichever API key asks. */
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
 export const holderOf = ({ orgId, apiKey }: Caller): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })
 
-/** Runs pipelines on the pool. Tries again only what the server has rolled back, or never got, and only so often. */
+/** Runs pipelines on the pool. Retries, a bounded number of times, only what the server rolled back or never received. */
 export class Database {
   readonly #pool: Pool
   readonly #msMax: number
@@ -56,7 +56,7 @@ export class Database {
     return session.send(steps, this.#msMax)
   }
 
-  /** Reads may be repeated on another connection. */
+  /** A read may be repeated on another connection. */
   read(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
     return this.#attempt(holder, false, (session) => session.send(steps, this.#msMax))
   }
@@ -82,7 +82,7 @@ export class Database {
     return new Coalescer(this.#pool, { ...options, recover })
   }
 
-  /** One transaction in one round trip. A condition that a statement raised comes out as it is: see `isRaised`. */
+  /** One transaction in one round trip. An error that a statement raised on purpose is thrown as it is: see `isRaised`. */
   write(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
     if (steps.length > 1 && !this.#pipelinesAreTransactions) {
       return this.transaction(holder, ({ commit }) => commit(...steps))
@@ -90,7 +90,7 @@ export class Database {
     return this.#attempt(holder, true, (session) => session.send(steps, this.#msMax))
   }
 
-  /** For what must look before it writes. Without `commit` nothing is kept. */
+  /** For changes that must read before they write. Without `commit`, the transaction is rolled back. */
   async transaction<T>(holder: Holder, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     let committing = false
     const run = async (session: Session): Promise<T> => {
@@ -116,7 +116,7 @@ export class Database {
       try {
         return await work(transaction)
       } finally {
-        // Should this fail, the connection is broken and the server has rolled back already.
+        // If this fails, the connection is broken and the server has rolled back already.
         if (open && !session.isGone) await session.send([rollback], this.#msMax).catch(() => session.destroy())
       }
     }
@@ -135,7 +135,7 @@ export class Database {
         if (isRaised(error)) throw error
         const mayCommit = typeof commits === 'boolean' ? commits : commits()
         const again = isRetryable(error) || (isLost(error) && isUndone(error, mayCommit))
-        // Another connection may be there at once, if only this one was ended; a server that is gone is not waited for.
+        // If only this connection broke, another one is there at once. Nothing waits for a server that is gone.
         const most = isLost(error) ? connectionsMax : attemptsMax
         if (!again || attempt >= most) throw toCallersError(error, mayCommit)
         if (!isLost(error)) await Bun.sleep(firstPauseMs * 2 ** attempt * (0.5 + Math.random()))

@@ -1,20 +1,20 @@
 import pg from 'pg'
 import type { StoreUrl } from './store-url.ts'
 
-// The one file that knows the driver, `pg`. What the rest of the engine sees is a session: prepared statements
-// go out together, with one Sync behind the last of them, and come back as rows of text.
+// The only file that knows the driver, `pg`. The rest of the engine sees a session: prepared statements are sent
+// together, with one Sync after the last one, and come back as rows of text.
 //
-// Everything between two Syncs is one transaction to PostgreSQL, so a pipeline of statements is applied whole or
-// not at all, in one round trip, without BEGIN and COMMIT. `pg` would describe every statement anew and build
-// an object for every column; here the columns are known, which saves a fifth of the client's time.
+// PostgreSQL treats everything between two Syncs as one transaction: a pipeline of statements is applied as a whole or
+// not at all, in one round trip, without BEGIN and COMMIT. `pg` would describe every statement again and build an
+// object for every row; the columns are known here, which saves a fifth of the client's time.
 
-/** Prepared on a connection at its first use there. The name stands for the text for ever. */
+/** Prepared on a connection at its first use there. A name always belongs to the same text. */
 export interface Statement {
   name: string
   text: string
 }
 
-/** Bytes go out as they are (BYTEA), all else as text. */
+/** Bytes are sent in binary (BYTEA), everything else as text. */
 export type Value = string | number | Buffer | null
 
 export interface Step {
@@ -26,18 +26,18 @@ export type Row = (string | null)[]
 
 export interface StepResult {
   rows: Row[]
-  /** Rows written, by the command's own count. */
+  /** Rows written, as the command tag says. */
   count: number
 }
 
 /** Why a pipeline failed. */
 export class PipelineFailure extends Error {
   override readonly name = 'PipelineFailure'
-  /** The server's own word for it; undefined when the connection broke without one. */
+  /** The server's SQLSTATE; undefined if the connection broke without one. */
   readonly sqlState: string | undefined
   /** Whether anything left this process. */
   readonly sent: boolean
-  /** Whether every statement had been executed, so that only the commit was outstanding. */
+  /** Whether every statement was executed, so that only the commit was pending. */
   readonly executed: boolean
 
   constructor(message: string, about: { sqlState?: string; sent: boolean; executed: boolean }) {
@@ -48,7 +48,7 @@ export class PipelineFailure extends Error {
   }
 }
 
-/** As much of pg's connection as is used here. */
+/** The part of pg's connection that is used here. */
 interface Wire {
   stream: { cork?(): void; uncork?(): void; destroy(): void }
   parse(message: { name: string; text: string }): void
@@ -62,7 +62,7 @@ type Prepared = Map<string, 'ready' | 'unsure'>
 
 const toWire = (value: Value): string | Buffer | null => (typeof value === 'number' ? String(value) : value)
 
-/** One flight of statements; pg calls its methods as answers come in. */
+/** Statements with one Sync. pg calls the methods as answers arrive. */
 class Pipeline implements pg.Submittable {
   readonly done = Promise.withResolvers<StepResult[]>()
   readonly #steps: Step[]
@@ -85,7 +85,7 @@ class Pipeline implements pg.Submittable {
       for (const { statement, values } of this.#steps) {
         const state = this.#prepared.get(statement.name)
         if (state !== 'ready') {
-          // After a failure it is not known whether the server got as far as preparing it.
+          // After a failure it is unknown whether the server has prepared it.
           if (state === 'unsure') wire.close({ type: 'S', name: statement.name })
           wire.parse(statement)
           this.#prepared.set(statement.name, 'ready')
@@ -110,14 +110,14 @@ class Pipeline implements pg.Submittable {
     this.#rows = []
   }
 
-  /** The server is ready for more: what was sent is committed. */
+  /** The server is ready for the next query: what was sent is committed. */
   handleReadyForQuery(): void {
     this.done.resolve(this.#results)
   }
 
   handleError(error: Error & { code?: string; severity?: string }): void {
     for (const name of this.#parsed ?? []) this.#prepared.set(name, 'unsure')
-    // Only what the server itself sent has a severity; anything else is the socket's.
+    // Only errors that the server sent have a severity. Others come from the socket.
     const sqlState = error.severity === undefined ? undefined : error.code
     const executed = this.#results.length === this.#steps.length
     this.done.reject(new PipelineFailure(error.message, { sqlState, sent: this.#sent, executed }))
@@ -130,7 +130,7 @@ class Pipeline implements pg.Submittable {
   handleCopyData(): void {}
 }
 
-/** Values as the server wrote them. */
+/** Values in the server's own text form. */
 const asText = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
 
 const goodbyeMsMax = 1_000
@@ -140,12 +140,12 @@ export class Session {
   readonly #prepared: Prepared = new Map()
   #deadline = Number.POSITIVE_INFINITY
   #gone = false
-  /** Called once when the connection ends, whoever ended it. */
+  /** Called once when the connection ends, on whichever side. */
   onGone: (cause: string) => void = () => {}
 
   private constructor(client: pg.Client) {
     this.#client = client
-    // Without listeners a broken connection would end the process.
+    // Without listeners, a broken connection would end the process.
     client.on('error', (error) => this.#end(error.message))
     client.on('end', () => this.#end('the connection ended'))
   }
@@ -155,7 +155,7 @@ export class Session {
       host: url.host,
       port: url.port,
       user: url.user,
-      // As a function: without a password pg would otherwise look into its environment and the home directory.
+      // As a function: without a password, pg would otherwise read one from the environment or the home directory.
       password: () => url.password ?? '',
       database: url.database,
       ssl: url.ssl,
@@ -173,7 +173,7 @@ export class Session {
     return this.#gone
   }
 
-  /** The statements as one transaction, or as a part of the one that BEGIN opened. */
+  /** The statements are one transaction, or part of the one that BEGIN opened. */
   send(steps: Step[], msMax: number): Promise<StepResult[]> {
     const pipeline = new Pipeline(steps, this.#prepared)
     this.#deadline = performance.now() + msMax
@@ -181,7 +181,7 @@ export class Session {
     return pipeline.done.promise
   }
 
-  /** Text without values, several statements if need be: set-up only. */
+  /** One or several statements without values. For set-up, and for reading a whole store. */
   async run(sql: string): Promise<Row[]> {
     try {
       const result = await this.#client.query({ text: sql, rowMode: 'array', types: asText })
@@ -196,18 +196,18 @@ export class Session {
     this.#deadline = Number.POSITIVE_INFINITY
   }
 
-  /** A server that has stopped answering is found out here; the call that waits for it fails. */
+  /** Detects a server that has stopped answering. The call that waits for it fails. */
   endIfLate(nowMs: number): void {
     if (nowMs > this.#deadline) this.destroy('the server did not answer in time')
   }
 
-  /** Gone from here on, and not only when the socket says so: nobody is to be given it meanwhile. */
+  /** The session is gone at once, not only when the socket closes: nobody else must get it in between. */
   destroy(cause = 'it was given up'): void {
     ;(this.#client as unknown as { connection: Wire }).connection.stream.destroy()
     this.#end(cause)
   }
 
-  /** Says goodbye, and does not wait long for an answer. */
+  /** Ends the connection in order, without waiting long for the server. */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.destroy(), goodbyeMsMax)
     await this.#client.end().catch(() => {})

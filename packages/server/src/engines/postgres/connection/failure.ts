@@ -3,9 +3,9 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import { PipelineFailure } from './driver.ts'
 import type { StoreUrl } from './store-url.ts'
 
-// SQLSTATEs are told apart here and nowhere else.
+// The only file that interprets SQLSTATEs.
 
-/** A statement found that a condition or the guard does not hold: see `raising` in statements.ts. */
+/** A statement found that a condition or the guard does not hold: see `raising` in records/statements.ts. */
 export const isRaised = (error: unknown): boolean => stateOf(error) === '22012'
 
 /** Two processes made or changed the same thing at once, where no lock keeps them apart; or a deadlock. */
@@ -24,23 +24,23 @@ export const isMissingRight = (error: unknown): boolean => stateOf(error) === '4
 const stateOf = (error: unknown): string | undefined => (error instanceof PipelineFailure ? error.sqlState : undefined)
 
 /**
- * Rolled back by the server and worth another try: a serialization failure, a deadlock, a statement that must be
- * prepared again (its table was altered, or a proxy forgot it).
+ * Rolled back by the server and worth a retry: a serialization failure, a deadlock, a statement that must be prepared
+ * again (its table was altered, or a proxy dropped it).
  */
 export const isRetryable = (error: unknown): boolean => {
   const state = stateOf(error)
   return state === '40001' || state === '40P01' || state === '26000' || state === '0A000'
 }
 
-/** The session cannot go on: its server is stopping or not the primary any more, or its statements are stale. */
+/** The session is unusable: its server is stopping or no longer the primary, or its prepared statements are stale. */
 export const endsSession = (error: unknown): boolean => {
   const state = stateOf(error)
   if (!(error instanceof PipelineFailure)) return false
-  // 26000, 0A000: what this session has prepared is no good any more.
+  // 26000, 0A000: the session's prepared statements are stale.
   return state === undefined || /^(25006|25P03|26000|0A000|57P..)$/.test(state)
 }
 
-/** The connection broke, or the server said that it is breaking it. */
+/** The connection broke, or the server announced that it closes it. */
 export const isLost = (error: unknown): boolean => {
   if (!(error instanceof PipelineFailure)) return false
   const state = error.sqlState
@@ -58,8 +58,8 @@ const outcomeUnknown = (): CubbyError =>
   })
 
 /**
- * Whether nothing of it was applied. `commits` says whether the pipeline would have committed: if it was sent and the
- * connection broke, nobody knows whether it did, unless the server broke off while it was still executing.
+ * Whether it is certain that nothing was applied. `commits`: the pipeline would have committed. If it was sent and the
+ * connection broke, the outcome is unknown, unless the server reported an error while it was still executing.
  */
 export const isUndone = (error: unknown, commits: boolean): boolean => {
   if (!(error instanceof PipelineFailure)) return false
@@ -69,8 +69,8 @@ export const isUndone = (error: unknown, commits: boolean): boolean => {
 }
 
 /**
- * A pooler in transaction mode gives each transaction to any connection of its own: the settings of a session are lost,
- * and a prepared statement is there already (42P05), or is not there any more (26000), on each connection we try.
+ * A pooler in transaction mode runs each transaction on any of its own connections. The settings of a session are lost, and
+ * a prepared statement exists already (42P05) or no longer (26000), on each connection we try.
  */
 export const pooledByTransaction = (): StoreRefused =>
   new StoreRefused(
@@ -78,10 +78,10 @@ export const pooledByTransaction = (): StoreRefused =>
       'give the direct port of the database, or one of the pooler in session mode',
   )
 
-/** The server has no connection left for us. */
+/** The server has no connection left. */
 export const isOutOfConnections = (error: unknown): boolean => (error as { code?: unknown }).code === '53300'
 
-/** What the caller is told. */
+/** The error for the caller. */
 export const toCallersError = (error: unknown, commits: boolean): unknown => {
   if (!(error instanceof PipelineFailure)) return error
   const state = error.sqlState
@@ -144,12 +144,12 @@ const connectReason = (code: string, error: Error, url: StoreUrl): string => {
   }
 }
 
-/** Why the store cannot be opened, in one line, without the password wherever it came from. */
+/** Why the store cannot be opened, in one line, without the password wherever it occurs. */
 export const toStartError = (error: unknown, url: StoreUrl): Error => {
   if (error instanceof StoreRefused) return error
   const cause = error instanceof Error ? error : new Error(String(error))
   const code = error instanceof PipelineFailure ? error.sqlState : (error as { code?: unknown }).code
-  // Node tries every address of a name and tells of all of them.
+  // Node tries every address of a host name and reports all failures.
   const first = cause instanceof AggregateError ? (cause.errors[0] as Error & { code?: string }) : undefined
   const reason = connectReason(String(first?.code ?? code ?? ''), first ?? cause, url).replaceAll(/\s+/g, ' ')
   const clean = url.password ? reason.replaceAll(url.password, '***') : reason

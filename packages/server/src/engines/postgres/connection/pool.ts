@@ -5,7 +5,7 @@ import { type Holder, Shares } from '../../../core/shares.ts'
 import type { Session } from './driver.ts'
 import { endsSession, unavailable } from './failure.ts'
 
-/** After a connection could not be made, callers are refused at once for so long, instead of each trying. */
+/** After a failed connection attempt, callers are rejected at once for this long, instead of each trying again. */
 const backOffMs = 200
 const tickMs = 100
 
@@ -17,17 +17,17 @@ interface Waiter extends Holder {
 
 export interface PoolOptions {
   size: number
-  /** How long a caller waits for a connection at the most. */
+  /** How long a caller waits for a connection, at most. */
   waitMsMax: number
   connect(): Promise<Session>
-  /** One that has been made already. */
+  /** A connection that exists already. */
   first?: Session
   log: Log
 }
 
 /**
- * A bounded number of connections and a bounded queue for them. Organizations take turns, and within one its API keys:
- * one's backlog is not another's latency. Each has a share of the queue, and one that has nothing in it finds room.
+ * A bounded number of connections and a bounded queue for them. Organizations take turns, and within one its API keys: the
+ * backlog of one does not delay another. Each has a share of the queue, and one with nothing in the queue always gets in.
  */
 export class Pool {
   readonly #options: PoolOptions
@@ -51,7 +51,7 @@ export class Pool {
     if (options.first !== undefined) this.#adopt(options.first)
   }
 
-  /** Runs `work` on a connection of its own. Rejects with `unavailable` if none comes free in time. */
+  /** Runs `work` on a connection of its own. Rejects with `unavailable` if none becomes free in time. */
   async run<T>(holder: Holder, work: (session: Session) => Promise<T>): Promise<T> {
     const session = (this.#closed ? undefined : this.#idle.pop()) ?? (await this.#wait(holder))
     this.#busy++
@@ -67,7 +67,7 @@ export class Pool {
     }
   }
 
-  /** Waits for what is under way, refuses what waits, and ends the connections. */
+  /** Waits for work in flight, rejects what is queued, and ends the connections. */
   async close(msMax: number): Promise<void> {
     this.#closed = true
     this.#refuseAll('The server is stopping.')
@@ -130,7 +130,7 @@ export class Pool {
       session.destroy()
       return
     }
-    // Ended before it was anyone's: nobody else will tell those that wait for it.
+    // It ended before anyone used it, so no caller notices: waiting callers must be told here.
     if (session.isGone) {
       this.#connectFailed(new Error('the connection ended as soon as it was made'))
       return
@@ -148,20 +148,20 @@ export class Pool {
     const at = this.#idle.indexOf(session)
     if (at >= 0) this.#idle.splice(at, 1)
     if (!this.#closed) this.#options.log('warn', 'a connection to the database ended', { cause })
-    // Whoever waits must not wait for a connection that never comes back.
+    // Waiting callers must not wait for a connection that never comes back.
     if (this.#waiting.size > 0) this.#connect()
   }
 
   #connectFailed(error: Error): void {
     if (this.#closed) return
-    // One may fail by accident, as when an operator ends all connections; it is made again at once.
+    // A single failure may be transient, as when an operator ends all connections: retry at once.
     if (++this.#failures === 1 && this.#waiting.size > 0) {
       this.#connect()
       return
     }
     if (!this.#isDown) this.#options.log('error', 'the database cannot be reached', { cause: error.message })
     this.#isDown = true
-    // With connections left, those that wait go on waiting for them.
+    // While other connections are open, waiting callers keep waiting for those.
     if (this.#open.size > 0) return
     this.#refusedUntilMs = performance.now() + backOffMs
     this.#refuseAll('The database cannot be reached.')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { StoreRefused, StoreUrlRefused } from '../../../core/store-refused.ts'
 
-/** Where the database is and how to reach it, read from `postgres://user:password@host:port/database?sslmode=…`. */
+/** A parsed `postgres://user:password@host:port/database?sslmode=…`. */
 export interface StoreUrl {
   host: string
   port: number
@@ -13,14 +13,14 @@ export interface StoreUrl {
   ssl: false | ConnectionOptions
   /** Settings for the session, as libpq's `options`. */
   options: string | undefined
-  /** What may be shown: no password in it. */
+  /** For messages, without the password. */
   shown: string
 }
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'port', 'options']
 
-// Nothing that was typed is repeated here but names: the password stands in the URL.
+// Messages repeat nothing of the URL but names of parameters: it contains the password.
 const refuse = (message: string): never => {
   throw new StoreUrlRefused(`--store: ${message}`)
 }
@@ -54,7 +54,7 @@ const parseTls = (query: URLSearchParams): false | ConnectionOptions => {
   }
   if (mode === 'verify-ca' && ca === undefined) return refuse('sslmode=verify-ca needs sslrootcert, the CA to trust')
   const ssl: ConnectionOptions = { ca, cert, key }
-  // As libpq has it: `require` alone trusts any certificate, with a CA it is `verify-ca`.
+  // As in libpq: `require` alone trusts any certificate, and with a CA it means `verify-ca`.
   if (mode === 'require' && ca === undefined) ssl.rejectUnauthorized = false
   else ssl.rejectUnauthorized = true
   if (mode !== 'verify-full') ssl.checkServerIdentity = () => undefined
@@ -70,7 +70,7 @@ export const parseStoreUrl = (text: string): StoreUrl => {
   }
   if (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') return refuse('the URL starts with postgres://')
   for (const name of url.searchParams.keys()) {
-    // A setting that is misspelt and ignored might be the one that encrypts.
+    // A misspelt setting that is ignored might be the one that encrypts.
     if (!parameters.includes(name))
       return refuse(`the URL has a parameter that is not known; these are: ${parameters.join(', ')}`)
   }
@@ -92,6 +92,6 @@ export const parseStoreUrl = (text: string): StoreUrl => {
   }
 }
 
-/** Whether what is sent stays on this machine. */
+/** Whether the connection stays on this machine. */
 export const isLocal = ({ host }: StoreUrl): boolean =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\./.test(host)

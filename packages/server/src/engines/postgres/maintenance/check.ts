@@ -4,7 +4,7 @@ import type { Row, Session, Statement, Step, StepResult } from '../connection/dr
 import { toCallersError } from '../connection/failure.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 
-/** Rows a statement looks at: few, because each may be large. */
+/** Rows that a statement reads: few, because each may be large. */
 const rowsPerStep = 100
 const tablesPerStep = 500
 
@@ -34,7 +34,7 @@ const nextRecords: Statement = {
     order by r.hash_key, r.range_key limit $4::bigint`,
 }
 
-/** A table between two others of the registry, itself not in it, that has records. */
+/** The first table id between two tables of the registry that has records. */
 const strayTable: Statement = {
   name: 'check_stray',
   text: `select r.table_id from cubby_record r where r.table_id > $1::bigint and r.table_id < $2::bigint
@@ -49,8 +49,8 @@ const lastId: Statement = {
 }
 
 /**
- * Verifies the store: each record's index values against its data, that its id was given out, and that everything
- * belongs to something that exists. That index entries and rows agree is the database's own promise.
+ * Verifies the store: each record's index values against its data, that its id was given out, and that every record, table
+ * and key belongs to something that exists. That index entries and rows agree is the database's own guarantee.
  */
 export async function* checkStore(
   open: () => Promise<Session>,
@@ -88,14 +88,14 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
   if (namesManyTables) yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
 }
 
-/** Records of tables that do not exist, with ids between the two. */
+/** Records of tables that do not exist, with table ids between the two. */
 async function* checkStrays(read: Read, after: number, before: number, noteTable: NoteTable): AsyncIterable<string> {
   for (let last = after; ; ) {
     const [found] = await read(step(strayTable, last, before))
     const row = found!.rows[0]
     if (row === undefined) return
     last = Number(row[0])
-    // It may have been made after the tables were listed.
+    // It may have been created after the tables were listed.
     const [table] = await read(step(isTable, last))
     if (table!.rows.length === 0) yield* checkTable(read, last, undefined, noteTable)
   }
@@ -109,7 +109,7 @@ async function* checkTable(
 ): AsyncIterable<string> {
   let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
-    // The ids are asked for behind the records: those that are made meanwhile have been given out by then.
+    // The last id is read after the records: the ids of records created in between have been given out by then.
     const [found, ids] = await read(step(nextRecords, tableId, ...place, rowsPerStep), step(lastId))
     const { rows } = found!
     for (const row of rows) {

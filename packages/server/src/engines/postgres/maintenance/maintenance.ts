@@ -12,7 +12,7 @@ const databaseClock: Statement = {
   text: 'select floor(extract(epoch from now()) * 1000)::bigint',
 }
 
-// Several processes sweep at once: each skips the rows that another has in hand.
+// Several processes sweep at once: each skips the rows that another one has locked.
 const sweepInOne: Statement = {
   name: 'sweep',
   text: `delete from cubby_record as r using (
@@ -21,7 +21,7 @@ const sweepInOne: Statement = {
     ) as x where r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key`,
 }
 
-/** A row for each expired record: its table. */
+/** A row for each expired record: the id of its table. */
 const findExpired: Statement = {
   name: 'find_expired',
   text: 'select e.table_id from cubby_record e where e.ttl <= $1::bigint order by e.ttl limit $2::bigint',
@@ -41,7 +41,7 @@ const takeTable: Statement = {
     for update skip locked`,
 }
 
-// Marked first: should a clock step back, a table that has lost rows must not be restored.
+// Marked first: if a clock steps back, a table that has lost rows must not be restored.
 const markPurging: Statement = {
   name: 'mark_purging',
   text: 'update cubby_table set purging = true where id = $1::bigint and not purging',
@@ -61,12 +61,12 @@ const anyRow: Statement = {
 
 const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table where id = $1::bigint' }
 
-/** How often a sweep looks again when others have removed what it found. */
+/** How often a sweep looks again after other processes removed what it found. */
 const sweepLooksMax = 10
 
 export interface MaintenanceOptions {
   db: Database
-  /** Whose now it is: a process whose clock runs ahead must not remove what the database holds live. */
+  /** Which clock: a process whose clock runs ahead must not remove what is live by the database's clock. */
   clock: 'database' | 'caller'
   /** See `Dialect`. */
   namesManyTables: boolean
@@ -93,7 +93,7 @@ export class PostgresMaintenance implements Maintenance {
     return this.#sweepByTable(before, rowsMax)
   }
 
-  /** Several processes may find the same rows: each removes what the others have not, or looks again. */
+  /** Several processes may find the same rows: each removes those that are left, or looks again. */
   async #sweepByTable(before: number, rowsMax: number): Promise<number> {
     const { db } = this.#options
     for (let look = 1; look <= sweepLooksMax; look++) {
@@ -110,7 +110,7 @@ export class PostgresMaintenance implements Maintenance {
     return 0
   }
 
-  /** Some rows of the table that has waited longest; its own row goes last. Another process takes another table. */
+  /** Removes some rows of the table that was deleted first, and its own row last. Another process takes another table. */
   async purgeTables(nowMs: number, rowsMax: number): Promise<number> {
     const before = (await this.#now(nowMs)) - recoveryMs - sweepGraceMs
     return this.#options.db.transaction(noOrg, async ({ send, commit }) => {

@@ -21,7 +21,7 @@ const putsTogetherBytesMax = 1024 * 1024
 if (Math.max(batchOperationsMax, putsTogetherMax) > sql.idStride)
   throw new Error('a batch has more operations than ids')
 
-/** How often a batch is tried again whose condition failed and then, when looked at, held after all. */
+/** How often a batch is retried if its condition failed but was true when it was read afterwards. */
 const raceAttemptsMax = 10
 
 const kinds = ['none', 'exists', 'version', 'absent'] as const
@@ -39,7 +39,7 @@ const holds = (condition: Condition, current: number | undefined): boolean => {
 
 const keyValues = (table: Table, key: RecordKey): Value[] => [table.id, toBytes(key.hashKey), toBytes(key.rangeKey)]
 
-/** No record has the version -1: it stands for those that no BIGINT could hold. */
+/** -1 is the version of no record. It stands for versions that do not fit into a BIGINT. */
 const versionValues = ({ condition }: RecordOperation): Value[] => {
   if (typeof condition !== 'object') return []
   return [Number.isSafeInteger(condition.version) ? condition.version : -1]
@@ -57,11 +57,11 @@ const compareKeys = (a: RecordKey, b: RecordKey): number => {
   return a.rangeKey < b.rangeKey ? -1 : a.rangeKey > b.rangeKey ? 1 : 0
 }
 
-/** Every process locks the records of a batch in one order, so that no two wait for each other. */
+/** All processes lock the records of a batch in the same order, so that no two of them deadlock. */
 const inLockOrder = (operations: RecordOperation[]): number[] =>
   operations.map((_, i) => i).sort((a, b) => compareKeys(operations[a]!, operations[b]!))
 
-/** A put of a request of its own. */
+/** A put that is a request by itself. */
 interface PutCall {
   caller: Caller
   table: Table
@@ -69,7 +69,7 @@ interface PutCall {
   nowMs: number
 }
 
-/** The arrays of `putBatch` and `putTogether`; `places` is where each stands among its operations. */
+/** The arrays of `putBatch` and `putTogether`; `places` are the positions among the operations. */
 const rowArrays = (puts: PutOperation[], places: number[], nowsMs: number[]): Value[] => [
   ...[bigintArray(places), bytesArray(puts.map((put) => put.hashKey)), bytesArray(puts.map((put) => put.rangeKey))],
   ...[textArray(puts.map((put) => put.data)), bigintArray(puts.map((put) => put.ttlSeconds))],
@@ -85,12 +85,12 @@ const batchStep = (table: Table, operation: RecordOperation, place: number, nowM
   const change = changeValues(table, operation, nowMs)
   const version = versionValues(operation)
   if (operation.op === 'delete') return { statement: deleteInBatch[kind], values: [...change, ...version] }
-  // An overwrite that requires a record keeps its id; only what may create one needs a new.
+  // A put that requires an existing record keeps its id. Only a put that may create one needs a new id.
   const id: Value[] = kind === 'none' || kind === 'absent' ? [place] : []
   return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
 }
 
-/** A statement writes a record once, has one now, and holds so many bytes. */
+/** A statement writes each record once, has one current second, and a bounded number of bytes. */
 const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
   let bytes = next.put.data.length
   for (const { table, put, nowMs } of together) {
@@ -101,7 +101,7 @@ const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
   return bytes <= putsTogetherBytesMax
 }
 
-/** Writes records: one statement for one operation, one pipeline for a batch; either way one round trip. */
+/** Writes records: one statement for one operation, one pipeline for a batch. Each is one round trip. */
 export class RecordWrites {
   readonly #db: Database
   readonly #guarded: boolean
@@ -132,12 +132,12 @@ export class RecordWrites {
       if (results !== undefined) return { applied: true, results }
       const refusal = await this.#findRefusal(caller, table, operations, nowMs)
       if (refusal !== undefined) return refusal
-      // Between the write and the look somebody else made the condition true: it is worth trying again.
+      // Another write made the condition true in between: retry.
     }
     throw unavailable('The record kept changing.')
   }
 
-  /** undefined: it was not applied. */
+  /** Undefined if it was not applied. */
   #apply(
     caller: Caller,
     table: Table,
@@ -157,7 +157,7 @@ export class RecordWrites {
   ): Promise<OperationResult[] | undefined> {
     const kind = sql.conditionKind(operation.condition)
     const isDelete = operation.op === 'delete'
-    // Nothing to write: only what is there decides.
+    // Nothing to write: only the current record decides.
     if (isDelete && kind === 'absent') {
       const refusal = await this.#findRefusal(caller, table, [operation], nowMs)
       return refusal === undefined ? [{ deleted: false }] : undefined
@@ -165,7 +165,7 @@ export class RecordWrites {
     const row = await this.#changeOne(caller, table, operation, nowMs)
     if (row !== undefined) return [isDelete ? { deleted: true } : { updatedAtMs: Number(row[0]) }]
     if (!isDelete || kind !== 'none') return undefined
-    // No such record; unless the guard kept the delete from looking.
+    // No such record, or the guard did not hold.
     if (this.#guarded) await this.#requireActive(caller, table)
     return [{ deleted: false }]
   }
@@ -186,7 +186,7 @@ export class RecordWrites {
     return result!.rows[0]
   }
 
-  /** The commonest batch, and half as fast again as its operations one by one. */
+  /** The most common batch. One statement is 1.5 times as fast as one for each operation. */
   async #putBatch(
     caller: Caller,
     table: Table,
@@ -212,7 +212,7 @@ export class RecordWrites {
     return { statement: this.#putAlone.none, values: [...changeValues(table, put, nowMs), ...guardKey] }
   }
 
-  /** As many answers as calls, each as if it had gone alone. */
+  /** One result for each call, the same as if it had been sent alone. */
   async #putTogether(session: Session, calls: PutCall[]): Promise<StepResult[]> {
     if (calls.length === 1) return this.#db.send(session, [this.#putAloneStep(calls[0]!)])
     const sorted = calls
@@ -245,7 +245,7 @@ export class RecordWrites {
     const steps: Step[] = []
     if (this.#guarded) steps.push({ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] })
     if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
-    /** Where the answer of each operation is among those of the steps. */
+    /** For each operation, the index of its step. */
     const answerAt: number[] = new Array(operations.length)
     for (const place of inLockOrder(operations)) {
       const operation = operations[place]!
@@ -265,7 +265,7 @@ export class RecordWrites {
     })
   }
 
-  /** Why nothing was applied; undefined if by now nothing stands against it. */
+  /** Why nothing was applied; undefined if it could be applied now. */
   async #findRefusal(
     caller: Caller,
     table: Table,

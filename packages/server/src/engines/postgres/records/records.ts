@@ -61,7 +61,7 @@ export class PostgresRecords implements Records {
     return this.#writes.write(caller, table, operations, nowMs)
   }
 
-  /** Where the statements do not look for themselves: nothing was taken away since both were handed out, or not these. */
+  /** For dialects whose write statements have no guard: checks that neither was revoked or deleted since it was read. */
   async #confirm(caller: Caller, table: Table): Promise<void> {
     const stamp = Math.min(table.stamp, caller.apiKey?.stamp ?? table.stamp)
     if (await this.#registry.cache.isCurrent(stamp)) return

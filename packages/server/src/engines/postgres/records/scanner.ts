@@ -11,9 +11,9 @@ import type { Database } from '../connection/database.ts'
 import type { Row, Value } from '../connection/driver.ts'
 import { scanColumn as column, scanRecords } from './statements.ts'
 
-/** Expired rows that the first statement of a page may meet: few, as sweeps remove them. */
+/** Expired rows that the first statement of a page may pass: few, because sweeps remove them. */
 const firstExpiredRows = 250
-/** Further statements take longer walks, but not so long that one is felt. */
+/** Further statements may pass more, but each must stay fast. */
 const nextExpiredRows = 4_000
 
 const statements = new Map(
@@ -55,7 +55,7 @@ interface PageRequest {
   nowMs: number
 }
 
-/** One statement a page, unless it meets hundreds of expired rows: then it goes on from there, bounded too. */
+/** One statement for each page, unless it passes hundreds of expired rows: then the next one continues there, bounded too. */
 export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: PageRequest): Promise<Page> => {
   const statement = statements.get(`${scan.index} ${scan.descending}`)!
   const records: StoredRecord[] = []
@@ -66,7 +66,7 @@ export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: Page
   for (let slack = firstExpiredRows; ; slack = nextExpiredRows) {
     const rowsLeft = rowsMax - records.length
     const walkRows = rowsLeft + 1 + Math.min(slack, expiredLeft)
-    // However large the first record is, a page has it.
+    // A page has its first record, however large that is.
     const given = records.length === 0 ? 1 : 0
     const budget = [walkRows, expiredLeft, rowsLeft, meter.bytesLeft(), given]
     const values = [table.id, nowSeconds(nowMs), ...budget, ...boundsOf(rest)]
@@ -80,7 +80,7 @@ export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: Page
       }
       if (!expired) {
         const record = recordOf(scan, row)
-        // The database adds up what records take at least: the escapes of their keys are counted here.
+        // The database counts the minimum size of records. The escapes of their keys are counted here.
         if (!meter.takes(record)) return { records, next: last === undefined ? place : placeOf(scan, last) }
         records.push(record)
       }

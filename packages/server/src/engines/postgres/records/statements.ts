@@ -4,33 +4,33 @@ import { slots } from '../../../core/tables/indices.ts'
 import type { Condition } from '../../../store/records.ts'
 import type { Statement } from '../connection/driver.ts'
 
-// Every statement on records. Each has a fixed text, so that each is prepared once a connection; and each walks
-// one index from a bound, which test/engine-postgres-plans.test.ts holds them to.
+// Every statement on records. Each has a fixed text, so that it is prepared once on each connection, and each scans one
+// index from a bound: test/engine-postgres-plans.test.ts checks that.
 
 export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
 
 const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea'
 
-// Not "where … deleted_at is null": that would let the planner of an empty store take the partial index over
-// all active tables for this, and keep to it.
+// Not "where … deleted_at is null": in an empty store the planner would then choose the partial index over all active
+// tables, and keep that plan.
 const tableIsActive = 'coalesce((select t.deleted_at is null from cubby_table t where t.id = $1::bigint), false)'
 
-/** An operator's command has no key, hence null. */
+/** Null: an operator's command, which has no key. */
 const keyIsActive = (place: number): string =>
   `($${place}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $${place}::bigint), false))`
 
-/** What must hold of table and key for a write of theirs to be applied, looked at by the very statement. */
+/** Checked by the write statement itself: it is applied only if table and key are active. */
 const guard = (keyPlace: number): string => `${tableIsActive} and ${keyIsActive(keyPlace)}`
 
-// A pipeline cannot stop to look at a count. So a statement that must not go on fails: by a division by zero,
-// the one error that every engine raises at run time and no other statement of ours can.
+// A pipeline cannot stop to look at a count. A statement that must stop it raises an error instead: division by zero, the
+// one error that every database raises at run time and that no other statement of ours can cause.
 const raising = (holds: string): string => `1 / (case when ${holds} then 1 else 0 end)`
 
 const raisingUnlessApplied = (change: string): string =>
   `with w as (${change}) select max(w.updated_at), 1 / count(*) from w`
 
 // ── Put ────────────────────────────────────────────────────────────────────────────────────────────────────
-// $1 table, $2 $3 the key, $4 data, $5 ttl, $6 the time of the write in ms, $7 … $16 index entries, $17 now in seconds.
+// $1 table, $2 $3 the record key, $4 data, $5 ttl, $6 time of the write in ms, $7 … $16 index entries, $17 now in seconds.
 
 const nowPlace = 17
 const entryPlaces = indexColumns.map((_, i) => `$${i + 7}::bytea`)
@@ -38,13 +38,13 @@ const recordColumns = `id, table_id, hash_key, range_key, data, ttl, updated_at,
 const expired = `r.ttl <= $${nowPlace}::bigint`
 const live = (place: number): string => `(r.ttl is null or r.ttl > $${place}::bigint)`
 
-// Not "updated_at =": the index by time has that too, and would be walked through all that one instant wrote.
+// Not "updated_at =": the planner could then use the index by time, and scan all records of one millisecond.
 const isVersion = (place: number): string => `r.updated_at - $${place}::bigint = 0`
 
 const rowOf = (id: string): string =>
   `${id}, $1::bigint, $2::bytea, $3::bytea, $4::text, $5::bigint, $6::bigint, ${entryPlaces.join(', ')}`
 
-// An expired row in the way is taken over with the id of the new record: it is created anew.
+// An expired row with this key is replaced, with a new id: the record is created, not updated.
 const overwrite = `on conflict (table_id, hash_key, range_key) do update set
   id = case when ${expired} then excluded.id else r.id end,
   updated_at = case when ${expired} then excluded.updated_at else greatest(excluded.updated_at, r.updated_at + 1) end,
@@ -61,17 +61,17 @@ export type ConditionKind = 'none' | 'exists' | 'version' | 'absent'
 export const conditionKind = (condition: Condition | undefined): ConditionKind =>
   condition === undefined ? 'none' : typeof condition === 'string' ? condition : 'version'
 
-/** Ids are drawn this far apart, and the operations of a batch take those in between. */
+/** Ids are drawn this far apart. The operations of a batch use the ids in between. */
 export const idStride = 32
 
 const newId = "nextval('cubby_record_id')"
 
-/** Draws the ids of a batch; its puts then take theirs by their place among the operations. */
+/** Draws the ids of a batch. Each put then uses the one of its position among the operations. */
 export const drawIds: Statement = { name: 'draw_ids', text: `select ${newId}` }
 
 const idInBatch = "currval('cubby_record_id') + $18::bigint"
 
-/** One put on its own. With a guard: $18 the key. With a version: the last. No row: it was not applied. */
+/** One put alone. With a guard: $18 the API key. The version, if any, is last. No row: it was not applied. */
 export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
   const name = `put_${kind}${guarded ? '_guarded' : ''}`
   if (kind === 'exists' || kind === 'version') {
@@ -84,7 +84,7 @@ export const putAlone = (kind: ConditionKind, guarded: boolean): Statement => {
   return { name, text }
 }
 
-/** One put of a batch. $18 its place among the operations, or the version. Fails if it cannot be applied. */
+/** One put of a batch. $18 its position among the operations, or the version. Fails if it cannot be applied. */
 export const putInBatch = (kind: ConditionKind): Statement => {
   const name = `batch_put_${kind}`
   if (kind === 'exists' || kind === 'version') {
@@ -97,8 +97,8 @@ export const putInBatch = (kind: ConditionKind): Statement => {
 }
 
 // ── Puts without conditions, several in one statement ──────────────────────────────────────────────────────
-// $1 now in seconds, then arrays with a value a row, the rows in the order in which they are to be locked; for a
-// batch the table and the key of the guard stand behind them, for puts of several requests they are arrays too.
+// $1 now in seconds, then arrays with one value for each row, the rows in locking order. Then the table and the API key for
+// the guard: values for a batch, arrays for puts of several requests.
 
 const rowTypes = ['bigint', 'bytea', 'bytea', 'text', 'bigint', 'bigint', ...indexColumns.map(() => 'bytea')]
 const rowNames = ['place', 'hash_key', 'range_key', 'data', 'ttl', 'updated_at', ...indexColumns]
@@ -117,7 +117,7 @@ const insertRows = (tableId: string, source: string, guarded: string): string =>
 
 const behindRows = rowTypes.length + 2
 
-/** The puts of a batch. No row: the guard does not hold. Otherwise the key and the version of each, in any order. */
+/** The puts of a batch. No row: the guard does not hold. Otherwise the record key and version of each, in any order. */
 export const putBatch: Statement = {
   name: 'put_batch',
   text: `${insertRows(
@@ -127,7 +127,7 @@ export const putBatch: Statement = {
   )} returning r.hash_key, r.range_key, r.updated_at`,
 }
 
-/** Puts of several requests, each with a guard of its own: those that are not among the rows were not applied. */
+/** Puts of several requests, each with its own guard. A put without a row in the result was not applied. */
 export const putTogether: Statement = {
   name: 'put_together',
   text: `${insertRows(
@@ -138,7 +138,7 @@ export const putTogether: Statement = {
 }
 
 // ── Delete ─────────────────────────────────────────────────────────────────────────────────────────────────
-// $1 table, $2 $3 the key, $4 now in seconds, then the version if there is one, then the key of the guard.
+// $1 table, $2 $3 the record key, $4 now in seconds, then the version if there is one, then the API key of the guard.
 
 const deleteLive = (kind: ConditionKind): string =>
   `delete from cubby_record as r where ${theRecord} and ${live(4)}${kind === 'version' ? ` and ${isVersion(5)}` : ''}`
@@ -149,9 +149,9 @@ export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement =>
 })
 
 /**
- * Holds a key of a batch until its end, whether there is a record or not. Without it a delete that finds nothing
- * would let a batch of others in between it and the next, and of both a part would be seen: so where there is no
- * row one is made, expired since 1970, which nobody sees and which the delete behind it takes away again.
+ * Locks a record key of a batch until the end of the transaction, whether the record exists or not. A delete that finds
+ * nothing locks nothing: another batch could run between it and the next operation, and readers would see a part of both.
+ * So if there is no row, one is inserted, expired since 1970: nobody sees it, and the delete after it removes it.
  */
 export const lockInBatch: Statement = {
   name: 'batch_lock',
@@ -167,7 +167,7 @@ const deleteHolds: Record<ConditionKind, string> = {
   absent: 'not w.live',
 }
 
-/** One delete of a batch, behind its lock: whether there was a record. Fails if its condition does not hold. */
+/** One delete of a batch, after its lock: whether there was a record. Fails if its condition does not hold. */
 export const deleteInBatch = (kind: ConditionKind): Statement => ({
   name: `batch_delete_${kind}`,
   text: `with w as (delete from cubby_record as r where ${theRecord} returning ${live(4)} as live, r.updated_at)
@@ -176,10 +176,10 @@ export const deleteInBatch = (kind: ConditionKind): Statement => ({
 
 // ── The guard of a batch, and why a write was not applied ──────────────────────────────────────────────────
 
-/** $1 the table, $2 the key. Fails if either is gone. */
+/** $1 the table, $2 the API key. Fails if either is not active. */
 export const guardBatch: Statement = { name: 'guard', text: `select ${raising(guard(2))}` }
 
-/** Whether the table and the key are active. */
+/** Whether the table and the API key are active. */
 export const guardState: Statement = { name: 'guard_state', text: `select ${tableIsActive}, ${keyIsActive(2)}` }
 
 /** The version of a live record. $4 now in seconds. */
@@ -194,9 +194,9 @@ export const getRecord: Statement = {
 }
 
 // ── Scans ──────────────────────────────────────────────────────────────────────────────────────────────────
-// $1 table, $2 now in seconds, $3 rows to walk, $4 expired rows to step over, $5 records wanted, $6 bytes wanted,
-// $7 records that are given whatever their bytes, $8 low, $9 high; then the id of the row comparison (not in
-// primary) and last the hash (not in t).
+// $1 table, $2 now in seconds, $3 rows to scan, $4 expired rows to skip, $5 records wanted, $6 bytes wanted,
+// $7 records returned whatever their size, $8 low, $9 high; then the id of the row comparison (not in primary), and last
+// the hash (not in t).
 
 interface Walk {
   /** The column that orders the scan. */
@@ -223,7 +223,7 @@ const walkOf = (index: Scan['index'], descending: boolean): Walk => {
   return { range, where: `${hash}${bounds}`, order: (column, id) => `${column}${down}, ${id}${down}` }
 }
 
-/** What comes back of each row. What is known anyway is null, since every text that crosses has its cost. */
+/** The columns of the result. Values that the caller knows are null, because every value that is sent costs time. */
 export const scanColumn = {
   id: 0,
   updatedAt: 1,
@@ -238,13 +238,12 @@ export const scanColumn = {
   steppedOver: 9,
 }
 
-/** Of a record in a page; the escapes of its keys are not counted. */
+/** Minimum size of a record in a page: the escapes of its keys are not counted. */
 const bytesAtLeast = `${recordFrameBytesMin} + octet_length(r.hash_key) + octet_length(r.range_key) + octet_length(r.data)`
 
 /**
- * A page and, behind it, the row that ends it, without data: the first record that did not fit, or the expired
- * row at which the walk gave up. The running sums follow the walk of the index, so the server stops reading
- * where the page does.
+ * A page and, after it, the row that ended it, without data: the first record that did not fit, or the expired row at
+ * which the scan stopped. The running sums follow the index scan, so the server stops reading where the page ends.
  */
 export const scanRecords = (index: Scan['index'], descending: boolean): Statement => {
   const { range, where, order } = walkOf(index, descending)

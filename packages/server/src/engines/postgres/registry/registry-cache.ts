@@ -5,12 +5,12 @@ import type { Table } from '../../../store/tables.ts'
 import type { RegistryReader } from './registry-reader.ts'
 
 /**
- * Keys and tables as this process has read them, never stale in effect. The store has an epoch that every
- * revocation and every deletion moves. What was read at an epoch holds for as long as the epoch is known to be
- * the same: for a lease, counted from before the question was sent. Whoever revokes or deletes waits for longer
- * than a lease before it answers, so by then every process has asked again.
+ * Caches keys and tables, never stale in effect. The store has an epoch, which every revocation and every deletion
+ * increments. What was read at an epoch is valid while the epoch is known to be the same: for one lease, counted from before
+ * the query was sent. A revocation or deletion waits for longer than a lease before it is answered, so by then every
+ * process has read the epoch again.
  *
- * Nothing negative is kept, so what is made or restored is there at once.
+ * Misses are not cached, so what is created or restored is found at once.
  */
 export class RegistryCache {
   readonly #reader: RegistryReader
@@ -40,13 +40,13 @@ export class RegistryCache {
     return this.#find(this.#tables, place, tableCacheEntriesMax, () => this.#reader.findTable(orgId, db, name))
   }
 
-  /** Whether what was handed out with this stamp still holds; asks the store if it must. */
+  /** Whether what was returned with this stamp is still valid. Reads the epoch if the lease has expired. */
   async isCurrent(stamp: number): Promise<boolean> {
     if (!this.#holds()) await this.#renew()
     return stamp === this.#epoch
   }
 
-  /** This process took something away itself. */
+  /** This process itself has revoked or deleted something. */
   moveTo(epoch: number): void {
     this.#learn(epoch, neverRead)
   }
@@ -54,7 +54,7 @@ export class RegistryCache {
   #holds(): boolean {
     const age = ageOf(this.#lease)
     if (age >= this.#leaseMs) return false
-    // Asked ahead of its end, so that no request of a busy process waits for it.
+    // Renewed before it expires, so that no request of a busy process waits for it.
     if (age > this.#leaseMs / 2) this.#renew().catch(() => {})
     return true
   }
@@ -72,7 +72,7 @@ export class RegistryCache {
   }
 
   #learn(epoch: number, sent: Instant): void {
-    // An answer that was overtaken says nothing of now.
+    // A newer answer has been processed already.
     if (epoch < this.#epoch) return
     if (epoch > this.#epoch) {
       this.#epoch = epoch
@@ -95,8 +95,8 @@ export class RegistryCache {
       const still = kept.get(name)
       if (still !== undefined && ageOf(this.#lease) < this.#leaseMs) return still
     }
-    // Of several that miss at once, one asks. The others may take what it found, if that is not too old by then;
-    // that there is nothing they may not, for it may have been made since.
+    // Of several callers that miss at once, one reads. The others may use what it found, if that is not too old by then.
+    // They may not use that it found nothing: the key or table may have been created since.
     const joined = this.#reading.get(name)
     if (joined !== undefined) {
       const { value, sent } = await joined
@@ -132,7 +132,7 @@ interface Reading<T> {
   sent: Instant
 }
 
-/** The monotonic clock stands still while a machine sleeps and the other one may jump: the larger age counts. */
+/** The monotonic clock stops while a machine sleeps, and the wall clock may jump: the larger age counts. */
 interface Instant {
   monotonicMs: number
   wallMs: number
@@ -143,7 +143,7 @@ const instant = (): Instant => ({ monotonicMs: performance.now(), wallMs: Date.n
 const ageOf = (sent: Instant): number => Math.max(performance.now() - sent.monotonicMs, Date.now() - sent.wallMs)
 
 const keep = <T>(kept: Map<string, T>, name: string, value: T, most: number): void => {
-  // The oldest goes: its next use costs one look-up.
+  // The oldest entry is dropped: its next use costs one look-up.
   if (kept.size >= most && !kept.has(name)) kept.delete(kept.keys().next().value!)
   kept.set(name, value)
 }

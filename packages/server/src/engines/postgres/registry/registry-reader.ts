@@ -15,8 +15,8 @@ import {
   toTable,
 } from './rows.ts'
 
-// Orders name every column of the index that is meant, also those that are fixed: a planner that knows nothing of
-// an empty store yet would otherwise take another one.
+// ORDER BY names every column of the intended index, also those with a fixed value: in an empty store the planner would
+// otherwise choose another index.
 
 const statement = (name: string, text: string): Statement => ({ name, text })
 
@@ -65,7 +65,7 @@ const listDeletedTables = statement(
    order by t.name, t.deleted_at limit $6::bigint`,
 )
 
-// One index seek a database, however many tables it has.
+// One index seek for each database, however many tables it has.
 const listDatabases = statement(
   'list_databases',
   `with recursive d (db, place) as (
@@ -86,10 +86,10 @@ const isActive = statement(
      coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $2::bigint), false)`,
 )
 
-// PostgreSQL's text has no NUL, and neither has any name of ours. So behind `a\0…` lies just what lies behind `a`.
+// PostgreSQL's text cannot contain NUL, and neither can our names. So what sorts after `a\0…` is what sorts after `a`.
 const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
 
-/** Reads keys, organizations and tables as they are in the store just now. */
+/** Reads keys, organizations and tables from the store, without a cache. */
 export class RegistryReader {
   readonly #db: Database
 
@@ -102,7 +102,7 @@ export class RegistryReader {
     return result!.rows
   }
 
-  /** What is asked for as often as a cache misses. */
+  /** For queries that run on every cache miss. */
   async #row(holder: Holder, statement: Statement, ...values: (string | number)[]) {
     return (await this.#db.lookUp(holder, { statement, values })).rows[0]
   }

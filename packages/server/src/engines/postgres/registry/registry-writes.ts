@@ -20,8 +20,8 @@ import {
 
 const step = (statement: Statement, ...values: Value[]): Step => ({ statement, values })
 
-// Changes of one organization come one after another. What takes something away moves the epoch too, last,
-// because all organizations share it.
+// Changes of one organization run one after another. Revocations and deletions also increment the epoch, late in the
+// transaction, because all organizations share it.
 const lockOrganization: Statement = {
   name: 'lock_org',
   text: 'select o.id from cubby_organization o where o.id = $1::bigint for update',
@@ -91,7 +91,7 @@ const moveEpochForTable: Statement = {
     where exists (select 1 from cubby_table t where ${named} and t.deleted_at is null)`,
 }
 
-// `deletedAt` is unique among the tables of a name, so that a restore can tell them apart.
+// `deletedAt` is unique among the tables of one name, so that a restore can name one of them.
 const markDeleted: Statement = {
   name: 'mark_deleted',
   text: `update cubby_table as t set deleted_at = greatest($4::bigint, 1 + coalesce((select max(d.deleted_at)
@@ -117,7 +117,7 @@ const keyValues = (orgId: number, key: NewApiKey, nowMs: number): Value[] => [
   ...[key.databases === null ? null : JSON.stringify(key.databases), nowMs, key.expiresAtMs],
 ]
 
-/** Changes keys, organizations and tables, each in one transaction. None of it is hot. */
+/** Changes keys, organizations and tables, each in one transaction. None of this is on the hot path. */
 export class RegistryWrites {
   readonly #db: Database
 
@@ -125,7 +125,7 @@ export class RegistryWrites {
     this.#db = db
   }
 
-  /** All of it in one round trip, if the caller's key is active still. */
+  /** All steps in one round trip, if the caller's key is still active. */
   async #change(caller: Caller, ...steps: Step[]): Promise<StepResult[]> {
     const opening = [step(lockOrganization, caller.orgId), step(guardKey, caller.apiKey?.seq ?? null)]
     const results = await refusingRevoked(this.#db.write(holderOf(caller), ...opening, ...steps))
@@ -148,7 +148,7 @@ export class RegistryWrites {
   }
 
   async recordKeyUse(uses: KeyUse[]): Promise<void> {
-    // In one order, so that two processes do not wait for each other; in parts, so that neither waits long.
+    // Sorted, so that two processes do not deadlock; in parts, so that neither waits long.
     const sorted = uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     for (let at = 0; at < sorted.length; at += keyUsesPerWrite) {
       const part = sorted.slice(at, at + keyUsesPerWrite)
@@ -227,7 +227,7 @@ export class RegistryWrites {
         const table = toTable(row)
         if (present !== undefined) return { outcome: 'taken', deletedAtMs: table.deletedAtMs! }
         const [restored] = await commit(step(unmarkDeleted, table.id))
-        // A purge by a clock that runs ahead of the caller's may have been faster.
+        // A purge by a process whose clock runs ahead may have been faster.
         const back = restored!.rows[0]
         return back === undefined ? { outcome: 'missing' } : { outcome: 'restored', table: toTable(back) }
       }),

@@ -5,7 +5,7 @@ import type { Organization } from '../../../store/organizations.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { Row } from '../connection/driver.ts'
 
-// Rows of the registry as they come, columns in this order, and what they mean. The epoch stands behind them.
+// Rows of the registry: their columns in order, and how they are decoded. The epoch is the column after them.
 
 const numberOrNull = (text: string | null | undefined): number | null => (text == null ? null : Number(text))
 const jsonOrNull = <T>(text: string | null | undefined): T | null => (text == null ? null : (JSON.parse(text) as T))
@@ -53,5 +53,5 @@ export const toOrganization = (row: Row): Organization => ({
   createdAtMs: Number(row[2]),
 })
 
-/** What of the registry had been taken away when this was read. Only revocations and deletions move it. */
+/** The epoch when the row was read. Only revocations and deletions increment it. */
 export const epochColumn = '(select s.registry_epoch from cubby_store s)'

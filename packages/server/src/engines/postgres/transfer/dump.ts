@@ -41,7 +41,7 @@ const count: Statement = {
   text: 'select count(*) from cubby_record r where r.table_id = $1::bigint',
 }
 
-/** Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. */
+/** Reads a store through its own connection and transaction: one snapshot from the first row to the last. */
 export const openDump = async (session: Session): Promise<Dump> => {
   const send = async (...steps: { statement: Statement; values: Value[] }[]): Promise<StepResult[]> => {
     try {
@@ -91,8 +91,8 @@ export const openDump = async (session: Session): Promise<Dump> => {
 }
 
 /**
- * Keys and sizes are put in order of creation by the database, in its own temporary storage. The records then
- * come by their keys, as many at a time as the sizes allow.
+ * The database sorts keys and sizes by creation, in its own temporary storage. The records are then read by their keys, as
+ * many at a time as their sizes allow.
  */
 async function* dumpRecords(
   session: Session,
@@ -109,7 +109,7 @@ async function* dumpRecords(
       statement: record,
       values: [tableId, bytesOfHex(hash!), bytesOfHex(range!)],
     }))
-    // Citus has no snapshot over several statements: what was removed since the keys were read is not there.
+    // Citus has no snapshot over several statements: a record that was removed since the keys were read is missing.
     return (await send(...steps)).flatMap(({ rows }) => rows.map((row) => toDumped(tableId, row)))
   }
   for (;;) {

@@ -47,7 +47,7 @@ const recordTypes = [
   ...indexColumns.map(() => 'bytea'),
 ]
 
-/** The same for any number of records at once. */
+/** The same for any number of records. */
 const loadRecords: Statement = {
   name: 'load_records',
   text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
@@ -74,7 +74,7 @@ const recordsOneByOne = (records: DumpedRecord[]): Step[] =>
     ],
   }))
 
-/** Raises what gives out ids: it never goes back. */
+/** Raises a sequence. It never goes back. */
 const raiseSequence = (sequence: string): Statement => ({
   name: `raise_${sequence}`,
   text: `select setval('${sequence}', greatest($1::bigint, (select last_value from ${sequence})))`,
@@ -95,7 +95,7 @@ const json = (value: unknown): string | null => (value === null ? null : JSON.st
 const raise = (statement: Statement, ids: number[]): Step[] =>
   ids.length === 0 ? [] : [{ statement, values: [ids.reduce((most, id) => Math.max(most, id))] }]
 
-/** Adds a copy's rows, ids and all, in one transaction. */
+/** Adds the rows of a copy with their ids, in one transaction. */
 export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
   const { cursorKey, organizations = [], apiKeys = [], tables = [], records = [] } = rows
   const steps: Step[] = [
