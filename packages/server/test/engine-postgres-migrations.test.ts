@@ -199,6 +199,32 @@ test('each store has a random key of its own, and a new store does not read plai
   for (const key of keys) expect(key).toMatch(/^(?!0{64})[0-9a-f]{64}$/)
 })
 
+/** What a start reads of the server, for the way without transactional DDL. */
+const dialectWithoutDdl = async (session: Session): Promise<Dialect> => ({
+  ...detectDialect(await readServerFacts(session), 5_000),
+  ...withoutTransactionalDdl,
+})
+
+// Without a lock, a slow process may still be migrating when a fast one has finished and serves. If it replaced the key,
+// cursors that the fast one has given out would be refused after its next start.
+test('without transactional DDL, a process that repeats the whole migration changes nothing', async () => {
+  const url = await copyOfV1()
+  await migrate(url, { dialect: withoutTransactionalDdl })
+  const whole = async () => ({
+    schema: await schemaOf(url),
+    content: await contentOf(url, 2),
+    store: await rowsOf(url, { store: 'select * from cubby_store' }),
+  })
+  const before = await whole()
+  const session = await Session.connect(parseStoreUrl(url), 5_000)
+  try {
+    await migrations[0]!.run(session, await dialectWithoutDdl(session))
+  } finally {
+    await session.close()
+  }
+  expect(await whole()).toEqual(before)
+})
+
 // Tried after every second statement.
 test('without transactional DDL, a migration that ended half-way is finished by the next start', async () => {
   const fresh = await postgres.createSchema()
@@ -207,7 +233,7 @@ test('without transactional DDL, a migration that ended half-way is finished by 
   /** The statements that were run before the end. */
   const breakAfter = async (url: string, count: number): Promise<number> => {
     const session = await Session.connect(parseStoreUrl(url), 5_000)
-    const dialect = { ...detectDialect(await readServerFacts(session), 5_000), ...withoutTransactionalDdl }
+    const dialect = await dialectWithoutDdl(session)
     let left = count
     const breaking = {
       run: (sql: string) => {
