@@ -134,7 +134,7 @@ const waitForLockWait = () =>
 // ── The migrations themselves ──────────────────────────────────────────────────────────────────────────────
 
 test('there is a migration to each version, and the last is the version of the schema', () => {
-  expect(migrations.map(({ version }) => version)).toEqual(Array.from({ length: schemaVersion - 1 }, (_, i) => i + 2))
+  expect(migrations.map(({ to }) => to)).toEqual(Array.from({ length: schemaVersion - 1 }, (_, i) => i + 2))
   const files = readdirSync(join(import.meta.dir, '../src/engines/postgres/migrations'))
   expect(files.filter((name) => /^migration-\d+\.ts$/.test(name))).toHaveLength(migrations.length)
 })

@@ -2,9 +2,10 @@ import type { Session } from '../connection/driver.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { migrateTo2 } from './migration-2.ts'
 
-/** Changes a store of the version before into one of this version, rows and schema. */
+/** Changes a store of the version before, rows and schema. */
 export interface Migration {
-  version: number
+  /** The version after it. */
+  to: number
   run(session: Session, dialect: Dialect): Promise<void>
 }
 
@@ -12,4 +13,4 @@ export interface Migration {
  * In order, the last one to `schemaVersion`. A migration is never changed after its release: it names tables and columns as
  * they were then, not by constants of the current schema.
  */
-export const migrations: Migration[] = [{ version: 2, run: migrateTo2 }]
+export const migrations: Migration[] = [{ to: 2, run: migrateTo2 }]

@@ -133,10 +133,10 @@ const migrateStore = async (session: Session, { dialect, log }: PrepareOptions):
   }
   // The process that held the lock may have done it.
   const from = (await readVersion(session))!
-  const due = migrations.filter(({ version }) => version > from)
-  for (const { version, run } of due) {
+  const due = migrations.filter(({ to }) => to > from)
+  for (const { to, run } of due) {
     await run(session, dialect)
-    await session.run(`update cubby_store set version = ${version} where version = ${version - 1}`)
+    await session.run(`update cubby_store set version = ${to} where version = ${to - 1}`)
   }
   if (hasTransactionalDdl) await session.run('commit')
   if (due.length > 0) log('info', 'the store was migrated', { from, to: schemaVersion })
