@@ -470,6 +470,11 @@ describe('a process of version 0.1', () => {
       expect(after().filter(({ status }) => status < 500)).toEqual([])
       expect(await contentOf(url, 2)).toEqual(migrated)
 
+      // As docs/engines.md says: it calls itself ready, and still knows what it has in its cache.
+      expect((await old.request('GET', '/readyz')).status).toBe(200)
+      expect((await api.get(people)).status).toBe(200)
+      expect((await api.get('/v1')).status).toBe(500)
+
       // Also its commands, and at its end, when it writes what it has not written yet.
       expect((await old.cubby('keys', 'create', '--org', 'acme', '--kind', 'secret')).exitCode).toBe(1)
       expect((await old.cubby('orgs', 'create', 'late')).exitCode).toBe(1)
