@@ -141,11 +141,10 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('processes o
     await server.stop()
   })
 
-  // It listens for the end of its owner only once its engine is loaded. Missed, that end would leave a process that serves
-  // a store which another process may own.
+  // Its engine is loaded before it can listen for that. Missed, a process would serve a store that another may own.
   test('a worker whose owner is gone before it has opened the store ends', async () => {
     const server = await startServer()
-    await server.stop()
+    await server.end('SIGTERM')
     const worker = Bun.spawn([process.execPath, mainFile, 'serve', '--data', server.dataDir], {
       env: { ...process.env, CUBBY_WORKER_PORT: '0' },
       stdio: ['ignore', 'ignore', 'ignore'],

@@ -11,15 +11,10 @@ export const isWorker = (): boolean => process.env[portVariable] !== undefined &
 
 const send = (message: FromWorker): void => void process.send!(message)
 
-const channelToOwner = (): WorkerChannel => {
-  // From the start: the owner may be gone before the engine listens.
-  const closed = new Promise<void>((close) => process.once('disconnect', close))
-  return {
-    send: (message) => send({ engine: message }),
-    onMessage: (receive) =>
-      process.on('message', (message: ToWorker) => 'engine' in message && receive(message.engine)),
-    onClose: (close) => void closed.then(close),
-  }
+const channelToOwner: WorkerChannel = {
+  send: (message) => send({ engine: message }),
+  onMessage: (receive) => process.on('message', (message: ToWorker) => 'engine' in message && receive(message.engine)),
+  onClose: (closed) => process.on('disconnect', closed),
 }
 
 /** What a stop needs besides HTTP: key uses, the store, and the owner's own stop after it. */
@@ -28,9 +23,8 @@ const restOfStopMs = 2_500
 export const serveAsWorker = async ({ store, host, clock, log, logRequests }: ServeOptions): Promise<number> => {
   ignoreSignals()
   const stopped = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
-  const channel = channelToOwner()
   stayUp(log)
-  const engine = await store.openWorker(channel, log)
+  const engine = await store.openWorker(channelToOwner, log)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   const http = startHttp({
     engine,

@@ -32,8 +32,8 @@ export interface ClosedStore {
   describe(): string
   open(options: OpenOptions): Promise<Engine>
   /**
-   * Opens it in a worker of a server with several processes. The worker ends at once when the channel closes: the owner
-   * is gone, and another process may own the store.
+   * Opens it in a worker of a server with several processes. Before anything else it sees to it that the worker ends when
+   * the channel closes: the owner is gone, and another process may own the store.
    */
   openWorker(channel: WorkerChannel, log: Log): Promise<Engine>
   /** What the operator should know about a worker that ended with this exit code or signal. */

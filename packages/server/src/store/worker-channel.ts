@@ -2,6 +2,5 @@
 export interface WorkerChannel {
   send(message: unknown): void
   onMessage(receive: (message: unknown) => void): void
-  /** `closed` is also called when the channel has been closed before. */
   onClose(closed: () => void): void
 }
