@@ -6,7 +6,7 @@ import { CubbyError } from '../src/core/errors.ts'
 import { commitRequestsMax } from '../src/core/limits.ts'
 import { type Fault, planFaults } from '../src/engines/sqlite/disk/fault-point.ts'
 import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/engine.ts'
-import { prepareStore } from '../src/engines/sqlite/migrations/schema.ts'
+import { prepareStore } from '../src/engines/sqlite/migrations/prepare-store.ts'
 import { ThreadWriteChannel } from '../src/engines/sqlite/write/thread-write-channel.ts'
 import { type Desk, makeDesk, startMs, timeScan } from './conformance/material.ts'
 import { expectSound } from './engine-conformance.ts'
@@ -104,7 +104,7 @@ test('a statement that fails by itself: nothing of it is applied, and ids of its
 
 test('a committed write is answered whatever the callback after the commit throws', async () => {
   const path = join(dir, 'cubby.db')
-  prepareStore(path)
+  await prepareStore(path, { isHolder: false })
   const logged: string[] = []
   const log = (_: string, message: string): never => {
     logged.push(message)

@@ -1,6 +1,7 @@
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Maintenance } from '../store/maintenance.ts'
+import { PacedSteps } from './paced-steps.ts'
 import { makeWaryClock } from './wary-clock.ts'
 
 export interface SweepOptions {
@@ -17,48 +18,30 @@ export interface Background {
   stop(): Promise<void>
 }
 
-/** After each step the sweep rests this many times the step's duration, so that writers get most of the time. */
-const restFactor = 3
-
 /**
  * Removes for good what nobody can read any more: expired records, and deleted tables that can no longer be restored. Each
  * step is a small commit between those of the writers. A sweep that a stop or a crash interrupts continues at the next start.
  */
 export const startSweeps = ({ maintenance, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
   const waryNow = makeWaryClock(now, jumpHoldMs, log)
-  let stopped = false
-  let wake: (() => void) | undefined
-  const rest = (ms: number) =>
-    new Promise<void>((resolve) => {
-      wake = resolve
-      setTimeout(resolve, ms)
-    })
-
-  const drain = async (step: () => Promise<number>): Promise<void> => {
-    while (!stopped) {
-      const started = performance.now()
-      if ((await step()) === 0) return
-      await rest(Math.ceil((performance.now() - started) * restFactor))
-    }
-  }
+  const steps = new PacedSteps()
 
   const run = async (): Promise<void> => {
-    while (!stopped) {
+    while (!steps.isStopped) {
       try {
-        await drain(() => maintenance.sweepExpired(waryNow(), sweepRowsMax))
-        await drain(() => maintenance.purgeTables(waryNow(), sweepRowsMax))
+        await steps.drain(() => maintenance.sweepExpired(waryNow(), sweepRowsMax))
+        await steps.drain(() => maintenance.purgeTables(waryNow(), sweepRowsMax))
       } catch (error) {
-        if (!stopped) log('warn', 'sweep failed; it is retried later', { cause: String(error) })
+        if (!steps.isStopped) log('warn', 'sweep failed; it is retried later', { cause: String(error) })
       }
-      if (!stopped) await rest(everyMs)
+      if (!steps.isStopped) await steps.rest(everyMs)
     }
   }
 
   const running = run()
   return {
     async stop() {
-      stopped = true
-      wake?.()
+      steps.stop()
       await running
     },
   }

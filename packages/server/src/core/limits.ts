@@ -68,5 +68,7 @@ export const clockJumpHoldMs = 60 * 60 * 1000
 export const sweepEveryMs = 60_000
 /** Rows that one step of a sweep removes: few, because the writes of a whole commit wait for it. */
 export const sweepRowsMax = 50
+/** Rows that one step looks at which gives records of version 0.1 their checksums. Neighbours share pages: these are cheap. */
+export const checksumRowsMax = 100
 export const lastUsedFlushMs = 30_000
 export const stopMsMax = 10_000

@@ -1,4 +1,5 @@
 import type { Subprocess } from 'bun'
+import { startChecksums } from '../background/checksums.ts'
 import { startSweeps } from '../background/sweeps.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { OperatorError } from '../core/operator-error.ts'
@@ -113,6 +114,7 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   }
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
+  const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
   const url = urlOf(host, port)
   log('info', 'listening', { url, engine: engine.description, data: store.describe(), workers: options.workers })
   if (options.bootstrap) await bootstrap(engine, url, clock.now(), options.print)
@@ -120,6 +122,7 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   log('info', 'stopping', { signal: await signal })
   await workers.stop()
   await sweeps.stop()
+  await checksums.stop()
   await engine.close()
   log('info', 'stopped')
   return 0

@@ -1,3 +1,4 @@
+import { startChecksums } from '../background/checksums.ts'
 import { startKeyUse } from '../background/key-use.ts'
 import { startSweeps } from '../background/sweeps.ts'
 import { stopMsMax } from '../core/limits.ts'
@@ -31,6 +32,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   }
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
+  const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', { url: http.url, engine: engine.description, data: store.describe() })
@@ -39,6 +41,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   log('info', 'stopping', { signal: await signal })
   await stopWithin(stopMsMax - restOfStopMs, http)
   await sweeps.stop()
+  await checksums.stop()
   await keyUse.stop()
   await engine.close()
   log('info', 'stopped')

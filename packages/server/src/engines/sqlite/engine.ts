@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { CursorSeal, provisionalCursorKey } from '../../core/cursor-seal.ts'
+import type { CursorSeal } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import { printable } from '../../core/text/printable.ts'
 import type { Engine } from '../../store/engine.ts'
@@ -11,7 +11,7 @@ import { endProcess } from './disk/end-process.ts'
 import { makeDataDir, warnOfOpenDirectory } from './disk/store-files.ts'
 import { holdStore, type StoreLock } from './disk/store-lock.ts'
 import { SqliteMaintenance } from './maintenance/maintenance.ts'
-import { prepareStore } from './migrations/schema.ts'
+import { prepareStore } from './migrations/prepare-store.ts'
 import { OpenStore, type Role } from './open-store.ts'
 import { SqliteRecords } from './records/records.ts'
 import { SqliteApiKeys } from './registry/api-keys.ts'
@@ -85,7 +85,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
       warnOfOpenDirectory(dataDir, log)
       await recoverMarked(dataDir, options.log ?? logToOperator)
     } else refuseMarked(dataDir)
-    prepareStore(path)
+    await prepareStore(path, { isHolder: isOwner, faults })
     return open(await ThreadWriteChannel.open({ path, log, checkpoints: isOwner, onDiskFailure, faults }), lock)
   } catch (error) {
     lock?.release()
@@ -110,7 +110,6 @@ class SqliteEngine implements EmbeddedEngine {
   readonly tables: SqliteTables
   readonly records: SqliteRecords
   readonly maintenance: SqliteMaintenance
-  readonly cursorSeal = new CursorSeal(provisionalCursorKey)
   readonly transfer: SqliteTransfer
   readonly #store: OpenStore
   readonly #channel: WriteChannel
@@ -130,6 +129,10 @@ class SqliteEngine implements EmbeddedEngine {
     this.maintenance = new SqliteMaintenance(store)
     this.transfer = new SqliteTransfer(store)
     this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
+  }
+
+  get cursorSeal(): CursorSeal {
+    return this.#store.cursorSeal
   }
 
   ready(): boolean {

@@ -1,9 +1,13 @@
+import { CursorSeal } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import type { Caller } from '../../store/api-keys.ts'
 import type { Table } from '../../store/tables.ts'
 import type { Connection } from './connection.ts'
 import type { Damage } from './disk/damage.ts'
 import { FileWatch } from './disk/file-watch.ts'
+import { acceptsUnchecked } from './records/add-checksums.ts'
+import { RowCheck } from './records/row-check.ts'
+import { readCursorKey } from './registry/cursor-key.ts'
 import { RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
 import { Snapshot } from './snapshot.ts'
 import { type Fence, makesCachesStale } from './write/command.ts'
@@ -28,6 +32,8 @@ export class OpenStore {
   readonly watch: FileWatch | undefined
   readonly snapshot: Snapshot
   readonly registry: RegistryCache
+  readonly rowCheck: RowCheck
+  cursorSeal: CursorSeal
   readonly #channel: WriteChannel
 
   constructor({ db, channel, role, damage, log }: OpenStoreOptions) {
@@ -43,6 +49,8 @@ export class OpenStore {
     }
     channel.onDamage = (cause) => damage.note(cause)
     this.registry = new RegistryCache(db, this.snapshot, role === 'guest' ? 0 : registryLeaseMs)
+    this.rowCheck = new RowCheck(log, acceptsUnchecked(db))
+    this.cursorSeal = new CursorSeal(readCursorKey(db))
     this.watch = role === 'guest' ? undefined : new FileWatch(db.path, log)
   }
 

@@ -9,6 +9,37 @@ export const codeOf = (error: unknown): string => String((error as { code?: unkn
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS))/.test(codeOf(error))
 
+export const damaged = Symbol('damaged')
+
+/** What `read` gives, unless it meets a damaged page. */
+export const orDamage = <T>(read: () => T): T | typeof damaged => {
+  try {
+    return read()
+  } catch (error) {
+    if (isDamage(error)) return damaged
+    throw error
+  }
+}
+
+/**
+ * The least id behind which rows can be read again; undefined if there is none. A damaged page hides the ids of one
+ * range, so its end is found by halves.
+ */
+export const firstReadable = (last: number, isReadableAfter: (id: number) => boolean): number | undefined => {
+  let far = 1
+  while (!isReadableAfter(last + far)) {
+    far *= 2
+    if (last + far > Number.MAX_SAFE_INTEGER) return undefined
+  }
+  let near = Math.floor(far / 2)
+  while (far - near > 1) {
+    const middle = Math.floor((near + far) / 2)
+    if (isReadableAfter(last + middle)) far = middle
+    else near = middle
+  }
+  return last + far
+}
+
 export const damageMessage = 'The store is damaged where this request reads or writes; nothing was applied.'
 export const damageHint = 'The operator has to restore a backup; other records can still be read and written.'
 

@@ -3,9 +3,9 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 /**
  * Where a thread can be made to fail. The writer: `begun`, with the transaction open (the thread ends); `statement`, after
  * the statements; `commit`, just before COMMIT. The checkpoint thread: `copy`, before a checkpoint (the thread ends).
- * Both: `open`, when the store is opened.
+ * Both: `open`, when the store is opened. A migration: `migrate`, just before its COMMIT.
  */
-export type FaultPoint = 'open' | 'begun' | 'statement' | 'commit' | 'copy'
+export type FaultPoint = 'open' | 'begun' | 'statement' | 'commit' | 'copy' | 'migrate'
 
 /** An error with that SQLite code is thrown, or the thread waits. */
 export type Fault = { at: FaultPoint } & ({ code: string } | { waitMs: number })

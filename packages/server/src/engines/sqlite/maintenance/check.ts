@@ -1,35 +1,38 @@
+import { takeChecksum } from '../../../core/records/checksum.ts'
+import { noRangeKey } from '../../../core/records/record-key.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { type Indices, indexEntries, slots } from '../../../core/tables/indices.ts'
+import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
-import { isDamage } from '../disk/damage.ts'
+import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
+import { acceptsUnchecked } from '../records/add-checksums.ts'
 import { entriesSql } from '../records/index-columns.ts'
 
-interface Row {
+interface Row extends StoredRecord {
   id: number
   table_id: number
-  hashKey: string
-  rangeKey: string
-  data: string
   entries: string
 }
 
-/** Told of the id of each table that a finding concerns, as far as that can be known. */
-export type NoteTable = (tableId: number) => void
+type Notes = Required<CheckNotes>
 
-type Part = (db: Connection, noteTable: NoteTable) => Iterable<string> | AsyncIterable<string>
+type Part = (db: Connection, notes: Notes) => Iterable<string> | AsyncIterable<string>
 
 /** Rows a statement looks at, so that the log can start over between two of them. */
 const rowsPerStep = 2_000
 
 /**
- * Verifies the store: SQLite's own check (pages, and every index entry against its row), then each record's
- * index values against its data, and that everything belongs to something that exists. It goes on behind damage.
+ * Verifies the store: SQLite's own check (pages, and every index entry against its row), then each record against its
+ * checksum and its index values against its data, and that everything belongs to something that exists. It goes on
+ * behind damage.
  */
-export async function* checkStore(db: Connection, noteTable: NoteTable = () => {}): AsyncIterable<string> {
+export async function* checkStore(db: Connection, { table, uncheckedRows }: CheckNotes = {}): AsyncIterable<string> {
+  const notes: Notes = { table: table ?? (() => {}), uncheckedRows: uncheckedRows ?? (() => {}) }
   const parts: Part[] = [checkPages, checkRegistry, checkRecords]
   let isSound = true
   for (const part of parts) {
     try {
-      for await (const finding of part(db, noteTable)) {
+      for await (const finding of part(db, notes)) {
         isSound = false
         yield finding
       }
@@ -39,10 +42,10 @@ export async function* checkStore(db: Connection, noteTable: NoteTable = () => {
       yield `sqlite: ${(error as Error).message}`
     }
   }
-  if (!isSound) for (const id of readTableIds(db)) if (isDamagedTable(db, id)) noteTable(id)
+  if (!isSound) for (const id of readTableIds(db)) if (isDamagedTable(db, id)) notes.table(id)
 }
 
-function* checkPages(db: Connection, noteTable: NoteTable): Iterable<string> {
+function* checkPages(db: Connection, notes: Notes): Iterable<string> {
   const rows = db.prepare<{ integrity_check: string }, []>('PRAGMA integrity_check').iterate()
   const treeNames = readTreeNames(db)
   for (const { integrity_check: text } of rows) {
@@ -50,7 +53,7 @@ function* checkPages(db: Connection, noteTable: NoteTable): Iterable<string> {
     for (const line of text.split('\n')) {
       if (line === 'ok' || line.startsWith('***') || line === '') continue
       const row = /^row (\d+) missing from index records_/.exec(line)
-      if (row !== null) noteTableOf(db, Number(row[1]), noteTable)
+      if (row !== null) noteTableOf(db, Number(row[1]), notes)
       const tree = treeNames.get(/^Tree (\d+)/.exec(line)?.[1] ?? '')
       yield `sqlite: ${line}${tree === undefined ? '' : ` (${tree})`}`
     }
@@ -68,22 +71,10 @@ const readTreeNames = (db: Connection): Map<string, string> =>
       .map(({ root, name }) => [root, name]),
   )
 
-const noteTableOf = (db: Connection, recordId: number, noteTable: NoteTable): void => {
+const noteTableOf = (db: Connection, recordId: number, notes: Notes): void => {
   const find = db.prepare<{ table_id: number }, [number]>('SELECT table_id FROM records WHERE id = ?1')
   const row = orDamage(() => find.get(recordId))
-  if (row !== damaged && row !== null) noteTable(row.table_id)
-}
-
-const damaged = Symbol('damaged')
-
-/** What `read` gives, unless it meets a damaged page. */
-const orDamage = <T>(read: () => T): T | typeof damaged => {
-  try {
-    return read()
-  } catch (error) {
-    if (isDamage(error)) return damaged
-    throw error
-  }
+  if (row !== damaged && row !== null) notes.table(row.table_id)
 }
 
 /** As many as can be read. */
@@ -119,7 +110,7 @@ const isDamagedTable = (db: Connection, tableId: number): boolean => {
   return slots.some((slot) => count(`records_by_${slot}`, ` AND ${slot}_hash IS NOT NULL`) !== rows![slot])
 }
 
-function* checkRegistry(db: Connection, noteTable: NoteTable): Iterable<string> {
+function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
   const lines = (sql: string): string[] =>
     db
       .prepare<{ line: string }, []>(sql)
@@ -131,20 +122,22 @@ function* checkRegistry(db: Connection, noteTable: NoteTable): Iterable<string> 
     'SELECT id FROM tables WHERE org_id NOT IN (SELECT id FROM organizations)',
   )
   for (const { id } of lost.all()) {
-    noteTable(id)
+    notes.table(id)
     yield `table ${id} belongs to no organization`
   }
   yield* lines(`SELECT 'record id ' || max(id) || ' was never given out' AS line FROM records
     HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_record_id')`)
 }
 
-async function* checkRecords(db: Connection, noteTable: NoteTable): AsyncIterable<string> {
+async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string> {
   const step = db.prepare<Row, [number, number]>(`
-    SELECT id, table_id, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, data,
-      ${entriesSql} AS entries
+    SELECT id, table_id, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
+      updated_at AS updatedAtMs, ttl AS ttlSeconds, data, ${entriesSql} AS entries
     FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2`)
   const read = (afterId: number, rowsMax: number) => orDamage(() => step.all(afterId, rowsMax))
   const indicesOf = tableIndices(db)
+  const mayBeUnchecked = acceptsUnchecked(db)
+  let unchecked = 0
   let rowsMax = rowsPerStep
   for (let last = 0; ; ) {
     const rows = read(last, rowsMax)
@@ -154,42 +147,29 @@ async function* checkRecords(db: Connection, noteTable: NoteTable): AsyncIterabl
       else {
         const next = firstReadable(last, (afterId) => read(afterId, 1) !== damaged)
         yield `records of the ids ${last + 1} to ${next ?? 'the last'} cannot be read`
-        if (next === undefined) return
+        if (next === undefined) break
         last = next
         rowsMax = rowsPerStep
       }
       continue
     }
-    if (rows.length === 0) return
+    if (rows.length === 0) break
     for (const row of rows) {
-      const finding = checkRecord(row, indicesOf(row.table_id))
-      if (finding === undefined) continue
-      noteTable(row.table_id)
-      yield `record ${row.id} (table ${row.table_id}, ${JSON.stringify(row.hashKey)}): ${finding}`
+      const result = takeChecksum(row.table_id, row)
+      const findings: string[] = []
+      if (result === 'unchecked' && mayBeUnchecked) unchecked++
+      else if (result === 'unchecked') findings.push('it has no checksum')
+      else if (result === 'damaged') findings.push('it is not as it was written: its checksum does not match')
+      const content = checkContent(row, indicesOf(row.table_id))
+      if (content !== undefined) findings.push(content)
+      if (findings.length > 0) notes.table(row.table_id)
+      for (const finding of findings) yield `record ${row.id} (table ${row.table_id}, ${showKey(row)}): ${finding}`
     }
     last = rows.at(-1)!.id
     // A server that checks itself goes on answering.
     await Bun.sleep(0)
   }
-}
-
-/**
- * The least id behind which rows can be read again; undefined if there is none. A damaged page hides the ids of one
- * range, so its end is found by halves.
- */
-const firstReadable = (last: number, isReadableAfter: (id: number) => boolean): number | undefined => {
-  let far = 1
-  while (!isReadableAfter(last + far)) {
-    far *= 2
-    if (last + far > Number.MAX_SAFE_INTEGER) return undefined
-  }
-  let near = Math.floor(far / 2)
-  while (far - near > 1) {
-    const middle = Math.floor((near + far) / 2)
-    if (isReadableAfter(last + middle)) far = middle
-    else near = middle
-  }
-  return last + far
+  notes.uncheckedRows(unchecked)
 }
 
 /** What a table declares; undefined if there is no such table, `damaged` if that cannot be read. */
@@ -205,7 +185,7 @@ const tableIndices = (db: Connection) => {
   }
 }
 
-const checkRecord = (row: Row, indices: string | undefined | typeof damaged): string | undefined => {
+const checkContent = (row: Row, indices: string | undefined | typeof damaged): string | undefined => {
   if (indices === undefined) return 'its table does not exist'
   let data: unknown
   try {
@@ -224,3 +204,6 @@ const checkRecord = (row: Row, indices: string | undefined | typeof damaged): st
     return `its data cannot be indexed: ${(error as Error).message}`
   }
 }
+
+const showKey = ({ hashKey, rangeKey }: Row): string =>
+  rangeKey === noRangeKey ? JSON.stringify(hashKey) : `${JSON.stringify(hashKey)} ${JSON.stringify(rangeKey)}`

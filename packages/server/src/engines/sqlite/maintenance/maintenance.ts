@@ -17,11 +17,11 @@ export class SqliteMaintenance implements Maintenance {
     return this.#store.channel.submitUpkeep<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
   }
 
-  async addChecksums(): Promise<number> {
-    return 0
+  addChecksums(rowsMax: number): Promise<number> {
+    return this.#store.channel.submitUpkeep<'addChecksums'>({ kind: 'addChecksums', rowsMax })
   }
 
   check(notes: CheckNotes = {}): AsyncIterable<string> {
-    return checkStore(this.#store.db, notes.table)
+    return checkStore(this.#store.db, notes)
   }
 }

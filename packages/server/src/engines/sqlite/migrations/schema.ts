@@ -1,27 +1,28 @@
-import { Database } from 'bun:sqlite'
-import { dirname } from 'node:path'
-import { StoreRefused } from '../../../core/store-refused.ts'
 import { slots } from '../../../core/tables/indices.ts'
-import { Connection } from '../connection.ts'
-import { refuseDamaged } from '../disk/damage.ts'
-import { closeUnlessMarked } from '../disk/disk-failure.ts'
-import { makePrivateFile } from '../disk/store-files.ts'
 
-/** Raised with every change to the schema below; a store of a higher version is refused. */
-export const schemaVersion = 1
+/** Raised with every change to the schema below, together with a migration; a store of a higher version is refused. */
+export const schemaVersion = 2
 
 /** 'Cuby': tells a Cubby store from any other SQLite file. */
-const applicationId = 0x43756279
+export const applicationId = 0x43756279
 
 // An index is not a second table: a record is one row that carries its index values, and SQLite keeps sparse
 // indexes over them. Every index ends in the row's id without naming it, as all SQLite indexes do. Large
-// `data` stands last, so that what is read beside it never lies behind its overflow pages.
-const schema = `
+// `data` stands last, so that what is read beside it never lies behind its overflow pages; the row's checksum is its end
+// (core/records/checksum.ts).
+/** A new store. The migrations bring an older one to the same. `secretHex` is its cursor key. */
+export const makeSchema = (secretHex: string): string => `
   CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   INSERT INTO meta VALUES ('registry_epoch', 1), ('next_record_id', 1);
+
+  CREATE TABLE cursor_key (
+    secret BLOB NOT NULL,
+    accepts_plain INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO cursor_key VALUES (x'${secretHex}', 0);
 
   CREATE TABLE organizations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -79,58 +80,3 @@ const schema = `
     )
     .join('\n  ')}
 `
-
-/** Refuses a file that is not ours or newer, before anything is changed in it. */
-const refuseForeign = (path: string): void => {
-  const db = new Database(path, { readwrite: true })
-  const pragma = (name: string): number =>
-    Object.values(db.query<Record<string, number>, []>(`PRAGMA ${name}`).get()!)[0]!
-  try {
-    db.run('PRAGMA busy_timeout = 5000')
-    const isEmpty = db.query('SELECT 1 FROM sqlite_schema LIMIT 1').get() === null
-    if (!isEmpty && pragma('application_id') !== applicationId) {
-      throw new StoreRefused(`${path} is an SQLite file, but not a Cubby store`)
-    }
-    const version = pragma('user_version')
-    if (version > schemaVersion) {
-      throw new StoreRefused(
-        `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
-      )
-    }
-  } finally {
-    closeUnlessMarked(dirname(path), () => db.close())
-  }
-}
-
-/** Sets an empty store up. Safe when several processes start at once: one does, the others wait for it. */
-export const prepareStore = (path: string): void => {
-  // SQLite gives its log and the log's index the mode of the database file.
-  makePrivateFile(path)
-  try {
-    refuseForeign(path)
-    prepareSchema(path)
-  } catch (error) {
-    throw refuseDamaged(path, error)
-  }
-}
-
-const prepareSchema = (path: string): void => {
-  const db = new Connection(path, 2_048)
-  try {
-    const version = db.prepare<{ user_version: number }, []>('PRAGMA user_version')
-    if (version.get()!.user_version === schemaVersion) {
-      // Without these no request could be answered: better to say so at the start.
-      db.prepare('SELECT name, value FROM meta').all()
-      return
-    }
-    db.run('BEGIN IMMEDIATE')
-    if (version.get()!.user_version === 0) {
-      db.run(schema)
-      db.run(`PRAGMA application_id = ${applicationId}`)
-      db.run(`PRAGMA user_version = ${schemaVersion}`)
-    }
-    db.run('COMMIT')
-  } finally {
-    closeUnlessMarked(dirname(path), () => db.close())
-  }
-}

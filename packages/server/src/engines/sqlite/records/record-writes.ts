@@ -1,18 +1,22 @@
+import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 import { indexColumns } from './index-columns.ts'
+import { removeDamaged } from './remove-damaged.ts'
+import { damagedRecord } from './row-check.ts'
 
 /** Ids are taken from the store in blocks, so that giving one out costs no write of its own. */
 const idBlock = 1_000_000
 
 type Value = string | number | null
 
-/** What is known of the row under a key, expired or not. */
+/** The row under a key, expired or not. */
 interface Found {
   id: number
   updated_at: number
   ttl: number | null
+  isDamaged: boolean
 }
 
 /**
@@ -31,8 +35,8 @@ export class RecordWrites {
   constructor(db: Connection) {
     this.#db = db
     // Text crosses into SQL and becomes bytes there: cheaper than making a buffer of every key.
-    this.#find = db.prepare<Found, [number, string, string]>(
-      `SELECT id, updated_at, ttl FROM records
+    this.#find = db.prepare<Omit<Found, 'isDamaged'> & { data: string }, [number, string, string]>(
+      `SELECT id, updated_at, ttl, data FROM records
        WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
     )
     // Each of these writes one row by its id, and none has a RETURNING: SQLite would keep a copy of every page that such
@@ -57,7 +61,7 @@ export class RecordWrites {
    * operations name the same record.
    */
   write(tableId: number, operations: RecordOperation[], nowMs: number): WriteResult {
-    const found = operations.map(({ hashKey, rangeKey }) => this.#find.get(tableId, hashKey, rangeKey))
+    const found = operations.map((operation) => this.#look(tableId, operation))
     for (let i = 0; i < operations.length; i++) {
       const { condition } = operations[i]!
       if (condition === undefined) continue
@@ -67,28 +71,49 @@ export class RecordWrites {
     const results = operations.map((operation, i) =>
       operation.op === 'put'
         ? { updatedAtMs: this.#put(tableId, operation, found[i]!, nowMs) }
-        : { deleted: this.#delete(found[i]!, nowMs) },
+        : { deleted: this.#delete(tableId, found[i]!, nowMs) },
     )
     return { applied: true, results }
+  }
+
+  #look(tableId: number, { hashKey, rangeKey, condition }: RecordOperation): Found | null {
+    const row = this.#find.get(tableId, hashKey, rangeKey)
+    if (row === null) return null
+    const { id, updated_at, ttl, data } = row
+    const record = { hashKey, rangeKey, data, ttlSeconds: ttl, updatedAtMs: updated_at }
+    const isDamaged = takeChecksum(tableId, record) === 'damaged'
+    // A write may replace or remove a damaged row, but what that holds cannot answer a condition.
+    if (isDamaged && condition !== undefined) throw damagedRecord(record)
+    return { id, updated_at, ttl, isDamaged }
   }
 
   #put(tableId: number, operation: PutOperation, found: Found | null, nowMs: number): number {
     const { hashKey, rangeKey, data, ttlSeconds, entries } = operation
     const writtenMs = operation.updatedAtMs ?? nowMs
+    const record = { hashKey, rangeKey, data, ttlSeconds, updatedAtMs: writtenMs }
     const live = liveOf(found, nowMs)
     if (live !== undefined) {
-      const updatedAtMs = Math.max(writtenMs, live.updated_at + 1)
-      this.#update.run(live.id, updatedAtMs, ttlSeconds, data, ...entries)
-      return updatedAtMs
+      record.updatedAtMs = Math.max(writtenMs, live.updated_at + 1)
+      this.#update.run(live.id, record.updatedAtMs, ttlSeconds, storedData(tableId, record), ...entries)
+      return record.updatedAtMs
     }
-    // If the row in the way has expired, the record is created anew, with an id of its own.
-    if (found !== null) this.#remove.run(found.id)
-    this.#insert.run(this.#takeId(), tableId, hashKey, rangeKey, writtenMs, ttlSeconds, data, ...entries)
-    return writtenMs
+    // If the row in the way has expired, the record is created anew, with an id of its own. So it is if the row is
+    // damaged. Its version is one to exceed only if the index tells it: a changed bit could lead far into the future.
+    if (found?.isDamaged) {
+      const version = removeDamaged(this.#db, tableId, found.id)
+      if (version !== undefined) record.updatedAtMs = Math.max(writtenMs, version + 1)
+    } else if (found !== null) this.#remove.run(found.id)
+    const values = [record.updatedAtMs, ttlSeconds, storedData(tableId, record)]
+    this.#insert.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries)
+    return record.updatedAtMs
   }
 
   /** One that has expired is left to the sweep. */
-  #delete(found: Found | null, nowMs: number): boolean {
+  #delete(tableId: number, found: Found | null, nowMs: number): boolean {
+    if (found?.isDamaged) {
+      removeDamaged(this.#db, tableId, found.id)
+      return true
+    }
     const live = liveOf(found, nowMs)
     if (live !== undefined) this.#remove.run(live.id)
     return live !== undefined
@@ -115,7 +140,7 @@ export class RecordWrites {
 }
 
 const liveOf = (found: Found | null, nowMs: number): Found | undefined =>
-  found === null || isExpired(found.ttl, nowMs) ? undefined : found
+  found === null || found.isDamaged || isExpired(found.ttl, nowMs) ? undefined : found
 
 const holds = (condition: Condition, current: number | undefined): boolean => {
   if (condition === 'absent') return current === undefined

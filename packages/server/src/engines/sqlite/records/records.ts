@@ -8,6 +8,12 @@ import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { Scanner } from './scanner.ts'
 
+interface GetRow {
+  data: string
+  ttl: number | null
+  updated_at: number
+}
+
 export class SqliteRecords implements Records {
   readonly #store: OpenStore
   readonly #scanner: Scanner
@@ -15,8 +21,8 @@ export class SqliteRecords implements Records {
 
   constructor(store: OpenStore) {
     this.#store = store
-    this.#scanner = new Scanner(store.db)
-    this.#record = store.db.prepare<{ data: string; ttl: number | null; updated_at: number }, [number, string, string]>(
+    this.#scanner = new Scanner(store.db, store.rowCheck)
+    this.#record = store.db.prepare<GetRow, [number, string, string]>(
       `SELECT data, ttl, updated_at FROM records
        WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
     )
@@ -26,9 +32,12 @@ export class SqliteRecords implements Records {
     try {
       this.#store.snapshot.refresh()
       const row = this.#record.get(table.id, key.hashKey, key.rangeKey)
-      if (row === null || isExpired(row.ttl, nowMs)) return undefined
+      if (row === null) return undefined
       const { hashKey, rangeKey } = key
-      return { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
+      const record = { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
+      // Before the ttl is believed: a damaged one could hide the record.
+      this.#store.rowCheck.take(table.id, record)
+      return isExpired(row.ttl, nowMs) ? undefined : record
     } catch (error) {
       throw this.#store.damage.explain(error)
     }

@@ -4,18 +4,24 @@ import { nowSeconds } from '../../../core/records/expiry.ts'
 import { PageMeter } from '../../../core/records/record-json.ts'
 import type { Position, Scan } from '../../../core/records/scan.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import { readIndexEntries, type Slot, slots } from '../../../core/tables/indices.ts'
 import type { Page } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
+import { damagedRecord, type RowCheck } from './row-check.ts'
 
-/** `data` is null in a row past its ttl: it is not even read then. */
-type Row = Omit<StoredRecord, 'data'> & { data: string | null }
+/** Of a row past its ttl `data` is null: it is not even read then. Or the row's id, where that is in doubt: see `columns`. */
+type Row = Omit<StoredRecord, 'data'> & { data: string | number | null }
 
 type Bound = Uint8Array | string | number
 
+// A row past its ttl is stepped over without its data, so its checksum cannot be compared. Its entry in the index of ttls
+// vouches for it. Where there is none, damage may have changed the ttl, and the row's id is given, to read it in full.
 const columns = `
   CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs, ttl AS ttlSeconds,
-  CASE WHEN ttl <= ?1 THEN NULL ELSE data END AS data`
+  CASE WHEN ttl <= ?1 THEN CASE WHEN NOT EXISTS (
+    SELECT 1 FROM records AS x INDEXED BY records_by_ttl WHERE x.ttl = records.ttl AND x.id = records.id
+  ) THEN id END ELSE data END AS data`
 
 // A row comparison resumes inside rows of equal range at the right id, and SQLite turns it into an index seek.
 const between = (column: string, descending: boolean): string =>
@@ -36,28 +42,26 @@ export const scanSql = (index: Scan['index'], descending: boolean): string => {
     WHERE table_id = ?2 AND ${index}_hash = CAST(?3 AS BLOB) AND ${between(`${index}_range`, descending)}`
 }
 
-const placeOf = (range: string): string =>
-  `SELECT id, ${range} AS range FROM records
-   WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`
+const byKey = 'table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)'
+/** Read from the index of keys alone. */
+const idSql = `SELECT id FROM records WHERE ${byKey}`
+const rangeSql = (slot: Slot): string => `SELECT CAST(${slot}_range AS TEXT) AS range FROM records WHERE ${byKey}`
 
-const placeSql = {
-  primary: placeOf('CAST(range_key AS TEXT)'),
-  t: placeOf('updated_at'),
-  i1: placeOf('CAST(i1_range AS TEXT)'),
-  i2: placeOf('CAST(i2_range AS TEXT)'),
-  i3: placeOf('CAST(i3_range AS TEXT)'),
-  i4: placeOf('CAST(i4_range AS TEXT)'),
-  i5: placeOf('CAST(i5_range AS TEXT)'),
-}
+const inFullSql = `
+  SELECT CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs,
+    ttl AS ttlSeconds, data
+  FROM records WHERE id = ?1`
 
 /** Runs scans: one statement each, stepped only as far as the page goes. */
 export class Scanner {
   readonly #db: Connection
+  readonly #rowCheck: RowCheck
   readonly #ascending = new Map<Scan['index'], Statement<Row, Bound[]>>()
   readonly #descending = new Map<Scan['index'], Statement<Row, Bound[]>>()
 
-  constructor(db: Connection) {
+  constructor(db: Connection, rowCheck: RowCheck) {
     this.#db = db
+    this.#rowCheck = rowCheck
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
@@ -68,14 +72,18 @@ export class Scanner {
 
     const records: StoredRecord[] = []
     const meter = new PageMeter(records)
+    const now = nowSeconds(nowMs)
     let expired = 0
     let last: Row | undefined
     for (const row of this.#statement(scan).iterate(...values)) {
-      if (row.data === null) {
+      if (row.ttlSeconds !== null && row.ttlSeconds <= now) {
+        if (row.data !== null) this.#checkInFull(table.id, row.data as number)
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
         // This row is for the next page; that it is there tells that there is one.
-        if (records.length === rowsMax || !meter.takes(row as StoredRecord)) {
+        const isFull = records.length === rowsMax
+        if (!isFull) this.#rowCheck.take(table.id, row as StoredRecord)
+        if (isFull || !meter.takes(row as StoredRecord)) {
           return { records, next: this.#positionOf(table, last!, scan.index) }
         }
         records.push(row as StoredRecord)
@@ -95,11 +103,29 @@ export class Scanner {
     return statement
   }
 
+  #checkInFull(tableId: number, id: number): void {
+    this.#rowCheck.take(tableId, this.#db.prepare<StoredRecord, [number]>(inFullSql).get(id)!)
+  }
+
   /**
    * The row's place in the order that was scanned. Looked up for the last row alone: to read it with every row would
    * cost more. The snapshot is still the one that the row was read in.
    */
-  #positionOf(table: Table, { hashKey, rangeKey }: Row, index: Scan['index']): Position {
-    return this.#db.prepare<Position, [number, string, string]>(placeSql[index]).get(table.id, hashKey, rangeKey)!
+  #positionOf(table: Table, row: Row, index: Scan['index']): Position {
+    const { hashKey, rangeKey } = row
+    const found = this.#db.prepare<{ id: number }, [number, string, string]>(idSql).get(table.id, hashKey, rangeKey)
+    // An expired row whose key is not the one it was written with.
+    if (found === null) throw damagedRecord(row)
+    if (index === 'primary') return { range: rangeKey, id: found.id }
+    if (index === 't') return { range: row.updatedAtMs, id: found.id }
+    return { range: this.#indexRangeOf(table, row, index), id: found.id }
+  }
+
+  /** Made from the data, which was compared with its checksum; the index values in the row were not. */
+  #indexRangeOf(table: Table, { hashKey, rangeKey, data }: Row, slot: Slot): string {
+    if (typeof data === 'string') return readIndexEntries(table.indices, { data })[2 * slots.indexOf(slot) + 1]!
+    // An expired row: its data was not read.
+    const find = this.#db.prepare<{ range: string }, [number, string, string]>(rangeSql(slot))
+    return find.get(table.id, hashKey, rangeKey)!.range
   }
 }

@@ -156,7 +156,7 @@ export class RegistryWrites {
 
   sweepExpired(nowMs: number, rowsMax: number): number {
     return this.#run(
-      'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2)',
+      'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
       ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
     )
   }

@@ -18,6 +18,7 @@ import { damagedStore, isDamage } from '../disk/damage.ts'
 import { makeDataDir } from '../disk/store-files.ts'
 import { holdStore } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
+import { migrate } from '../migrations/prepare-store.ts'
 import { schemaVersion } from '../migrations/schema.ts'
 
 // A backup is one SQLite file: the store as it was at one moment.
@@ -84,6 +85,8 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
         `${what} has version ${version}; this Cubby knows versions up to ${schemaVersion}: use a newer one`,
       )
     }
+    // A backup of an older version becomes a store of this one.
+    migrate(db)
     for await (const finding of checkStore(db)) throw new OperatorError(`${what} is not sound: ${finding}`)
     const count = (from: string): number => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()!.n
     return {

@@ -1,10 +1,10 @@
-import { provisionalCursorKey } from '../../../core/cursor-seal.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
-import type { IndexEntries } from '../../../core/tables/indices.ts'
+import { type Indices, readIndexEntries } from '../../../core/tables/indices.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
-import { entriesSql } from '../records/index-columns.ts'
+import type { RowCheck } from '../records/row-check.ts'
+import { readCursorKey } from '../registry/cursor-key.ts'
 import {
   type KeyRow,
   keyColumns,
@@ -21,18 +21,20 @@ const chunkRows = 500
 
 interface DumpRow extends StoredRecord {
   id: number
-  entries: string
 }
 
-/** Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. */
-export const openDump = (path: string): Dump => {
+/**
+ * Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. A
+ * damaged record is refused, not passed on.
+ */
+export const openDump = (path: string, rowCheck: RowCheck): Dump => {
   const db = new Connection(path, 4_096)
   db.run('PRAGMA query_only = ON')
   db.run('BEGIN')
   // The snapshot is taken by the first read, not by BEGIN.
   db.prepare('SELECT 1 FROM meta').get()
   return {
-    cursorKey: () => provisionalCursorKey,
+    cursorKey: () => readCursorKey(db),
 
     organizations: (): Organization[] =>
       db
@@ -55,7 +57,7 @@ export const openDump = (path: string): Dump => {
       for (const row of rows.iterate()) yield { ...toTable(row, 0), purging: row.purging === 1 }
     },
 
-    records: (tableId: number, afterId: number) => dumpRecords(db, tableId, afterId),
+    records: (tableId: number, afterId: number) => dumpRecords(db, rowCheck, tableId, afterId),
 
     countRecords: (tableId: number): number =>
       db.prepare<{ n: number }, [number]>('SELECT count(*) AS n FROM records WHERE table_id = ?1').get(tableId)!.n,
@@ -68,16 +70,25 @@ export const openDump = (path: string): Dump => {
 }
 
 /** The table's ids are sorted first, in SQLite's own temporary storage; rows then come one by one. */
-async function* dumpRecords(db: Connection, tableId: number, afterId: number): AsyncIterable<DumpedRecord[]> {
+async function* dumpRecords(
+  db: Connection,
+  rowCheck: RowCheck,
+  tableId: number,
+  afterId: number,
+): AsyncIterable<DumpedRecord[]> {
+  const table = db.prepare<{ indices: string }, [number]>('SELECT indices FROM tables WHERE id = ?1').get(tableId)
+  const indices = JSON.parse(table?.indices ?? '{}') as Indices
   const rows = db.prepare<DumpRow, [number, number]>(`
     WITH ids AS MATERIALIZED (SELECT id FROM records WHERE table_id = ?1 AND id > ?2 ORDER BY id)
     SELECT r.id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.updated_at AS updatedAtMs,
-      r.ttl AS ttlSeconds, ${entriesSql} AS entries, r.data
+      r.ttl AS ttlSeconds, r.data
     FROM ids JOIN records r ON r.id = ids.id`)
   let chunk: DumpedRecord[] = []
   let bytes = 0
   for (const row of rows.iterate(tableId, afterId)) {
-    chunk.push({ ...row, tableId, entries: JSON.parse(row.entries) as IndexEntries })
+    rowCheck.take(tableId, row)
+    // Made from the data, which the checksum covers: the index values in the row it does not.
+    chunk.push({ ...row, tableId, entries: readIndexEntries(indices, row) })
     bytes += row.data.length
     if (bytes < chunkBytes && chunk.length < chunkRows) continue
     yield chunk

@@ -1,3 +1,4 @@
+import { storedData } from '../../../core/records/checksum.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import { indexColumns } from '../records/index-columns.ts'
@@ -38,7 +39,7 @@ export const loadRows = (db: Connection, rows: LoadRows): void => {
         record.rangeKey,
         record.updatedAtMs,
         record.ttlSeconds,
-        record.data,
+        storedData(record.tableId, record),
       ],
       ...record.entries,
     )

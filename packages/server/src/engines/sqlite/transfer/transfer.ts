@@ -1,3 +1,4 @@
+import { CursorSeal } from '../../../core/cursor-seal.ts'
 import type { Dump, LoadRows, Transfer } from '../../../store/transfer.ts'
 import type { OpenStore } from '../open-store.ts'
 import { openDump } from './dump.ts'
@@ -12,12 +13,19 @@ export class SqliteTransfer implements Transfer {
   }
 
   async openDump(): Promise<Dump> {
-    return openDump(this.#store.db.path)
+    return openDump(this.#store.db.path, this.#store.rowCheck)
   }
 
   async load(rows: LoadRows): Promise<void> {
     if (this.#store.role === 'guest') throw new Error('a guest of the store does not write records')
-    await this.#store.channel.submitUpkeep<'load'>({ kind: 'load', rows })
+    const { cursorKey, ...others } = rows
+    if (cursorKey !== undefined) {
+      const { secret, acceptsPlain } = cursorKey
+      const secretHex = Buffer.from(secret).toString('hex')
+      await this.#store.channel.submitUpkeep<'loadCursorKey'>({ kind: 'loadCursorKey', secretHex, acceptsPlain })
+      this.#store.cursorSeal = new CursorSeal(cursorKey)
+    }
+    await this.#store.channel.submitUpkeep<'load'>({ kind: 'load', rows: others })
   }
 
   lastRecordId(tableId: number): number {

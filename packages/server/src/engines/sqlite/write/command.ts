@@ -43,6 +43,8 @@ export type RegistryCommand =
   | { kind: 'load'; rows: LoadRows }
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
   | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
+  | { kind: 'addChecksums'; rowsMax: number }
+  | { kind: 'loadCursorKey'; secretHex: string; acceptsPlain: boolean }
 
 export type Command = WriteCommand | RegistryCommand
 
@@ -64,6 +66,8 @@ export interface CommandResults {
   load: undefined
   sweepExpired: number
   purgeTables: number
+  addChecksums: number
+  loadCursorKey: undefined
 }
 
 export interface CommandFailure {

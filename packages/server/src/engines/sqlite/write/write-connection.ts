@@ -2,7 +2,9 @@ import { CubbyError } from '../../../core/errors.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
+import { addChecksums } from '../records/add-checksums.ts'
 import { RecordWrites } from '../records/record-writes.ts'
+import { writeCursorKey } from '../registry/cursor-key.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
 import { loadRows } from '../transfer/load.ts'
 import { type Command, type CommandFailure, type Fence, makesCachesStale, type Outcome } from './command.ts'
@@ -147,6 +149,10 @@ export class WriteConnection {
         return registry.sweepExpired(command.nowMs, command.rowsMax)
       case 'purgeTables':
         return registry.purgeTables(command.nowMs, command.rowsMax)
+      case 'addChecksums':
+        return addChecksums(this.#db, command.rowsMax)
+      case 'loadCursorKey':
+        return writeCursorKey(this.#db, command.secretHex, command.acceptsPlain)
     }
   }
 

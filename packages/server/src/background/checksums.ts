@@ -1,0 +1,43 @@
+import { checksumRowsMax } from '../core/limits.ts'
+import type { Log } from '../core/log.ts'
+import type { Maintenance } from '../store/maintenance.ts'
+import { PacedSteps } from './paced-steps.ts'
+import type { Background } from './sweeps.ts'
+
+export interface ChecksumOptions {
+  maintenance: Pick<Maintenance, 'addChecksums'>
+  log: Log
+  /** How long to wait after a failure. */
+  retryMs: number
+}
+
+/**
+ * Gives the records of a store that version 0.1 made their checksums, beside the traffic. What a stop or a crash interrupts
+ * goes on at the next start. With nothing to do it ends at once, without a line in the log.
+ */
+export const startChecksums = ({ maintenance, log, retryMs }: ChecksumOptions): Background => {
+  const steps = new PacedSteps()
+
+  const run = async (): Promise<void> => {
+    let rows = 0
+    while (!steps.isStopped) {
+      try {
+        rows += await steps.drain(() => maintenance.addChecksums(checksumRowsMax))
+        if (!steps.isStopped && rows > 0) log('info', 'records of version 0.1 have their checksums', { rows })
+        return
+      } catch (error) {
+        if (steps.isStopped) return
+        log('warn', 'checksums could not be added; it goes on later', { cause: String(error) })
+        await steps.rest(retryMs)
+      }
+    }
+  }
+
+  const running = run()
+  return {
+    async stop() {
+      steps.stop()
+      await running
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { Database } from 'bun:sqlite'
+import { dirname } from 'node:path'
+import { StoreRefused } from '../../../core/store-refused.ts'
+import { Connection } from '../connection.ts'
+import { refuseDamaged } from '../disk/damage.ts'
+import { closeUnlessMarked } from '../disk/disk-failure.ts'
+import { faultPoint } from '../disk/fault-point.ts'
+import { makePrivateFile } from '../disk/store-files.ts'
+import { holdStore, type StoreLock } from '../disk/store-lock.ts'
+import { migrations, newCursorSecret } from './migrations.ts'
+import { applicationId, makeSchema, schemaVersion } from './schema.ts'
+
+export interface PrepareOptions {
+  /** Whether this process holds `serve.lock`: only its holder migrates. */
+  isHolder: boolean
+  /** For tests: see fault-point.ts. */
+  faults?: string
+}
+
+/** How long a command waits for a server that is just starting, and may be migrating the store. */
+const startMsMax = 2_000
+
+/**
+ * Makes an empty store, or brings an older one to this version. Safe when several processes start at once: one does it,
+ * the others wait for it.
+ */
+export const prepareStore = async (path: string, { isHolder, faults }: PrepareOptions): Promise<void> => {
+  // SQLite gives its log and the log's index the mode of the database file.
+  makePrivateFile(path)
+  try {
+    const version = readVersion(path)
+    if (isHolder || version === 0 || version === schemaVersion) prepareSchema(path, faults)
+    else await prepareAsGuest(path, version, faults)
+  } catch (error) {
+    throw refuseDamaged(path, error)
+  }
+}
+
+/** A server of an older version would go on writing rows without checksums: it has to stop first. */
+const prepareAsGuest = async (path: string, version: number, faults: string | undefined): Promise<void> => {
+  const dataDir = dirname(path)
+  for (const started = performance.now(); performance.now() - started < startMsMax; await Bun.sleep(50)) {
+    let lock: StoreLock
+    try {
+      lock = holdStore(dataDir)
+    } catch (error) {
+      if (!(error instanceof StoreRefused)) throw error
+      if (readVersion(path) === schemaVersion) return prepareSchema(path, faults)
+      continue
+    }
+    try {
+      return prepareSchema(path, faults)
+    } finally {
+      lock.release()
+    }
+  }
+  throw new StoreRefused(
+    `the store in ${dataDir} has version ${version} and an older Cubby serves it: stop that server, start this version (it brings the store to version ${schemaVersion}), and repeat the command`,
+  )
+}
+
+/** Refuses a file that is not ours or newer, before anything is changed in it. */
+const readVersion = (path: string): number => {
+  const db = new Database(path, { readwrite: true })
+  const pragma = (name: string): number =>
+    Object.values(db.query<Record<string, number>, []>(`PRAGMA ${name}`).get()!)[0]!
+  try {
+    db.run('PRAGMA busy_timeout = 5000')
+    const isEmpty = db.query('SELECT 1 FROM sqlite_schema LIMIT 1').get() === null
+    if (!isEmpty && pragma('application_id') !== applicationId) {
+      throw new StoreRefused(`${path} is an SQLite file, but not a Cubby store`)
+    }
+    const version = pragma('user_version')
+    if (version > schemaVersion) {
+      throw new StoreRefused(
+        `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
+      )
+    }
+    return version
+  } finally {
+    closeUnlessMarked(dirname(path), () => db.close())
+  }
+}
+
+const prepareSchema = (path: string, faults: string | undefined): void => {
+  const db = new Connection(path, 2_048)
+  try {
+    migrate(db, faults)
+    // Without these no request could be answered: better to say so at the start.
+    db.prepare('SELECT name, value FROM meta').all()
+  } finally {
+    closeUnlessMarked(dirname(path), () => db.close())
+  }
+}
+
+/** Each step is one transaction, the version in it. The version is read in it too: another process may have been faster. */
+export const migrate = (db: Connection, faults?: string): void => {
+  while (versionOf(db) < schemaVersion) {
+    db.run('BEGIN IMMEDIATE')
+    const version = versionOf(db)
+    if (version === 0) {
+      db.run(makeSchema(newCursorSecret()))
+      db.run(`PRAGMA application_id = ${applicationId}`)
+      db.run(`PRAGMA user_version = ${schemaVersion}`)
+    } else if (version < schemaVersion) {
+      migrations.find(({ to }) => to === version + 1)!.run(db)
+      db.run(`PRAGMA user_version = ${version + 1}`)
+    }
+    if (faults !== undefined) faultPoint(faults, 'migrate')
+    db.run('COMMIT')
+  }
+}
+
+const versionOf = (db: Connection): number =>
+  db.prepare<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version

@@ -1,0 +1,57 @@
+import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { Connection } from '../connection.ts'
+import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
+
+// Rows of version 0.1 have no checksum. Their ids lie below `unchecked_end`; those below `unchecked_next` have been given
+// one. When all have, both are removed, and from then on a row without a checksum counts as damaged.
+
+/** A step ends with the row that reaches this: rows are rewritten whole. */
+const stepBytesMax = 1024 * 1024
+
+interface Row extends StoredRecord {
+  id: number
+  tableId: number
+}
+
+/** Whether the store may still have rows without a checksum. */
+export const acceptsUnchecked = (db: Connection): boolean => readMeta(db, 'unchecked_next') !== undefined
+
+/** See `Maintenance.addChecksums`. Inside the transaction that is open on `db`. */
+export const addChecksums = (db: Connection, rowsMax: number): number => {
+  let next = readMeta(db, 'unchecked_next') ?? 0
+  const end = readMeta(db, 'unchecked_end') ?? 0
+  if (next >= end) return 0
+  const find = db.prepare<Row, [number, number]>(`
+    SELECT id, table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
+      updated_at AS updatedAtMs, ttl AS ttlSeconds, data
+    FROM records WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1`)
+  const update = db.prepare<unknown, [number, string]>('UPDATE records SET data = ?2 WHERE id = ?1')
+  let rows = 0
+  for (let bytes = 0; rows < rowsMax && bytes < stepBytesMax && next < end; rows++) {
+    const row = orDamage(() => find.get(next, end))
+    if (row === null) next = end
+    else if (row === damaged) {
+      // These stay without one, so rows without one have to be accepted for good.
+      setMeta(db, 'unchecked_left', 1)
+      const last = firstReadable(next - 1, (id) => orDamage(() => find.get(id + 1, end)) !== damaged)
+      next = last === undefined ? end : last + 1
+    } else {
+      if (takeChecksum(row.tableId, row) === 'unchecked') {
+        update.run(row.id, storedData(row.tableId, row))
+        bytes += row.data.length
+      }
+      next = row.id + 1
+    }
+  }
+  if (next < end || readMeta(db, 'unchecked_left') !== undefined) setMeta(db, 'unchecked_next', next)
+  else db.run(`DELETE FROM meta WHERE name IN ('unchecked_next', 'unchecked_end')`)
+  return rows
+}
+
+const readMeta = (db: Connection, name: string): number | undefined =>
+  db.prepare<{ value: number }, [string]>('SELECT value FROM meta WHERE name = ?1').get(name)?.value
+
+const setMeta = (db: Connection, name: string, value: number): void => {
+  db.prepare<unknown, [string, number]>('INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)').run(name, value)
+}
