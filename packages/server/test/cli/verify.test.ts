@@ -134,19 +134,42 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
     test('data that was changed under its index values', async () => {
       const { dir, file } = copyStore()
       tamper(file, `UPDATE records SET data = '{"city":"Paris","age":7}' WHERE ${person7}`)
-      expect(await findings(dir)).toEqual([expect.stringMatching(/person 7.*i1/)])
+      expect(await findings(dir)).toEqual([
+        expect.stringMatching(/person 7.*has no checksum/),
+        expect.stringMatching(/person 7.*i1/),
+      ])
+    })
+
+    for (const column of ['data = replace(data, \'"age"\', \'"agf"\')', 'updated_at = updated_at + 1', 'ttl = 7']) {
+      test(`a record that is not as it was written: ${column}`, async () => {
+        const { dir, file } = copyStore()
+        tamper(file, `UPDATE records SET ${column} WHERE ${person7}`)
+        expect((await findings(dir))[0]).toMatch(/person 7.*checksum does not match/)
+      })
+    }
+
+    test('a record under a key that is not its own', async () => {
+      const { dir, file } = copyStore()
+      tamper(file, `UPDATE records SET hash_key = CAST('person 7b' AS BLOB) WHERE ${person7}`)
+      expect(await findings(dir)).toEqual([expect.stringMatching(/person 7b.*checksum does not match/)])
     })
 
     test('data that is not JSON', async () => {
       const { dir, file } = copyStore()
       tamper(file, `UPDATE records SET data = '{"city":' WHERE ${person7}`)
-      expect(await findings(dir)).toEqual([expect.stringContaining('person 7')])
+      expect(await findings(dir)).toEqual([
+        expect.stringMatching(/person 7.*checksum does not match/),
+        expect.stringMatching(/person 7.*not JSON/),
+      ])
     })
 
     test('an orphaned record', async () => {
       const { dir, file } = copyStore()
       tamper(file, `UPDATE records SET table_id = 4711 WHERE ${person7}`)
-      expect(await findings(dir, ['table 4711'])).toEqual([expect.stringMatching(/4711.*person 7/)])
+      expect(await findings(dir, ['table 4711'])).toEqual([
+        expect.stringMatching(/4711.*person 7.*checksum does not match/),
+        expect.stringMatching(/4711.*person 7.*table does not exist/),
+      ])
     })
 
     test('each of several findings has its own line', async () => {
@@ -161,7 +184,7 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
         .query<{ n: number }, []>("SELECT count(*) AS n FROM records WHERE i1_hash = CAST('x' AS BLOB)")
         .get()!
       db.close()
-      expect((await findings(dir, ['app/people of acme', 'table 4711'])).length).toBe(n + 3)
+      expect((await findings(dir, ['app/people of acme', 'table 4711'])).length).toBe(n + 2 * 3)
     })
 
     test('a table and a key that belong to no organization', async () => {

@@ -1,4 +1,3 @@
-import { noRangeKey } from './record-key.ts'
 import type { StoredRecord } from './stored-record.ts'
 
 // An engine without checksums of its own stores the checksum of a row behind its data, in the same column: a column more
@@ -9,7 +8,17 @@ const fold = (hash: number, word: number): number => Math.imul(hash ^ word, 0x01
 
 const foldInteger = (hash: number, value: number): number => fold(fold(hash, value | 0), (value / 0x100000000) | 0)
 
-const crcOfNoRange = Bun.hash.crc32(noRangeKey)
+const basis = 0x811c9dc5
+
+/** Keys up to this length are hashed here: a call of the native function costs more. */
+const shortCharactersMax = 32
+
+const hashOf = (text: string): number => {
+  if (text.length > shortCharactersMax) return Bun.hash.crc32(text)
+  let hash = fold(basis, text.length)
+  for (let i = 0; i < text.length; i++) hash = fold(hash, text.charCodeAt(i))
+  return hash
+}
 
 /**
  * Covers whose record it is, its version, its ttl and its data, in 32 bits: the crc32 of `data`, combined with a hash of the
@@ -20,9 +29,9 @@ export const recordChecksum = (
   tableId: number,
   { hashKey, rangeKey, data, ttlSeconds, updatedAtMs }: StoredRecord,
 ): number => {
-  let hash = foldInteger(0x811c9dc5, tableId)
-  hash = fold(hash, Bun.hash.crc32(hashKey))
-  hash = fold(hash, rangeKey === noRangeKey ? crcOfNoRange : Bun.hash.crc32(rangeKey))
+  let hash = foldInteger(basis, tableId)
+  hash = fold(hash, hashOf(hashKey))
+  hash = fold(hash, hashOf(rangeKey))
   hash = foldInteger(hash, updatedAtMs)
   // No ttl has these two words.
   hash = ttlSeconds === null ? fold(fold(hash, 0), -1) : foldInteger(hash, ttlSeconds)
