@@ -346,7 +346,8 @@ describe('the pages of the HTTP API', () => {
       expired_api_key: expired,
     }
     const source = [
-      'http/server.ts',
+      'http/answer-error.ts',
+      'http/admit.ts',
       'engines/sqlite/disk/damage.ts',
       'engines/sqlite/write/write-connection.ts',
       'engines/sqlite/write/write-queue.ts',

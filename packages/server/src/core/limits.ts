@@ -40,6 +40,10 @@ export const bodyMsMax = 30_000
 /** A body may arrive in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs about 2 µs. */
 export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
+/** What a body that is read as a stream may hold at once: what Bun reads ahead of us, measured at up to 1.9 MiB. */
+export const bodyStreamBytes = 2 * MIB
+/** Of a body that is read as a stream, so much must arrive in every `bodyMsMax`; there is no limit on its whole time. */
+export const bodyProgressBytesMin = 64 * KIB
 /** Answers that clients have not read yet. */
 export const answersUnsentBytesMax = 64 * MIB
 /** A client that reads nothing of a large answer for so long is disconnected. */

@@ -1,6 +1,7 @@
 import { CubbyError } from '../core/errors.ts'
 import { answersUnsentBytesMax } from '../core/limits.ts'
-import { Shares } from '../core/shares.ts'
+import { type Holder, Shares } from '../core/shares.ts'
+import { type AnswerStream, sendChunks } from './answer-stream.ts'
 
 /** Shorter answers are handed to the socket as they are: the system's own buffers take nearly all of them. */
 const streamedFromBytes = 32 * 1024
@@ -53,7 +54,7 @@ export class Answers {
    * when the socket has taken it or is gone; then `over` is called. A read whose answer finds none throws `unavailable`.
    */
   stream(
-    { orgId, keySeq }: { orgId: number; keySeq: number },
+    { orgId, keySeq }: Holder,
     text: string,
     isRead: boolean,
     over: () => void,
@@ -69,5 +70,25 @@ export class Answers {
       this.#unsent.give(orgId, keySeq, bytes.length)
       over()
     })
+  }
+
+  /**
+   * An answer that is made while it is sent. It holds one piece, or one chunk of its source if that is larger. A read that
+   * finds no room throws `unavailable`, and the source is not started.
+   */
+  streamFrom({ orgId, keySeq }: Holder, answer: AnswerStream, isRead: boolean): ReadableStream<Uint8Array> {
+    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, pieceBytes)) throw unread()
+    let heldBytes = 0
+    const hold = (bytes: number): void => {
+      if (bytes <= heldBytes) return
+      this.#unsent.take(orgId, keySeq, bytes - heldBytes)
+      heldBytes = bytes
+    }
+    const release = (): void => {
+      this.#unsent.give(orgId, keySeq, heldBytes)
+      heldBytes = 0
+    }
+    hold(pieceBytes)
+    return sendChunks(answer, pieceBytes, hold, release)
   }
 }

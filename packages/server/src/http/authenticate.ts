@@ -2,6 +2,7 @@ import { isWellFormedApiKey } from '../core/api-keys/api-key.ts'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
+import type { Access } from '../operations/access.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { Engine } from '../store/engine.ts'
 
@@ -34,8 +35,54 @@ const presentedKey = (header: string | null): string => {
   return text
 }
 
+/** The request to authenticate; `access` and `nowMs` are what the step finds out. */
+export interface Caller {
+  readonly request: Request
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly need: Need
+  access: Access
+  nowMs: number
+}
+
+const keyUseNoteMs = 1_000
+
+/** Finds out who calls and checks that the key allows what the route needs. */
+export class Authenticator {
+  readonly #engine: Engine
+  readonly #now: () => number
+  readonly #onKeyUse: (keyId: string, atMs: number) => void
+  #notedKeyId = ''
+  #notedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(engine: Engine, now: () => number, onKeyUse: (keyId: string, atMs: number) => void) {
+    this.#engine = engine
+    this.#now = now
+    this.#onKeyUse = onKeyUse
+  }
+
+  authenticate(caller: Caller): Awaitable<void> {
+    const nowMs = this.#now()
+    caller.nowMs = nowMs
+    const { headers } = caller.request
+    return andThen(findActiveKey(this.#engine, headers.get('authorization'), nowMs), (apiKey) => {
+      authorize(apiKey, caller.need, caller.params.db, headers)
+      this.#noteKeyUse(apiKey.id, nowMs)
+      caller.access = { engine: this.#engine, apiKey }
+    })
+  }
+
+  /** A key that is used all the time need not be noted a thousand times a second. */
+  #noteKeyUse(keyId: string, nowMs: number): void {
+    const sinceMs = nowMs - this.#notedAtMs
+    if (keyId === this.#notedKeyId && sinceMs >= 0 && sinceMs < keyUseNoteMs) return
+    this.#notedKeyId = keyId
+    this.#notedAtMs = nowMs
+    this.#onKeyUse(keyId, nowMs)
+  }
+}
+
 /** Known, then not revoked, then not expired. */
-export const findActiveKey = (engine: Engine, header: string | null, nowMs: number): Awaitable<ApiKey> =>
+const findActiveKey = (engine: Engine, header: string | null, nowMs: number): Awaitable<ApiKey> =>
   andThen(engine.apiKeys.find(presentedKey(header)), (apiKey) => {
     if (apiKey === undefined) throw invalid('The API key is unknown.')
     refuseRetired(apiKey, nowMs)
@@ -57,7 +104,7 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
 }
 
 /** Kind of key, then scope. `db` is the raw segment: a name that is not even valid is in nobody's scope. */
-export const authorize = (apiKey: ApiKey, need: Need, db: string | undefined, headers: Headers): void => {
+const authorize = (apiKey: ApiKey, need: Need, db: string | undefined, headers: Headers): void => {
   if (apiKey.kind === 'public') {
     if (need !== 'read') {
       throw new CubbyError('read_only_key', 'A public key reads records and tables; this request needs a secret key.', {

@@ -1,6 +1,24 @@
 import { CubbyError } from '../core/errors.ts'
-import { bodiesInFlightBytesMax, bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax } from '../core/limits.ts'
+import {
+  bodiesInFlightBytesMax,
+  bodyChunkBytesMin,
+  bodyChunksFreeMax,
+  bodyMsMax,
+  bodyProgressBytesMin,
+  bodyStreamBytes,
+} from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
+import {
+  ambiguousLength,
+  cutShort,
+  paused,
+  stalled,
+  tooFine,
+  tooLarge,
+  tooMany,
+  tooSlow,
+  withoutLength,
+} from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
 /** A body that is declared and no longer than this is read in one go; the bound on requests bounds these. */
@@ -10,51 +28,10 @@ const lookEveryMs = 1_000
 /** After a body in too many chunks, further chunked bodies of the same API key are refused unread for so long. */
 const fineChunksPauseMs = 1_000
 const pausedKeysMax = 1_000
+const sendLessHint = 'Send less at once: several records in several requests.'
 
 // ignoreBOM keeps a byte order mark in the text, so that JSON refuses it as the contract says.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-const tooLarge = (bytesMax: number): CubbyError =>
-  new CubbyError('body_too_large', `The body is larger than ${bytesMax} bytes.`, {
-    hint: 'Send less at once: several records in several requests.',
-  })
-
-const tooMany = (): CubbyError =>
-  new CubbyError('unavailable', 'Too many bodies of requests with this API key are arriving at once.', {
-    hint: 'Repeat the request after the time in Retry-After; nothing was applied.',
-  })
-
-/** The sender went away: nobody hears this, but it is no fault of ours either. */
-const cutShort = (): CubbyError => new CubbyError('invalid_request', 'The body ended before it was complete.')
-
-/** Its answer closes the connection: the rest of the body would hold it for as long as the sender likes. */
-export class BodyAbandoned extends CubbyError {}
-
-const tooSlow = (): CubbyError =>
-  new BodyAbandoned('unavailable', `The body did not arrive within ${bodyMsMax / 1000} seconds; nothing was applied.`, {
-    hint: 'Send the whole body at once.',
-  })
-
-const tooFine = (): CubbyError =>
-  new BodyAbandoned(
-    'invalid_request',
-    `The body came in more than ${bodyChunksFreeMax} chunks that have fewer than ${bodyChunkBytesMin} bytes on average.`,
-    { hint: 'Send it with Content-Length, or in larger chunks.' },
-  )
-
-const paused = (): CubbyError =>
-  new BodyAbandoned(
-    'unavailable',
-    'Another body of this API key came in very many chunks; chunked bodies have to wait.',
-    {
-      hint: 'Repeat the request after the time in Retry-After, or send it with Content-Length.',
-    },
-  )
-
-const ambiguousLength = (): CubbyError =>
-  new BodyAbandoned('invalid_request', 'Content-Length is not one number.', {
-    hint: 'Send Content-Length once.',
-  })
 
 /** Whose body it is, and how much of it is held. */
 export interface BodyHolder {
@@ -97,6 +74,28 @@ class Pieces {
 }
 
 /**
+ * Whether a stream arrives fast enough: at least `bodyProgressBytesMin` in every `bodyMsMax` that we wait for its sender.
+ * The time that the reader of the stream takes is not the sender's.
+ */
+class Progress {
+  #waitedMs = 0
+  #bytes = 0
+
+  /** False when too little has come for too long. */
+  add(bytes: number, waitedMs: number): boolean {
+    this.#bytes += bytes
+    this.#waitedMs += waitedMs
+    if (this.#bytes >= bodyProgressBytesMin) {
+      this.#bytes = 0
+      this.#waitedMs = 0
+    }
+    return this.#waitedMs <= bodyMsMax
+  }
+}
+
+type ReadResult = { done: true; value?: undefined } | { done: false; value: Uint8Array }
+
+/**
  * Reads request bodies. What arrives at once is bounded in total, for an organization and for an API key, not only each;
  * bytes count when they have arrived. A body that trickles is given up after a while, and so is one in very many chunks:
  * Bun hands over every chunk by itself.
@@ -127,11 +126,10 @@ export class BodyReader {
    */
   async read(request: Request, bytesMax: number, holder: BodyHolder): Promise<string> {
     const { headers } = request
-    const lengthHeader = headers.get('content-length')
-    const length = lengthHeader === null ? undefined : parseLength(lengthHeader)
+    const length = declaredLength(headers)
     if (length === 0 || (length === undefined && request.body === null)) return ''
     refuseOtherTypes(headers)
-    if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
+    if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax, sendLessHint)
     if (length === undefined && this.#isPaused(holder.keySeq)) throw paused()
     const bytes =
       length !== undefined && length <= wholeBytesMax
@@ -142,6 +140,62 @@ export class BodyReader {
     } catch {
       throw new CubbyError('invalid_json', 'The body is not valid UTF-8.', { hint: 'Send JSON in UTF-8.' })
     }
+  }
+
+  /**
+   * The body as pieces; none when there is no body. Checks the size, not the type, and throws at once when the declared length
+   * is too large. Nothing is read before the first piece is asked for, and while none is asked for Bun stops reading from
+   * the socket. So a stream holds a fixed amount, counted from the first piece that is asked for to its end.
+   *
+   * It needs a length: what Bun reads ahead of us it joins, so the chunks of a chunked body could not be counted, and
+   * a body in very many of them would keep the thread busy for seconds.
+   */
+  stream(request: Request, bytesMax: number, holder: BodyHolder): AsyncIterable<Uint8Array> {
+    const length = declaredLength(request.headers)
+    if (request.headers.has('transfer-encoding')) throw withoutLength()
+    if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
+    return this.#pieces(request.body, holder)
+  }
+
+  async *#pieces(body: Request['body'], holder: BodyHolder): AsyncGenerator<Uint8Array, void> {
+    if (body === null) return
+    const fault = this.#keep(bodyStreamBytes, holder)
+    if (fault !== undefined) throw fault
+    const reader = body.getReader()
+    const progress = new Progress()
+    let isComplete = false
+    try {
+      for (;;) {
+        const askedAtMs = performance.now()
+        const { value, done } = await this.#nextPiece(reader)
+        if (done) {
+          isComplete = true
+          return
+        }
+        if (!progress.add(value.length, performance.now() - askedAtMs)) throw stalled()
+        yield value
+      }
+    } finally {
+      if (!isComplete) reader.cancel().catch(() => {})
+      this.release(holder)
+    }
+  }
+
+  #nextPiece(reader: { read(): Promise<ReadResult> }): Promise<ReadResult> {
+    return new Promise((resolve, reject) => {
+      const reading: Timed = { startedAtMs: performance.now(), expire: () => reject(stalled()) }
+      this.#deadlines.add(reading)
+      reader.read().then(
+        (result) => {
+          this.#deadlines.remove(reading)
+          resolve(result)
+        },
+        () => {
+          this.#deadlines.remove(reading)
+          reject(cutShort())
+        },
+      )
+    })
   }
 
   #readWhole(request: Request): Promise<Uint8Array> {
@@ -202,7 +256,7 @@ export class BodyReader {
   }
 
   #faultOf(bytes: number, pieces: number, bytesMax: number, { keySeq }: BodyHolder): CubbyError | undefined {
-    if (bytes > bytesMax) return tooLarge(bytesMax)
+    if (bytes > bytesMax) return tooLarge(bytesMax, sendLessHint)
     if (pieces <= bodyChunksFreeMax + bytes / bodyChunkBytesMin) return undefined
     if (this.#pausedUntilMs.size >= pausedKeysMax) this.#pausedUntilMs.clear()
     this.#pausedUntilMs.set(keySeq, performance.now() + fineChunksPauseMs)
@@ -218,8 +272,10 @@ export class BodyReader {
   }
 }
 
-/** Of a header that was sent twice Bun makes a list. */
-const parseLength = (header: string): number => {
+/** Bun makes a list of a header that was sent twice. */
+const declaredLength = (headers: Headers): number | undefined => {
+  const header = headers.get('content-length')
+  if (header === null) return undefined
   if (!/^[0-9]{1,15}$/.test(header)) throw ambiguousLength()
   return Number(header)
 }

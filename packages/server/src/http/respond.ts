@@ -67,6 +67,18 @@ export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor:
   return respond(exchange.requestId, exchange.bodyOf(body))
 }
 
+/** Bytes that are made while they are sent. Bun sends the length of a stream in the answer to HEAD alone (oven-sh/bun #10507). */
+export const respondStream = (
+  exchange: Exchange,
+  chunks: AsyncIterable<Uint8Array>,
+  { type, bytes }: { type: string; bytes?: number },
+): Response => {
+  const response = respond(exchange.requestId, exchange.streamOf(chunks, bytes))
+  response.headers.set('Content-Type', type)
+  if (bytes !== undefined) response.headers.set('Content-Length', String(bytes))
+  return response
+}
+
 export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
   const { code, message, field, hint } = error
   const status = statusOf[code]

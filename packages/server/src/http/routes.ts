@@ -9,12 +9,14 @@ export interface Route {
   operation: OperationId
   /** What the key must allow. */
   need: Need
-  /** Whether the handler reads a body. */
-  takesBody?: boolean
+  /** How the handler reads the body: `readBody` or `readStream` of the exchange. Absent: it takes none. */
+  body?: 'text' | 'stream'
   handler: (exchange: Exchange) => Awaitable<Response>
 }
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+
+export type RouteTable = Record<string, Partial<Record<Method, Route>>>
 
 const readOrDeleteRecord: Partial<Record<Method, Route>> = {
   GET: { operation: 'getRecord', need: 'read', handler: handle.handleGetRecord },
@@ -25,32 +27,32 @@ const readOrDeleteRecord: Partial<Record<Method, Route>> = {
  * Every route that needs a key. `query`, `batch` and `restore` are verbs only for POST: records whose hash key is
  * one of these words are read and deleted like any other.
  */
-export const routes: Record<string, Partial<Record<Method, Route>>> = {
+export const routes: RouteTable = {
   '/v1': { GET: { operation: 'listDatabases', need: 'read', handler: handle.handleListDatabases } },
   '/v1/:db': { GET: { operation: 'listTables', need: 'read', handler: handle.handleListTables } },
   '/v1/:db/:table': {
     GET: { operation: 'describeTable', need: 'read', handler: handle.handleDescribeTable },
-    POST: { operation: 'createTable', need: 'write', takesBody: true, handler: handle.handleCreateTable },
-    PUT: { operation: 'putRecord', need: 'write', takesBody: true, handler: handle.handlePutRecord },
+    POST: { operation: 'createTable', need: 'write', body: 'text', handler: handle.handleCreateTable },
+    PUT: { operation: 'putRecord', need: 'write', body: 'text', handler: handle.handlePutRecord },
     DELETE: { operation: 'deleteTable', need: 'write', handler: handle.handleDeleteTable },
   },
   '/v1/:db/:table/query': {
     ...readOrDeleteRecord,
-    POST: { operation: 'queryRecords', need: 'read', takesBody: true, handler: handle.handleQuery },
+    POST: { operation: 'queryRecords', need: 'read', body: 'text', handler: handle.handleQuery },
   },
   '/v1/:db/:table/batch': {
     ...readOrDeleteRecord,
-    POST: { operation: 'applyBatch', need: 'write', takesBody: true, handler: handle.handleBatch },
+    POST: { operation: 'applyBatch', need: 'write', body: 'text', handler: handle.handleBatch },
   },
   '/v1/:db/:table/restore': {
     ...readOrDeleteRecord,
-    POST: { operation: 'restoreTable', need: 'write', takesBody: true, handler: handle.handleRestoreTable },
+    POST: { operation: 'restoreTable', need: 'write', body: 'text', handler: handle.handleRestoreTable },
   },
   '/v1/:db/:table/:hashKey': readOrDeleteRecord,
   '/v1/:db/:table/:hashKey/:rangeKey': readOrDeleteRecord,
   '/api/keys': {
     GET: { operation: 'listApiKeys', need: 'keys', handler: handle.handleListApiKeys },
-    POST: { operation: 'createApiKey', need: 'keys', takesBody: true, handler: handle.handleCreateApiKey },
+    POST: { operation: 'createApiKey', need: 'keys', body: 'text', handler: handle.handleCreateApiKey },
   },
   '/api/keys/:id': { DELETE: { operation: 'revokeApiKey', need: 'keys', handler: handle.handleRevokeApiKey } },
 }

@@ -1,0 +1,45 @@
+import { CubbyError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import { revoked } from './authenticate.ts'
+import { BodyAbandoned } from './body-faults.ts'
+import { respondError } from './respond.ts'
+
+/** Whatever was thrown, as an answer. What is our fault is logged under the request id. */
+export const answerError = (log: Log, requestId: string, error: unknown): Response => {
+  if (error instanceof CubbyError) {
+    if (error.code === 'internal' || error.code === 'outcome_unknown') {
+      log('error', 'request failed', { requestId, code: error.code, cause: error.cause })
+    }
+    // The writer knows that a key is revoked; the message for the caller is written here.
+    const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error)
+    if (error instanceof BodyAbandoned) response.headers.set('Connection', 'close')
+    return response
+  }
+  log('error', 'request failed', { requestId, cause: causeOf(error) })
+  return respondError(
+    requestId,
+    new CubbyError('internal', 'The server failed to answer this request.', {
+      hint: 'It is our fault; the log has the cause under this requestId.',
+    }),
+  )
+}
+
+export const causeOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)
+
+/** Once in this time, an answer leaves its connection open although the request's chunked body was not read. */
+const unreadEveryMs = 500
+let unreadAtMs = Number.NEGATIVE_INFINITY
+
+/**
+ * Bun parses the rest of an unread chunked body chunk by chunk before the next request of the connection; the rest of a
+ * body of known length costs nothing. Closing the connection avoids that, but a client that is still sending may see a
+ * broken connection before it sees the answer. So the connection is closed only when such requests come in numbers.
+ */
+export const closingIfUnread = (request: Request, response: Response): Response => {
+  if (!request.headers.has('transfer-encoding') || request.bodyUsed) return response
+  const nowMs = performance.now()
+  if (nowMs - unreadAtMs < unreadEveryMs) response.headers.set('Connection', 'close')
+  else unreadAtMs = nowMs
+  return response
+}

@@ -1,0 +1,56 @@
+import { CubbyError } from '../core/errors.ts'
+import { bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax, bodyProgressBytesMin } from '../core/limits.ts'
+
+// Why a body is not read, or not to its end.
+
+export const tooLarge = (bytesMax: number, hint?: string): CubbyError =>
+  new CubbyError('body_too_large', `The body is larger than ${bytesMax} bytes.`, { hint })
+
+export const tooMany = (): CubbyError =>
+  new CubbyError('unavailable', 'Too many bodies of requests with this API key are arriving at once.', {
+    hint: 'Repeat the request after the time in Retry-After; nothing was applied.',
+  })
+
+/** The sender went away: nobody hears this, but it is no fault of ours either. */
+export const cutShort = (): CubbyError => new CubbyError('invalid_request', 'The body ended before it was complete.')
+
+/** Its answer closes the connection: the rest of the body would hold it for as long as the sender likes. */
+export class BodyAbandoned extends CubbyError {}
+
+export const tooSlow = (): CubbyError =>
+  new BodyAbandoned('unavailable', `The body did not arrive within ${bodyMsMax / 1000} seconds; nothing was applied.`, {
+    hint: 'Send the whole body at once.',
+  })
+
+export const stalled = (): CubbyError =>
+  new BodyAbandoned(
+    'unavailable',
+    `Fewer than ${bodyProgressBytesMin} bytes of the body arrived within ${bodyMsMax / 1000} seconds; it was given up.`,
+    { hint: 'Repeat the request and send the body without long pauses.' },
+  )
+
+export const tooFine = (): CubbyError =>
+  new BodyAbandoned(
+    'invalid_request',
+    `The body came in more than ${bodyChunksFreeMax} chunks that have fewer than ${bodyChunkBytesMin} bytes on average.`,
+    { hint: 'Send it with Content-Length, or in larger chunks.' },
+  )
+
+export const paused = (): CubbyError =>
+  new BodyAbandoned(
+    'unavailable',
+    'Another body of this API key came in very many chunks; chunked bodies have to wait.',
+    {
+      hint: 'Repeat the request after the time in Retry-After, or send it with Content-Length.',
+    },
+  )
+
+export const ambiguousLength = (): CubbyError =>
+  new BodyAbandoned('invalid_request', 'Content-Length is not one number.', {
+    hint: 'Send Content-Length once.',
+  })
+
+export const withoutLength = (): CubbyError =>
+  new CubbyError('invalid_request', 'The body comes in chunks; this request needs Content-Length.', {
+    hint: 'Send the body with its length.',
+  })

@@ -1,0 +1,199 @@
+import type { BunRequest, Server } from 'bun'
+import type { Awaitable } from '../core/awaitable.ts'
+import { CubbyError } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { Engine } from '../store/engine.ts'
+import { Admission } from './admit.ts'
+import { answerError, closingIfUnread } from './answer-error.ts'
+import { Answers } from './answers.ts'
+import { Authenticator } from './authenticate.ts'
+import { BodyReader } from './body.ts'
+import { logAnswered, type Observer, observed } from './observe.ts'
+import { RequestExchange, type Shared } from './request-exchange.ts'
+import { requestIdOf } from './request-id.ts'
+import { respondError, respondJson, respondPreflight } from './respond.ts'
+import { allowedMethods, literalHashKey, type Method, type Route } from './routes.ts'
+import { Turns } from './turns.ts'
+
+export interface PipelineOptions {
+  engine: Engine
+  now(): number
+  log: Log
+  /** Log a line for every request. */
+  logRequests: boolean
+  /** Told of each use of a key; must be cheap. */
+  onKeyUse(keyId: string, atMs: number): void
+}
+
+type Request = BunRequest<string>
+export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
+
+/**
+ * What happens to a request, step by step:
+ *
+ * | step | where |
+ * |---|---|
+ * | identify: request id, route, parameters | `#identify`, `request-id.ts` |
+ * | authenticate: who calls, and may the key do this | `authenticate.ts` |
+ * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts` |
+ * | read the body, as text or as a stream | `readBody` and `readStream` of the exchange, called by handlers; `body.ts` |
+ * | run the route's handler | `#run` |
+ * | answer: text, stream or error | `respond.ts`, `answers.ts`, `answer-stream.ts`, `answer-error.ts` |
+ * | log and measure | `observe.ts` |
+ *
+ * The steps are calls, not a chain of functions, and a read that needs no waiting takes them all without a promise.
+ */
+export class Pipeline implements Shared {
+  readonly authenticator: Authenticator
+  readonly bodies = new BodyReader()
+  readonly turns = new Turns()
+  readonly answers = new Answers()
+  readonly log: Log
+  setIdleTimeout: Shared['setIdleTimeout'] = () => {}
+  readonly #admission = new Admission()
+  readonly #observer: Observer | undefined
+
+  constructor({ engine, now, log, logRequests, onKeyUse }: PipelineOptions) {
+    this.authenticator = new Authenticator(engine, now, onKeyUse)
+    this.log = log
+    this.#observer = logRequests ? logAnswered(log) : undefined
+  }
+
+  stop(): void {
+    this.bodies.stop()
+    this.turns.stop()
+  }
+
+  /** For one path: all methods that it has, and an answer to those that it has not. */
+  handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
+    const allow = allowedMethods(methods)
+    const hashKey = literalHashKey(path)
+    const routeOf = (method: string): Route | undefined => methods[(method === 'HEAD' ? 'GET' : method) as Method]
+    const operationOf = (method: string): string | undefined => routeOf(method)?.operation
+    return observed(this.#observer, { path, operationOf }, (request) => {
+      const route = routeOf(request.method)
+      if (route === undefined) return this.#withoutRoute(request, allow)
+      return this.#answer(this.#identify(request, route, hashKey))
+    })
+  }
+
+  /** A route that needs no key and answers GET and HEAD alone. */
+  open(path: string, operation: string, answer: (requestId: string) => Awaitable<Response>): Handler {
+    const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
+    const operationOf = (method: string): string | undefined => (isRead(method) ? operation : undefined)
+    return observed(this.#observer, { path, operationOf }, async (request) => {
+      if (!isRead(request.method)) return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
+      const requestId = requestIdOf(request.headers)
+      try {
+        return closingIfUnread(request, await answer(requestId))
+      } catch (error) {
+        return answerError(this.log, requestId, error)
+      }
+    })
+  }
+
+  health(path: string, operation: string, check: () => Awaitable<boolean>, status: string): Handler {
+    return this.open(path, operation, async (requestId) => {
+      const well = await (async () => check())().catch(() => false)
+      if (well) return respondJson(requestId, { status })
+      return respondError(requestId, new CubbyError('unavailable', 'The store cannot serve just now.'))
+    })
+  }
+
+  notFound(): Handler {
+    return observed(this.#observer, { path: undefined, operationOf: () => undefined }, (request) => {
+      const requestId = requestIdOf(request.headers)
+      if (request.method === 'OPTIONS') return respondPreflight(requestId)
+      const error = new CubbyError('route_not_found', 'No route has this path.', {
+        hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+      })
+      return closingIfUnread(request, respondError(requestId, error))
+    })
+  }
+
+  #withoutRoute(request: Request, allow: string): Response {
+    const requestId = requestIdOf(request.headers)
+    if (request.method === 'OPTIONS') return respondPreflight(requestId)
+    const error = new CubbyError('method_not_allowed', `${request.method} is not a method of this path.`, {
+      hint: `It takes ${allow}.`,
+    })
+    return closingIfUnread(request, respondError(requestId, error, allow))
+  }
+
+  #identify(request: Request, route: Route, hashKey: string | undefined): RequestExchange {
+    const params = hashKey === undefined ? request.params : { ...request.params, hashKey }
+    return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
+  }
+
+  #answer(exchange: RequestExchange): Awaitable<Response> {
+    try {
+      const authenticated = exchange.authenticate()
+      if (authenticated instanceof Promise || this.#mayWait(exchange.route)) {
+        return this.#answerLater(exchange, authenticated)
+      }
+      const response = this.#run(exchange)
+      return response instanceof Promise
+        ? this.#answerWhenRun(exchange, response)
+        : closingIfUnread(exchange.request, response)
+    } catch (error) {
+      return this.#answerError(exchange, error)
+    }
+  }
+
+  /** Whatever cannot be answered at once is in flight, and has to be admitted. */
+  async #answerLater(exchange: RequestExchange, authenticated: Awaitable<void>): Promise<Response> {
+    try {
+      if (authenticated instanceof Promise) await authenticated
+      this.#admit(exchange)
+      // A request with a body has its turn when the body has arrived: see `readBody`.
+      if (exchange.route.body !== undefined) return await exchange.route.handler(exchange)
+      if (!this.turns.isFree) {
+        await this.turns.wait(exchange.orgId, exchange.keySeq)
+        // The key may have been revoked meanwhile.
+        await exchange.authenticate()
+      }
+      return await this.#run(exchange)
+    } catch (error) {
+      return this.#answerError(exchange, error)
+    } finally {
+      if (exchange.isAdmitted) this.#leave(exchange)
+    }
+  }
+
+  async #answerWhenRun(exchange: RequestExchange, response: Promise<Response>): Promise<Response> {
+    try {
+      return closingIfUnread(exchange.request, await response)
+    } catch (error) {
+      return this.#answerError(exchange, error)
+    }
+  }
+
+  #mayWait(route: Route): boolean {
+    return route.need !== 'read' || route.body !== undefined || !this.turns.isFree
+  }
+
+  #admit(exchange: RequestExchange): void {
+    this.#admission.admit(exchange)
+    // The answer to a write cannot be refused afterwards.
+    if (exchange.need !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
+  }
+
+  #leave(exchange: RequestExchange): void {
+    this.bodies.release(exchange)
+    this.#admission.leave(exchange)
+  }
+
+  /** What the handler does before it first waits is charged to the caller. */
+  #run(exchange: RequestExchange): Awaitable<Response> {
+    this.turns.begin(exchange.orgId, exchange.keySeq)
+    try {
+      return exchange.route.handler(exchange)
+    } finally {
+      this.turns.end()
+    }
+  }
+
+  #answerError(exchange: RequestExchange, error: unknown): Response {
+    return closingIfUnread(exchange.request, answerError(this.log, exchange.requestId, error))
+  }
+}

@@ -1,0 +1,134 @@
+import type { Awaitable } from '../core/awaitable.ts'
+import { answerIdleSecondsMax, connectionIdleSecondsMax } from '../core/limits.ts'
+import type { Log } from '../core/log.ts'
+import type { Steps } from '../core/steps.ts'
+import type { Access } from '../operations/access.ts'
+import type { Admittable } from './admit.ts'
+import { causeOf } from './answer-error.ts'
+import { discardChunks } from './answer-stream.ts'
+import type { AnswerBody, Answers } from './answers.ts'
+import type { Authenticator, Caller, Need } from './authenticate.ts'
+import type { BodyHolder, BodyReader } from './body.ts'
+import type { Exchange } from './exchange.ts'
+import type { Route } from './routes.ts'
+import type { Turns } from './turns.ts'
+
+/** What all exchanges of a server share. */
+export interface Shared {
+  readonly authenticator: Authenticator
+  readonly bodies: BodyReader
+  readonly turns: Turns
+  readonly answers: Answers
+  readonly log: Log
+  /** How long the request's connection may be without progress from now on. */
+  setIdleTimeout(request: Request, seconds: number): void
+}
+
+/** One request on its way through the pipeline. */
+export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable {
+  access!: Access
+  nowMs = 0
+  heldBytes = 0
+  isAdmitted = false
+  constructor(
+    readonly request: Request,
+    readonly params: Exchange['params'],
+    readonly requestId: string,
+    readonly route: Route,
+    private readonly shared: Shared,
+  ) {}
+
+  get need(): Need {
+    return this.route.need
+  }
+
+  get orgId(): number {
+    return this.access.apiKey.orgId
+  }
+
+  get keySeq(): number {
+    return this.access.apiKey.seq
+  }
+
+  authenticate(): Awaitable<void> {
+    return this.shared.authenticator.authenticate(this)
+  }
+
+  async readBody(bytesMax: number): Promise<string> {
+    const { bodies, turns } = this.shared
+    const text = await bodies.read(this.request, bytesMax, this)
+    if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
+    turns.begin(this.orgId, this.keySeq, true)
+    await this.authenticate()
+    return text
+  }
+
+  readStream(bytesMax: number): AsyncIterable<Uint8Array> {
+    return this.#inTurns(this.shared.bodies.stream(this.request, bytesMax, this))
+  }
+
+  async *#inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+    for await (const chunk of chunks) {
+      await this.#turn()
+      yield chunk
+    }
+    await this.#turn()
+    await this.authenticate()
+  }
+
+  async #turn(): Promise<void> {
+    const { turns } = this.shared
+    if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
+    turns.begin(this.orgId, this.keySeq, true)
+  }
+
+  runSteps<T>(steps: Steps<T>): Awaitable<T> {
+    const { turns } = this.shared
+    while (turns.isFree) {
+      const step = steps.next()
+      if (step.done === true) return step.value
+      turns.begin(this.orgId, this.keySeq, true)
+    }
+    return this.#runInTurns(steps)
+  }
+
+  async #runInTurns<T>(steps: Steps<T>): Promise<T> {
+    for (;;) {
+      await this.#turn()
+      const step = steps.next()
+      if (step.done === true) return step.value
+    }
+  }
+
+  bodyOf(text: string): AnswerBody {
+    const { request, shared } = this
+    // The answer to HEAD has no body, and Bun takes its length from the text.
+    if (request.method === 'HEAD') return text
+    const stream = shared.answers.stream(this, text, this.need === 'read', () =>
+      shared.setIdleTimeout(request, connectionIdleSecondsMax),
+    )
+    if (stream === undefined) return text
+    shared.setIdleTimeout(request, answerIdleSecondsMax)
+    return stream
+  }
+
+  streamOf(chunks: AsyncIterable<Uint8Array>, bytes?: number): ReadableStream<Uint8Array> | null {
+    const { request, requestId, shared } = this
+    if (request.method === 'HEAD') {
+      discardChunks(chunks)
+      // Without a body Bun would state the length 0, unless it is given one.
+      return bytes === undefined ? new ReadableStream() : null
+    }
+    const waitForUs = (): void => shared.setIdleTimeout(request, connectionIdleSecondsMax)
+    const answer = {
+      chunks,
+      bytes,
+      turn: () => this.#turn(),
+      onWaiting: waitForUs,
+      onSending: () => shared.setIdleTimeout(request, answerIdleSecondsMax),
+      onEnd: waitForUs,
+      onFault: (error: unknown) => shared.log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
+    }
+    return shared.answers.streamFrom(this, answer, this.need === 'read')
+  }
+}

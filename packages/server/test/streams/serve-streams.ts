@@ -1,0 +1,126 @@
+import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
+import { CubbyError } from '../../src/core/errors.ts'
+import { openEngine } from '../../src/engines/open-engine.ts'
+import type { Exchange } from '../../src/http/exchange.ts'
+import type { OperationId } from '../../src/http/openapi/operations.ts'
+import { respondJson, respondStream } from '../../src/http/respond.ts'
+import { type RouteTable, routes } from '../../src/http/routes.ts'
+import { startHttp } from '../../src/http/server.ts'
+import { createLogger } from '../../src/process/logger.ts'
+
+// A server with the routes of the API and two that stream, `PUT /streams/:kind` and `GET /streams/:kind`. In a process of its
+// own, so that its memory can be measured. Its first line on standard output says where it is and which keys it has.
+
+const mib = 1_048_576
+export const uploadBytesMax = 300 * mib
+
+/** What the handlers saw, for tests to look at. */
+const seen = {
+  /** Uploads whose loop runs, and sources of answers that are not finished. */
+  uploads: 0,
+  sources: 0,
+  sourcesStarted: 0,
+  /** Codes of the errors that ended an upload. */
+  faults: [] as string[],
+}
+
+const chunkPauseMs: Record<string, number> = { slow: 20, stuck: 600_000 }
+
+const receive = async (exchange: Exchange): Promise<Response> => {
+  const { kind } = exchange.params
+  if (kind === 'refused') throw new CubbyError('table_not_found', 'Refused before the body is read.')
+  const hash = new Bun.CryptoHasher('sha256')
+  let bytes = 0
+  const chunks = exchange.readStream(kind === 'small' ? 100_000 : uploadBytesMax)
+  seen.uploads++
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      hash.update(chunk)
+      if (kind === 'left') break
+      // The first two mebibytes only, so that a slow reader meets a fast sender and the test still ends.
+      const pauseMs = chunkPauseMs[kind!]
+      if (pauseMs !== undefined && bytes < 4 * mib) await Bun.sleep(pauseMs)
+    }
+  } catch (error) {
+    seen.faults.push(error instanceof CubbyError ? error.code : String(error))
+    throw error
+  } finally {
+    seen.uploads--
+  }
+  return respondJson(exchange.requestId, { bytes, sha256: hash.digest('hex') })
+}
+
+const chunk = new Uint8Array(128 * 1024).fill(120)
+/** What `GET /streams/:kind` answers with, in mebibytes. */
+const answerMib: Record<string, number> = { large: 200, endless: 100_000 }
+
+async function* makeAnswer(kind: string, bytes: number): AsyncGenerator<Uint8Array> {
+  seen.sources++
+  seen.sourcesStarted++
+  try {
+    for (let made = 0; made < bytes; made += chunk.length) {
+      if (kind === 'failing' && made === bytes / 2) throw new Error('the source failed')
+      if (kind === 'short' && made === bytes / 2) return
+      if (kind === 'waiting') await Bun.sleep(600_000)
+      // Each read from a disk comes later, and is memory of its own.
+      await Bun.sleep(0)
+      yield chunk.slice()
+    }
+    if (kind === 'pieces') for (const length of [0, 3 * mib, 0, 1]) yield new Uint8Array(length).fill(121)
+  } finally {
+    seen.sources--
+  }
+}
+
+const send = (exchange: Exchange): Response => {
+  const kind = exchange.params.kind!
+  const bytes = (answerMib[kind] ?? 4) * mib
+  const isKnown = ['known', 'short', 'failing', 'large'].includes(kind)
+  return respondStream(exchange, makeAnswer(kind, bytes), {
+    type: 'application/octet-stream',
+    bytes: isKnown ? bytes : undefined,
+  })
+}
+
+const ownRoutes: RouteTable = {
+  ...routes,
+  '/streams/:kind': {
+    GET: { operation: 'download' as OperationId, need: 'read', handler: send },
+    PUT: { operation: 'upload' as OperationId, need: 'write', body: 'stream', handler: receive },
+  },
+  '/seen': {
+    GET: { operation: 'seen' as OperationId, need: 'read', handler: ({ requestId }) => respondJson(requestId, seen) },
+  },
+}
+
+if (import.meta.main) {
+  const log = createLogger()
+  const engine = await openEngine({ data: process.argv[2]!, store: undefined }, { role: 'owner', log })
+  const http = startHttp({
+    engine,
+    host: '127.0.0.1',
+    port: 0,
+    now: Date.now,
+    log,
+    logRequests: false,
+    onKeyUse: () => {},
+    routes: ownRoutes,
+  })
+  const keys: string[][] = []
+  for (const name of ['one', 'two']) {
+    const made = [makeApiKey({ kind: 'secret' }), makeApiKey({ kind: 'secret' })]
+    await engine.organizations.create(
+      name,
+      made.map(({ kept }) => kept),
+      Date.now(),
+    )
+    keys.push(made.map(({ text }) => text))
+  }
+  console.log(JSON.stringify({ url: http.url, keys }))
+  process.once('SIGTERM', async () => {
+    await http.stop()
+    await engine.close()
+    process.exit(0)
+  })
+}
