@@ -74,7 +74,7 @@ export const sendChunks = (
       end()
       answer.onFault(error)
       stopSource(source)
-      // Bun resets the connection, so that the client cannot take a part for the whole. Bun prints an error that it is given.
+      // Bun resets the connection, so that the client cannot take a part for the whole. Without a value: Bun may print one.
       controller.error(undefined)
     }
   }

@@ -124,7 +124,7 @@ describe('a refusal', () => {
     connection.close()
   })
 
-  test('a handler that stops reading answers, and the rest of the body is not kept', async () => {
+  test('a handler that stops reading answers, and the connection is fit for the next request', async () => {
     const connection = await begin('left', declared(32 * mib))
     for (let n = 0; n < 32; n++) connection.send(part)
     ok(await connection.answer())
