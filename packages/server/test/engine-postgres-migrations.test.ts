@@ -371,6 +371,29 @@ describe('a server that is killed in the middle of the migration', () => {
   }
 })
 
+// It holds the locks and does nothing: without a limit, no other process could start or serve.
+test('a server that is stopped, not killed, in the middle of the migration does not keep others from it', async () => {
+  const url = await copyOfV1()
+  const dataDir = makeTempDir()
+  const server = serverOn(url, dataDir)
+  try {
+    const holder = await hold(url, 'lock table cubby_store in access share mode')
+    const starting = server.start().catch((error: Error) => error.message)
+    await waitForLockWait()
+    process.kill(server.pid, 'SIGSTOP')
+    await holder.end()
+    await migrate(url)
+    expect(await versionOf(url)).toBe(schemaVersion)
+    // Woken up, it finds that its connection was ended.
+    process.kill(server.pid, 'SIGCONT')
+    expect(await starting).toContain('cannot be opened')
+  } finally {
+    await server.kill().catch(() => {})
+    server.remove()
+    removeTempDir(dataDir)
+  }
+})
+
 test('two servers that start at once on a store of version 1 both serve it: a cursor of one leads on in the other', async () => {
   const url = await copyOfV1()
   const dataDirs = [makeTempDir(), makeTempDir()]

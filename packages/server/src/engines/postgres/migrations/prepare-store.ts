@@ -127,7 +127,8 @@ const makeStore = async (session: Session, { dialect, leaseMs }: PrepareOptions)
 const migrateStore = async (session: Session, { dialect, log }: PrepareOptions): Promise<void> => {
   const { hasTransactionalDdl, hasAdvisoryLocks } = dialect
   if (hasTransactionalDdl) {
-    await session.run(`begin; set local idle_in_transaction_session_timeout = ${idleMsMax}`)
+    await session.run('begin isolation level read committed read write')
+    await session.run(`set local idle_in_transaction_session_timeout = ${idleMsMax}`)
     if (hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
     await session.run(`set local lock_timeout = ${tableLockMsMax}`)
   }
