@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { describeValue } from './describe-value.ts'
 import { CubbyError } from './errors.ts'
 import { cursorCharactersMax } from './limits.ts'
-import { describe } from './names.ts'
 import type { Position, Scan } from './records/scan.ts'
 
 // A cursor is base64url of JSON: [version, whose it is, …where it ended]. It is opaque to clients, but not
@@ -19,7 +19,7 @@ const refuse = (reason: string): never => {
 const encode = (parts: unknown[]): string => Buffer.from(JSON.stringify([version, ...parts])).toString('base64url')
 
 const decode = (cursor: unknown): unknown[] => {
-  if (typeof cursor !== 'string') return refuse(`is ${describe(cursor)}; it takes a string or null.`)
+  if (typeof cursor !== 'string') return refuse(`is ${describeValue(cursor)}; it takes a string or null.`)
   if (cursor.length > cursorCharactersMax || !/^[A-Za-z0-9_-]+$/.test(cursor)) return refuse('cannot be read.')
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())

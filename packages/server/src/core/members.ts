@@ -1,14 +1,18 @@
+import { describeValue } from './describe-value.ts'
 import { CubbyError } from './errors.ts'
-import { describe } from './names.ts'
 
 export type Members = Record<string, unknown>
 
 /** A JSON object, or an error that names what stands there instead. */
 export const parseObject = (value: unknown, field?: string): Members => {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
-  throw new CubbyError('invalid_request', `${field ?? 'The body'} is ${describe(value)}; it takes a JSON object.`, {
-    field,
-  })
+  throw new CubbyError(
+    'invalid_request',
+    `${field ?? 'The body'} is ${describeValue(value)}; it takes a JSON object.`,
+    {
+      field,
+    },
+  )
 }
 
 /** A member that a request does not know is refused by name: a typo must not be lost. */
@@ -28,7 +32,7 @@ export const refuseUnknownMembers = (members: Members, known: readonly string[],
 export const parseLimit = (value: unknown, absent: number, most: number): number => {
   if (value === undefined) return absent
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
-    throw new CubbyError('invalid_request', `limit is ${describe(value)}; it takes an integer of at least 1.`, {
+    throw new CubbyError('invalid_request', `limit is ${describeValue(value)}; it takes an integer of at least 1.`, {
       field: 'limit',
       hint: `Leave limit out for ${absent}, or give 1 to ${most}.`,
     })

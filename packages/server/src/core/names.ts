@@ -1,3 +1,4 @@
+import { describeValue } from './describe-value.ts'
 import { CubbyError } from './errors.ts'
 
 const pattern = /^[a-z0-9_-]{1,64}$/
@@ -5,7 +6,7 @@ const pattern = /^[a-z0-9_-]{1,64}$/
 /** Names of databases, tables and organizations follow one rule. `field` is what the error names. */
 export const parseName = (name: unknown, field: string): string => {
   if (typeof name !== 'string' || !pattern.test(name)) {
-    throw new CubbyError('invalid_name', `${field} is ${describe(name)}; a name matches [a-z0-9_-]{1,64}.`, {
+    throw new CubbyError('invalid_name', `${field} is ${describeValue(name)}; a name matches [a-z0-9_-]{1,64}.`, {
       field,
       hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-".',
     })
@@ -17,17 +18,4 @@ export const parseName = (name: unknown, field: string): string => {
     })
   }
   return name
-}
-
-/** Says what was found, in a few words that are safe to repeat: `an array`, `"Orders"`. */
-export const describe = (value: unknown): string => {
-  if (value === undefined) return 'missing'
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object') return 'an object'
-  if (typeof value === 'string') {
-    const shown = value.length > 80 ? `${value.slice(0, 80)}…` : value
-    return JSON.stringify(shown.toWellFormed())
-  }
-  return String(value)
 }

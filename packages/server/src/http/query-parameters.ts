@@ -1,7 +1,7 @@
+import { describeValue } from '../core/describe-value.ts'
 import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
 import { parseLimit } from '../core/members.ts'
-import { describe } from '../core/names.ts'
 
 /** The query parameters of a request; one that it does not know, or that stands twice, is refused by name. */
 export const parseParameters = (url: string, known: readonly string[]): Record<string, string | undefined> => {
@@ -34,5 +34,7 @@ export const parseLimitParameter = (value: string | undefined): number =>
 export const parseFlagParameter = (value: string | undefined, name: string): boolean => {
   if (value === undefined || value === 'false') return false
   if (value === 'true') return true
-  throw new CubbyError('invalid_request', `${name} is ${describe(value)}; it takes true or false.`, { field: name })
+  throw new CubbyError('invalid_request', `${name} is ${describeValue(value)}; it takes true or false.`, {
+    field: name,
+  })
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { describe as describeValue, parseName } from '../../src/core/names.ts'
+import { describeValue } from '../../src/core/describe-value.ts'
+import { parseName } from '../../src/core/names.ts'
 import { refusal, refused } from './refusal.ts'
 
 const characters = 'abcdefghijklmnopqrstuvwxyz0123456789_-'

@@ -1,7 +1,8 @@
+import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { ttlSecondsMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
-import { describe, parseName } from '../../core/names.ts'
+import { parseName } from '../../core/names.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { runThrough } from '../../core/steps.ts'
 import { type Indices, parseIndices } from '../../core/tables/indices.ts'
@@ -84,7 +85,7 @@ const parseUpdatedAt = (value: unknown): number | undefined => {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= updatedAtMax) return value
   throw new CubbyError(
     'invalid_request',
-    `updatedAt is ${describe(value)}; it takes epoch milliseconds, an integer from 0 to ${updatedAtMax}.`,
+    `updatedAt is ${describeValue(value)}; it takes epoch milliseconds, an integer from 0 to ${updatedAtMax}.`,
     { field: 'updatedAt', hint: 'Leave it out: the record then counts as written now.' },
   )
 }

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { keyDatabasesMax, keyNameCharactersMax } from '../limits.ts'
-import { describe, parseName } from '../names.ts'
+import { parseName } from '../names.ts'
 
 export type KeyKind = 'secret' | 'public'
 
@@ -91,13 +92,13 @@ export const parseKeyKind = (value: unknown): KeyKind =>
     ? value
     : refuse(
         'kind',
-        `is ${describe(value)}; it takes "secret" or "public".`,
+        `is ${describeValue(value)}; it takes "secret" or "public".`,
         'A public key reads, a secret key reads and writes.',
       )
 
 export const parseKeyName = (value: unknown): string | null => {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'string') return refuse('name', `is ${describe(value)}; it takes a string.`)
+  if (typeof value !== 'string') return refuse('name', `is ${describeValue(value)}; it takes a string.`)
   const characters = [...value].length
   if (characters < 1 || characters > keyNameCharactersMax || !value.isWellFormed()) {
     return refuse('name', `takes 1 to ${keyNameCharactersMax} well-formed characters.`)
@@ -108,7 +109,7 @@ export const parseKeyName = (value: unknown): string | null => {
 export const parseExpiresAt = (value: unknown, nowMs: number): number | null => {
   if (value === undefined || value === null) return null
   if (!Number.isSafeInteger(value)) {
-    return refuse('expiresAt', `is ${describe(value)}; it takes epoch milliseconds, an integer.`)
+    return refuse('expiresAt', `is ${describeValue(value)}; it takes epoch milliseconds, an integer.`)
   }
   if ((value as number) <= nowMs) {
     const seconds = (value as number) < nowMs / 100 && (value as number) * 1000 > nowMs
@@ -126,7 +127,7 @@ export const parseKeyDatabases = (value: unknown): string[] | null => {
   if (!Array.isArray(value) || value.length < 1 || value.length > keyDatabasesMax) {
     return refuse(
       'databases',
-      `is ${Array.isArray(value) ? `an array of ${value.length}` : describe(value)}; it takes 1 to ${keyDatabasesMax} names.`,
+      `is ${Array.isArray(value) ? `an array of ${value.length}` : describeValue(value)}; it takes 1 to ${keyDatabasesMax} names.`,
       'Leave databases out for a key to all of them.',
     )
   }

@@ -1,8 +1,8 @@
 import { decodeScanCursor, scanFingerprint } from '../cursor.ts'
+import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../limits.ts'
 import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
-import { describe } from '../names.ts'
 import { encodeIndexValue, type IndexScalar, indexValueFault } from '../tables/index-value.ts'
 import { type Indices, type Slot, slots } from '../tables/indices.ts'
 import { indexBounds, parseRange, primaryBounds, type RangeCondition, timeBounds } from './range.ts'
@@ -24,7 +24,7 @@ const fields = ['index', 'hash', 'range', 'limit', 'ascending', 'cursor'] as con
 const parseIndexName = (value: unknown): Query['index'] => {
   if (value === undefined) return 'primary'
   if (value === 't' || slots.includes(value as Slot)) return value as 't' | Slot
-  throw new CubbyError('invalid_request', `index is ${describe(value)}; it takes "t" or one of "i1" to "i5".`, {
+  throw new CubbyError('invalid_request', `index is ${describeValue(value)}; it takes "t" or one of "i1" to "i5".`, {
     field: 'index',
     hint: 'Leave index out to query by primary key.',
   })
@@ -40,9 +40,13 @@ export const parseQuery = (members: Members): Query => {
     })
   }
   if (members.ascending !== undefined && typeof members.ascending !== 'boolean') {
-    throw new CubbyError('invalid_request', `ascending is ${describe(members.ascending)}; it takes true or false.`, {
-      field: 'ascending',
-    })
+    throw new CubbyError(
+      'invalid_request',
+      `ascending is ${describeValue(members.ascending)}; it takes true or false.`,
+      {
+        field: 'ascending',
+      },
+    )
   }
   if (index === 'primary') parseKeyPart(members.hash, 'hash')
   return {

@@ -1,5 +1,5 @@
+import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
-import { describe } from '../names.ts'
 import {
   coerceIndexValue,
   encodeIndexValue,
@@ -29,13 +29,13 @@ const refuse = (field: string, message: string, hint?: string): never => {
 
 const parseOperand = (value: unknown, over: RangeOver, field: string): IndexScalar => {
   if (over === 'primary') {
-    if (typeof value !== 'string') return refuse(field, `is ${describe(value)}; range keys are strings.`)
+    if (typeof value !== 'string') return refuse(field, `is ${describeValue(value)}; range keys are strings.`)
   } else if (over === 't') {
     const instant = typeof value === 'string' ? coerceIndexValue(value) : value
     if (typeof instant !== 'number' || !Number.isFinite(instant)) {
       return refuse(
         field,
-        `is ${describe(value)}; t takes epoch milliseconds or an ISO-8601 date-time.`,
+        `is ${describeValue(value)}; t takes epoch milliseconds or an ISO-8601 date-time.`,
         'Write it as 1767225600000 or "2026-01-01T00:00:00Z".',
       )
     }
@@ -50,7 +50,7 @@ const parseOperand = (value: unknown, over: RangeOver, field: string): IndexScal
 
 const parsePrefix = (value: unknown, over: RangeOver, field: string): string => {
   if (over === 't') return refuse(field, 'is refused for t, which holds numbers.', 'Use between, gte or lt.')
-  if (typeof value !== 'string') return refuse(field, `is ${describe(value)}; beginsWith takes a string.`)
+  if (typeof value !== 'string') return refuse(field, `is ${describeValue(value)}; beginsWith takes a string.`)
   const fault = indexValueFault(value)
   return fault === undefined ? value : refuse(field, `is ${fault}.`)
 }
@@ -63,7 +63,11 @@ const compareOperands = (a: IndexScalar, b: IndexScalar, over: RangeOver): numbe
 export const parseRange = (value: unknown, over: RangeOver): RangeCondition | undefined => {
   if (value === undefined) return undefined
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return refuse('range', `is ${describe(value)}; it takes an object with one operator.`, 'For example { "gte": 10 }.')
+    return refuse(
+      'range',
+      `is ${describeValue(value)}; it takes an object with one operator.`,
+      'For example { "gte": 10 }.',
+    )
   }
   const names = Object.keys(value)
   const operator = names[0] as RangeOperator
@@ -83,7 +87,7 @@ export const parseRange = (value: unknown, over: RangeOver): RangeCondition | un
   if (operator === 'beginsWith') return { operator, operand: parsePrefix(operand, over, field) }
   if (operator !== 'between') return { operator, operand: parseOperand(operand, over, field) }
   if (!Array.isArray(operand) || operand.length !== 2) {
-    return refuse(field, `is ${describe(operand)}; it takes [low, high].`)
+    return refuse(field, `is ${describeValue(operand)}; it takes [low, high].`)
   }
   const low = parseOperand(operand[0], over, `${field}[0]`)
   const upper = parseOperand(operand[1], over, `${field}[1]`)

@@ -1,7 +1,7 @@
+import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { dataBytesMax, dataDepthMax, ttlPastSecondsMax, ttlSecondsMax } from '../limits.ts'
 import { type Members, refuseUnknownMembers } from '../members.ts'
-import { describe } from '../names.ts'
 import type { Span } from '../text/json-span.ts'
 import { nowSeconds } from './expiry.ts'
 import { parseRecordKey, type RecordKey } from './record-key.ts'
@@ -33,7 +33,7 @@ export const parseRecordToPut = (
   const value = members.data
   const field = `${prefix}data`
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CubbyError('invalid_request', `${field} is ${describe(value)}; it takes a JSON object.`, {
+    throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes a JSON object.`, {
       field,
       hint: value === undefined ? 'Put the record under "data".' : 'Wrap it: { "value": … }.',
     })
@@ -74,7 +74,7 @@ export const parseTtl = (value: unknown, field: string, nowMs: number | undefine
   const milliseconds = typeof value === 'number' && value > ttlSecondsMax && value / 1000 <= ttlSecondsMax
   throw new CubbyError(
     'invalid_ttl',
-    `${field} is ${describe(value)}; it takes epoch seconds, an integer from 0 to ${ttlSecondsMax}.`,
+    `${field} is ${describeValue(value)}; it takes epoch seconds, an integer from 0 to ${ttlSecondsMax}.`,
     {
       field,
       hint: milliseconds

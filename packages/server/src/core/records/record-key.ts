@@ -1,6 +1,6 @@
+import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { keyBytesMax } from '../limits.ts'
-import { describe } from '../names.ts'
 
 /** The slot of records without a range key: `rangeKey: "#"` and none are the same record. */
 export const noRangeKey = '#'
@@ -18,7 +18,7 @@ export const utf8Bytes = (text: string): Uint8Array => encoder.encode(text)
 /** One part of a record key. Any character may stand in it, NUL and `/` too. */
 export const parseKeyPart = (value: unknown, field: string): string => {
   if (typeof value !== 'string') {
-    throw new CubbyError('invalid_key', `${field} is ${describe(value)}; it takes a string.`, {
+    throw new CubbyError('invalid_key', `${field} is ${describeValue(value)}; it takes a string.`, {
       field,
       hint: `Give ${field} as a string of 1 to ${keyBytesMax} bytes.`,
     })

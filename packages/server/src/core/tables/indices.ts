@@ -1,6 +1,6 @@
+import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { indexFieldCharactersMax } from '../limits.ts'
-import { describe } from '../names.ts'
 import type { RecordToPut } from '../records/record-data.ts'
 import { isCheapToBuild } from '../text/json-scan.ts'
 import { pickMembers } from '../text/json-span.ts'
@@ -28,7 +28,8 @@ const refuse = (field: string, message: string, hint?: string): never => {
 }
 
 const parseFieldName = (value: unknown, field: string): string => {
-  if (typeof value !== 'string') return refuse(field, `is ${describe(value)}; it takes the name of a field in data.`)
+  if (typeof value !== 'string')
+    return refuse(field, `is ${describeValue(value)}; it takes the name of a field in data.`)
   const characters = value.length > indexFieldCharactersMax ? [...value].length : value.length
   if (characters < 1 || characters > indexFieldCharactersMax) {
     return refuse(field, `has ${characters} characters; it takes 1 to ${indexFieldCharactersMax}.`)
@@ -39,7 +40,7 @@ const parseFieldName = (value: unknown, field: string): string => {
 export const parseIndices = (value: unknown): Indices => {
   if (value === undefined) return {}
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return refuse('indices', `is ${describe(value)}; it takes an object keyed by slot, i1 to i5.`)
+    return refuse('indices', `is ${describeValue(value)}; it takes an object keyed by slot, i1 to i5.`)
   }
   const declared = value as Record<string, unknown>
   for (const name in declared) {
@@ -53,7 +54,7 @@ export const parseIndices = (value: unknown): Indices => {
     const field = `indices.${slot}`
     const declaration = declared[slot]
     if (typeof declaration !== 'object' || declaration === null || Array.isArray(declaration)) {
-      refuse(field, `is ${describe(declaration)}; it takes { "hashField": …, "rangeField"?: … }.`)
+      refuse(field, `is ${describeValue(declaration)}; it takes { "hashField": …, "rangeField"?: … }.`)
     }
     const members = declaration as Record<string, unknown>
     for (const name in members) {

@@ -1,7 +1,7 @@
+import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { batchOperationsMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
-import { describe } from '../../core/names.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { type RunSteps, runThrough, type Steps, stepUnits } from '../../core/steps.ts'
@@ -54,7 +54,7 @@ const parseIfUpdatedAt = (value: unknown, prefix: string): Condition | undefined
   if (value === null) return 'absent'
   if (Number.isSafeInteger(value)) return { version: value as number }
   const field = `${prefix}ifUpdatedAt`
-  throw new CubbyError('invalid_request', `${field} is ${describe(value)}; it takes an integer or null.`, {
+  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes an integer or null.`, {
     field,
     hint: 'Give the updatedAt that the record must have, or null if it must not exist.',
   })
@@ -73,7 +73,7 @@ const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, 
     const key = parseRecordKey(members.hashKey, members.rangeKey, prefix)
     return { op: 'delete', ...key, condition: parseIfUpdatedAt(members.ifUpdatedAt, prefix) }
   }
-  throw new CubbyError('invalid_request', `${prefix}op is ${describe(members.op)}; it takes "put" or "delete".`, {
+  throw new CubbyError('invalid_request', `${prefix}op is ${describeValue(members.op)}; it takes "put" or "delete".`, {
     field: `${prefix}op`,
   })
 }
@@ -122,7 +122,7 @@ export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOper
   if (!Array.isArray(operations) || list.count === 0) {
     throw new CubbyError(
       'invalid_request',
-      `operations is ${Array.isArray(operations) ? 'empty' : describe(operations)}; it takes 1 to ${batchOperationsMax} operations.`,
+      `operations is ${Array.isArray(operations) ? 'empty' : describeValue(operations)}; it takes 1 to ${batchOperationsMax} operations.`,
       { field: 'operations' },
     )
   }

@@ -1,7 +1,7 @@
 import { decodeListCursor, encodeListCursor } from '../../core/cursor.ts'
+import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
-import { describe } from '../../core/names.ts'
 import { type Indices, parseIndices } from '../../core/tables/indices.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, asWriter, type TableAddress, tableNotFound } from '../access.ts'
@@ -39,7 +39,7 @@ export const parseRestoreTable = (members: Members): number | undefined => {
   refuseUnknownMembers(members, ['deletedAt'])
   const { deletedAt } = members
   if (deletedAt === undefined || Number.isSafeInteger(deletedAt)) return deletedAt as number | undefined
-  throw new CubbyError('invalid_request', `deletedAt is ${describe(deletedAt)}; it takes epoch milliseconds.`, {
+  throw new CubbyError('invalid_request', `deletedAt is ${describeValue(deletedAt)}; it takes epoch milliseconds.`, {
     field: 'deletedAt',
     hint: 'Leave it out for the table deleted last, or take it from GET /v1/:db?deleted=true.',
   })
