@@ -408,14 +408,14 @@ describe('docs/errors.md', () => {
 })
 
 describe('docs/http-api.md', () => {
-  const needs: Record<string, string> = { read: 'any', write: 'secret', keys: 'secret, unlimited' }
+  const needs: Record<string, string> = { read: 'any', write: 'secret', 'manage-keys': 'secret, unlimited' }
 
   test('lists every route with the key that it needs, and no other', () => {
     const served = Object.entries(routes).flatMap(([path, methods]) =>
       Object.entries(methods)
         // `query`, `batch` and `restore` are hash keys like any other for GET and DELETE.
         .filter(([method]) => !/\/(query|batch|restore)$/.test(path) || method === 'POST')
-        .map(([method, route]) => [`${method} ${path}`, needs[route.need]!]),
+        .map(([method, route]) => [`${method} ${path}`, needs[route.keyNeeded]!]),
     )
     const listed = tableRows(section('docs/http-api.md', '## Routes')).map(([route, , key]) => [
       codeSpans(route!)[0],

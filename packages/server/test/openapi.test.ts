@@ -124,7 +124,7 @@ describe('routes and methods', () => {
     const secret = [{ secretKey: [] }]
     for (const { method, path, object } of operations()) {
       const route = Object.entries(routes).find(([raw]) => raw.replaceAll(/:(\w+)/g, '{$1}') === path)?.[1]
-      const need = method === 'OPTIONS' ? undefined : route?.[(method === 'HEAD' ? 'GET' : method) as 'GET']?.need
+      const need = method === 'OPTIONS' ? undefined : route?.[(method === 'HEAD' ? 'GET' : method) as 'GET']?.keyNeeded
       const security = need === undefined ? [] : need === 'read' ? both : secret
       expect([method, path, object.security]).toEqual([method, path, security])
     }

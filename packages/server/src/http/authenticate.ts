@@ -2,11 +2,9 @@ import { isWellFormedApiKey } from '../core/api-keys/api-key.ts'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { Engine } from '../store/engine.ts'
-
-/** What a route asks of a key: to read, to write, or to manage keys. */
-export type Need = 'read' | 'write' | 'keys'
 
 const invalid = (message: string): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".' })
@@ -57,9 +55,9 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
 }
 
 /** Kind of key, then scope. `db` is the raw segment: a name that is not even valid is in nobody's scope. */
-export const authorize = (apiKey: ApiKey, need: Need, db: string | undefined, headers: Headers): void => {
+export const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: string | undefined, headers: Headers): void => {
   if (apiKey.kind === 'public') {
-    if (need !== 'read') {
+    if (keyNeeded !== 'read') {
       throw new CubbyError('read_only_key', 'A public key reads records and tables; this request needs a secret key.', {
         hint: 'Send it from your server with a secret key (svc_live_…).',
       })
@@ -70,7 +68,7 @@ export const authorize = (apiKey: ApiKey, need: Need, db: string | undefined, he
     })
   }
   if (apiKey.databases === null) return
-  if (need === 'keys') {
+  if (keyNeeded === 'manage-keys') {
     throw new CubbyError('key_scope', 'A key limited to databases cannot manage keys.', {
       hint: 'Use a secret key without a "databases" limit.',
     })

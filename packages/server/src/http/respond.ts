@@ -1,5 +1,5 @@
 import type { CubbyError } from '../core/errors.ts'
-import { recordJson } from '../core/records/record-json.ts'
+import { pageJson, recordJson } from '../core/records/record-json.ts'
 import { noRangeKey } from '../core/records/record-key.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { AnswerBody } from './answers.ts'
@@ -33,9 +33,12 @@ const tagged = (response: Response, version: string): Response => {
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
   respond(requestId, JSON.stringify(body), status)
 
-/** For listings, which may be long. */
-export const respondListing = (exchange: Exchange, body: unknown): Response =>
-  respond(exchange.requestId, exchange.bodyOf(JSON.stringify(body)))
+/** JSON text that is small. */
+export const respondText = (requestId: string, text: string, status = 200): Response => respond(requestId, text, status)
+
+/** JSON text that may be long. */
+export const respondLongText = (exchange: Exchange, text: string): Response =>
+  respond(exchange.requestId, exchange.bodyOf(text))
 
 export const respondRecord = (exchange: Exchange, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)
@@ -57,15 +60,8 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
 
-export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response => {
-  let items = ''
-  for (let i = 0; i < records.length; i++) {
-    const record = records[i]!
-    items += `${i === 0 ? '' : ','}${recordJson(record)}`
-  }
-  const body = `{"items":[${items}],"count":${records.length},"cursor":${JSON.stringify(cursor)}}`
-  return respond(exchange.requestId, exchange.bodyOf(body))
-}
+export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
+  respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
 export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
   const { code, message, field, hint } = error

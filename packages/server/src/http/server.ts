@@ -65,7 +65,7 @@ class RequestExchange implements Exchange, BodyHolder {
     const { engine } = this.service.options
     this.nowMs = this.service.options.now()
     return andThen(findActiveKey(engine, this.request.headers.get('authorization'), this.nowMs), (apiKey) => {
-      authorize(apiKey, this.route.need, this.params.db, this.request.headers)
+      authorize(apiKey, this.route.keyNeeded, this.params.db, this.request.headers)
       this.service.noteKeyUse(apiKey.id, this.nowMs)
       this.access = { engine, apiKey }
     })
@@ -104,7 +104,7 @@ class RequestExchange implements Exchange, BodyHolder {
     const { request, service } = this
     // The answer to HEAD has none, and Bun takes its length from the text.
     if (request.method === 'HEAD') return text
-    const stream = service.answers.stream(this, text, this.route.need === 'read', () =>
+    const stream = service.answers.stream(this, text, this.route.keyNeeded === 'read', () =>
       service.setIdleTimeout(request, connectionIdleSecondsMax),
     )
     if (stream === undefined) return text
@@ -150,7 +150,7 @@ class Service {
   #answer(exchange: RequestExchange, route: Route): Awaitable<Response> {
     try {
       const authenticated = exchange.authenticate()
-      if (authenticated instanceof Promise || route.need !== 'read' || route.takesBody || !this.turns.isFree) {
+      if (authenticated instanceof Promise || route.keyNeeded !== 'read' || route.takesBody || !this.turns.isFree) {
         return this.#answerLater(exchange, route, authenticated)
       }
       const response = this.#runNow(exchange, route)
@@ -169,7 +169,7 @@ class Service {
       if (authenticated instanceof Promise) await authenticated
       isCounted = this.#inFlight.tryTake(exchange.orgId, exchange.keySeq, 1)
       if (!isCounted) throw tooMany()
-      if (route.need !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
+      if (route.keyNeeded !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
       // A request with a body has its turn when the body has arrived: see `readBody`.
       if (route.takesBody) return await route.handler(exchange)
       if (!this.turns.isFree) {

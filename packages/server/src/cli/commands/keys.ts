@@ -1,8 +1,10 @@
 import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/api-keys/api-key.ts'
 import { pageRowsMax } from '../../core/limits.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
-import { presentApiKey, presentNewApiKey } from '../../http/present.ts'
-import { createApiKey, listApiKeys } from '../../operations/api-keys/api-keys.ts'
+import { callerOf, type OperatorAccess } from '../../operations/access.ts'
+import { createApiKey } from '../../operations/api-keys/create-api-key.ts'
+import { listApiKeys } from '../../operations/api-keys/list-api-keys.ts'
+import { presentApiKey, presentNewApiKey } from '../../operations/api-keys/present-api-key.ts'
 import { openClock } from '../../process/clock.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { Engine } from '../../store/engine.ts'
@@ -36,7 +38,7 @@ const requireOrganization = async (engine: Engine, args: Arguments): Promise<Org
   return organization
 }
 
-const asOperator = (organization: Organization) => ({ orgId: organization.id, apiKey: undefined })
+const asOperator = (engine: Engine, { id }: Organization): OperatorAccess => ({ engine, orgId: id })
 
 const parseInstant = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
@@ -71,7 +73,7 @@ export const keysCreateCommand: CliCommand = {
     }))
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
-      const { apiKey, text } = await createApiKey(engine, asOperator(organization), request, nowMs)
+      const { apiKey, text } = await createApiKey(asOperator(engine, organization), request, nowMs)
       if (args.flag('json')) printJson(presentNewApiKey(apiKey, text))
       else {
         printLine(`id   ${apiKey.id}`)
@@ -93,7 +95,7 @@ export const keysListCommand: CliCommand = {
       const nowMs = openClock(process.env).now()
       const keys: ApiKey[] = []
       for (let cursor: string | null | undefined; cursor !== null; ) {
-        const page = await listApiKeys(engine, organization.id, { limit: pageRowsMax, cursor })
+        const page = await listApiKeys(asOperator(engine, organization), { limit: pageRowsMax, cursor })
         keys.push(...page.keys)
         cursor = page.cursor
       }
@@ -118,7 +120,7 @@ export const keysRevokeCommand: CliCommand = {
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
-      const key = await engine.apiKeys.revoke(asOperator(organization), args.positionals[0]!, nowMs)
+      const key = await engine.apiKeys.revoke(callerOf(asOperator(engine, organization)), args.positionals[0]!, nowMs)
       if (key === undefined) {
         throw new CommandFailed(
           `${organization.name} has no API key of that id; see cubby keys list --org ${organization.name}`,

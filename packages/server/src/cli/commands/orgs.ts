@@ -1,5 +1,6 @@
-import { makeApiKey } from '../../core/api-keys/api-key.ts'
 import { parseName } from '../../core/names.ts'
+import { createOrganization, presentNewOrganization } from '../../operations/organizations/create-organization.ts'
+import { listOrganizations, presentOrganizations } from '../../operations/organizations/list-organizations.ts'
 import { openClock } from '../../process/clock.ts'
 import {
   type CliCommand,
@@ -22,19 +23,13 @@ export const orgsCreateCommand: CliCommand = {
   async run(args) {
     const name = orUsageError(() => parseName(args.positionals[0], 'NAME'))
     return withStore(args, { mustExist: false }, async (engine) => {
-      const secret = makeApiKey({ kind: 'secret' })
-      const open = makeApiKey({ kind: 'public' })
-      const organization = await engine.organizations.create(
-        name,
-        [secret.kept, open.kept],
-        openClock(process.env).now(),
-      )
-      if (organization === undefined) throw new CommandFailed(`an organization has the name ${name} already`)
-      if (args.flag('json')) printJson({ id: organization.id, name, secretKey: secret.text, publicKey: open.text })
+      const made = await createOrganization({ engine }, { name }, openClock(process.env).now())
+      if (made === undefined) throw new CommandFailed(`an organization has the name ${name} already`)
+      if (args.flag('json')) printJson(presentNewOrganization(made))
       else {
         printLine(`organization ${name}`)
-        printLine(`secret key   ${secret.text}`)
-        printLine(`public key   ${open.text}`)
+        printLine(`secret key   ${made.secretKey}`)
+        printLine(`public key   ${made.publicKey}`)
       }
       return 0
     })
@@ -47,12 +42,9 @@ export const orgsListCommand: CliCommand = {
   flags: { ...storeFlags, json: jsonFlag },
   run: (args) =>
     withStore(args, { mustExist: true }, async (engine) => {
-      const organizations = await engine.organizations.list()
-      if (args.flag('json')) {
-        printJson({
-          organizations: organizations.map(({ id, name, createdAtMs }) => ({ id, name, createdAt: createdAtMs })),
-        })
-      } else {
+      const organizations = await listOrganizations({ engine })
+      if (args.flag('json')) printJson(presentOrganizations(organizations))
+      else {
         const rows = organizations.map(({ name, createdAtMs }) => [name, new Date(createdAtMs).toISOString()])
         printTable([['NAME', 'CREATED'], ...rows])
       }

@@ -104,12 +104,12 @@ export interface QueryPlan {
   /** From where this page starts. */
   page: Scan
   /** The fingerprint of `whole`, where a cursor was compared with it. */
-  whose: string | undefined
+  fingerprint: string | undefined
 }
 
 export const planQuery = (query: Query, tableId: number, indices: Indices): QueryPlan => {
   const whole = wholeScan(query, indices)
-  if (query.cursor === undefined) return { whole, page: whole, whose: undefined }
-  const whose = scanFingerprint(tableId, whole)
-  return { whole, page: resumeScan(whole, decodeScanCursor(query.cursor, tableId, whole, whose)), whose }
+  if (query.cursor === undefined) return { whole, page: whole, fingerprint: undefined }
+  const fingerprint = scanFingerprint(tableId, whole)
+  return { whole, page: resumeScan(whole, decodeScanCursor(query.cursor, tableId, whole, fingerprint)), fingerprint }
 }

@@ -1,6 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' }
 import { errorCodes } from '../../core/errors.ts'
-import type { Need } from '../authenticate.ts'
+import type { KeyNeeded as Need } from '../../operations/operation.ts'
 import { literalHashKey, type Method, openRoutes, type Route, routes } from '../routes.ts'
 import { errorBody, meanings, sharedErrors } from './errors.ts'
 import { exampleStore } from './examples/example.ts'
@@ -16,7 +16,8 @@ import type { ExampleObject, Header, OpenApiDocument, OperationObject, Parameter
 const security: Record<Need, OperationObject['security']> = {
   read: [{ secretKey: [] }, { publicKey: [] }],
   write: [{ secretKey: [] }],
-  keys: [{ secretKey: [] }],
+  'manage-keys': [{ secretKey: [] }],
+  operator: [],
 }
 
 const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1)
@@ -54,13 +55,13 @@ const operationObject = (place: Place): OperationObject => {
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
 
 const placesOf = (path: string, methods: Partial<Record<Method, Route>>): Place[] => {
-  const places = Object.entries(methods).map(([method, { operation, need }]) =>
-    placeOf(operation, method as Method, path, need),
+  const places = Object.entries(methods).map(([method, { operationId, keyNeeded }]) =>
+    placeOf(operationId, method as Method, path, keyNeeded),
   )
   const get = methods.GET
   // HEAD is as GET everywhere; it is worth describing where its headers tell the version.
-  if (get?.operation === 'getRecord' && literalHashKey(path) === undefined) {
-    places.push(placeOf('headRecord', 'HEAD', path, get.need))
+  if (get?.operationId === 'getRecord' && literalHashKey(path) === undefined) {
+    places.push(placeOf('headRecord', 'HEAD', path, get.keyNeeded))
   }
   // Every path answers it in the same way: once is enough.
   if (path === '/v1') places.push(placeOf('preflight', 'OPTIONS', path))

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts'
 import { batchOperationsMax, bodyBytesMax, dataBytesMax } from '../../core/limits.ts'
-import type { Need } from '../authenticate.ts'
+import type { KeyNeeded as Need } from '../../operations/operation.ts'
 
 /** What each code means, in one sentence. */
 export const meanings: Record<ErrorCode, string> = {
@@ -50,7 +50,7 @@ export const accessCodes = (need: Need, namesDatabase: boolean): ErrorCode[] => 
   'expired_api_key',
   'revoked_api_key',
   ...(need === 'read' ? [] : (['read_only_key'] as const)),
-  ...(namesDatabase || need === 'keys' ? (['key_scope'] as const) : []),
+  ...(namesDatabase || need === 'manage-keys' ? (['key_scope'] as const) : []),
   'secret_key_in_browser',
 ]
 

@@ -1,4 +1,4 @@
-import type { Need } from '../authenticate.ts'
+import type { KeyNeeded as Need } from '../../operations/operation.ts'
 import { literalHashKey, type Method, routes } from '../routes.ts'
 import type { Example } from './examples/example.ts'
 import { describedAs, type Operation, type OperationId } from './operations.ts'

@@ -1,23 +1,6 @@
-import type { CreateKeyResponse, KeyMetadata, TableMetadata } from '@cubby/client'
-import { maskApiKey } from '../core/api-keys/api-key.ts'
-import { recoveryMs } from '../core/limits.ts'
-import type { ApiKey } from '../store/api-keys.ts'
-import type { Table } from '../store/tables.ts'
-
-// What tables and keys look like in answers, from the server and from the command line alike.
-
-export const presentTable = (table: Table): TableMetadata => {
-  const { db, name, indices, createdAtMs, deletedAtMs } = table
-  const common = { db, table: name, indices }
-  if (deletedAtMs === null) return { ...common, status: 'active', createdAt: createdAtMs }
-  return {
-    ...common,
-    status: 'deleted',
-    createdAt: createdAtMs,
-    deletedAt: deletedAtMs,
-    recoverableUntil: deletedAtMs + recoveryMs,
-  }
-}
+import type { CreateKeyResponse, KeyMetadata } from '@cubby/client'
+import { maskApiKey } from '../../core/api-keys/api-key.ts'
+import type { ApiKey } from '../../store/api-keys.ts'
 
 /** Revoked counts before expired, as it does when the key is used. */
 const keyStatus = (key: ApiKey, nowMs: number): 'active' | 'expired' | 'revoked' => {
@@ -38,7 +21,7 @@ export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
   revokedAt: key.revokedAtMs,
 })
 
-/** The one answer that carries the key itself. */
+/** The only answer that carries the key itself. */
 export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse => ({
   id: key.id,
   kind: key.kind,
