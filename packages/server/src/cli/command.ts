@@ -1,5 +1,6 @@
 import { CubbyError } from '../core/errors.ts'
 import type { StoreLocation } from '../engines/open-engine.ts'
+import { errorLine } from './hint-text.ts'
 import { printable } from './printable.ts'
 
 export interface Flag {
@@ -56,8 +57,7 @@ export const orUsageError = <T>(parse: () => T): T => {
     return parse()
   } catch (error) {
     if (!(error instanceof CubbyError)) throw error
-    const { message, hint } = error
-    throw new UsageError((hint === undefined ? message : `${message} ${hint}`).replace(/\.$/, ''))
+    throw new UsageError(errorLine(error).replace(/\.$/, ''))
   }
 }
 

@@ -1,4 +1,5 @@
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
+import { readHttpHint } from '../http/hint-text.ts'
 import { type Arguments, CommandFailed, type Flag, UsageError } from './command.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
@@ -109,7 +110,8 @@ const noAnswer = (url: string, { repeatable }: Call, error: Error): CommandFaile
 const parseErrorBody = (text: string): CubbyError | undefined => {
   try {
     const { code, message, field, hint } = JSON.parse(text).error
-    return typeof message === 'string' ? new CubbyError(code as ErrorCode, message, { field, hint }) : undefined
+    if (typeof message !== 'string') return undefined
+    return new CubbyError(code as ErrorCode, message, { field, hint: hint && readHttpHint(hint) })
   } catch {
     return undefined
   }

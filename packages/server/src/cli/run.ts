@@ -21,6 +21,7 @@ import {
 } from './commands/tables.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { commandHelp, overview } from './help.ts'
+import { errorLine } from './hint-text.ts'
 
 export const commands: CliCommand[] = [
   serveCommand,
@@ -121,7 +122,7 @@ const explain = (error: unknown, command: CliCommand): number => {
     return 2
   }
   if (error instanceof CommandFailed || error instanceof StoreRefused) say(error.message)
-  else if (error instanceof CubbyError) say(error.hint === undefined ? error.message : `${error.message} ${error.hint}`)
+  else if (error instanceof CubbyError) say(errorLine(error))
   else say(systemReason(error))
   return 1
 }

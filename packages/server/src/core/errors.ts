@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@cubby/client'
 import { maskApiKeys } from './api-keys/mask-api-keys.ts'
+import { type Hint, maskHint } from './hint.ts'
 
 // The client owns the codes: what it cannot name, the server cannot answer.
 export { type ErrorCode, errorCodes } from '@cubby/client'
@@ -8,7 +9,7 @@ export interface ErrorDetails {
   /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */
   field?: string
   /** The next step to take, if there is one to suggest. */
-  hint?: string
+  hint?: Hint
   /** For the log, never for the caller. */
   cause?: string
 }
@@ -23,13 +24,13 @@ export class CubbyError extends Error {
   override readonly name = 'CubbyError'
   readonly code: ErrorCode
   readonly field: string | undefined
-  readonly hint: string | undefined
+  readonly hint: Hint | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(maskApiKeys(message), { cause: details.cause })
     this.code = code
     this.field = masked(details.field)
-    this.hint = masked(details.hint)
+    this.hint = details.hint === undefined ? undefined : maskHint(details.hint)
   }
 
   /** The same error, told from one level further out: `data.status` becomes `operations[3].data.status`. */

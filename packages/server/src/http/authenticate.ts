@@ -1,6 +1,7 @@
 import { isWellFormedApiKey } from '../core/api-keys/api-key.ts'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
+import { call } from '../core/hint.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { ApiKey } from '../store/api-keys.ts'
@@ -49,7 +50,7 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   if (apiKey.revokedAtMs !== null) throw revoked()
   if (apiKey.expiresAtMs !== null && apiKey.expiresAtMs <= nowMs) {
     throw new CubbyError('expired_api_key', `The API key expired at ${new Date(apiKey.expiresAtMs).toISOString()}.`, {
-      hint: 'Create another key: POST /api/keys',
+      hint: ['Create another key: ', call('createApiKey')],
     })
   }
 }

@@ -4,6 +4,7 @@ import { noRangeKey } from '../core/records/record-key.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
+import { httpHint } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
@@ -64,7 +65,8 @@ export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor:
   respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
 export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
-  const { code, message, field, hint } = error
+  const { code, message, field } = error
+  const hint = httpHint(error.hint)
   const status = statusOf[code]
   const response = respondJson(requestId, { error: { code, message, field, hint, requestId } }, status)
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')

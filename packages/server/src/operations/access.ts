@@ -1,5 +1,6 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
+import { call } from '../core/hint.ts'
 import { recoveryMs } from '../core/limits.ts'
 import { refuseUnknownMembers } from '../core/members.ts'
 import { parseName } from '../core/names.ts'
@@ -60,12 +61,17 @@ export const tableNotFound = async (access: Access, address: TableAddress, nowMs
   const deleted = await access.engine.tables.findDeleted(access.apiKey.orgId, db, table, nowMs)
   if (deleted === undefined) {
     return new CubbyError('table_not_found', `There is no table ${table} in database ${db}.`, {
-      hint: `Create it: POST /v1/${db}/${table}`,
+      hint: ['Create it: ', call('createTable', { db, table })],
     })
   }
   const until = new Date(deleted.deletedAtMs! + recoveryMs).toISOString()
   return new CubbyError('table_not_found', `The table ${table} in database ${db} was deleted.`, {
-    hint: `Restore it until ${until}: POST /v1/${db}/${table}/restore; or create it anew, empty: POST /v1/${db}/${table}`,
+    hint: [
+      `Restore it until ${until}: `,
+      call('restoreTable', { db, table }),
+      '; or create it anew, empty: ',
+      call('createTable', { db, table }),
+    ],
   })
 }
 

@@ -1,4 +1,5 @@
 import { CubbyError } from '../../core/errors.ts'
+import { call } from '../../core/hint.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { parseKeyPart } from '../../core/records/record-key.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
@@ -19,7 +20,7 @@ export const revokeApiKey = async (
   const revoked = await access.engine.apiKeys.revoke(callerOf(access), id, nowMs)
   if (revoked !== undefined) return revoked
   throw new CubbyError('key_not_found', 'The organization has no API key of that id.', {
-    hint: 'Ids are listed by GET /api/keys; they start with "key_".',
+    hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
   })
 }
 

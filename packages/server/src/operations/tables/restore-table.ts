@@ -1,5 +1,6 @@
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
+import { call } from '../../core/hint.ts'
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Table } from '../../store/tables.ts'
@@ -18,7 +19,7 @@ export const parseRestoreTable = (members: Members): number | undefined => {
   if (deletedAt === undefined || Number.isSafeInteger(deletedAt)) return deletedAt as number | undefined
   throw new CubbyError('invalid_request', `deletedAt is ${describeValue(deletedAt)}; it takes epoch milliseconds.`, {
     field: 'deletedAt',
-    hint: 'Leave it out for the table deleted last, or take it from GET /v1/:db?deleted=true.',
+    hint: ['Leave it out for the table deleted last, or take it from ', call('listTables', { deleted: true }), '.'],
   })
 }
 
@@ -31,13 +32,19 @@ export const restoreTable = async (access: Access, input: RestoreTableInput, now
       return result.table
     case 'taken':
       throw new CubbyError('table_exists', `An active table has the name ${table}.`, {
-        hint: `Delete it first (DELETE /v1/${db}/${table}), then restore with { "deletedAt": ${result.deletedAtMs} }.`,
+        hint: [
+          'Delete it first (',
+          call('deleteTable', { db, table }),
+          '), then restore with ',
+          { send: { deletedAt: result.deletedAtMs } },
+          '.',
+        ],
       })
     case 'missing':
       if (deletedAtMs === undefined) throw await tableNotFound(access, input, nowMs)
       throw new CubbyError('table_not_found', `No recoverable table ${table} was deleted at ${deletedAtMs}.`, {
         field: 'deletedAt',
-        hint: `See GET /v1/${db}?deleted=true, or leave deletedAt out for the newest.`,
+        hint: ['See ', call('listTables', { db, deleted: true }), ', or leave deletedAt out for the newest.'],
       })
   }
 }

@@ -1,5 +1,6 @@
 import { fdatasync, openSync } from 'node:fs'
 import { CubbyError } from '../../../core/errors.ts'
+import { repeatLater } from '../../../core/hint.ts'
 import type { Log } from '../../../core/log.ts'
 import type { FromCheckpointer, ToCheckpointer } from '../checkpoint/checkpoint-thread.ts'
 import type { CheckpointFault } from '../connection.ts'
@@ -51,7 +52,7 @@ export interface ThreadWriteChannelOptions {
 
 const unavailable = (): CubbyError =>
   new CubbyError('unavailable', 'The store takes no writes just now; nothing was applied.', {
-    hint: 'Repeat the request after the time in Retry-After.',
+    hint: repeatLater,
   })
 
 /**

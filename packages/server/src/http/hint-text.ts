@@ -1,0 +1,81 @@
+import { type Hint, type HintLanguage, type HintPart, hintText, type SuggestedCall } from '../core/hint.ts'
+import { findRoute, operationRoutes } from './routes/operation-routes.ts'
+import { literalHashKey, type OperationRoute, pathParameters } from './routes/route.ts'
+
+/** The path that takes as much of the input as there is; what the input does not say stays as `:db`. */
+const pathFor = ({ paths }: OperationRoute, input: SuggestedCall['input']): string => {
+  const fits = (path: string): number =>
+    pathParameters(path).reduce((sum, name) => sum + (input[name] === undefined ? -1 : 1), 0)
+  const plain = paths.filter((path, i) => i === 0 || literalHashKey(path) === undefined)
+  return plain.reduce((best, path) => (fits(path) > fits(best) ? path : best))
+}
+
+const target = (route: OperationRoute, input: SuggestedCall['input']): string => {
+  const path = pathFor(route, input).replace(/:(\w+)/g, (parameter, name: string) =>
+    input[name] === undefined ? parameter : encodeURIComponent(input[name]),
+  )
+  const query = (route.query ?? []).filter((name) => input[name] !== undefined).map((name) => `${name}=${input[name]}`)
+  return query.length === 0 ? path : `${path}?${query.join('&')}`
+}
+
+const http: HintLanguage = {
+  call({ operation, input }) {
+    const route = findRoute(operation)
+    return route === undefined ? operation : `${route.method} ${target(route, input)}`
+  },
+  send: (members) =>
+    `{ ${Object.entries(members)
+      .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
+      .join(', ')} }`,
+  repeatLater: 'Repeat the request after the time in Retry-After',
+}
+
+export const httpHint = (hint: Hint | undefined): string | undefined =>
+  hint === undefined ? undefined : hintText(hint, http)
+
+// ── Back again, for commands that have their errors from a server ──────────────────────────────────────────
+
+const written =
+  /(?:GET|PUT|POST|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After/g
+
+const readPath = (path: string, wanted: string): Record<string, string> | undefined => {
+  const segments = wanted.split('/')
+  const input: Record<string, string> = {}
+  const fits = path.split('/').every((part, i) => {
+    const segment = segments[i]
+    if (segment === undefined || !part.startsWith(':')) return part === segment
+    if (segment !== part) input[part.slice(1)] = decodeURIComponent(segment)
+    return true
+  })
+  return fits && path.split('/').length === segments.length ? input : undefined
+}
+
+const readCall = (text: string): SuggestedCall | undefined => {
+  const [, method, path, query] = /^(\w+) ([^?]*)\??(.*)$/.exec(text)!
+  for (const route of Object.values<OperationRoute>(operationRoutes)) {
+    if (route.method !== method) continue
+    for (const candidate of route.paths) {
+      const input = readPath(candidate, path!)
+      if (input === undefined) continue
+      return { operation: route.operation.id, input: { ...input, ...Object.fromEntries(new URLSearchParams(query)) } }
+    }
+  }
+  return undefined
+}
+
+const readPart = (text: string): HintPart => {
+  if (text.startsWith('{')) return { send: JSON.parse(text) }
+  if (text.startsWith('Repeat')) return { repeat: 'later' }
+  return readCall(text) ?? text
+}
+
+/** A hint as HTTP wrote it, with its calls found again. */
+export const readHttpHint = (text: string): Hint => {
+  const parts: HintPart[] = []
+  let from = 0
+  for (const { 0: found, index } of text.matchAll(written)) {
+    parts.push(text.slice(from, index), readPart(found))
+    from = index + found.length
+  }
+  return parts.length === 0 ? text : [...parts, text.slice(from)].filter((part) => part !== '')
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'bun:test'
+import { errorLine } from '../../src/cli/hint-text.ts'
+import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
+import { call } from '../../src/core/hint.ts'
+import { readHttpHint } from '../../src/http/hint-text.ts'
+import { makeDocument } from '../../src/http/openapi/document.ts'
+import type { Json } from '../harness.ts'
+import { operationsOf, responsesOf } from '../openapi/scenario.ts'
+
+// A command gets most of its errors from a server, whose hints are for callers of HTTP.
+
+const ofHttp = /\/v1\b|\/api\b|\b(?:GET|PUT|POST|DELETE|PATCH)\b|Retry-After|Authorization|header/
+
+/** No command brings these about: they are of what only a caller of HTTP writes. */
+const notFromCommands: ErrorCode[] = ['secret_key_in_browser', 'unsupported_media_type']
+
+test('no hint that the API is described with reaches the shell in words of HTTP', () => {
+  const document: Json = makeDocument()
+  const answers = operationsOf(document).flatMap((operation) => responsesOf(document, operation))
+  const examples = [
+    ...answers.flatMap(({ content }) => Object.values<Json>(content['application/json']?.examples ?? {})),
+    ...Object.values<Json>(document.components.examples),
+  ]
+  const errors: Json[] = examples.flatMap(({ value }) => value?.error ?? [])
+  expect(errors.filter(({ hint }) => ofHttp.test(hint)).length).toBeGreaterThan(10)
+  const lines = errors
+    .filter(({ code, field }) => !notFromCommands.includes(code) && !/^(If-|pretty)/.test(field ?? ''))
+    .map(({ code, message, hint }) => errorLine(new CubbyError(code, message, { hint: hint && readHttpHint(hint) })))
+    .map((line) => line.replace('PATCH is not a method of this path.', ''))
+  expect(lines.filter((line) => ofHttp.test(line))).toEqual([])
+})
+
+test('what is not known of a call is named as in the help; flags are there only if they are meant', () => {
+  const said = (...hint: (string | ReturnType<typeof call>)[]) => errorLine(new CubbyError('internal', 'No.', { hint }))
+  expect(said('See ', call('listTables'), '.')).toBe('No. See cubby table list --db DB.')
+  expect(said(call('listTables', { db: 'app', deleted: true }))).toBe('No. cubby table list --db app --deleted')
+  expect(said(call('restoreTable', { db: 'app', table: 't', deletedAt: 7 }))).toBe(
+    'No. cubby table restore t --db app --deleted-at 7',
+  )
+  expect(said(call('getRecord', { db: 'app', table: 't', hashKey: 'a' }))).toBe('No. cubby get a --db app --table t')
+})
