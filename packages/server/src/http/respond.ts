@@ -61,7 +61,7 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
 
-export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
+export const respondRecords = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
   respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
 export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
@@ -74,6 +74,30 @@ export const respondError = (requestId: string, error: CubbyError, allow?: strin
   if (allow !== undefined) response.headers.set('Allow', allow)
   return response
 }
+
+/** What is the same for everyone. */
+export interface Page {
+  body: Blob
+  headers: Record<string, string>
+}
+
+/** The API described: the server answers with them and knows nothing of how they are made. */
+export interface Pages {
+  document(): Promise<Page>
+  docs(): Promise<Page>
+}
+
+export const respondPage = (requestId: string, { body, headers }: Page): Response =>
+  new Response(body, {
+    headers: {
+      'Cache-Control': 'private, no-cache',
+      'X-Request-Id': requestId,
+      'X-Content-Type-Options': 'nosniff',
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Expose-Headers': exposedHeaders,
+      ...headers,
+    },
+  })
 
 export const respondPreflight = (requestId: string): Response =>
   new Response(null, {

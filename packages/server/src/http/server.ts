@@ -13,7 +13,7 @@ import { BodyAbandoned, type BodyHolder, BodyReader } from './body.ts'
 import { watchConnections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { requestIdOf } from './request-id.ts'
-import { respondError, respondJson, respondPreflight } from './respond.ts'
+import { type Pages, respondError, respondJson, respondPage, respondPreflight } from './respond.ts'
 import { allowedMethods, literalHashKey, type Method, type openRoutes, type Route, routes } from './routes.ts'
 import { Turns } from './turns.ts'
 
@@ -23,6 +23,7 @@ export interface HttpOptions {
   port: number
   now(): number
   log: Log
+  pages: Pages
   /** Share the port with other processes of ours. */
   reusePort?: boolean
   /** Log a line for every request. */
@@ -334,9 +335,6 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
   await Bun.sleep(100)
 }
 
-/** Read rarely, so loaded when it is first asked for: starting does not wait for it. */
-const description = () => import('./openapi/respond.ts')
-
 export const startHttp = (options: HttpOptions): HttpServer => {
   const service = new Service(options)
   const handlers = Object.fromEntries(
@@ -345,8 +343,8 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   const openHandlers: Record<keyof typeof openRoutes, Handler> = {
     '/healthz': service.health('/healthz', () => true, 'ok'),
     '/readyz': service.health('/readyz', () => options.engine.ready(), 'ready'),
-    '/openapi.json': service.open('/openapi.json', async (id) => (await description()).respondDescription(id)),
-    '/docs': service.open('/docs', async (id) => (await description()).respondDocsPage(id)),
+    '/openapi.json': service.open('/openapi.json', async (id) => respondPage(id, await options.pages.document())),
+    '/docs': service.open('/docs', async (id) => respondPage(id, await options.pages.docs())),
   }
   const server = Bun.serve({
     hostname: options.host,

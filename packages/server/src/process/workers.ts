@@ -9,6 +9,7 @@ import { endProcess } from '../engines/sqlite/disk/end-process.ts'
 import { type EmbeddedEngine, openSqliteEngine } from '../engines/sqlite/engine.ts'
 import type { Channel, WorkerCommands, WorkerOutcomes } from '../engines/sqlite/write/process-write-channel.ts'
 import { startHttp } from '../http/server.ts'
+import { descriptionPages } from '../openapi/pages.ts'
 import type { Engine } from '../store/engine.ts'
 import {
   bootstrap,
@@ -63,6 +64,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   const port = Number(process.env[portVariable])
   const http = startHttp({
+    pages: descriptionPages,
     engine,
     host,
     port,

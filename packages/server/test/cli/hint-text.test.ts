@@ -3,7 +3,7 @@ import { errorLine } from '../../src/cli/hint-text.ts'
 import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
 import { call } from '../../src/core/hint.ts'
 import { readHttpHint } from '../../src/http/hint-text.ts'
-import { makeDocument } from '../../src/http/openapi/document.ts'
+import { makeDocument } from '../../src/openapi/document.ts'
 import type { Json } from '../harness.ts'
 import { operationsOf, responsesOf } from '../openapi/scenario.ts'
 

@@ -3,6 +3,7 @@ import { startSweeps } from '../../background/sweeps.ts'
 import { stopMsMax } from '../../core/limits.ts'
 import { describeLocation } from '../../engines/open-engine.ts'
 import { type HttpServer, startHttp } from '../../http/server.ts'
+import { descriptionPages } from '../../openapi/pages.ts'
 import { openClock } from '../../process/clock.ts'
 import { createLogger } from '../../process/logger.ts'
 import {
@@ -71,7 +72,16 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   const engine = await openServingEngine(options, async () => http?.stop())
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   try {
-    http = startHttp({ engine, host, port, now: clock.now, log, logRequests, onKeyUse: keyUse.note })
+    http = startHttp({
+      engine,
+      host,
+      port,
+      now: clock.now,
+      log,
+      logRequests,
+      pages: descriptionPages,
+      onKeyUse: keyUse.note,
+    })
   } catch (error) {
     await engine.close()
     throw listenFailure(error, host, port)

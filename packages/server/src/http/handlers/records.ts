@@ -11,7 +11,7 @@ import { refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
 import { parseParameters } from '../query-parameters.ts'
-import { respondMinimal, respondNotModified, respondPage, respondRecord, respondText } from '../respond.ts'
+import { respondMinimal, respondNotModified, respondRecord, respondRecords, respondText } from '../respond.ts'
 import { addressOf, keyOf, readMembers, refuseExtras } from './gather.ts'
 
 // One handler an operation: gathers its input, with checks in the order of the contract, runs it, answers. What happens on
@@ -71,7 +71,7 @@ export const recordHandlers = {
     refuseExtras(exchange)
     const input = { db, table, query: parseQuery(members) }
     const { records, cursor } = await queryRecords(exchange.access, input, exchange.nowMs)
-    return respondPage(exchange, records, cursor)
+    return respondRecords(exchange, records, cursor)
   },
 
   async applyBatch(exchange: Exchange): Promise<Response> {

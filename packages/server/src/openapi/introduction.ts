@@ -1,4 +1,4 @@
-import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax, requestIdCharactersMax } from '../../core/limits.ts'
+import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax, requestIdCharactersMax } from '../core/limits.ts'
 
 /** `64 KiB`, `12 MiB`. */
 export const binaryBytes = (bytes: number): string =>

@@ -8,9 +8,9 @@ import type {
   Reference,
   ResponseObject,
 } from '../types.ts'
+import type { Entry } from './entries.ts'
 import { type Html, html } from './html.ts'
 import { code, inline, markdown } from './markdown.ts'
-import type { Entry } from './render.ts'
 import { alternativesView, described, schemaName, schemaView, typeOf } from './schema-view.ts'
 
 /** Follows a reference into the components of the document. */

@@ -25,7 +25,7 @@ import type {
   RecordResponse,
   RestoreTableRequest,
 } from '@cubby/client'
-import { errorCodes } from '../../core/errors.ts'
+import { errorCodes } from '../core/errors.ts'
 import {
   batchOperationsMax,
   cursorCharactersMax,
@@ -42,9 +42,9 @@ import {
   recoveryMs,
   requestIdCharactersMax,
   ttlSecondsMax,
-} from '../../core/limits.ts'
-import { rangeOperators } from '../../core/records/range.ts'
-import { slots } from '../../core/tables/indices.ts'
+} from '../core/limits.ts'
+import { rangeOperators } from '../core/records/range.ts'
+import { slots } from '../core/tables/indices.ts'
 import { meanings } from './errors.ts'
 import type { Schema } from './types.ts'
 

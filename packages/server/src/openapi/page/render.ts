@@ -1,36 +1,14 @@
-import { errorCodes } from '../../../core/errors.ts'
-import { statusOf } from '../../status.ts'
+import { errorCodes } from '../../core/errors.ts'
+import { statusOf } from '../../http/status.ts'
 import { meanings } from '../errors.ts'
-import type { HttpMethod, OpenApiDocument, OperationObject } from '../types.ts'
-import { httpMethods } from '../types.ts'
+import type { OpenApiDocument } from '../types.ts'
+import { type Entry, entriesOf } from './entries.ts'
 import { Html, html } from './html.ts'
 import { headingsOf, inline, markdown } from './markdown.ts'
 import { operationView } from './operation-view.ts'
 import { schemaView } from './schema-view.ts'
 import { script } from './script.ts'
 import { style } from './style.ts'
-
-export interface Entry {
-  method: HttpMethod
-  path: string
-  operation: OperationObject
-  /** Special cases of it on other paths. */
-  also: { path: string; operation: OperationObject }[]
-}
-
-const entriesOf = (document: OpenApiDocument): Entry[] => {
-  const all = Object.entries(document.paths).flatMap(([path, item]) =>
-    httpMethods.flatMap((method): Entry[] => {
-      const operation = item[method]
-      return operation === undefined ? [] : [{ method, path, operation, also: [] }]
-    }),
-  )
-  const entries = all.filter(({ operation }) => operation['x-same-as'] === undefined)
-  for (const entry of entries) {
-    entry.also = all.filter(({ operation }) => operation['x-same-as'] === entry.operation.operationId)
-  }
-  return entries
-}
 
 const contents = (document: OpenApiDocument, entries: Entry[]): Html => {
   const plain = (id: string, title: string) => html`<li class="plain"><a href="#${id}">${title}</a></li>`

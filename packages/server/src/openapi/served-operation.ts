@@ -1,5 +1,5 @@
-import type { KeyNeeded as Need } from '../../operations/operation.ts'
-import { literalHashKey, type Method, routes } from '../routes.ts'
+import { literalHashKey, type Method, routes } from '../http/routes.ts'
+import type { KeyNeeded as Need } from '../operations/operation.ts'
 import type { Example } from './examples/example.ts'
 import { describedAs, type Operation, type OperationId } from './operations.ts'
 import type { ParameterName } from './parameters.ts'

@@ -1,5 +1,5 @@
-import { cursorCharactersMax, pageRowsDefault, pageRowsMax, requestIdCharactersMax } from '../../core/limits.ts'
-import { retryAfterSeconds } from '../status.ts'
+import { cursorCharactersMax, pageRowsDefault, pageRowsMax, requestIdCharactersMax } from '../core/limits.ts'
+import { retryAfterSeconds } from '../http/status.ts'
 import { refTo } from './schemas.ts'
 import type { Header, Parameter, Reference } from './types.ts'
 

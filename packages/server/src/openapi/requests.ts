@@ -1,8 +1,8 @@
 import { curlLine } from './curl.ts'
 import type { Example } from './examples/example.ts'
 import { type ParameterName, parameterRef, parameters } from './parameters.ts'
-import { type Place, pathParameters } from './place.ts'
 import { refTo } from './schemas.ts'
+import { type Place, pathParameters } from './served-operation.ts'
 import type { CodeSample, Parameter, Reference, RequestBody } from './types.ts'
 
 const known: Record<string, Parameter> = parameters

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../core/errors.ts'
-import { batchOperationsMax, bodyBytesMax, dataBytesMax } from '../../core/limits.ts'
-import type { KeyNeeded as Need } from '../../operations/operation.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { batchOperationsMax, bodyBytesMax, dataBytesMax } from '../core/limits.ts'
+import type { KeyNeeded as Need } from '../operations/operation.ts'
 
 /** What each code means, in one sentence. */
 export const meanings: Record<ErrorCode, string> = {

@@ -1,16 +1,16 @@
-import packageJson from '../../../package.json' with { type: 'json' }
-import { errorCodes } from '../../core/errors.ts'
-import type { KeyNeeded as Need } from '../../operations/operation.ts'
-import { literalHashKey, type Method, openRoutes, type Route, routes } from '../routes.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { errorCodes } from '../core/errors.ts'
+import { literalHashKey, type Method, openRoutes, type Route, routes } from '../http/routes.ts'
+import type { KeyNeeded as Need } from '../operations/operation.ts'
 import { errorBody, meanings, sharedErrors } from './errors.ts'
 import { exampleStore } from './examples/example.ts'
 import { introduction } from './introduction.ts'
 import { pathOfVerb, tags } from './operations.ts'
 import { headers, type ParameterName, parameterComponent, parameterRef, parameters } from './parameters.ts'
-import { examplesAt, type Place, pathParameters, placeOf } from './place.ts'
 import { codeSample, operationParameters, requestBody } from './requests.ts'
 import { responsesOf, sharedResponseObjects } from './responses.ts'
 import { schemas } from './schemas.ts'
+import { examplesAt, type Place, pathParameters, placeOf } from './served-operation.ts'
 import type { ExampleObject, Header, OpenApiDocument, OperationObject, Parameter, PathItem } from './types.ts'
 
 const security: Record<Need, OperationObject['security']> = {

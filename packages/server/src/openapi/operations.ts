@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../core/errors.ts'
-import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../core/limits.ts'
 import * as apiKeys from './examples/api-keys.ts'
 import type { Example } from './examples/example.ts'
 import * as queries from './examples/queries.ts'

@@ -1,11 +1,11 @@
-import { type ErrorCode, errorCodes } from '../../core/errors.ts'
-import { statusOf } from '../status.ts'
+import { type ErrorCode, errorCodes } from '../core/errors.ts'
+import { statusOf } from '../http/status.ts'
 import { accessCodes, bodyCodes, meanings, nameCodes, writeCodes } from './errors.ts'
 import type { Example } from './examples/example.ts'
 import type { Answer } from './operations.ts'
 import { type HeaderName, headerRef, headers } from './parameters.ts'
-import { type Place, pathParameters } from './place.ts'
 import { refTo } from './schemas.ts'
+import { type Place, pathParameters } from './served-operation.ts'
 import type {
   ExampleObject,
   Examples,
