@@ -36,6 +36,7 @@ const shell: HintLanguage = {
     Object.entries(members)
       .map(([name, value]) => `${flagOf(name)} ${value}`)
       .join(' '),
+  give: () => 'give that too',
   repeatLater: 'Try again later',
 }
 

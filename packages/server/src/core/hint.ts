@@ -16,12 +16,17 @@ export interface SuggestedInput {
   readonly send: KnownInput
 }
 
+/** A member of the input that may be missing. */
+export interface SuggestedMember {
+  readonly give: string
+}
+
 /** To do the same again after a while. */
 export interface SuggestedRepeat {
   readonly repeat: 'later'
 }
 
-export type HintPart = string | SuggestedCall | SuggestedInput | SuggestedRepeat
+export type HintPart = string | SuggestedCall | SuggestedInput | SuggestedMember | SuggestedRepeat
 
 /** The next step to take: text that says nothing of the transport, or parts that read as one sentence. */
 export type Hint = string | readonly HintPart[]
@@ -33,6 +38,7 @@ export const repeatLater: Hint = [{ repeat: 'later' }, '.']
 export interface HintLanguage {
   call(call: SuggestedCall): string
   send(send: KnownInput): string
+  give(member: string): string
   repeatLater: string
 }
 
@@ -42,7 +48,8 @@ export const hintText = (hint: Hint, language: HintLanguage): string => {
   const texts = hint.map((part) => {
     if (typeof part === 'string') return part
     if ('operation' in part) return language.call(part)
-    return 'send' in part ? language.send(part.send) : language.repeatLater
+    if ('send' in part) return language.send(part.send)
+    return 'give' in part ? language.give(part.give) : language.repeatLater
   })
   return texts.join('')
 }

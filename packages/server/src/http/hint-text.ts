@@ -1,32 +1,17 @@
 import { type Hint, type HintLanguage, type HintPart, hintText, type SuggestedCall } from '../core/hint.ts'
 import { findRoute, operationRoutes } from './routes/operation-routes.ts'
-import { literalHashKey, type OperationRoute, pathParameters } from './routes/route.ts'
-
-/** The path that takes as much of the input as there is; what the input does not say stays as `:db`. */
-const pathFor = ({ paths }: OperationRoute, input: SuggestedCall['input']): string => {
-  const fits = (path: string): number =>
-    pathParameters(path).reduce((sum, name) => sum + (input[name] === undefined ? -1 : 1), 0)
-  const plain = paths.filter((path, i) => i === 0 || literalHashKey(path) === undefined)
-  return plain.reduce((best, path) => (fits(path) > fits(best) ? path : best))
-}
-
-const target = (route: OperationRoute, input: SuggestedCall['input']): string => {
-  const path = pathFor(route, input).replace(/:(\w+)/g, (parameter, name: string) =>
-    input[name] === undefined ? parameter : encodeURIComponent(input[name]),
-  )
-  const query = (route.query ?? []).filter((name) => input[name] !== undefined).map((name) => `${name}=${input[name]}`)
-  return query.length === 0 ? path : `${path}?${query.join('&')}`
-}
+import { type OperationRoute, targetFor } from './routes/route.ts'
 
 const http: HintLanguage = {
   call({ operation, input }) {
     const route = findRoute(operation)
-    return route === undefined ? operation : `${route.method} ${target(route, input)}`
+    return route === undefined ? operation : `${route.method} ${targetFor(route, input)}`
   },
   send: (members) =>
     `{ ${Object.entries(members)
       .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
       .join(', ')} }`,
+  give: () => 'add it to the path',
   repeatLater: 'Repeat the request after the time in Retry-After',
 }
 
@@ -36,7 +21,7 @@ export const httpHint = (hint: Hint | undefined): string | undefined =>
 // ── Back again, for commands that have their errors from a server ──────────────────────────────────────────
 
 const written =
-  /(?:GET|PUT|POST|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After/g
+  /(?:GET|PUT|POST|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After|add it to the path/g
 
 const readPath = (path: string, wanted: string): Record<string, string> | undefined => {
   const segments = wanted.split('/')
@@ -66,6 +51,7 @@ const readCall = (text: string): SuggestedCall | undefined => {
 const readPart = (text: string): HintPart => {
   if (text.startsWith('{')) return { send: JSON.parse(text) }
   if (text.startsWith('Repeat')) return { repeat: 'later' }
+  if (text.startsWith('add')) return { give: 'rangeKey' }
   return readCall(text) ?? text
 }
 

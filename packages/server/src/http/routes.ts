@@ -46,6 +46,8 @@ export const openRoutes = {
   '/docs': 'getDocsPage',
 } as const
 
+export type OpenOperationId = (typeof openRoutes)[keyof typeof openRoutes]
+
 export const allowedMethods = (methods: Partial<Record<Method, unknown>>): string => {
   const names = Object.keys(methods)
   if (names.includes('GET')) names.push('HEAD')

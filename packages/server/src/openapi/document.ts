@@ -1,19 +1,20 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/errors.ts'
 import { literalHashKey, type Method, openRoutes, type Route, routes } from '../http/routes.ts'
-import type { KeyNeeded as Need } from '../operations/operation.ts'
+import { exampleStore } from '../operations/example.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
 import { errorBody, meanings, sharedErrors } from './errors.ts'
-import { exampleStore } from './examples/example.ts'
+import { givenStep } from './examples/http-example.ts'
 import { introduction } from './introduction.ts'
 import { pathOfVerb, tags } from './operations.ts'
 import { headers, type ParameterName, parameterComponent, parameterRef, parameters } from './parameters.ts'
 import { codeSample, operationParameters, requestBody } from './requests.ts'
 import { responsesOf, sharedResponseObjects } from './responses.ts'
 import { schemas } from './schemas.ts'
-import { examplesAt, type Place, pathParameters, placeOf } from './served-operation.ts'
+import { examplesAt, pathParameters, type ServedOperation, servedOperation } from './served-operation.ts'
 import type { ExampleObject, Header, OpenApiDocument, OperationObject, Parameter, PathItem } from './types.ts'
 
-const security: Record<Need, OperationObject['security']> = {
+const security: Record<KeyNeeded, OperationObject['security']> = {
   read: [{ secretKey: [] }, { publicKey: [] }],
   write: [{ secretKey: [] }],
   'manage-keys': [{ secretKey: [] }],
@@ -23,8 +24,8 @@ const security: Record<Need, OperationObject['security']> = {
 const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1)
 
 /** The same operation stands on several paths; ids are unique. */
-const nameAt = (place: Place): Pick<OperationObject, 'operationId' | 'summary' | 'description'> => {
-  const { id, operation, path, word } = place
+const nameAt = (served: ServedOperation): Pick<OperationObject, 'operationId' | 'summary' | 'description'> => {
+  const { id, operation, path, word } = served
   const { summary, description } = operation
   if (word !== undefined) {
     const named = operation.summaryNamed!(word)
@@ -34,19 +35,19 @@ const nameAt = (place: Place): Pick<OperationObject, 'operationId' | 'summary' |
   return { operationId: `${id}WithRangeKey`, summary: operation.summaryWithRangeKey ?? summary, description }
 }
 
-const operationObject = (place: Place): OperationObject => {
-  const { id, operation, need, word } = place
-  const examples = examplesAt(place)
-  const own = operationParameters(place, examples)
-  const body = requestBody(place, examples)
+const operationObject = (served: ServedOperation): OperationObject => {
+  const { id, operation, keyNeeded, word } = served
+  const examples = examplesAt(served)
+  const own = operationParameters(served, examples)
+  const body = requestBody(served, examples)
   return {
-    ...nameAt(place),
+    ...nameAt(served),
     tags: [operation.tag],
-    security: need === undefined ? [] : security[need],
+    security: keyNeeded === undefined ? [] : security[keyNeeded],
     ...(own.length > 0 && { parameters: own }),
     ...(body && { requestBody: body }),
-    responses: responsesOf(place, examples),
-    'x-codeSamples': examples.map((example) => codeSample(place, example)),
+    responses: responsesOf(served, examples),
+    'x-codeSamples': examples.map((example) => codeSample(served, example)),
     ...(word !== undefined && { 'x-same-as': id }),
   }
 }
@@ -54,26 +55,26 @@ const operationObject = (place: Place): OperationObject => {
 /** In the order in which a reader wants them, whatever the order of the table. */
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
 
-const placesOf = (path: string, methods: Partial<Record<Method, Route>>): Place[] => {
+const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
   const places = Object.entries(methods).map(([method, { operationId, keyNeeded }]) =>
-    placeOf(operationId, method as Method, path, keyNeeded),
+    servedOperation(operationId, method as Method, path, keyNeeded),
   )
   const get = methods.GET
   // HEAD is as GET everywhere; it is worth describing where its headers tell the version.
   if (get?.operationId === 'getRecord' && literalHashKey(path) === undefined) {
-    places.push(placeOf('headRecord', 'HEAD', path, get.keyNeeded))
+    places.push(servedOperation('headRecord', 'HEAD', path, get.keyNeeded))
   }
   // Every path answers it in the same way: once is enough.
-  if (path === '/v1') places.push(placeOf('preflight', 'OPTIONS', path))
+  if (path === '/v1') places.push(servedOperation('preflight', 'OPTIONS', path))
   return places.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))
 }
 
 /** `/v1/:db/:table` as OpenAPI writes it. */
 const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
-const pathItem = (path: string, places: Place[]): PathItem => ({
+const pathItem = (path: string, places: ServedOperation[]): PathItem => ({
   parameters: [...pathParameters(path), 'X-Request-Id' as const].map(parameterRef),
-  ...Object.fromEntries(places.map((place) => [place.method.toLowerCase(), operationObject(place)])),
+  ...Object.fromEntries(places.map((served) => [served.method.toLowerCase(), operationObject(served)])),
 })
 
 // ── The document ───────────────────────────────────────────────────────────────────────────────────────────
@@ -103,9 +104,12 @@ const sharedExamples = (): Record<string, ExampleObject> =>
   )
 
 export const makeDocument = (): OpenApiDocument => {
-  const places: [string, Place[]][] = [
-    ...Object.entries(routes).map(([path, methods]): [string, Place[]] => [path, placesOf(path, methods)]),
-    ...Object.entries(openRoutes).map(([path, id]): [string, Place[]] => [path, [placeOf(id, 'GET', path)]]),
+  const places: [string, ServedOperation[]][] = [
+    ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, placesOf(path, methods)]),
+    ...Object.entries(openRoutes).map(([path, id]): [string, ServedOperation[]] => [
+      path,
+      [servedOperation(id, 'GET', path)],
+    ]),
   ]
   const paths = Object.fromEntries(places.map(([path, there]) => [templated(path), pathItem(path, there)]))
   const responses = sharedResponseObjects()
@@ -136,6 +140,6 @@ export const makeDocument = (): OpenApiDocument => {
         publicKey: bearer('svc_pub_', 'Reads records and tables. Safe in browsers.'),
       },
     },
-    'x-given': exampleStore,
+    'x-given': exampleStore.map(givenStep),
   }
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts'
 import { batchOperationsMax, bodyBytesMax, dataBytesMax } from '../core/limits.ts'
-import type { KeyNeeded as Need } from '../operations/operation.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
 
 /** What each code means, in one sentence. */
 export const meanings: Record<ErrorCode, string> = {
@@ -44,19 +44,17 @@ export const meanings: Record<ErrorCode, string> = {
 }
 
 /** What any request with a key may be answered, by what it needs of the key and whether it names a database. */
-export const accessCodes = (need: Need, namesDatabase: boolean): ErrorCode[] => [
+export const accessCodes = (keyNeeded: KeyNeeded, namesDatabase: boolean): ErrorCode[] => [
   'missing_api_key',
   'invalid_api_key',
   'expired_api_key',
   'revoked_api_key',
-  ...(need === 'read' ? [] : (['read_only_key'] as const)),
-  ...(namesDatabase || need === 'manage-keys' ? (['key_scope'] as const) : []),
+  ...(keyNeeded === 'read' ? [] : (['read_only_key'] as const)),
+  ...(namesDatabase || keyNeeded === 'manage-keys' ? (['key_scope'] as const) : []),
   'secret_key_in_browser',
 ]
 
-export const nameCodes: ErrorCode[] = ['invalid_name', 'reserved_name']
 export const bodyCodes: ErrorCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type']
-export const writeCodes: ErrorCode[] = ['outcome_unknown', 'storage_full']
 
 interface ErrorDescription {
   message: string

@@ -1,11 +1,12 @@
 import type { ErrorCode } from '../core/errors.ts'
-import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../core/limits.ts'
-import * as apiKeys from './examples/api-keys.ts'
-import type { Example } from './examples/example.ts'
-import * as queries from './examples/queries.ts'
+import { findRoute, type RoutedOperationId } from '../http/routes/operation-routes.ts'
+import type { OperationRoute } from '../http/routes/route.ts'
+import type { OpenOperationId } from '../http/routes.ts'
+import { catalogue, codesOf } from '../operations/catalogue.ts'
+import type { CatalogueEntry } from '../operations/catalogue-entry.ts'
+import { type HttpExample, toHttpExample } from './examples/http-example.ts'
 import * as records from './examples/records.ts'
 import * as service from './examples/service.ts'
-import * as tables from './examples/tables.ts'
 import { binaryBytes } from './introduction.ts'
 import type { HeaderName, ParameterName } from './parameters.ts'
 import type { SchemaName } from './schemas.ts'
@@ -27,7 +28,8 @@ export interface Answer {
   headers?: HeaderName[]
 }
 
-export interface Operation {
+/** What there is to say of an operation over HTTP. */
+export interface HttpOperation {
   tag: keyof typeof tags
   summary: string
   description: string
@@ -38,94 +40,78 @@ export interface Operation {
   parameters?: ParameterName[]
   body?: { schema: SchemaName; required: boolean; description: string }
   answers: Record<number, Answer>
-  /** Error codes, beside those that follow from path, key and body. */
+  /** Error codes, beside those that HTTP adds. */
   codes: ErrorCode[]
-  examples: Example[]
+  examples: HttpExample[]
 }
 
-const bodyOf = (schema: SchemaName, required = true, bytesMax = plainBodyBytesMax): Operation['body'] => ({
+export const pathOfVerb =
+  '`query`, `batch` and `restore` are verbs only for POST; here the word is a hash key like any other.'
+
+/** What HTTP adds to what the catalogue says. */
+interface HttpNotes
+  extends Partial<Pick<HttpOperation, 'summary' | 'summaryWithRangeKey' | 'summaryNamed' | 'answers'>> {
+  tag: keyof typeof tags
+  /** At the end of the description. */
+  note?: string
+  headers?: ParameterName[]
+  examples?: HttpExample[]
+}
+
+const outputName = ({ output }: CatalogueEntry): SchemaName => output.$ref!.split('/').at(-1) as SchemaName
+
+const bodyOf = ({ schema, required, bytesMax }: NonNullable<OperationRoute['body']>): HttpOperation['body'] => ({
   schema,
   required,
   description: `JSON in UTF-8, at most ${binaryBytes(bytesMax)}.`,
 })
 
-const pages = 'Pages end with `"cursor": null`; send another `cursor` back for the next one.'
+/** An operation of the catalogue on its route. */
+const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
+  const { tag, note, headers = [], examples = [], ...more } = notes
+  const entry: CatalogueEntry = catalogue[id]
+  const route = findRoute(id)!
+  const answers = more.answers ?? { 200: { description: entry.returns, schema: outputName(entry) } }
+  const statuses = Object.keys(answers)
+    .map(Number)
+    .filter((status) => status < 300)
+  const status = { done: Math.max(...statuses), unchanged: Math.min(...statuses) }
+  const tagged = answers[status.done]!.headers?.includes('ETag') ?? false
+  return {
+    tag,
+    summary: entry.summary,
+    ...more,
+    description: note === undefined ? entry.description : `${entry.description} ${note}`,
+    parameters: [...((route.query ?? []) as ParameterName[]), ...headers],
+    body: route.body && bodyOf(route.body),
+    answers,
+    codes: codesOf(entry),
+    examples: [...entry.examples.map((example) => toHttpExample(route, example, status, tagged)), ...examples],
+  }
+}
 
-export const pathOfVerb =
-  '`query`, `batch` and `restore` are verbs only for POST; here the word is a hash key like any other.'
+const foundRecord = { 304: { description: 'It is still at that version.', headers: ['ETag' as const] } }
 
 /** What each route means. A route in the table names one of these; without one it does not compile. */
 export const operations = {
-  // ── Tables ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-  listDatabases: {
+  listDatabases: routed('listDatabases', { tag: 'Tables' }),
+  listTables: routed('listTables', { tag: 'Tables' }),
+  createTable: routed('createTable', {
     tag: 'Tables',
-    summary: 'List databases',
-    description: `The databases that have a table and that the key may see, by name. ${pages}`,
-    parameters: ['limit', 'cursor'],
-    answers: { 200: { description: 'A page of names.', schema: 'ListDatabasesResponse' } },
-    codes: ['invalid_cursor'],
-    examples: tables.listDatabases,
-  },
-  listTables: {
-    tag: 'Tables',
-    summary: 'List tables',
-    description: `The tables of a database, by name. A database without tables answers an empty list. ${pages}`,
-    parameters: ['limit', 'cursor', 'deleted'],
-    answers: { 200: { description: 'A page of tables.', schema: 'ListTablesResponse' } },
-    codes: ['invalid_cursor'],
-    examples: tables.listTables,
-  },
-  createTable: {
-    tag: 'Tables',
-    summary: 'Create a table',
-    description:
-      'The body is empty or declares up to five indices, in the slots `i1` to `i5`. Indices are sparse: a record without the fields is stored and is not in the index. The index `t`, by `updatedAt`, is on every table and is not declared.',
-    body: bodyOf('CreateTableRequest', false),
+    note: 'The body may be empty.',
     answers: {
       200: { description: 'It was there already, with the same indices.', schema: 'ActiveTable' },
       201: { description: 'Created.', schema: 'ActiveTable' },
     },
-    codes: ['invalid_index', 'table_exists'],
-    examples: tables.createTable,
-  },
-  describeTable: {
-    tag: 'Tables',
-    summary: 'Describe a table',
-    description: 'Its indices and when it was made.',
-    answers: { 200: { description: 'The table.', schema: 'ActiveTable' } },
-    codes: ['table_not_found'],
-    examples: tables.describeTable,
-  },
-  deleteTable: {
-    tag: 'Tables',
-    summary: 'Delete a table, recoverably',
-    description:
-      'From the moment of the answer the table is gone for everything but restore, and its name is free. For 7 days it can be restored with all its records; then they are removed for good. Takes no body.',
-    answers: { 200: { description: 'The table as it was deleted.', schema: 'DeletedTable' } },
-    codes: ['table_not_found'],
-    examples: tables.deleteTable,
-  },
-  restoreTable: {
-    tag: 'Tables',
-    summary: 'Restore a deleted table',
-    description:
-      'Makes a deleted table active again, with all its records and indices. The body is empty, for the one deleted last, or names another by its `deletedAt`. Active already, and none of that name deleted: 200, unchanged.',
-    body: bodyOf('RestoreTableRequest', false),
-    answers: { 200: { description: 'The table, active.', schema: 'ActiveTable' } },
-    codes: ['table_not_found', 'table_exists'],
-    examples: tables.restoreTable,
-  },
+  }),
+  describeTable: routed('describeTable', { tag: 'Tables' }),
+  deleteTable: routed('deleteTable', { tag: 'Tables', note: 'Takes no body.' }),
+  restoreTable: routed('restoreTable', { tag: 'Tables', note: 'The body may be empty.' }),
 
-  // ── Records ────────────────────────────────────────────────────────────────────────────────────────────────
-
-  putRecord: {
+  putRecord: routed('putRecord', {
     tag: 'Records',
-    summary: 'Put a record',
-    description:
-      'Writes a record, new or in place of the old one. When the answer is sent it is on disk and in every index. With `If-Match` or `If-None-Match` it is written only if the condition holds; of any number of writers that name the same version, at most one wins.',
-    parameters: ['If-Match', 'If-None-Match: *', 'Prefer'],
-    body: bodyOf('PutRecordRequest', true, bodyBytesMax),
+    note: 'The condition is `If-Match` or `If-None-Match`.',
+    headers: ['If-Match', 'If-None-Match: *', 'Prefer'],
     answers: {
       200: {
         description: 'The record; with `Prefer: return=minimal` without `data`.',
@@ -133,130 +119,49 @@ export const operations = {
         headers: ['ETag'],
       },
     },
-    codes: [
-      'invalid_key',
-      'invalid_index_value',
-      'invalid_ttl',
-      'table_not_found',
-      'precondition_failed',
-      'record_too_large',
-    ],
     examples: records.putRecord,
-  },
-  getRecord: {
+  }),
+  getRecord: routed('getRecord', {
     tag: 'Records',
     summary: 'Get a record without a range key',
     summaryWithRangeKey: 'Get a record with a range key',
     summaryNamed: (word) => `Get the record whose hash key is "${word}"`,
-    description: 'A record past its `ttl` does not exist. `If-Match` is refused here.',
-    parameters: ['If-None-Match'],
-    answers: {
-      200: { description: 'The record.', schema: 'Record', headers: ['ETag'] },
-      304: { description: 'It is still at that version.', headers: ['ETag'] },
-    },
-    codes: ['table_not_found', 'record_not_found'],
+    note: '`If-Match` is refused here.',
+    headers: ['If-None-Match'],
+    answers: { 200: { description: 'The record.', schema: 'Record', headers: ['ETag'] }, ...foundRecord },
     examples: records.getRecord,
-  },
+  }),
   headRecord: {
     tag: 'Records',
     summary: 'Look for a record without a range key',
     summaryWithRangeKey: 'Look for a record with a range key',
     description: 'As GET, without a body: is it there, and at which version.',
     parameters: ['If-None-Match'],
-    answers: {
-      200: { description: 'It is there.', headers: ['ETag'] },
-      304: { description: 'It is still at that version.', headers: ['ETag'] },
-    },
-    codes: ['table_not_found', 'record_not_found'],
+    answers: { 200: { description: 'It is there.', headers: ['ETag'] }, ...foundRecord },
+    codes: codesOf(catalogue.getRecord),
     examples: records.headRecord,
   },
-  deleteRecord: {
+  deleteRecord: routed('deleteRecord', {
     tag: 'Records',
     summary: 'Delete a record without a range key',
     summaryWithRangeKey: 'Delete a record with a range key',
     summaryNamed: (word) => `Delete the record whose hash key is "${word}"`,
-    description: 'Deleting what is not there is no error. Takes no body; `If-None-Match` is refused here.',
-    parameters: ['If-Match'],
-    answers: { 200: { description: 'Whether there was one.', schema: 'DeleteRecordResponse' } },
-    codes: ['table_not_found', 'precondition_failed'],
+    note: 'Takes no body; `If-None-Match` is refused here.',
+    headers: ['If-Match'],
     examples: records.deleteRecord,
-  },
+  }),
 
-  // ── Queries and batches ────────────────────────────────────────────────────────────────────────────────────
+  queryRecords: routed('queryRecords', { tag: 'Queries and batches' }),
+  applyBatch: routed('applyBatch', { tag: 'Queries and batches' }),
 
-  queryRecords: {
-    tag: 'Queries and batches',
-    summary: 'Query records',
-    description: `Three forms:
-
-- by primary key: \`hash\`, in the order of range keys;
-- by recency: \`index: "t"\` and no \`hash\`, by \`updatedAt\`, newest first unless \`ascending\` is true;
-- by declared index: \`index: "i1"\` to \`"i5"\` and \`hash\`, in the order of the index's range field.
-
-Values in an index come in this order: false, true, numbers, strings by their UTF-8 bytes. A write is in every index when its answer is sent. ${pages} The cursor belongs to its table, hash, index, range and direction; \`limit\` may change.`,
-    body: bodyOf('QueryRequest'),
-    answers: { 200: { description: 'A page.', schema: 'QueryResponse' } },
-    codes: [
-      'invalid_key',
-      'invalid_index_value',
-      'index_not_declared',
-      'invalid_range',
-      'invalid_cursor',
-      'table_not_found',
-    ],
-    examples: queries.queryRecords,
-  },
-  applyBatch: {
-    tag: 'Queries and batches',
-    summary: 'Put and delete several records at once',
-    description:
-      'All operations are applied or none, and no reader ever sees a part of them. In an error `field` names the operation: `operations[3].data.status`.',
-    body: bodyOf('BatchRequest', true, batchBodyBytesMax),
-    answers: { 200: { description: 'All were applied.', schema: 'BatchResponse' } },
-    codes: [
-      'invalid_key',
-      'invalid_index_value',
-      'invalid_ttl',
-      'batch_too_large',
-      'batch_duplicate_keys',
-      'table_not_found',
-      'precondition_failed',
-      'record_too_large',
-    ],
-    examples: queries.applyBatch,
-  },
-
-  // ── API keys ───────────────────────────────────────────────────────────────────────────────────────────────
-
-  createApiKey: {
+  createApiKey: routed('createApiKey', {
     tag: 'API keys',
-    summary: 'Create an API key',
-    description: 'The answer is the only place where the key is ever shown.',
-    body: bodyOf('CreateKeyRequest'),
     answers: { 201: { description: 'The new key.', schema: 'CreateKeyResponse' } },
-    codes: ['invalid_name', 'reserved_name'],
-    examples: apiKeys.createApiKey,
-  },
-  listApiKeys: {
-    tag: 'API keys',
-    summary: 'List API keys',
-    description: `Of the organization, newest first, masked. ${pages}`,
-    parameters: ['limit', 'cursor'],
-    answers: { 200: { description: 'A page of keys.', schema: 'ListKeysResponse' } },
-    codes: ['invalid_cursor'],
-    examples: apiKeys.listApiKeys,
-  },
-  revokeApiKey: {
-    tag: 'API keys',
-    summary: 'Revoke an API key',
-    description:
-      'For good: from the moment of the answer every request with the key gets 403 `revoked_api_key`. Again: 200, unchanged. Takes no body.',
-    answers: { 200: { description: 'The key, revoked.', schema: 'Key' } },
-    codes: ['key_not_found'],
-    examples: apiKeys.revokeApiKey,
-  },
+  }),
+  listApiKeys: routed('listApiKeys', { tag: 'API keys' }),
+  revokeApiKey: routed('revokeApiKey', { tag: 'API keys', note: 'Takes no body.' }),
 
-  // ── Service ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Service: of the process, not of a store ──────────────────────────────────────────────────────────────────
 
   checkHealth: {
     tag: 'Service',
@@ -312,8 +217,8 @@ Values in an index come in this order: false, true, numbers, strings by their UT
     codes: [],
     examples: service.preflight,
   },
-} satisfies Record<string, Operation>
+} satisfies Record<RoutedOperationId | 'headRecord' | 'preflight' | OpenOperationId, HttpOperation>
 
-export type OperationId = keyof typeof operations
+export type HttpOperationId = keyof typeof operations
 
-export const describedAs = (id: OperationId): Operation => operations[id]
+export const describedAs = (id: HttpOperationId): HttpOperation => operations[id]

@@ -1,18 +1,31 @@
-import { cursorCharactersMax, pageRowsDefault, pageRowsMax, requestIdCharactersMax } from '../core/limits.ts'
+import { requestIdCharactersMax } from '../core/limits.ts'
 import { retryAfterSeconds } from '../http/status.ts'
-import { refTo } from './schemas.ts'
+import { catalogue, type OperationId } from '../operations/catalogue.ts'
+import { asComponent } from './schemas.ts'
 import type { Header, Parameter, Reference } from './types.ts'
 
 // ── What a request carries besides its body ────────────────────────────────────────────────────────────────
 
-const inPath = (name: string, description: string, example: string, schema: Parameter['schema']): Parameter => ({
-  name,
-  in: 'path',
-  required: true,
-  description,
-  schema,
-  example,
-})
+/** A member of an operation's input, in the path or the query string. */
+const fromInput = (id: OperationId, name: string, where: 'path' | 'query', note = ''): Parameter => {
+  const { description, ...schema } = catalogue[id].input.properties![name]!
+  return {
+    name,
+    in: where,
+    ...(where === 'path' && { required: true, example: pathExamples[name] }),
+    description: [description, note].join(' ').trimEnd(),
+    schema: asComponent(schema),
+  }
+}
+
+/** Of the table that examples are about. */
+const pathExamples: Record<string, string> = {
+  db: 'app',
+  table: 'orders',
+  hashKey: 'ada',
+  rangeKey: 'o-1',
+  id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
+}
 
 const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
 
@@ -25,37 +38,14 @@ const requestId = {
 
 /** By the name under which the path, the query string or the headers carry them. */
 export const parameters = {
-  db: inPath(
-    'db',
-    'The database, one for each application. It is there as soon as it has a table.',
-    'app',
-    refTo('Name'),
-  ),
-  table: inPath('table', 'The table, one for each kind of thing.', 'orders', refTo('Name')),
-  hashKey: inPath('hashKey', `The record's hash key. ${encoded}`, 'ada', refTo('RecordKeyPart')),
-  rangeKey: inPath('rangeKey', `The record's range key. ${encoded}`, 'o-1', refTo('RecordKeyPart')),
-  id: inPath('id', 'The id of the key, as it is listed.', 'key_4fJ2mQ9sT7bXc1LwZr8a', {
-    type: 'string',
-    minLength: 1,
-  }),
-  limit: {
-    name: 'limit',
-    in: 'query',
-    description: `How many entries a page has at the most. More than ${pageRowsMax.toLocaleString('en-US')} is taken as ${pageRowsMax.toLocaleString('en-US')}.`,
-    schema: { type: 'integer', minimum: 1, default: pageRowsDefault },
-  },
-  cursor: {
-    name: 'cursor',
-    in: 'query',
-    description: 'The `cursor` of the answer before.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]+$', maxLength: cursorCharactersMax },
-  },
-  deleted: {
-    name: 'deleted',
-    in: 'query',
-    description: 'True: the soft-deleted tables that can still be restored, by name, then `deletedAt`.',
-    schema: { type: 'boolean', default: false },
-  },
+  db: fromInput('getRecord', 'db', 'path'),
+  table: fromInput('getRecord', 'table', 'path'),
+  hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
+  rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
+  id: fromInput('revokeApiKey', 'id', 'path'),
+  limit: fromInput('listTables', 'limit', 'query'),
+  cursor: fromInput('listTables', 'cursor', 'query'),
+  deleted: fromInput('listTables', 'deleted', 'query'),
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',

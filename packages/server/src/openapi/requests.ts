@@ -1,8 +1,8 @@
 import { curlLine } from './curl.ts'
-import type { Example } from './examples/example.ts'
+import type { HttpExample } from './examples/http-example.ts'
 import { type ParameterName, parameterRef, parameters } from './parameters.ts'
 import { refTo } from './schemas.ts'
-import { type Place, pathParameters } from './served-operation.ts'
+import { pathParameters, type ServedOperation } from './served-operation.ts'
 import type { CodeSample, Parameter, Reference, RequestBody } from './types.ts'
 
 const known: Record<string, Parameter> = parameters
@@ -16,21 +16,24 @@ const targetOf = (path: string, given: Record<string, unknown>): string => {
   return `${filled}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, String(value)]))}`
 }
 
-export const codeSample = (place: Place, { name, summary, parameters: given = {}, body }: Example): CodeSample => {
-  const names = (place.operation.parameters ?? []).map((name) => parameters[name])
+export const codeSample = (
+  served: ServedOperation,
+  { name, summary, parameters: given = {}, body }: HttpExample,
+): CodeSample => {
+  const names = (served.operation.parameters ?? []).map((name) => parameters[name])
   const sent = names.filter(({ name, in: where }) => where === 'header' && given[name] !== undefined)
   const source = curlLine({
-    method: place.method,
-    target: targetOf(place.path, given),
+    method: served.method,
+    target: targetOf(served.path, given),
     headers: Object.fromEntries(sent.map(({ name }) => [name, String(given[name])])),
     body,
-    withKey: place.need !== undefined,
+    withKey: served.keyNeeded !== undefined,
   })
   return { lang: 'Shell', label: summary, source, example: name }
 }
 
 /** By reference, unless examples give it values of their own. */
-const parameterObject = (name: ParameterName, examples: Example[]): Parameter | Reference => {
+const parameterObject = (name: ParameterName, examples: HttpExample[]): Parameter | Reference => {
   const parameter = known[name]!
   const values = examples.filter(({ parameters: given = {} }) => given[parameter.name] !== undefined)
   if (values.length === 0) return parameterRef(name)
@@ -46,13 +49,16 @@ const parameterObject = (name: ParameterName, examples: Example[]): Parameter | 
 }
 
 /** A path parameter of the path item stands for all its operations, unless one has examples with other values. */
-export const operationParameters = ({ operation, path }: Place, examples: Example[]): (Parameter | Reference)[] => {
+export const operationParameters = (
+  { operation, path }: ServedOperation,
+  examples: HttpExample[],
+): (Parameter | Reference)[] => {
   const own = pathParameters(path).map((name) => parameterObject(name, examples))
   const others = (operation.parameters ?? []).map((name) => parameterObject(name, examples))
   return [...own.filter((parameter) => !('$ref' in parameter)), ...others]
 }
 
-export const requestBody = ({ operation }: Place, examples: Example[]): RequestBody | undefined => {
+export const requestBody = ({ operation }: ServedOperation, examples: HttpExample[]): RequestBody | undefined => {
   if (operation.body === undefined) return undefined
   const { schema, required, description } = operation.body
   const shown = examples.filter(({ body }) => body !== undefined)

@@ -1,21 +1,13 @@
 import { type ErrorCode, errorCodes } from '../core/errors.ts'
 import { statusOf } from '../http/status.ts'
-import { accessCodes, bodyCodes, meanings, nameCodes, writeCodes } from './errors.ts'
-import type { Example } from './examples/example.ts'
+import type { Schema } from '../operations/schema.ts'
+import { accessCodes, bodyCodes, meanings } from './errors.ts'
+import type { HttpExample } from './examples/http-example.ts'
 import type { Answer } from './operations.ts'
 import { type HeaderName, headerRef, headers } from './parameters.ts'
 import { refTo } from './schemas.ts'
-import { type Place, pathParameters } from './served-operation.ts'
-import type {
-  ExampleObject,
-  Examples,
-  Header,
-  MediaType,
-  OperationObject,
-  Reference,
-  ResponseObject,
-  Schema,
-} from './types.ts'
+import { pathParameters, type ServedOperation } from './served-operation.ts'
+import type { ExampleObject, Examples, Header, MediaType, OperationObject, Reference, ResponseObject } from './types.ts'
 
 const commonHeaders: HeaderName[] = [
   'X-Request-Id',
@@ -25,22 +17,22 @@ const commonHeaders: HeaderName[] = [
 ]
 
 /** Where there is no body, the header carries what the example builds on. */
-const headerExample = ({ headers: shown, answer, given }: Example, name: HeaderName): ExampleObject => ({
+const headerExample = ({ headers: shown, answer, given }: HttpExample, name: HeaderName): ExampleObject => ({
   value: shown![name],
   ...(answer === undefined && given && { 'x-given': given }),
 })
 
-const headerObject = (name: HeaderName, examples: Example[]): Header | Reference => {
+const headerObject = (name: HeaderName, examples: HttpExample[]): Header | Reference => {
   const values = examples.filter(({ headers: shown = {} }) => shown[name] !== undefined)
   if (values.length === 0) return headerRef(name)
   const { example, ...rest }: Header = headers[name]
   return { ...rest, examples: Object.fromEntries(values.map((shown) => [shown.name, headerExample(shown, name)])) }
 }
 
-const headerObjects = (names: HeaderName[], examples: Example[] = []): ResponseObject['headers'] =>
+const headerObjects = (names: HeaderName[], examples: HttpExample[] = []): ResponseObject['headers'] =>
   Object.fromEntries(names.map((name) => [name, headerObject(name, examples)]))
 
-const answerExamples = (examples: Example[]): Examples =>
+const answerExamples = (examples: HttpExample[]): Examples =>
   Object.fromEntries(
     examples.map(({ name, summary, answer, given }) => [
       name,
@@ -51,7 +43,7 @@ const answerExamples = (examples: Example[]): Examples =>
 const schemaOf = (schema: NonNullable<Answer['schema']>): Schema =>
   Array.isArray(schema) ? { anyOf: schema.map((name) => refTo(name)) } : refTo(schema)
 
-const successResponse = (answer: Answer, all: Example[], status: number): ResponseObject => {
+const successResponse = (answer: Answer, all: HttpExample[], status: number): ResponseObject => {
   const { description, schema, contentType = 'application/json' } = answer
   const examples = all.filter((example) => example.status === status)
   // A preflight may be kept by the browser, by its own header.
@@ -80,9 +72,9 @@ const errorSchema = (codes: ErrorCode[]): Schema => ({
   ],
 })
 
-const codeOf = ({ answer }: Example): ErrorCode => (answer as { error: { code: ErrorCode } }).error.code
+const codeOf = ({ answer }: HttpExample): ErrorCode => (answer as { error: { code: ErrorCode } }).error.code
 
-const errorResponse = (status: number, codes: ErrorCode[], all: Example[] = []): ResponseObject => {
+const errorResponse = (status: number, codes: ErrorCode[], all: HttpExample[] = []): ResponseObject => {
   const own = all.filter((example) => example.status === status)
   const shared = codes.filter((code) => !own.some((example) => codeOf(example) === code))
   return {
@@ -120,38 +112,36 @@ export const sharedResponseObjects = (): Record<string, ResponseObject> =>
 const errorResponseOrReference = (
   status: number,
   codes: ErrorCode[],
-  examples: Example[],
+  examples: HttpExample[],
 ): ResponseObject | Reference => {
   const same = Object.entries(sharedResponses).find(([, shared]) => shared.codes.join() === codes.join())
   return same === undefined ? errorResponse(status, codes, examples) : { $ref: `#/components/responses/${same[0]}` }
 }
 
-/** The codes of the operation and those that follow from its path, key and body, in the order of the list of codes. */
-const codesOf = ({ operation, method, path, need }: Place): ErrorCode[] => {
+/** The codes of the operation and those that HTTP adds, in the order of the list of codes. */
+const codesOf = ({ operation, path, keyNeeded, word }: ServedOperation): ErrorCode[] => {
   const names = pathParameters(path)
-  const codes = new Set<ErrorCode>([...operation.codes, 'method_not_allowed'])
-  const add = (more: ErrorCode[]) => {
-    for (const code of more) codes.add(code)
-  }
-  if (names.length > 0) add(['route_not_found'])
-  if (names.includes('db')) add(nameCodes)
-  if (names.includes('hashKey') || names.includes('id')) add(['invalid_key'])
-  if (operation.body !== undefined) add(bodyCodes)
-  if (need !== undefined)
-    add([...accessCodes(need, names.includes('db')), 'invalid_request', 'internal', 'store_damaged', 'unavailable'])
-  if (need !== undefined && need !== 'read' && method !== 'GET') add(writeCodes)
+  const codes = new Set<ErrorCode>([
+    ...operation.codes,
+    'method_not_allowed',
+    ...(names.length > 0 ? (['route_not_found'] as const) : []),
+    ...(operation.body === undefined ? [] : bodyCodes),
+    ...(keyNeeded === undefined ? [] : accessCodes(keyNeeded, names.includes('db'))),
+  ])
+  // A word in the path is a key that nobody can get wrong.
+  if (word !== undefined) codes.delete('invalid_key')
   return errorCodes.filter((code) => codes.has(code))
 }
 
-export const responsesOf = (place: Place, examples: Example[]): OperationObject['responses'] => {
+export const responsesOf = (served: ServedOperation, examples: HttpExample[]): OperationObject['responses'] => {
   const responses: OperationObject['responses'] = {}
-  for (const [status, answer] of Object.entries(place.operation.answers)) {
+  for (const [status, answer] of Object.entries(served.operation.answers)) {
     responses[status] = successResponse(answer, examples, Number(status))
   }
-  if (place.method === 'OPTIONS') return responses
-  for (const [status, codes] of Map.groupBy(codesOf(place), (code) => statusOf[code])) {
+  if (served.method === 'OPTIONS') return responses
+  for (const [status, codes] of Map.groupBy(codesOf(served), (code) => statusOf[code])) {
     // An answer to HEAD has no body, and so no code either.
-    if (place.method === 'HEAD') {
+    if (served.method === 'HEAD') {
       const names = [...commonHeaders, ...(errorHeaders[status] ?? [])]
       const description = `Without a body: ${codes.map((code) => `\`${code}\``).join(', ')}.`
       responses[status] = { description, headers: headerObjects(names) }

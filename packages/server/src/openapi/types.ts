@@ -1,36 +1,9 @@
+import type { Schema } from '../operations/schema.ts'
+
 // The part of OpenAPI 3.1 that the document uses.
 
 export interface Reference {
   $ref: string
-}
-
-export interface Schema {
-  $ref?: string
-  type?: string | string[]
-  description?: string
-  format?: string
-  pattern?: string
-  enum?: readonly unknown[]
-  const?: unknown
-  default?: unknown
-  minimum?: number
-  maximum?: number
-  minLength?: number
-  maxLength?: number
-  minItems?: number
-  maxItems?: number
-  minProperties?: number
-  maxProperties?: number
-  properties?: Record<string, Schema>
-  required?: readonly string[]
-  additionalProperties?: boolean | Schema
-  items?: Schema
-  not?: Schema
-  oneOf?: Schema[]
-  anyOf?: Schema[]
-  allOf?: Schema[]
-  /** What each member of `enum` means. */
-  'x-enumDescriptions'?: Record<string, string>
 }
 
 /** A request that was made before the example's own, and the answer it had where a later one builds on it. */

@@ -22,7 +22,7 @@ const suggestedCall = fc
 const suggested = fc.oneof(
   suggestedCall,
   fc.nat().map((deletedAt): HintPart => ({ send: { deletedAt } })),
-  fc.constant<HintPart>({ repeat: 'later' }),
+  fc.constantFrom<HintPart>({ repeat: 'later' }, { give: 'rangeKey' }),
 )
 const words = fc.constantFrom('. See ', '; or ', ', then ', ' (', ') until 2026-01-09T00:00:00.000Z: ')
 

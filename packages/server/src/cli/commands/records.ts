@@ -1,8 +1,8 @@
-import { CubbyError } from '../../core/errors.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
-import { noRangeKey, parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
+import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { slots } from '../../core/tables/indices.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
+import { recordNotFound } from '../../operations/records/get-record.ts'
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, type CliCommand, orUsageError, printNote, UsageError } from '../command.ts'
 import { openRemote, remoteFlags } from '../remote.ts'
@@ -41,9 +41,7 @@ export const getCommand: CliCommand = {
       await print(items[0]!)
       return 0
     }
-    throw new CubbyError('record_not_found', 'There is no record of that key.', {
-      hint: rangeKey === noRangeKey ? 'If it has a range key, give that too.' : undefined,
-    })
+    throw recordNotFound({ hashKey, rangeKey })
   },
 }
 

@@ -4,7 +4,7 @@ import { parseQuery } from '../../core/records/query.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import { applyBatch, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
-import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
+import { type GetRecordInput, getRecord } from '../../operations/records/get-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryRecords } from '../../operations/records/query-records.ts'
 import { refuseBody } from '../body.ts'
@@ -46,12 +46,11 @@ export const recordHandlers = {
     const { headers, url } = exchange.request
     parseParameters(url, [])
     refuseIfMatchOnRead(headers)
-    return andThen(findRecord(exchange.access, input, exchange.nowMs), (record) => {
-      if (record === undefined) throw recordNotFound(input, 'If it has a range key, add it to the path.')
-      return matchesIfNoneMatch(headers, record.updatedAtMs)
+    return andThen(getRecord(exchange.access, input, exchange.nowMs), (record) =>
+      matchesIfNoneMatch(headers, record.updatedAtMs)
         ? respondNotModified(exchange.requestId, record.updatedAtMs)
-        : respondRecord(exchange, record)
-    })
+        : respondRecord(exchange, record),
+    )
   },
 
   async deleteRecord(exchange: Exchange): Promise<Response> {

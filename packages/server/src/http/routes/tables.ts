@@ -7,7 +7,11 @@ import { listTablesOperation } from '../../operations/tables/list-tables.ts'
 import { restoreTableOperation } from '../../operations/tables/restore-table.ts'
 import type { OperationRoute } from './route.ts'
 
-const optionalBody = (schema: string) => ({ schema, required: false, bytesMax: plainBodyBytesMax })
+const optionalBody = (schema: 'CreateTableRequest' | 'RestoreTableRequest') => ({
+  schema,
+  required: false,
+  bytesMax: plainBodyBytesMax,
+})
 
 export const tableRoutes = {
   listDatabases: { operation: listDatabasesOperation, method: 'GET', paths: ['/v1'], query: ['limit', 'cursor'] },

@@ -1,12 +1,12 @@
-import type { Example } from './example.ts'
+import type { HttpExample } from './http-example.ts'
 
-export const checkHealth: Example[] = [{ name: 'alive', summary: 'Alive', status: 200, answer: { status: 'ok' } }]
+export const checkHealth: HttpExample[] = [{ name: 'alive', summary: 'Alive', status: 200, answer: { status: 'ok' } }]
 
-export const checkReadiness: Example[] = [
+export const checkReadiness: HttpExample[] = [
   { name: 'ready', summary: 'It can serve', status: 200, answer: { status: 'ready' } },
 ]
 
-export const getDescription: Example[] = [
+export const getDescription: HttpExample[] = [
   {
     name: 'description',
     summary: 'This document, cut short',
@@ -15,7 +15,7 @@ export const getDescription: Example[] = [
   },
 ]
 
-export const getDocsPage: Example[] = [
+export const getDocsPage: HttpExample[] = [
   {
     name: 'page',
     summary: 'The page, cut short',
@@ -25,7 +25,7 @@ export const getDocsPage: Example[] = [
   },
 ]
 
-export const preflight: Example[] = [
+export const preflight: HttpExample[] = [
   {
     name: 'put',
     summary: 'May a page send PUT?',

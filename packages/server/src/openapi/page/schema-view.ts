@@ -1,4 +1,5 @@
-import type { OpenApiDocument, Schema } from '../types.ts'
+import type { Schema } from '../../operations/schema.ts'
+import type { OpenApiDocument } from '../types.ts'
 import { type Html, html } from './html.ts'
 import { inline } from './markdown.ts'
 

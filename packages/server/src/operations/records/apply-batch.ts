@@ -204,9 +204,10 @@ export const applyBatchOperation = defineOperation({
   ],
   parse(text, nowMs): ApplyBatchInput {
     const { members, list } = runThrough(readBatch(text))
-    const address = parseAddress(members.db, members.table)
-    refuseUnknownMembers(members, ['db', 'table', 'operations'])
-    return { ...address, operations: parseOperations(text, members.operations, list, nowMs) }
+    const { db, table, ...batch } = members
+    const address = parseAddress(db, table)
+    refuseUnknownMembers(batch, ['operations'])
+    return { ...address, operations: parseOperations(text, batch.operations, list, nowMs) }
   },
   run: (access, input, nowMs) => applyBatch(access, input, nowMs),
   present: (count) => JSON.stringify({ count }),

@@ -15,15 +15,14 @@ export const findRecord = (access: Access, input: GetRecordInput, nowMs: number)
     access.engine.records.get(table, input, nowMs, access.apiKey.seq),
   )
 
-/** `hint`: where the caller gives a range key; it is said only if none was given. */
-export const recordNotFound = ({ rangeKey }: RecordKey, hint: string): CubbyError =>
+export const recordNotFound = ({ rangeKey }: RecordKey): CubbyError =>
   new CubbyError('record_not_found', 'There is no record of that key.', {
-    hint: rangeKey === noRangeKey ? hint : undefined,
+    hint: rangeKey === noRangeKey ? ['If it has a range key, ', { give: 'rangeKey' }, '.'] : undefined,
   })
 
 export const getRecord = (access: Access, input: GetRecordInput, nowMs: number): Awaitable<StoredRecord> =>
   andThen(findRecord(access, input, nowMs), (record) => {
-    if (record === undefined) throw recordNotFound(input, 'If it has a range key, give that too.')
+    if (record === undefined) throw recordNotFound(input)
     return record
   })
 

@@ -51,10 +51,10 @@ export const putRecord = async (access: Access, input: PutRecordInput, nowMs: nu
 const parseInput = (text: string, nowMs: number): PutRecordInput => {
   checkJson(text)
   const { value, data } = runThrough(readEnvelope(text, 0, ''))
-  const members = parseObject(value)
-  const address = parseAddress(members.db, members.table)
-  const record = parseRecordToPut(members, text, data, nowMs, '', ['db', 'table', 'ifUpdatedAt'])
-  return { ...address, ...record, condition: parseCondition(members.ifUpdatedAt) }
+  const { db, table, ifUpdatedAt, ...members } = parseObject(value)
+  const address = parseAddress(db, table)
+  const record = parseRecordToPut(members, text, data, nowMs)
+  return { ...address, ...record, condition: parseCondition(ifUpdatedAt) }
 }
 
 export const putRecordOperation = defineOperation({

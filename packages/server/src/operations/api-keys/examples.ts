@@ -1,6 +1,5 @@
-import { errorBody } from '../errors.ts'
-import type { GivenStep } from '../types.ts'
-import type { Example } from './example.ts'
+import { call } from '../../core/hint.ts'
+import type { Example, ExampleCall } from '../example.ts'
 
 const createdAt = 1767398400000
 const id = 'key_4fJ2mQ9sT7bXc1LwZr8a'
@@ -32,15 +31,14 @@ const listedWeb = {
   revokedAt: null,
 }
 
-const createWeb: GivenStep = { method: 'POST', path: '/api/keys', body: web, answer: createdWeb }
+const createWeb: ExampleCall = { operation: 'createApiKey', input: web, output: createdWeb }
 
 export const createApiKey: Example[] = [
   {
     name: 'secret',
     summary: 'A secret key to everything',
-    body: { kind: 'secret', name: 'backend' },
-    status: 201,
-    answer: {
+    input: { kind: 'secret', name: 'backend' },
+    output: {
       id: 'key_9dK1nR5tU3cYe7MxQs2b',
       kind: 'secret',
       name: 'backend',
@@ -54,42 +52,41 @@ export const createApiKey: Example[] = [
   {
     name: 'limited',
     summary: 'A public key to one database, until 2100',
-    body: web,
-    status: 201,
-    answer: createdWeb,
+    input: web,
+    output: createdWeb,
   },
   {
     name: 'noSuchKind',
     summary: 'A kind that there is not',
-    body: { kind: 'admin' },
-    status: 400,
-    answer: errorBody('invalid_request', {
+    input: { kind: 'admin' },
+    error: {
+      code: 'invalid_request',
       message: 'kind is "admin"; it takes "secret" or "public".',
       field: 'kind',
       hint: 'A public key reads, a secret key reads and writes.',
-    }),
+    },
   },
   {
     name: 'badName',
     summary: 'A database name that is not valid',
-    body: { kind: 'public', databases: ['App'] },
-    status: 400,
-    answer: errorBody('invalid_name', {
+    input: { kind: 'public', databases: ['App'] },
+    error: {
+      code: 'invalid_name',
       message: 'databases[0] is "App"; a name matches [a-z0-9_-]{1,64}.',
       field: 'databases[0]',
       hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-".',
-    }),
+    },
   },
   {
     name: 'reservedName',
     summary: 'A database name that is reserved',
-    body: { kind: 'public', databases: ['_app'] },
-    status: 400,
-    answer: errorBody('reserved_name', {
+    input: { kind: 'public', databases: ['_app'] },
+    error: {
+      code: 'reserved_name',
       message: 'databases[0] is "_app"; names that start with "_" are reserved.',
       field: 'databases[0]',
       hint: 'Drop the leading "_": "app".',
-    }),
+    },
   },
 ]
 
@@ -98,9 +95,8 @@ export const listApiKeys: Example[] = [
     name: 'newest',
     summary: 'The key made last',
     given: [createWeb],
-    parameters: { limit: 1 },
-    status: 200,
-    answer: { keys: [listedWeb], cursor: 'WzEsImtleXMiLDNd' },
+    input: { limit: 1 },
+    output: { keys: [listedWeb], cursor: 'WzEsImtleXMiLDNd' },
   },
 ]
 
@@ -109,18 +105,17 @@ export const revokeApiKey: Example[] = [
     name: 'revoke',
     summary: 'Revoke a key',
     given: [createWeb],
-    parameters: { id },
-    status: 200,
-    answer: { ...listedWeb, status: 'revoked', revokedAt: 1767484800000 },
+    input: { id },
+    output: { ...listedWeb, status: 'revoked', revokedAt: 1767484800000 },
   },
   {
     name: 'unknown',
     summary: 'No such key',
-    parameters: { id: 'key_00000000000000000000' },
-    status: 404,
-    answer: errorBody('key_not_found', {
+    input: { id: 'key_00000000000000000000' },
+    error: {
+      code: 'key_not_found',
       message: 'The organization has no API key of that id.',
-      hint: 'Ids are listed by GET /api/keys; they start with "key_".',
-    }),
+      hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
+    },
   },
 ]
