@@ -1,3 +1,5 @@
+import { describeValue } from '../core/describe-value.ts'
+import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
 import { type Members, parseLimit } from '../core/members.ts'
 
@@ -7,9 +9,14 @@ export interface ListingInput {
   cursor: string | undefined
 }
 
-export const parseListing = ({ limit, cursor }: Members): ListingInput => ({
-  limit: parseLimit(limit, pageRowsDefault, pageRowsMax),
-  cursor: (cursor ?? undefined) as string | undefined,
-})
+export const parseListing = ({ limit, cursor }: Members): ListingInput => {
+  if (cursor !== undefined && typeof cursor !== 'string') {
+    throw new CubbyError('invalid_cursor', `cursor is ${describeValue(cursor)}; it takes a string.`, {
+      field: 'cursor',
+      hint: 'Leave it out for the first page.',
+    })
+  }
+  return { limit: parseLimit(limit, pageRowsDefault, pageRowsMax), cursor }
+}
 
 export const pagesNote = 'Pages end with `"cursor": null`; send another `cursor` back for the next one.'

@@ -19,9 +19,7 @@ export const apiKeyCatalogue = {
     examples: examples.listApiKeys,
   }),
   revokeApiKey: entry(revokeApiKeyOperation, {
-    input: inputOf({}, { id: { type: 'string', minLength: 1, description: 'The id of the key, as it is listed.' } }, [
-      'id',
-    ]),
+    input: inputOf({}, { id: { ...ref('RecordKeyPart'), description: 'The id of the key, as it is listed.' } }, ['id']),
     output: ref('Key'),
     examples: examples.revokeApiKey,
   }),
