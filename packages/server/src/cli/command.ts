@@ -32,6 +32,9 @@ export interface CliCommand {
   run(args: Arguments): Promise<number | undefined>
 }
 
+/** What a command does that runs an operation: as the catalogue says it, in the style of help. */
+export const summaryOf = ({ summary }: { summary: string }): string => summary[0]!.toLowerCase() + summary.slice(1)
+
 /** A mistake in the call itself: shown in one line, exit 2. */
 export class UsageError extends Error {}
 

@@ -2,7 +2,7 @@ import type { CubbyError, ErrorCode } from '../core/errors.ts'
 import { type HintLanguage, hintText } from '../core/hint.ts'
 
 /** The command that runs an operation. A flag in brackets stands there if its member is given. */
-const commandOf: Record<string, string> = {
+export const commandOf: Record<string, string> = {
   listTables: 'table list --db {db} [--deleted {deleted}]',
   createTable: 'table create {table} --db {db}',
   describeTable: 'table describe {table} --db {db}',

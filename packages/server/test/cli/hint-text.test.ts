@@ -1,8 +1,12 @@
 import { expect, test } from 'bun:test'
-import { errorLine } from '../../src/cli/hint-text.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandOf, errorLine } from '../../src/cli/hint-text.ts'
+import { commands } from '../../src/cli/run.ts'
 import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
 import { call } from '../../src/core/hint.ts'
 import { readHttpHint } from '../../src/http/hint-text.ts'
+import { findRoute } from '../../src/http/routes/operation-routes.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
 import type { Json } from '../harness.ts'
 import { operationsOf, responsesOf } from '../openapi/scenario.ts'
@@ -38,4 +42,21 @@ test('what is not known of a call is named as in the help; flags are there only 
     'No. cubby table restore t --db app --deleted-at 7',
   )
   expect(said(call('getRecord', { db: 'app', table: 't', hashKey: 'a' }))).toBe('No. cubby get a --db app --table t')
+})
+
+test('every operation that some hint suggests has a route and a command', () => {
+  const source = join(import.meta.dir, '../../src')
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const text = files.map((name) => readFileSync(join(source, name), 'utf8')).join('\n')
+  const suggested = [...new Set(Array.from(text.matchAll(/\bcall\('(\w+)'/g), ([, id]) => id!))]
+  expect(suggested.length).toBeGreaterThan(4)
+  expect(suggested.filter((id) => findRoute(id) === undefined || commandOf[id] === undefined)).toEqual([])
+})
+
+test('the commands that hints name are there, with their flags', () => {
+  for (const [id, template] of Object.entries(commandOf)) {
+    const command = commands.find(({ name }) => template.startsWith(`${name} `))!
+    const flags = Array.from(template.matchAll(/--([a-z-]+)/g), ([, flag]) => flag!)
+    expect([id, ...flags.filter((flag) => command.flags[flag] === undefined)]).toEqual([id])
+  }
 })

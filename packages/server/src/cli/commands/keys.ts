@@ -1,10 +1,12 @@
 import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/api-keys/api-key.ts'
+import { CubbyError } from '../../core/errors.ts'
 import { pageRowsMax } from '../../core/limits.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
-import { callerOf, type OperatorAccess } from '../../operations/access.ts'
-import { createApiKey } from '../../operations/api-keys/create-api-key.ts'
-import { listApiKeys } from '../../operations/api-keys/list-api-keys.ts'
+import type { OperatorAccess } from '../../operations/access.ts'
+import { createApiKey, createApiKeyOperation } from '../../operations/api-keys/create-api-key.ts'
+import { listApiKeys, listApiKeysOperation } from '../../operations/api-keys/list-api-keys.ts'
 import { presentApiKey, presentNewApiKey } from '../../operations/api-keys/present-api-key.ts'
+import { revokeApiKey, revokeApiKeyOperation } from '../../operations/api-keys/revoke-api-key.ts'
 import { openClock } from '../../process/clock.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { Engine } from '../../store/engine.ts'
@@ -20,6 +22,7 @@ import {
   printLine,
   printTable,
   storeFlags,
+  summaryOf,
   UsageError,
 } from '../command.ts'
 import { withStore } from '../with-store.ts'
@@ -51,7 +54,8 @@ const parseInstant = (text: string | undefined): number | undefined => {
 
 export const keysCreateCommand: CliCommand = {
   name: 'keys create',
-  summary: 'make an API key; it is printed once',
+  summary: summaryOf(createApiKeyOperation),
+  details: 'It is printed once; only its hash is kept.',
   flags: {
     ...storeFlags,
     org: orgFlag,
@@ -86,7 +90,8 @@ export const keysCreateCommand: CliCommand = {
 
 export const keysListCommand: CliCommand = {
   name: 'keys list',
-  summary: 'list the API keys of an organization, newest first',
+  summary: summaryOf(listApiKeysOperation),
+  details: 'Those of one organization, newest first.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
@@ -113,19 +118,21 @@ export const keysListCommand: CliCommand = {
 export const keysRevokeCommand: CliCommand = {
   name: 'keys revoke',
   positionals: ['ID'],
-  summary: 'revoke an API key, for ever; holds at once for running servers too',
+  summary: summaryOf(revokeApiKeyOperation),
+  details: 'For good. When the command ends, running servers refuse the key too.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args)
       const nowMs = openClock(process.env).now()
-      const key = await engine.apiKeys.revoke(callerOf(asOperator(engine, organization)), args.positionals[0]!, nowMs)
-      if (key === undefined) {
-        throw new CommandFailed(
-          `${organization.name} has no API key of that id; see cubby keys list --org ${organization.name}`,
-        )
-      }
+      const key = await revokeApiKey(asOperator(engine, organization), { id: args.positionals[0]! }, nowMs).catch(
+        (error) => {
+          if (!(error instanceof CubbyError) || error.code !== 'key_not_found') throw error
+          const { name } = organization
+          throw new CommandFailed(`${name} has no API key of that id; see cubby keys list --org ${name}`)
+        },
+      )
       if (args.flag('json')) printJson(presentApiKey(key, nowMs))
       else printLine(`revoked ${key.id}`)
       return 0

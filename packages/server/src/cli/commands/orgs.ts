@@ -1,6 +1,14 @@
 import { parseName } from '../../core/names.ts'
-import { createOrganization, presentNewOrganization } from '../../operations/organizations/create-organization.ts'
-import { listOrganizations, presentOrganizations } from '../../operations/organizations/list-organizations.ts'
+import {
+  createOrganization,
+  createOrganizationOperation,
+  presentNewOrganization,
+} from '../../operations/organizations/create-organization.ts'
+import {
+  listOrganizations,
+  listOrganizationsOperation,
+  presentOrganizations,
+} from '../../operations/organizations/list-organizations.ts'
 import { openClock } from '../../process/clock.ts'
 import {
   type CliCommand,
@@ -11,13 +19,14 @@ import {
   printLine,
   printTable,
   storeFlags,
+  summaryOf,
 } from '../command.ts'
 import { withStore } from '../with-store.ts'
 
 export const orgsCreateCommand: CliCommand = {
   name: 'orgs create',
   positionals: ['NAME'],
-  summary: 'make an organization with its first secret and public key',
+  summary: summaryOf(createOrganizationOperation),
   details: 'The keys are printed once; only their hashes are kept.',
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
@@ -38,7 +47,7 @@ export const orgsCreateCommand: CliCommand = {
 
 export const orgsListCommand: CliCommand = {
   name: 'orgs list',
-  summary: 'list the organizations',
+  summary: summaryOf(listOrganizationsOperation),
   flags: { ...storeFlags, json: jsonFlag },
   run: (args) =>
     withStore(args, { mustExist: true }, async (engine) => {

@@ -2,9 +2,11 @@ import { parseTtl } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { slots } from '../../core/tables/indices.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
-import { recordNotFound } from '../../operations/records/get-record.ts'
+import { getRecordOperation, recordNotFound } from '../../operations/records/get-record.ts'
+import { putRecordOperation } from '../../operations/records/put-record.ts'
+import { queryRecordsOperation } from '../../operations/records/query-records.ts'
 import { openClock } from '../../process/clock.ts'
-import { type Arguments, type CliCommand, orUsageError, printNote, UsageError } from '../command.ts'
+import { type Arguments, type CliCommand, orUsageError, printNote, summaryOf, UsageError } from '../command.ts'
 import { openRemote, remoteFlags } from '../remote.ts'
 import { dbFlag, requireName, tableFlag } from '../table-flags.ts'
 import { minifyJson } from '../transfer/ndjson.ts'
@@ -29,7 +31,8 @@ const print = async (text: string): Promise<void> => {
 export const getCommand: CliCommand = {
   name: 'get',
   positionals: ['HASHKEY', '[RANGEKEY]'],
-  summary: 'print a record, its data as it was put',
+  summary: summaryOf(getRecordOperation),
+  details: 'Printed with its data as it was put.',
   flags: { ...addressFlags, ...remoteFlags },
   async run(args) {
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
@@ -48,8 +51,9 @@ export const getCommand: CliCommand = {
 export const putCommand: CliCommand = {
   name: 'put',
   positionals: ['HASHKEY', '[RANGEKEY]'],
-  summary: 'put a record and print it',
-  details: 'The data is a JSON object, from --data or from standard input, and is kept exactly as it is written.',
+  summary: summaryOf(putRecordOperation),
+  details:
+    'Prints the record.\nThe data is a JSON object, from --data or from standard input, and is kept exactly as it is written.',
   flags: {
     ...addressFlags,
     data: { type: 'string', value: 'JSON', help: 'the data; standard input if it is not given' },
@@ -128,8 +132,9 @@ const operators = [
 
 export const queryCommand: CliCommand = {
   name: 'query',
-  summary: 'print the records that a query finds, one a line',
-  details: `Without --index by primary key: --hash is the hash key. --index t is by time of the last write, newest first;
+  summary: summaryOf(queryRecordsOperation),
+  details: `Prints one record a line.
+Without --index by primary key: --hash is the hash key. --index t is by time of the last write, newest first;
 --index i1 to i5 are the declared ones. Keys are taken as they stand. Values of a declared index are numbers,
 true, false, or strings; a string that looks like one of the former is put in quotes: --hash '"5"'.
 --gte with --lte is the range between them. White space outside strings is left out.`,

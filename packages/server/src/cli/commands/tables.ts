@@ -1,5 +1,10 @@
 import { pageRowsMax } from '../../core/limits.ts'
 import { parseIndices, slots } from '../../core/tables/indices.ts'
+import { createTableOperation } from '../../operations/tables/create-table.ts'
+import { deleteTableOperation } from '../../operations/tables/delete-table.ts'
+import { describeTableOperation } from '../../operations/tables/describe-table.ts'
+import { listTablesOperation } from '../../operations/tables/list-tables.ts'
+import { restoreTableOperation } from '../../operations/tables/restore-table.ts'
 import {
   type Arguments,
   type CliCommand,
@@ -7,6 +12,7 @@ import {
   orUsageError,
   printJson,
   printLine,
+  summaryOf,
   UsageError,
 } from '../command.ts'
 import { openRemote, remoteFlags } from '../remote.ts'
@@ -22,7 +28,7 @@ const slotFlag: Flag = { type: 'string', value: 'FIELDS', help: 'an index: its h
 export const tableCreateCommand: CliCommand = {
   name: 'table create',
   positionals: ['NAME'],
-  summary: 'make a table',
+  summary: summaryOf(createTableOperation),
   details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 by the field status, ordered by
 placedAt; --indices takes the JSON of the HTTP API, for names with a comma. Again with the same indices:
 the table as it is.`,
@@ -63,7 +69,8 @@ const parseJsonFlag = (text: string): unknown => {
 
 export const tableListCommand: CliCommand = {
   name: 'table list',
-  summary: 'list the tables of a database, one a line',
+  summary: summaryOf(listTablesOperation),
+  details: 'Those of one database, one a line.',
   flags: {
     db: dbFlag,
     deleted: { type: 'boolean', help: 'the dropped ones that can still be restored' },
@@ -84,7 +91,7 @@ export const tableListCommand: CliCommand = {
 export const tableDescribeCommand: CliCommand = {
   name: 'table describe',
   positionals: ['NAME'],
-  summary: 'show a table and its indices',
+  summary: summaryOf(describeTableOperation),
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     const path = tablePath(args)
@@ -96,7 +103,8 @@ export const tableDescribeCommand: CliCommand = {
 export const tableDropCommand: CliCommand = {
   name: 'table drop',
   positionals: ['NAME'],
-  summary: 'take a table away; it can be restored for 7 days',
+  summary: summaryOf(deleteTableOperation),
+  details: 'It can be restored for 7 days, with all its records.',
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     const path = tablePath(args)
@@ -108,7 +116,8 @@ export const tableDropCommand: CliCommand = {
 export const tableRestoreCommand: CliCommand = {
   name: 'table restore',
   positionals: ['NAME'],
-  summary: 'bring a dropped table back with all its records',
+  summary: summaryOf(restoreTableOperation),
+  details: 'With all its records.',
   flags: {
     db: dbFlag,
     'deleted-at': { type: 'string', value: 'MS', help: 'the one dropped then; otherwise the one dropped last' },
