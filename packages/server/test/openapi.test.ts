@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import packageJson from '../package.json' with { type: 'json' }
-import { errorCodes } from '../src/core/errors.ts'
+import { errorCodes } from '../src/core/error-codes.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { type Json, type Server, startServer } from './harness.ts'

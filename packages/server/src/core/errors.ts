@@ -2,8 +2,7 @@ import type { ErrorCode } from '@cubby/client'
 import { maskApiKeys } from './api-keys/mask-api-keys.ts'
 import { type Hint, maskHint } from './hint.ts'
 
-// The client owns the codes: what it cannot name, the server cannot answer.
-export { type ErrorCode, errorCodes } from '@cubby/client'
+export type { ErrorCode } from '@cubby/client'
 
 export interface ErrorDetails {
   /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */

@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { errorCodes } from '../core/errors.ts'
+import { errorCodes } from '../core/error-codes.ts'
 import { literalHashKey, type Method, openRoutes, type Route, routes } from '../http/routes.ts'
 import { exampleStore } from '../operations/example.ts'
 import type { KeyNeeded } from '../operations/operation.ts'

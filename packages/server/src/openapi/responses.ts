@@ -1,4 +1,5 @@
-import { type ErrorCode, errorCodes } from '../core/errors.ts'
+import { errorCodes } from '../core/error-codes.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import { statusOf } from '../http/status.ts'
 import type { Schema } from '../operations/schema.ts'
 import { accessCodes, bodyCodes, meanings } from './errors.ts'

@@ -1,5 +1,5 @@
 import type { ErrorResponse } from '@cubby/client'
-import { errorCodes } from '../core/errors.ts'
+import { errorCodes } from '../core/error-codes.ts'
 import { requestIdCharactersMax } from '../core/limits.ts'
 import { objectOf, type Schema } from '../operations/schema.ts'
 import { schemas as operationSchemas } from '../operations/schemas.ts'

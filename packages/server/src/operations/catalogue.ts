@@ -1,4 +1,5 @@
-import { type ErrorCode, errorCodes } from '../core/errors.ts'
+import { errorCodes } from '../core/error-codes.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import { apiKeyCatalogue } from './api-keys/catalogue.ts'
 import type { CatalogueEntry } from './catalogue-entry.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'

@@ -1,10 +1,11 @@
 import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { batchBodyBytesMax, bodyBytesMax } from '../../core/limits.ts'
+import { parseName } from '../../core/names.ts'
 import { parseQuery } from '../../core/records/query.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import { applyBatch, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
-import { type GetRecordInput, getRecord } from '../../operations/records/get-record.ts'
+import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryRecords } from '../../operations/records/query-records.ts'
 import { refuseBody } from '../body.ts'
@@ -18,19 +19,19 @@ import { addressOf, keyOf, readMembers, refuseExtras } from './gather.ts'
 // every put, get and query is written out, without the catalogue in between.
 
 const recordOf = (exchange: Exchange): GetRecordInput => {
-  const { db, table } = addressOf(exchange)
-  const hashKey = keyOf(exchange, 'hashKey')
+  const { params } = exchange
   return {
-    db,
-    table,
-    hashKey,
-    rangeKey: exchange.params.rangeKey === undefined ? noRangeKey : keyOf(exchange, 'rangeKey'),
+    db: parseName(params.db, 'db'),
+    table: parseName(params.table, 'table'),
+    hashKey: keyOf(exchange, 'hashKey'),
+    rangeKey: params.rangeKey === undefined ? noRangeKey : keyOf(exchange, 'rangeKey'),
   }
 }
 
 export const recordHandlers = {
   async putRecord(exchange: Exchange): Promise<Response> {
-    const { db, table } = addressOf(exchange)
+    const db = parseName(exchange.params.db, 'db')
+    const table = parseName(exchange.params.table, 'table')
     const { headers, url } = exchange.request
     const record = parsePut(await exchange.readBody(bodyBytesMax), exchange.nowMs)
     parseParameters(url, [])
@@ -46,11 +47,12 @@ export const recordHandlers = {
     const { headers, url } = exchange.request
     parseParameters(url, [])
     refuseIfMatchOnRead(headers)
-    return andThen(getRecord(exchange.access, input, exchange.nowMs), (record) =>
-      matchesIfNoneMatch(headers, record.updatedAtMs)
+    return andThen(findRecord(exchange.access, input, exchange.nowMs), (record) => {
+      if (record === undefined) throw recordNotFound(input)
+      return matchesIfNoneMatch(headers, record.updatedAtMs)
         ? respondNotModified(exchange.requestId, record.updatedAtMs)
-        : respondRecord(exchange, record),
-    )
+        : respondRecord(exchange, record)
+    })
   },
 
   async deleteRecord(exchange: Exchange): Promise<Response> {
@@ -65,7 +67,8 @@ export const recordHandlers = {
   },
 
   async queryRecords(exchange: Exchange): Promise<Response> {
-    const { db, table } = addressOf(exchange)
+    const db = parseName(exchange.params.db, 'db')
+    const table = parseName(exchange.params.table, 'table')
     const members = await readMembers(exchange)
     refuseExtras(exchange)
     const input = { db, table, query: parseQuery(members) }

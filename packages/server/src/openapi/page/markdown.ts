@@ -1,4 +1,4 @@
-import { errorCodes } from '../../core/errors.ts'
+import { errorCodes } from '../../core/error-codes.ts'
 import { type Html, html } from './html.ts'
 
 // The little of Markdown that our descriptions use: paragraphs, lists, headings of one level, code.

@@ -1,4 +1,4 @@
-import { errorCodes } from '../../core/errors.ts'
+import { errorCodes } from '../../core/error-codes.ts'
 import { statusOf } from '../../http/status.ts'
 import { meanings } from '../errors.ts'
 import type { OpenApiDocument } from '../types.ts'
