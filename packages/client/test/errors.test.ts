@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { errorCodes as serverCodes } from '../../server/src/core/errors.ts'
+import { errorCodes as serverCodes } from '../../server/src/core/error-codes.ts'
 import { CubbyError, type ErrorCode, errorCodes } from '../src/index.ts'
 import { failureOf, fakeCubby, json, key, refused } from './fake-fetch.ts'
 

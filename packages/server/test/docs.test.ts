@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { commands } from '../src/cli/run.ts'
-import { errorCodes } from '../src/core/errors.ts'
+import { errorCodes } from '../src/core/error-codes.ts'
 import * as limits from '../src/core/limits.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
@@ -409,14 +409,14 @@ describe('docs/errors.md', () => {
 })
 
 describe('docs/http-api.md', () => {
-  const needs: Record<string, string> = { read: 'any', write: 'secret', keys: 'secret, unlimited' }
+  const needs: Record<string, string> = { read: 'any', write: 'secret', 'manage-keys': 'secret, unlimited' }
 
   test('lists every route with the key that it needs, and no other', () => {
     const served = Object.entries(routes).flatMap(([path, methods]) =>
       Object.entries(methods)
         // `query`, `batch` and `restore` are hash keys like any other for GET and DELETE.
         .filter(([method]) => !/\/(query|batch|restore)$/.test(path) || method === 'POST')
-        .map(([method, route]) => [`${method} ${path}`, needs[route.need]!]),
+        .map(([method, route]) => [`${method} ${path}`, needs[route.keyNeeded]!]),
     )
     const listed = tableRows(section('docs/http-api.md', '## Routes')).map(([route, , key]) => [
       codeSpans(route!)[0],

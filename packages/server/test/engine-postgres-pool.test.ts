@@ -7,7 +7,7 @@ import { Session, type Step } from '../src/engines/postgres/connection/driver.ts
 import { Pool } from '../src/engines/postgres/connection/pool.ts'
 import { parseStoreUrl } from '../src/engines/postgres/connection/store-url.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
-import { getRecord } from '../src/operations/records/get-record.ts'
+import { findRecord } from '../src/operations/records/get-record.ts'
 import { queryRecords } from '../src/operations/records/query-records.ts'
 import type { ApiKey } from '../src/store/api-keys.ts'
 import { expectRefusal, makeDesk, putOf, startMs } from './conformance/material.ts'
@@ -180,8 +180,9 @@ describe('with every connection taken', () => {
           const write = putOf(table, `k${i}`, { condition: 'absent' })
           if (kind === 'writes') return engine.records.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
           const access = { engine, apiKey }
-          if (kind === 'pages') return queryRecords(access, address, parseQuery({ index: 't', limit: 1 }), startMs)
-          return Promise.resolve(getRecord(access, address, write, startMs))
+          if (kind === 'pages')
+            return queryRecords(access, { ...address, query: parseQuery({ index: 't', limit: 1 }) }, startMs)
+          return Promise.resolve(findRecord(access, { ...address, ...write }, startMs))
         }
         let served = 0
         const flood = Array.from({ length: connectionQueueRequestsMax }, (_, i) =>

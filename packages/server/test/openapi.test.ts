@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import packageJson from '../package.json' with { type: 'json' }
-import { errorCodes } from '../src/core/errors.ts'
+import { errorCodes } from '../src/core/error-codes.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { type Json, type Server, startServer } from './harness.ts'
@@ -124,7 +124,7 @@ describe('routes and methods', () => {
     const secret = [{ secretKey: [] }]
     for (const { method, path, object } of operations()) {
       const route = Object.entries(routes).find(([raw]) => raw.replaceAll(/:(\w+)/g, '{$1}') === path)?.[1]
-      const need = method === 'OPTIONS' ? undefined : route?.[(method === 'HEAD' ? 'GET' : method) as 'GET']?.need
+      const need = method === 'OPTIONS' ? undefined : route?.[(method === 'HEAD' ? 'GET' : method) as 'GET']?.keyNeeded
       const security = need === undefined ? [] : need === 'read' ? both : secret
       expect([method, path, object.security]).toEqual([method, path, security])
     }

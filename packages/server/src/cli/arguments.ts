@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { CubbyError } from '../core/errors.ts'
+import { errorLine } from './hint-text.ts'
 
 export interface Flag {
   type: 'string' | 'boolean'
@@ -76,7 +77,6 @@ export const orUsageError = <T>(parse: () => T): T => {
     return parse()
   } catch (error) {
     if (!(error instanceof CubbyError)) throw error
-    const { message, hint } = error
-    throw new UsageError((hint === undefined ? message : `${message} ${hint}`).replace(/\.$/, ''))
+    throw new UsageError(errorLine(error).replace(/\.$/, ''))
   }
 }

@@ -8,3 +8,6 @@ export interface CliCommand extends CallForm {
   /** Resolves to the exit code. */
   run(args: Arguments): Promise<number>
 }
+
+/** The summary of the operation that a command runs, in the style of the help. */
+export const summaryOf = ({ summary }: { summary: string }): string => summary[0]!.toLowerCase() + summary.slice(1)

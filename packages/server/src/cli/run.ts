@@ -24,6 +24,7 @@ import {
 } from './commands/table.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { commandHelp, overview } from './help.ts'
+import { errorLine } from './hint-text.ts'
 import { printNote } from './print.ts'
 
 export const commands: CliCommand[] = [
@@ -97,7 +98,7 @@ const explain = (error: unknown, command: CliCommand): number => {
     return 2
   }
   if (error instanceof OperatorError) say(error.message)
-  else if (error instanceof CubbyError) say(error.hint === undefined ? error.message : `${error.message} ${error.hint}`)
+  else if (error instanceof CubbyError) say(errorLine(error))
   else say(systemReason(error))
   return 1
 }

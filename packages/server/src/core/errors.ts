@@ -1,14 +1,15 @@
 import type { ErrorCode } from '@cubby/client'
 import { maskApiKeys } from './api-keys/mask-api-keys.ts'
+import { type Hint, maskHint } from './hint.ts'
 
 // The client owns the codes: the server cannot send a code that the client does not know.
-export { type ErrorCode, errorCodes } from '@cubby/client'
+export type { ErrorCode } from '@cubby/client'
 
 export interface ErrorDetails {
   /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */
   field?: string
   /** The suggested next step, if there is one. */
-  hint?: string
+  hint?: Hint
   /** For the log, never for the caller. */
   cause?: string
 }
@@ -23,13 +24,13 @@ export class CubbyError extends Error {
   override readonly name = 'CubbyError'
   readonly code: ErrorCode
   readonly field: string | undefined
-  readonly hint: string | undefined
+  readonly hint: Hint | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(maskApiKeys(message), { cause: details.cause })
     this.code = code
     this.field = masked(details.field)
-    this.hint = masked(details.hint)
+    this.hint = details.hint === undefined ? undefined : maskHint(details.hint)
   }
 
   /** The same error with a prefixed field: `data.status` becomes `operations[3].data.status`. */

@@ -39,3 +39,10 @@ export const parseLimit = (value: unknown, absent: number, most: number): number
   }
   return Math.min(value, most)
 }
+
+/** true or false; absent is false. */
+export const parseFlag = (value: unknown, field: string): boolean => {
+  if (value === undefined || value === false) return false
+  if (value === true) return true
+  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes true or false.`, { field })
+}

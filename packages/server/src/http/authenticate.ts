@@ -1,13 +1,12 @@
 import { isWellFormedApiKey } from '../core/api-keys/api-key.ts'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
+import { call } from '../core/hint.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { Engine } from '../store/engine.ts'
-
-/** What a route asks of a key: to read, to write, or to manage keys. */
-export type Need = 'read' | 'write' | 'keys'
 
 const invalid = (message: string): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".' })
@@ -39,7 +38,7 @@ const presentedKey = (header: string | null): string => {
 export interface Caller {
   readonly request: Request
   readonly params: Readonly<Record<string, string | undefined>>
-  readonly need: Need
+  readonly keyNeeded: KeyNeeded
   access: Access
   nowMs: number
 }
@@ -65,7 +64,7 @@ export class Authenticator {
     caller.nowMs = nowMs
     const { headers } = caller.request
     return andThen(findActiveKey(this.#engine, headers.get('authorization'), nowMs), (apiKey) => {
-      authorize(apiKey, caller.need, caller.params.db, headers)
+      authorize(apiKey, caller.keyNeeded, caller.params.db, headers)
       this.#noteKeyUse(apiKey.id, nowMs)
       caller.access = { engine: this.#engine, apiKey }
     })
@@ -98,15 +97,15 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   if (apiKey.revokedAtMs !== null) throw revoked()
   if (apiKey.expiresAtMs !== null && apiKey.expiresAtMs <= nowMs) {
     throw new CubbyError('expired_api_key', `The API key expired at ${new Date(apiKey.expiresAtMs).toISOString()}.`, {
-      hint: 'Create another key: POST /api/keys',
+      hint: ['Create another key: ', call('createApiKey')],
     })
   }
 }
 
 /** Kind of key, then scope. `db` is the raw segment: a name that is not even valid is in nobody's scope. */
-const authorize = (apiKey: ApiKey, need: Need, db: string | undefined, headers: Headers): void => {
+const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: string | undefined, headers: Headers): void => {
   if (apiKey.kind === 'public') {
-    if (need !== 'read') {
+    if (keyNeeded !== 'read') {
       throw new CubbyError('read_only_key', 'A public key reads records and tables; this request needs a secret key.', {
         hint: 'Send it from your server with a secret key (svc_live_…).',
       })
@@ -117,7 +116,7 @@ const authorize = (apiKey: ApiKey, need: Need, db: string | undefined, headers: 
     })
   }
   if (apiKey.databases === null) return
-  if (need === 'keys') {
+  if (keyNeeded === 'manage-keys') {
     throw new CubbyError('key_scope', 'A key limited to databases cannot manage keys.', {
       hint: 'Use a secret key without a "databases" limit.',
     })

@@ -69,7 +69,7 @@ export class Pipeline implements Shared {
     const allow = allowedMethods(methods)
     const hashKey = literalHashKey(path)
     const routeOf = (method: string): Route | undefined => methods[(method === 'HEAD' ? 'GET' : method) as Method]
-    const operationOf = (method: string): string | undefined => routeOf(method)?.operation
+    const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
     return observed(this.#observer, { path, operationOf }, (request) => {
       const route = routeOf(request.method)
       if (route === undefined) return this.#withoutRoute(request, allow)
@@ -169,13 +169,13 @@ export class Pipeline implements Shared {
   }
 
   #mayWait(route: Route): boolean {
-    return route.need !== 'read' || route.body !== undefined || !this.turns.isFree
+    return route.keyNeeded !== 'read' || route.body !== undefined || !this.turns.isFree
   }
 
   #admit(exchange: RequestExchange): void {
     this.#admission.admit(exchange)
     // The answer to a write cannot be refused afterwards.
-    if (exchange.need !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
+    if (exchange.keyNeeded !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
   }
 
   #leave(exchange: RequestExchange): void {

@@ -1,7 +1,6 @@
-import { describeValue } from '../core/describe-value.ts'
 import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
-import { parseLimit } from '../core/members.ts'
+import { parseFlag, parseLimit } from '../core/members.ts'
 
 /** The query parameters of a request; one that it does not know, or that stands twice, is refused by name. */
 export const parseParameters = (url: string, known: readonly string[]): Record<string, string | undefined> => {
@@ -31,10 +30,8 @@ export const parseLimitParameter = (value: string | undefined): number =>
     pageRowsMax,
   )
 
-export const parseFlagParameter = (value: string | undefined, name: string): boolean => {
-  if (value === undefined || value === 'false') return false
-  if (value === 'true') return true
-  throw new CubbyError('invalid_request', `${name} is ${describeValue(value)}; it takes true or false.`, {
-    field: name,
-  })
-}
+/** As the JSON value that stands for it. */
+const flagValues: Record<string, boolean> = { true: true, false: false }
+
+export const parseFlagParameter = (value: string | undefined, name: string): boolean =>
+  parseFlag(value === undefined ? undefined : (flagValues[value] ?? value), name)

@@ -3,11 +3,12 @@ import { answerIdleSecondsMax, connectionIdleSecondsMax } from '../core/limits.t
 import type { Log } from '../core/log.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admittable } from './admit.ts'
 import { causeOf } from './answer-error.ts'
 import { discardChunks } from './answer-stream.ts'
 import type { AnswerBody, Answers } from './answers.ts'
-import type { Authenticator, Caller, Need } from './authenticate.ts'
+import type { Authenticator, Caller } from './authenticate.ts'
 import type { BodyHolder, BodyReader } from './body.ts'
 import type { Exchange } from './exchange.ts'
 import type { Route } from './routes.ts'
@@ -38,8 +39,8 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     private readonly shared: Shared,
   ) {}
 
-  get need(): Need {
-    return this.route.need
+  get keyNeeded(): KeyNeeded {
+    return this.route.keyNeeded
   }
 
   get orgId(): number {
@@ -104,7 +105,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     const { request, shared } = this
     // The answer to HEAD has no body, and Bun takes its length from the text.
     if (request.method === 'HEAD') return text
-    const stream = shared.answers.stream(this, text, this.need === 'read', () =>
+    const stream = shared.answers.stream(this, text, this.keyNeeded === 'read', () =>
       shared.setIdleTimeout(request, connectionIdleSecondsMax),
     )
     if (stream === undefined) return text
@@ -129,6 +130,6 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
       onEnd: waitForUs,
       onFault: (error: unknown) => shared.log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
     }
-    return shared.answers.streamFrom(this, answer, this.need === 'read')
+    return shared.answers.streamFrom(this, answer, this.keyNeeded === 'read')
   }
 }

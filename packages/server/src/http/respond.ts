@@ -1,9 +1,10 @@
 import type { CubbyError } from '../core/errors.ts'
-import { recordJson } from '../core/records/record-json.ts'
+import { pageJson, recordJson } from '../core/records/record-json.ts'
 import { noRangeKey } from '../core/records/record-key.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
+import { httpHint } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
@@ -33,9 +34,12 @@ const tagged = (response: Response, version: string): Response => {
 export const respondJson = (requestId: string, body: unknown, status = 200): Response =>
   respond(requestId, JSON.stringify(body), status)
 
-/** For listings, which may be long. */
-export const respondListing = (exchange: Exchange, body: unknown): Response =>
-  respond(exchange.requestId, exchange.bodyOf(JSON.stringify(body)))
+/** JSON text that is small. */
+export const respondText = (requestId: string, text: string, status = 200): Response => respond(requestId, text, status)
+
+/** JSON text that may be long. */
+export const respondLongText = (exchange: Exchange, text: string): Response =>
+  respond(exchange.requestId, exchange.bodyOf(text))
 
 export const respondRecord = (exchange: Exchange, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)
@@ -57,15 +61,8 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
 
-export const respondPage = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response => {
-  let items = ''
-  for (let i = 0; i < records.length; i++) {
-    const record = records[i]!
-    items += `${i === 0 ? '' : ','}${recordJson(record)}`
-  }
-  const body = `{"items":[${items}],"count":${records.length},"cursor":${JSON.stringify(cursor)}}`
-  return respond(exchange.requestId, exchange.bodyOf(body))
-}
+export const respondRecords = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
+  respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
 /** Bytes that are made while they are sent. Bun sends the length of a stream in the answer to HEAD alone (oven-sh/bun #10507). */
 export const respondStream = (
@@ -80,7 +77,8 @@ export const respondStream = (
 }
 
 export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
-  const { code, message, field, hint } = error
+  const { code, message, field } = error
+  const hint = httpHint(error.hint)
   const status = statusOf[code]
   const response = respondJson(requestId, { error: { code, message, field, hint, requestId } }, status)
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
@@ -88,6 +86,30 @@ export const respondError = (requestId: string, error: CubbyError, allow?: strin
   if (allow !== undefined) response.headers.set('Allow', allow)
   return response
 }
+
+/** What is the same for everyone. */
+export interface Page {
+  body: Blob
+  headers: Record<string, string>
+}
+
+/** The API described: the server answers with them and knows nothing of how they are made. */
+export interface Pages {
+  document(): Promise<Page>
+  docs(): Promise<Page>
+}
+
+export const respondPage = (requestId: string, { body, headers }: Page): Response =>
+  new Response(body, {
+    headers: {
+      'Cache-Control': 'private, no-cache',
+      'X-Request-Id': requestId,
+      'X-Content-Type-Options': 'nosniff',
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Expose-Headers': exposedHeaders,
+      ...headers,
+    },
+  })
 
 export const respondPreflight = (requestId: string): Response =>
   new Response(null, {

@@ -1,61 +1,50 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Need } from './authenticate.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
 import type { Exchange } from './exchange.ts'
-import * as handle from './handlers.ts'
-import type { OperationId } from './openapi/operations.ts'
+import { apiKeyHandlers } from './handlers/api-keys.ts'
+import { recordHandlers } from './handlers/records.ts'
+import { tableHandlers } from './handlers/tables.ts'
+import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
+import type { Method } from './routes/route.ts'
 
+export { literalHashKey, type Method } from './routes/route.ts'
+
+type Handler = (exchange: Exchange) => Awaitable<Response>
+
+/** What the server needs of a route for each request. */
 export interface Route {
-  /** Under which it is described: see openapi/operations.ts. */
-  operation: OperationId
-  /** What the key must allow. */
-  need: Need
+  operationId: RoutedOperationId
+  keyNeeded: KeyNeeded
   /** How the handler reads the body: `readBody` or `readStream` of the exchange. Absent: it takes none. */
   body?: 'text' | 'stream'
-  handler: (exchange: Exchange) => Awaitable<Response>
+  handler: Handler
 }
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+const handlers: Record<RoutedOperationId, Handler> = { ...tableHandlers, ...recordHandlers, ...apiKeyHandlers }
 
 export type RouteTable = Record<string, Partial<Record<Method, Route>>>
 
-const readOrDeleteRecord: Partial<Record<Method, Route>> = {
-  GET: { operation: 'getRecord', need: 'read', handler: handle.handleGetRecord },
-  DELETE: { operation: 'deleteRecord', need: 'write', handler: handle.handleDeleteRecord },
+const pathTable = (): RouteTable => {
+  const table: RouteTable = {}
+  for (const operationId of Object.keys(operationRoutes) as RoutedOperationId[]) {
+    const { operation, method, paths, ...more } = operationRoutes[operationId]
+    const { keyNeeded } = operation
+    const route = {
+      operationId,
+      keyNeeded,
+      body: 'body' in more ? ('text' as const) : undefined,
+      handler: handlers[operationId],
+    }
+    for (const path of paths) {
+      table[path] ??= {}
+      table[path][method] = route
+    }
+  }
+  return table
 }
 
-/**
- * Every route that needs a key. `query`, `batch` and `restore` are verbs only for POST: records whose hash key is
- * one of these words are read and deleted like any other.
- */
-export const routes: RouteTable = {
-  '/v1': { GET: { operation: 'listDatabases', need: 'read', handler: handle.handleListDatabases } },
-  '/v1/:db': { GET: { operation: 'listTables', need: 'read', handler: handle.handleListTables } },
-  '/v1/:db/:table': {
-    GET: { operation: 'describeTable', need: 'read', handler: handle.handleDescribeTable },
-    POST: { operation: 'createTable', need: 'write', body: 'text', handler: handle.handleCreateTable },
-    PUT: { operation: 'putRecord', need: 'write', body: 'text', handler: handle.handlePutRecord },
-    DELETE: { operation: 'deleteTable', need: 'write', handler: handle.handleDeleteTable },
-  },
-  '/v1/:db/:table/query': {
-    ...readOrDeleteRecord,
-    POST: { operation: 'queryRecords', need: 'read', body: 'text', handler: handle.handleQuery },
-  },
-  '/v1/:db/:table/batch': {
-    ...readOrDeleteRecord,
-    POST: { operation: 'applyBatch', need: 'write', body: 'text', handler: handle.handleBatch },
-  },
-  '/v1/:db/:table/restore': {
-    ...readOrDeleteRecord,
-    POST: { operation: 'restoreTable', need: 'write', body: 'text', handler: handle.handleRestoreTable },
-  },
-  '/v1/:db/:table/:hashKey': readOrDeleteRecord,
-  '/v1/:db/:table/:hashKey/:rangeKey': readOrDeleteRecord,
-  '/api/keys': {
-    GET: { operation: 'listApiKeys', need: 'keys', handler: handle.handleListApiKeys },
-    POST: { operation: 'createApiKey', need: 'keys', body: 'text', handler: handle.handleCreateApiKey },
-  },
-  '/api/keys/:id': { DELETE: { operation: 'revokeApiKey', need: 'keys', handler: handle.handleRevokeApiKey } },
-}
+/** Every route that needs a key, by its path. */
+export const routes = pathTable()
 
 /** Routes that need no key and answer GET and HEAD alone. */
 export const openRoutes = {
@@ -63,10 +52,9 @@ export const openRoutes = {
   '/readyz': 'checkReadiness',
   '/openapi.json': 'getDescription',
   '/docs': 'getDocsPage',
-} as const satisfies Record<string, OperationId>
+} as const
 
-/** The last segment of a path when it is a word, not a parameter: the hash key of a record of that name. */
-export const literalHashKey = (path: string): string | undefined => /^\/v1\/:db\/:table\/([a-z]+)$/.exec(path)?.[1]
+export type OpenOperationId = (typeof openRoutes)[keyof typeof openRoutes]
 
 export const allowedMethods = (methods: Partial<Record<Method, unknown>>): string => {
   const names = Object.keys(methods)

@@ -4,11 +4,14 @@ import { connectionIdleSecondsMax } from '../core/limits.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
 import { type Handler, Pipeline, type PipelineOptions } from './pipeline.ts'
+import { type Pages, respondPage } from './respond.ts'
 import { openRoutes, type RouteTable, routes } from './routes.ts'
 
 export interface HttpOptions extends PipelineOptions {
   host: string
   port: number
+  /** The OpenAPI document and the page that shows it. */
+  pages: Pages
   /** Share the port with other processes of ours. */
   reusePort?: boolean
   /** The routes that need a key; those of the API unless given. */
@@ -32,17 +35,17 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
   await Bun.sleep(100)
 }
 
-/** Read rarely, so loaded when it is first asked for: starting does not wait for it. */
-const description = () => import('./openapi/respond.ts')
-
-const openHandlersOf = (pipeline: Pipeline, { engine }: HttpOptions): Record<keyof typeof openRoutes, Handler> => {
+const openHandlersOf = (
+  pipeline: Pipeline,
+  { engine, pages }: HttpOptions,
+): Record<keyof typeof openRoutes, Handler> => {
   const open = (path: keyof typeof openRoutes, answer: (requestId: string) => Awaitable<Response>): Handler =>
     pipeline.open(path, openRoutes[path], answer)
   return {
     '/healthz': pipeline.health('/healthz', openRoutes['/healthz'], () => true, 'ok'),
     '/readyz': pipeline.health('/readyz', openRoutes['/readyz'], () => engine.ready(), 'ready'),
-    '/openapi.json': open('/openapi.json', async (id) => (await description()).respondDescription(id)),
-    '/docs': open('/docs', async (id) => (await description()).respondDocsPage(id)),
+    '/openapi.json': open('/openapi.json', async (id) => respondPage(id, await pages.document())),
+    '/docs': open('/docs', async (id) => respondPage(id, await pages.docs())),
   }
 }
 

@@ -1,6 +1,10 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
+import { call } from '../core/hint.ts'
 import { recoveryMs } from '../core/limits.ts'
+import { refuseUnknownMembers } from '../core/members.ts'
+import { parseName } from '../core/names.ts'
+import { parsePlainBody } from '../core/text/plain-body.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
 import type { Engine } from '../store/engine.ts'
 import type { RecordOperation, WriteResult } from '../store/records.ts'
@@ -12,14 +16,36 @@ export interface Access {
   apiKey: ApiKey
 }
 
-export const asCaller = ({ apiKey }: Access): Caller => ({ orgId: apiKey.orgId, apiKey })
+/** An operator has the store itself, names the organization and needs no API key. */
+export interface OperatorAccess {
+  engine: Engine
+  orgId: number
+  apiKey?: undefined
+}
+
+export const callerOf = (access: Access | OperatorAccess): Caller =>
+  access.apiKey === undefined
+    ? { orgId: access.orgId, apiKey: undefined }
+    : { orgId: access.apiKey.orgId, apiKey: access.apiKey }
 
 export interface TableAddress {
   db: string
   table: string
 }
 
-/** The active table, or a 404 whose hint is the call that mends it. */
+export const parseAddress = (db: unknown, table: unknown): TableAddress => ({
+  db: parseName(db, 'db'),
+  table: parseName(table, 'table'),
+})
+
+/** For operations whose whole input is the address of a table. */
+export const parseAddressAlone = (text: string): TableAddress => {
+  const members = parsePlainBody(text)
+  refuseUnknownMembers(members, ['db', 'table'])
+  return parseAddress(members.db, members.table)
+}
+
+/** The active table, or a `table_not_found` whose hint is the call that helps. */
 export const requireTable = (access: Access, address: TableAddress, nowMs: number): Awaitable<Table> =>
   andThen(
     access.engine.tables.find(access.apiKey.orgId, address.db, address.table),
@@ -35,16 +61,21 @@ export const tableNotFound = async (access: Access, address: TableAddress, nowMs
   const deleted = await access.engine.tables.findDeleted(access.apiKey.orgId, db, table, nowMs)
   if (deleted === undefined) {
     return new CubbyError('table_not_found', `There is no table ${table} in database ${db}.`, {
-      hint: `Create it: POST /v1/${db}/${table}`,
+      hint: ['Create it: ', call('createTable', { db, table })],
     })
   }
   const until = new Date(deleted.deletedAtMs! + recoveryMs).toISOString()
   return new CubbyError('table_not_found', `The table ${table} in database ${db} was deleted.`, {
-    hint: `Restore it until ${until}: POST /v1/${db}/${table}/restore; or create it anew, empty: POST /v1/${db}/${table}`,
+    hint: [
+      `Restore it until ${until}: `,
+      call('restoreTable', { db, table }),
+      '; or create it anew, empty: ',
+      call('createTable', { db, table }),
+    ],
   })
 }
 
-/** The one way records are written. The table may have been deleted since it was looked up: then it is a 404 too. */
+/** The one way records are written. The table may have been deleted since it was looked up: then it is not found either. */
 export const writeRecords = async (
   access: Access,
   address: TableAddress,
@@ -53,7 +84,7 @@ export const writeRecords = async (
   nowMs: number,
 ): Promise<WriteResult> => {
   try {
-    return await access.engine.records.write(asCaller(access), table, operations, nowMs)
+    return await access.engine.records.write(callerOf(access), table, operations, nowMs)
   } catch (error) {
     if (error instanceof CubbyError && error.code === 'table_not_found')
       throw await tableNotFound(access, address, nowMs)

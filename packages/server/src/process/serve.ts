@@ -3,6 +3,7 @@ import { startKeyUse } from '../background/key-use.ts'
 import { startSweeps } from '../background/sweeps.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
+import { descriptionPages } from '../openapi/pages.ts'
 import { bootstrap } from './bootstrap.ts'
 import { listenFailure } from './listen.ts'
 import { serveWithWorkers } from './owner.ts'
@@ -25,7 +26,16 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   const engine = await store.open({ role: 'owner', log, drain: async () => http?.stop() })
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   try {
-    http = startHttp({ engine, host, port, now: clock.now, log, logRequests, onKeyUse: keyUse.note })
+    http = startHttp({
+      engine,
+      host,
+      port,
+      now: clock.now,
+      log,
+      logRequests,
+      pages: descriptionPages,
+      onKeyUse: keyUse.note,
+    })
   } catch (error) {
     await engine.close()
     throw listenFailure(error, host, port)

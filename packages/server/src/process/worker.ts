@@ -1,6 +1,7 @@
 import { startKeyUse } from '../background/key-use.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { startHttp } from '../http/server.ts'
+import { descriptionPages } from '../openapi/pages.ts'
 import type { WorkerChannel } from '../store/worker-channel.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
@@ -34,6 +35,7 @@ export const serveAsWorker = async ({ store, host, clock, log, logRequests }: Se
     now: clock.now,
     log,
     logRequests,
+    pages: descriptionPages,
     onKeyUse: keyUse.note,
   })
   send({ ready: true })

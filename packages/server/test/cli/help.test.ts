@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { commands as declared } from '../../src/cli/run.ts'
+import { catalogue, type OperationId } from '../../src/operations/catalogue.ts'
 import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
 
 setDefaultTimeout(60_000)
@@ -40,6 +41,22 @@ const commands: Record<string, string[]> = {
   'backup restore': [...store, '--json'],
 }
 
+const operationOf: Record<string, OperationId> = {
+  'orgs create': 'createOrganization',
+  'orgs list': 'listOrganizations',
+  'keys create': 'createApiKey',
+  'keys list': 'listApiKeys',
+  'keys revoke': 'revokeApiKey',
+  'table create': 'createTable',
+  'table list': 'listTables',
+  'table describe': 'describeTable',
+  'table drop': 'deleteTable',
+  'table restore': 'restoreTable',
+  get: 'getRecord',
+  put: 'putRecord',
+  query: 'queryRecords',
+}
+
 const expectReadable = ({ exitCode, stdout, stderr }: CommandResult) => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
   for (const line of stdout.split('\n')) {
@@ -71,6 +88,16 @@ describe('--help', () => {
     const { stdout } = await runCubby(['--help'])
     const names = Array.from(stdout.matchAll(/^ +cubby ([a-z]+(?: [a-z]+)?)(?= |$)/gm), ([, name]) => name)
     expect(names.sort()).toEqual(Object.keys(commands).sort())
+  })
+
+  // Otherwise the shell and the API would come to describe the same thing differently.
+  test('a command that runs an operation is described as the operation is', async () => {
+    const { stdout } = await runCubby(['--help'])
+    for (const [name, id] of Object.entries(operationOf)) {
+      const { summary } = catalogue[id]
+      const [, shown] = new RegExp(`^ +cubby ${name}(?: \\S+)*?  +(\\S.*)$`, 'm').exec(stdout) ?? []
+      expect([name, shown]).toEqual([name, summary[0]!.toLowerCase() + summary.slice(1)])
+    }
   })
 
   test('serve shows the defaults', async () => {

@@ -10,10 +10,11 @@ import { indexEntries, readIndexEntries } from '../../src/core/tables/indices.ts
 import { parseJson } from '../../src/core/text/json-scan.ts'
 import { refuseDuplicateMembers, valueSpan } from '../../src/core/text/json-span.ts'
 import { parsePlainBody } from '../../src/core/text/plain-body.ts'
-import { parseCreateApiKey } from '../../src/operations/api-keys/api-keys.ts'
+import { parseCreateApiKey } from '../../src/operations/api-keys/create-api-key.ts'
 import { parseBatch, parseBatchInSteps } from '../../src/operations/records/apply-batch.ts'
 import { parsePut } from '../../src/operations/records/put-record.ts'
-import { parseCreateTable, parseRestoreTable } from '../../src/operations/tables/tables.ts'
+import { parseCreateTable } from '../../src/operations/tables/create-table.ts'
+import { parseRestoreTable } from '../../src/operations/tables/restore-table.ts'
 import { jsonText, space, stringText } from './json-text.ts'
 import { refused } from './refusal.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { CubbyError, errorCodes } from '../../src/core/errors.ts'
+import { errorCodes } from '../../src/core/error-codes.ts'
+import { CubbyError } from '../../src/core/errors.ts'
 
 describe('error codes', () => {
   test('are those of the contract', () => {

@@ -105,7 +105,7 @@ describe('a cursor', () => {
       // The limit may change from page to page: it is no part of the query's place.
       const resumed = plan({ ...members, limit: 5, cursor })
       expect(resumed).toMatchObject({ whole, page: resumeScan(whole, { range, id: 3 }) })
-      expect(encodeScanCursor(seal, tableId, whole, { range, id: 3 }, resumed.whose)).toBe(cursor)
+      expect(encodeScanCursor(seal, tableId, whole, { range, id: 3 }, resumed.fingerprint)).toBe(cursor)
     }
   })
 

@@ -33,7 +33,11 @@ export const startCommand = (args: string[], { env = {}, stdin }: RunOptions = {
     env: environment(env),
   })
   const result = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]).then(
-    ([stdout, stderr, exitCode]) => ({ stdout, stderr, exitCode }),
+    ([stdout, stderr, exitCode]) => {
+      // Whatever a command is told by a server, it tells a person at a shell.
+      if (/\/v1\/|\b(?:GET|PUT|POST|DELETE) \/|Retry-After/.test(stderr)) throw new Error(`speaks HTTP: ${stderr}`)
+      return { stdout, stderr, exitCode }
+    },
   )
   return { kill: (signal) => child.kill(signal), result }
 }

@@ -274,14 +274,41 @@ describe('cubby query', () => {
   })
 })
 
-describe("errors are the server's own message and hint, on standard error, exit 1", () => {
+describe("errors are the server's own message with a hint for the shell, on standard error, exit 1", () => {
   test('an unknown table', async () => {
     const db = newDb()
     const { stderr, exitCode } = await run(['get', '--db', db, '--table', 'nope', 'a'])
     expect({ stderr, exitCode }).toEqual({
-      stderr: `cubby: There is no table nope in database ${db}. Create it: POST /v1/${db}/nope\n`,
+      stderr: `cubby: There is no table nope in database ${db}. Create it: cubby table create nope --db ${db}\n`,
       exitCode: 1,
     })
+  })
+
+  test('a dropped table, and one whose name is taken', async () => {
+    const db = newDb()
+    const address = ['--db', db, '--table', 'orders']
+    await lines(['table', 'create', 'orders', '--db', db])
+    const [dropped] = await lines(['table', 'drop', 'orders', '--db', db])
+    const { deletedAt, recoverableUntil } = JSON.parse(dropped!)
+    const until = new Date(recoverableUntil).toISOString()
+    const gone = await run(['put', 'a', '--data', '{}', ...address])
+    expect(gone.stderr).toBe(
+      `cubby: The table orders in database ${db} was deleted. Restore it until ${until}: cubby table restore orders --db ${db}; or create it anew, empty: cubby table create orders --db ${db}\n`,
+    )
+    const never = await run(['table', 'restore', 'orders', '--db', db, '--deleted-at', '1'])
+    expect(never.stderr).toBe(
+      `cubby: No recoverable table orders was deleted at 1. See cubby table list --db ${db} --deleted, or leave deletedAt out for the newest.\n`,
+    )
+    await lines(['table', 'create', 'orders', '--db', db])
+    const taken = await run(['table', 'restore', 'orders', '--db', db])
+    expect(taken.stderr).toBe(
+      `cubby: An active table has the name orders. Delete it first (cubby table drop orders --db ${db}), then restore with --deleted-at ${deletedAt}.\n`,
+    )
+  })
+
+  test('an address with a path of its own', async () => {
+    const env = { CUBBY_URL: `${server.url}/cubby` }
+    await expectRefused(['table', 'list', '--db', 'app'], 1, 'Give --url without a path of its own', { env })
   })
 
   test('a public key that writes', async () => {

@@ -86,7 +86,7 @@ const provokedElsewhere = ['internal', 'store_damaged', 'outcome_unknown', 'unav
 
 describe('every code can be met, with its status', () => {
   test('the cases below and those provoked elsewhere are all the codes there are', async () => {
-    const { errorCodes } = await import('../../src/core/errors.ts')
+    const { errorCodes } = await import('../../src/core/error-codes.ts')
     expect([...Object.keys(cases), ...provokedElsewhere].sort()).toEqual([...errorCodes].sort())
   })
 

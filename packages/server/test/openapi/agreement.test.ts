@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { makeDocument } from '../../src/http/openapi/document.ts'
+import { makeDocument } from '../../src/openapi/document.ts'
 import type { Json } from '../harness.ts'
 import { justPast, ok, useService } from '../http/service.ts'
 import { SchemaCheck } from './schema-check.ts'

@@ -6,7 +6,7 @@ import {
   dataBytesMax,
   plainBodyBytesMax,
 } from '../../src/core/limits.ts'
-import { makeDocument } from '../../src/http/openapi/document.ts'
+import { makeDocument } from '../../src/openapi/document.ts'
 import type { Answer, Json } from '../harness.ts'
 import { createExpiredKey, createKey, createRevokedKey, useService } from '../http/service.ts'
 import { codesOf, type Operation, operationsOf, resolve, responsesOf, scenariosOf } from './scenario.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { createHash } from 'node:crypto'
 import { type Browser, chromium } from 'playwright-core'
 import { chromiumFlags, findChromium } from '../../../client/test/chromium.ts'
-import { errorCodes } from '../../src/core/errors.ts'
+import { errorCodes } from '../../src/core/error-codes.ts'
 import { type Json, type Server, startServer } from '../harness.ts'
 import { operationsOf } from './scenario.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { makeDocument } from '../../src/http/openapi/document.ts'
+import { makeDocument } from '../../src/openapi/document.ts'
 import { type Answer, type Json, type Organization, type Server, startServer } from '../harness.ts'
 import { type Operation, operationsOf, type Scenario, scenariosOf } from './scenario.ts'
 import { SchemaCheck } from './schema-check.ts'

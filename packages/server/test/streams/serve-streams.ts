@@ -2,10 +2,10 @@ import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { openEngine } from '../../src/engines/open-engine.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
-import type { OperationId } from '../../src/http/openapi/operations.ts'
 import { respondJson, respondStream } from '../../src/http/respond.ts'
-import { type RouteTable, routes } from '../../src/http/routes.ts'
+import { type Route, type RouteTable, routes } from '../../src/http/routes.ts'
 import { startHttp } from '../../src/http/server.ts'
+import { descriptionPages } from '../../src/openapi/pages.ts'
 import { createLogger } from '../../src/process/logger.ts'
 
 // A server with the routes of the API and two that stream, `PUT /streams/:kind` and `GET /streams/:kind`. In a process of its
@@ -86,11 +86,15 @@ const send = (exchange: Exchange): Response => {
 const ownRoutes: RouteTable = {
   ...routes,
   '/streams/:kind': {
-    GET: { operation: 'download' as OperationId, need: 'read', handler: send },
-    PUT: { operation: 'upload' as OperationId, need: 'write', body: 'stream', handler: receive },
+    GET: { operationId: 'download' as Route['operationId'], keyNeeded: 'read', handler: send },
+    PUT: { operationId: 'upload' as Route['operationId'], keyNeeded: 'write', body: 'stream', handler: receive },
   },
   '/seen': {
-    GET: { operation: 'seen' as OperationId, need: 'read', handler: ({ requestId }) => respondJson(requestId, seen) },
+    GET: {
+      operationId: 'seen' as Route['operationId'],
+      keyNeeded: 'read',
+      handler: ({ requestId }) => respondJson(requestId, seen),
+    },
   },
 }
 
@@ -104,6 +108,7 @@ if (import.meta.main) {
     now: Date.now,
     log,
     logRequests: false,
+    pages: descriptionPages,
     onKeyUse: () => {},
     routes: ownRoutes,
   })

@@ -31,7 +31,7 @@ const makeExchange = () => {
     pull: (controller) => (left-- > 0 ? controller.enqueue(new Uint8Array(1_000)) : controller.close()),
   })
   const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
-  const route = { need: 'write', body: 'stream' } as Route
+  const route = { keyNeeded: 'write', body: 'stream' } as Route
   const exchange = new RequestExchange(request, {}, 'id', route, shared)
   exchange.access = { engine: undefined as never, apiKey: { orgId: 1, seq: 1 } as never }
   const stop = (): void => {

@@ -1,6 +1,5 @@
-import { CubbyError } from '../../core/errors.ts'
-import { noRangeKey } from '../../core/records/record-key.ts'
-import type { CliCommand } from '../command.ts'
+import { getRecordOperation, recordNotFound } from '../../operations/records/get-record.ts'
+import { type CliCommand, summaryOf } from '../command.ts'
 import { dbFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { queryPages } from '../transfer/pages.ts'
@@ -9,7 +8,8 @@ import { writeTextToStdout } from '../transfer/write-lines.ts'
 export const getCommand: CliCommand = {
   name: 'get',
   positionals: ['HASHKEY', '[RANGEKEY]'],
-  summary: 'print a record, its data as it was put',
+  summary: summaryOf(getRecordOperation),
+  details: 'Prints the record, with its data exactly as it was put.',
   flags: { db: dbFlag, table: tableFlag, ...remoteFlags },
   async run(args) {
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
@@ -21,8 +21,6 @@ export const getCommand: CliCommand = {
       await writeTextToStdout(items[0]!)
       return 0
     }
-    throw new CubbyError('record_not_found', 'There is no record of that key.', {
-      hint: rangeKey === noRangeKey ? 'If it has a range key, give that too.' : undefined,
-    })
+    throw recordNotFound({ hashKey, rangeKey })
   },
 }

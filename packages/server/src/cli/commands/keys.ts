@@ -1,14 +1,19 @@
 import { parseExpiresAt, parseKeyDatabases, parseKeyKind, parseKeyName } from '../../core/api-keys/api-key.ts'
+import { CubbyError } from '../../core/errors.ts'
 import { pageRowsMax } from '../../core/limits.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
-import { presentApiKey, presentNewApiKey } from '../../http/present.ts'
-import { createApiKey, listApiKeys } from '../../operations/api-keys/api-keys.ts'
+import type { OperatorAccess } from '../../operations/access.ts'
+import { createApiKey, createApiKeyOperation } from '../../operations/api-keys/create-api-key.ts'
+import { listApiKeys, listApiKeysOperation } from '../../operations/api-keys/list-api-keys.ts'
+import { presentApiKey, presentNewApiKey } from '../../operations/api-keys/present-api-key.ts'
+import { revokeApiKey, revokeApiKeyOperation } from '../../operations/api-keys/revoke-api-key.ts'
 import { openClock } from '../../process/clock.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
+import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
 import { type Arguments, type Flag, jsonFlag, orUsageError, UsageError } from '../arguments.ts'
-import type { CliCommand } from '../command.ts'
+import { type CliCommand, summaryOf } from '../command.ts'
 import { printJson, printLine, printTable } from '../print.ts'
 import { requireOrganization } from '../target/organization.ts'
 import { storeFlags, withStore } from '../target/store.ts'
@@ -20,7 +25,7 @@ const requireFlag = (args: Arguments, flag: string, shown: string): void => {
   if (args.text(flag) === undefined) throw new UsageError(`${shown} is missing`)
 }
 
-const asOperator = (organization: Organization) => ({ orgId: organization.id, apiKey: undefined })
+const asOperator = (engine: Engine, { id }: Organization): OperatorAccess => ({ engine, orgId: id })
 
 const parseInstant = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
@@ -33,7 +38,8 @@ const parseInstant = (text: string | undefined): number | undefined => {
 
 export const keysCreateCommand: CliCommand = {
   name: 'keys create',
-  summary: 'create an API key; it is printed only once',
+  summary: summaryOf(createApiKeyOperation),
+  details: 'It is printed only once: the store keeps its hash.',
   flags: {
     ...storeFlags,
     org: orgFlag,
@@ -55,7 +61,7 @@ export const keysCreateCommand: CliCommand = {
     }))
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args.text('org')!)
-      const { apiKey, text } = await createApiKey(engine, asOperator(organization), request, nowMs)
+      const { apiKey, text } = await createApiKey(asOperator(engine, organization), request, nowMs)
       if (args.flag('json')) printJson(presentNewApiKey(apiKey, text))
       else {
         printLine(`id   ${apiKey.id}`)
@@ -68,7 +74,8 @@ export const keysCreateCommand: CliCommand = {
 
 export const keysListCommand: CliCommand = {
   name: 'keys list',
-  summary: 'list the API keys of an organization, newest first',
+  summary: summaryOf(listApiKeysOperation),
+  details: 'Those of one organization, newest first.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
@@ -77,7 +84,7 @@ export const keysListCommand: CliCommand = {
       const nowMs = openClock(process.env).now()
       const keys: ApiKey[] = []
       for (let cursor: string | null | undefined; cursor !== null; ) {
-        const page = await listApiKeys(engine, organization.id, { limit: pageRowsMax, cursor })
+        const page = await listApiKeys(asOperator(engine, organization), { limit: pageRowsMax, cursor })
         keys.push(...page.keys)
         cursor = page.cursor
       }
@@ -95,19 +102,21 @@ export const keysListCommand: CliCommand = {
 export const keysRevokeCommand: CliCommand = {
   name: 'keys revoke',
   positionals: ['ID'],
-  summary: 'revoke an API key for good, at once on running servers too',
+  summary: summaryOf(revokeApiKeyOperation),
+  details: 'For good. When the command ends, running servers reject the key too.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
     return withStore(args, { mustExist: true }, async (engine) => {
       const organization = await requireOrganization(engine, args.text('org')!)
       const nowMs = openClock(process.env).now()
-      const key = await engine.apiKeys.revoke(asOperator(organization), args.positionals[0]!, nowMs)
-      if (key === undefined) {
-        throw new OperatorError(
-          `${organization.name} has no API key with that id; see cubby keys list --org ${organization.name}`,
-        )
-      }
+      const key = await revokeApiKey(asOperator(engine, organization), { id: args.positionals[0]! }, nowMs).catch(
+        (error) => {
+          if (!(error instanceof CubbyError) || error.code !== 'key_not_found') throw error
+          const { name } = organization
+          throw new OperatorError(`${name} has no API key with that id; see cubby keys list --org ${name}`)
+        },
+      )
       if (args.flag('json')) printJson(presentApiKey(key, nowMs))
       else printLine(`revoked ${key.id}`)
       return 0

@@ -1,8 +1,9 @@
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
+import { putRecordOperation } from '../../operations/records/put-record.ts'
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, orUsageError, UsageError } from '../arguments.ts'
-import type { CliCommand } from '../command.ts'
+import { type CliCommand, summaryOf } from '../command.ts'
 import { dbFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
@@ -10,8 +11,9 @@ import { writeTextToStdout } from '../transfer/write-lines.ts'
 export const putCommand: CliCommand = {
   name: 'put',
   positionals: ['HASHKEY', '[RANGEKEY]'],
-  summary: 'put a record and print it',
-  details: 'The data is a JSON object, from --data or from standard input. It is stored exactly as given.',
+  summary: summaryOf(putRecordOperation),
+  details:
+    'Prints the record. The data is a JSON object, from --data or from standard input. It is stored exactly as given.',
   flags: {
     db: dbFlag,
     table: tableFlag,

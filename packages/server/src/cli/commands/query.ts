@@ -1,6 +1,7 @@
 import { slots } from '../../core/tables/indices.ts'
+import { queryRecordsOperation } from '../../operations/records/query-records.ts'
 import { type Arguments, UsageError } from '../arguments.ts'
-import type { CliCommand } from '../command.ts'
+import { type CliCommand, summaryOf } from '../command.ts'
 import { printNote } from '../print.ts'
 import { dbFlag, requireName, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
@@ -20,8 +21,9 @@ const operators = [
 
 export const queryCommand: CliCommand = {
   name: 'query',
-  summary: 'print the records that a query finds, one per line',
-  details: `Without --index the query is by primary key: --hash is the hash key. --index t is by time of the last write,
+  summary: summaryOf(queryRecordsOperation),
+  details: `Prints one record per line.
+Without --index the query is by primary key: --hash is the hash key. --index t is by time of the last write,
 newest first; --index i1 to i5 are the declared indices. Keys are taken literally. Values of a declared
 index are numbers, true, false or strings; quote a string that looks like one of the others: --hash '"5"'.
 --gte with --lte is the range between them. The output has no white space outside strings.`,

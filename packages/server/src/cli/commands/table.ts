@@ -1,7 +1,12 @@
 import { pageRowsMax } from '../../core/limits.ts'
 import { parseIndices, slots } from '../../core/tables/indices.ts'
+import { createTableOperation } from '../../operations/tables/create-table.ts'
+import { deleteTableOperation } from '../../operations/tables/delete-table.ts'
+import { describeTableOperation } from '../../operations/tables/describe-table.ts'
+import { listTablesOperation } from '../../operations/tables/list-tables.ts'
+import { restoreTableOperation } from '../../operations/tables/restore-table.ts'
 import { type Arguments, type Flag, orUsageError, UsageError } from '../arguments.ts'
-import type { CliCommand } from '../command.ts'
+import { type CliCommand, summaryOf } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { checkName, dbFlag, requireName } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
@@ -20,7 +25,7 @@ const slotFlag: Flag = {
 export const tableCreateCommand: CliCommand = {
   name: 'table create',
   positionals: ['NAME'],
-  summary: 'create a table',
+  summary: summaryOf(createTableOperation),
   details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 with the hash field status and the
 range field placedAt; --indices takes the JSON of the HTTP API, for field names with a comma. If the table
 exists with the same indices, it is printed as it is.`,
@@ -61,7 +66,8 @@ const parseJsonFlag = (text: string): unknown => {
 
 export const tableListCommand: CliCommand = {
   name: 'table list',
-  summary: 'list the tables of a database, one per line',
+  summary: summaryOf(listTablesOperation),
+  details: 'The tables of one database, one per line.',
   flags: {
     db: dbFlag,
     deleted: { type: 'boolean', help: 'list the deleted tables that can still be restored' },
@@ -82,7 +88,7 @@ export const tableListCommand: CliCommand = {
 export const tableDescribeCommand: CliCommand = {
   name: 'table describe',
   positionals: ['NAME'],
-  summary: 'show a table and its indices',
+  summary: summaryOf(describeTableOperation),
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     const path = tablePath(args)
@@ -94,7 +100,8 @@ export const tableDescribeCommand: CliCommand = {
 export const tableDropCommand: CliCommand = {
   name: 'table drop',
   positionals: ['NAME'],
-  summary: 'delete a table; it can be restored for 7 days',
+  summary: summaryOf(deleteTableOperation),
+  details: 'It can be restored for 7 days, with all its records.',
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     const path = tablePath(args)
@@ -106,7 +113,8 @@ export const tableDropCommand: CliCommand = {
 export const tableRestoreCommand: CliCommand = {
   name: 'table restore',
   positionals: ['NAME'],
-  summary: 'restore a deleted table with all its records',
+  summary: summaryOf(restoreTableOperation),
+  details: 'With all its records.',
   flags: {
     db: dbFlag,
     'deleted-at': {

@@ -1,5 +1,6 @@
 import { CubbyError, type ErrorCode } from '../../core/errors.ts'
 import { OperatorError } from '../../core/operator-error.ts'
+import { readHttpHint } from '../../http/hint-text.ts'
 import { type Arguments, type Flag, UsageError } from '../arguments.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
@@ -110,7 +111,8 @@ const noAnswer = (url: string, { repeatable }: Call, error: Error): OperatorErro
 const parseErrorBody = (text: string): CubbyError | undefined => {
   try {
     const { code, message, field, hint } = JSON.parse(text).error
-    return typeof message === 'string' ? new CubbyError(code as ErrorCode, message, { field, hint }) : undefined
+    if (typeof message !== 'string') return undefined
+    return new CubbyError(code as ErrorCode, message, { field, hint: hint && readHttpHint(hint) })
   } catch {
     return undefined
   }

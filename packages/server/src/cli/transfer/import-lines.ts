@@ -1,6 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
 import { isExpired } from '../../core/records/expiry.ts'
 import { readIndexEntries } from '../../core/tables/indices.ts'
+import { errorLine } from '../hint-text.ts'
 import type { ImportProgress } from './import-state.ts'
 import type { ImportRecord, ImportTable, ImportTarget } from './import-target.ts'
 import { type Line, parseLine } from './ndjson.ts'
@@ -26,8 +27,6 @@ interface Batch {
 
 /** Tables with a batch that is being filled. Most files go from table to table; this bounds those that mix many. */
 const openBatchesMax = 64
-
-const reasonOf = ({ message, hint }: CubbyError): string => (hint === undefined ? message : `${message} ${hint}`)
 
 /**
  * Lines in, batches out. Several batches are in flight at once, but never two with the same record, so that the later of
@@ -197,7 +196,7 @@ export class LineImporter {
       const { unchanged, refused } = await this.#target.write(batch.table, batch.records)
       this.records += batch.records.length - refused.length
       this.unchanged += unchanged
-      for (const { line, error } of refused) this.#refuse(line, reasonOf(error))
+      for (const { line, error } of refused) this.#refuse(line, errorLine(error))
       for (const { hashKey, rangeKey } of batch.records) this.#keys.delete(JSON.stringify([path, hashKey, rangeKey]))
       this.#inFlight.delete(batch)
     } catch (error) {
@@ -226,7 +225,7 @@ const orRefuse = <T>(work: () => T): T => {
   try {
     return work()
   } catch (error) {
-    throw error instanceof CubbyError ? new LineRefused(reasonOf(error)) : error
+    throw error instanceof CubbyError ? new LineRefused(errorLine(error)) : error
   }
 }
 

@@ -105,12 +105,16 @@ export interface QueryPlan {
   /** The same scan from the start of this page. */
   page: Scan
   /** The fingerprint of `whole`, where a cursor was compared with it. */
-  whose: string | undefined
+  fingerprint: string | undefined
 }
 
 export const planQuery = (query: Query, tableId: number, indices: Indices, seal: CursorSeal): QueryPlan => {
   const whole = wholeScan(query, indices)
-  if (query.cursor === undefined) return { whole, page: whole, whose: undefined }
-  const whose = scanFingerprint(tableId, whole)
-  return { whole, page: resumeScan(whole, decodeScanCursor(seal, query.cursor, tableId, whole, whose)), whose }
+  if (query.cursor === undefined) return { whole, page: whole, fingerprint: undefined }
+  const fingerprint = scanFingerprint(tableId, whole)
+  return {
+    whole,
+    page: resumeScan(whole, decodeScanCursor(seal, query.cursor, tableId, whole, fingerprint)),
+    fingerprint,
+  }
 }

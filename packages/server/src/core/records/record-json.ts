@@ -15,6 +15,13 @@ export const recordJson = (record: StoredRecord, version = String(record.updated
   return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${version}}`
 }
 
+/** A page of records as it stands in an answer. */
+export const pageJson = (records: StoredRecord[], cursor: string | null): string => {
+  let items = ''
+  for (let i = 0; i < records.length; i++) items += `${i === 0 ? '' : ','}${recordJson(records[i]!)}`
+  return `{"items":[${items}],"count":${records.length},"cursor":${JSON.stringify(cursor)}}`
+}
+
 const bytesOf = (record: StoredRecord): number =>
   Buffer.byteLength(recordJson({ ...record, data: '' })) + Buffer.byteLength(record.data)
 

@@ -9,8 +9,9 @@ import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import { isCheapToBuild, JsonScan, parseJson } from '../../core/text/json-scan.ts'
 import { ArrayWalk, type Envelope, extendSpan, openSpan, readEnvelope } from '../../core/text/json-span.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
-import { type Access, requireTable, type TableAddress, writeRecords } from '../access.ts'
-import { preconditionFailed } from './condition.ts'
+import { type Access, parseAddress, requireTable, type TableAddress, writeRecords } from '../access.ts'
+import { defineOperation } from '../operation.ts'
+import { parseIfUpdatedAt, preconditionFailed } from './condition.ts'
 
 export type BatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
@@ -49,29 +50,18 @@ function* readOperations(text: string, at: number, list: OperationList): Steps<n
   return walk.at
 }
 
-const parseIfUpdatedAt = (value: unknown, prefix: string): Condition | undefined => {
-  if (value === undefined) return undefined
-  if (value === null) return 'absent'
-  if (Number.isSafeInteger(value)) return { version: value as number }
-  const field = `${prefix}ifUpdatedAt`
-  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes an integer or null.`, {
-    field,
-    hint: 'Give the updatedAt that the record must have, or null if it must not exist.',
-  })
-}
-
 const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
   const name = `operations[${position}]`
   const prefix = `${name}.`
   const members = parseObject(value, name)
   if (members.op === 'put') {
     const record = parseRecordToPut(members, text, data, nowMs, prefix, ['op', 'ifUpdatedAt'])
-    return { op: 'put', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, prefix) }
+    return { op: 'put', ...record, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
   }
   if (members.op === 'delete') {
     refuseOnDelete(members, prefix)
     const key = parseRecordKey(members.hashKey, members.rangeKey, prefix)
-    return { op: 'delete', ...key, condition: parseIfUpdatedAt(members.ifUpdatedAt, prefix) }
+    return { op: 'delete', ...key, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
   }
   throw new CubbyError('invalid_request', `${prefix}op is ${describeValue(members.op)}; it takes "put" or "delete".`, {
     field: `${prefix}op`,
@@ -105,8 +95,8 @@ const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
   })
 }
 
-/** A batch may have 12 MiB: in steps, each over about as much text as `stepUnits` says. */
-export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
+/** What the text says, before it is known whether that is a batch. */
+function* readBatch(text: string): Steps<{ members: Members; list: OperationList }> {
   if (isCheapToBuild(text)) parseJson(text)
   else {
     const scan = new JsonScan(text)
@@ -116,9 +106,10 @@ export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOper
   const { value } = yield* readEnvelope(text, 0, '', {
     into: (name, at) => (name === 'operations' && text[at] === '[' ? readOperations(text, at, list) : undefined),
   })
-  const members = parseObject(value)
-  refuseUnknownMembers(members, ['operations'])
-  const { operations } = members
+  return { members: parseObject(value), list }
+}
+
+const parseOperations = (text: string, operations: unknown, list: OperationList, nowMs: number): BatchOperation[] => {
   if (!Array.isArray(operations) || list.count === 0) {
     throw new CubbyError(
       'invalid_request',
@@ -136,6 +127,13 @@ export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOper
   const parsed = list.first.map((operation, i) => parseOperation(operation, text, nowMs, i))
   refuseDuplicateKeys(parsed)
   return parsed
+}
+
+/** A batch may have 12 MiB: in steps, each over about as much text as `stepUnits` says. */
+export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
+  const { members, list } = yield* readBatch(text)
+  refuseUnknownMembers(members, ['operations'])
+  return parseOperations(text, members.operations, list, nowMs)
 }
 
 export const parseBatch = (text: string, nowMs: number): BatchOperation[] => runThrough(parseBatchInSteps(text, nowMs))
@@ -165,19 +163,52 @@ function* toRecordOperations(batch: BatchOperation[], indices: Indices): Steps<R
   return operations
 }
 
-/** How many operations were applied: all of them. `run` goes through what takes long. */
+export interface ApplyBatchInput extends TableAddress {
+  operations: BatchOperation[]
+}
+
+/** How many operations were applied: all of them. `runSteps` goes through what takes long. */
 export const applyBatch = async (
   access: Access,
-  address: TableAddress,
-  batch: BatchOperation[],
+  input: ApplyBatchInput,
   nowMs: number,
-  run: RunSteps = runThrough,
+  runSteps: RunSteps = runThrough,
 ): Promise<number> => {
-  const table = await requireTable(access, address, nowMs)
-  const operations = await run(toRecordOperations(batch, table.indices))
-  const written = await writeRecords(access, address, table, operations, nowMs)
+  const table = await requireTable(access, input, nowMs)
+  const operations = await runSteps(toRecordOperations(input.operations, table.indices))
+  const written = await writeRecords(access, input, table, operations, nowMs)
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${written.failedOperation}].ifUpdatedAt`)
   }
   return operations.length
 }
+
+export const applyBatchOperation = defineOperation({
+  id: 'applyBatch',
+  area: 'records',
+  summary: 'Put and delete several records at once',
+  description:
+    'All operations are applied or none, and no reader ever sees a part of them. In an error `field` names the operation: `operations[3].data.status`.',
+  keyNeeded: 'write',
+  effect: 'destroys',
+  returns: 'All were applied.',
+  codes: [
+    'invalid_key',
+    'invalid_index_value',
+    'invalid_ttl',
+    'batch_too_large',
+    'batch_duplicate_keys',
+    'table_not_found',
+    'precondition_failed',
+    'record_too_large',
+  ],
+  parse(text, nowMs): ApplyBatchInput {
+    const { members, list } = runThrough(readBatch(text))
+    const { db, table, ...batch } = members
+    const address = parseAddress(db, table)
+    refuseUnknownMembers(batch, ['operations'])
+    return { ...address, operations: parseOperations(text, batch.operations, list, nowMs) }
+  },
+  run: (access, input, nowMs) => applyBatch(access, input, nowMs),
+  present: (count) => JSON.stringify({ count }),
+})

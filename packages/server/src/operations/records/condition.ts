@@ -1,4 +1,25 @@
+import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
+import type { Condition } from '../../store/records.ts'
+
+const refuse = (value: unknown, field: string, takes: string): never => {
+  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes ${takes}.`, {
+    field,
+    hint: 'Give the updatedAt that the record must have, or null if it must not exist.',
+  })
+}
+
+/** `ifUpdatedAt` of an operation in a batch: a version, or null for a record that must not exist. */
+export const parseIfUpdatedAt = (value: unknown, field: string): Condition | undefined => {
+  if (value === undefined) return undefined
+  if (value === null) return 'absent'
+  if (Number.isSafeInteger(value)) return { version: value as number }
+  return refuse(value, field, 'an integer or null')
+}
+
+/** The same of a single write, where `*` stands for any version. */
+export const parseCondition = (value: unknown): Condition | undefined =>
+  value === '*' ? 'exists' : parseIfUpdatedAt(value, 'ifUpdatedAt')
 
 /** `current` is the version that was found instead; undefined when there is no record. */
 export const preconditionFailed = (current: number | undefined, field?: string): CubbyError =>

@@ -1,22 +1,56 @@
 import { encodeScanCursor } from '../../core/cursor.ts'
-import { planQuery, type Query } from '../../core/records/query.ts'
+import { parseQuery, planQuery, type Query } from '../../core/records/query.ts'
+import { pageJson } from '../../core/records/record-json.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { type Access, requireTable, type TableAddress } from '../access.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import { type Access, parseAddress, requireTable, type TableAddress } from '../access.ts'
+import { pagesNote } from '../listing.ts'
+import { defineOperation } from '../operation.ts'
+
+export interface QueryRecordsInput extends TableAddress {
+  query: Query
+}
 
 export interface QueryPage {
   records: StoredRecord[]
   cursor: string | null
 }
 
-export const queryRecords = async (
-  access: Access,
-  address: TableAddress,
-  query: Query,
-  nowMs: number,
-): Promise<QueryPage> => {
-  const table = await requireTable(access, address, nowMs)
+export const queryRecords = async (access: Access, input: QueryRecordsInput, nowMs: number): Promise<QueryPage> => {
+  const { query } = input
   const seal = access.engine.cursorSeal
-  const { whole, page, whose } = planQuery(query, table.id, table.indices, seal)
+  const table = await requireTable(access, input, nowMs)
+  const { whole, page, fingerprint } = planQuery(query, table.id, table.indices, seal)
   const { records, next } = await access.engine.records.scan(table, page, query.limit, nowMs, access.apiKey.seq)
-  return { records, cursor: next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, whose) }
+  return { records, cursor: next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint) }
 }
+
+export const queryRecordsOperation = defineOperation({
+  id: 'queryRecords',
+  area: 'records',
+  summary: 'Query records',
+  description: `Three forms:
+
+- by primary key: \`hash\`, in the order of range keys;
+- by recency: \`index: "t"\` and no \`hash\`, by \`updatedAt\`, newest first unless \`ascending\` is true;
+- by declared index: \`index: "i1"\` to \`"i5"\` and \`hash\`, in the order of the index's range field.
+
+Values in an index come in this order: false, true, numbers, strings by their UTF-8 bytes. A write is in every index when its answer is sent. ${pagesNote} The cursor belongs to its table, hash, index, range and direction; \`limit\` may change.`,
+  keyNeeded: 'read',
+  effect: 'reads',
+  returns: 'A page.',
+  codes: [
+    'invalid_key',
+    'invalid_index_value',
+    'index_not_declared',
+    'invalid_range',
+    'invalid_cursor',
+    'table_not_found',
+  ],
+  parse(text): QueryRecordsInput {
+    const { db, table, ...query } = parsePlainBody(text)
+    return { ...parseAddress(db, table), query: parseQuery(query) }
+  },
+  run: queryRecords,
+  present: ({ records, cursor }) => pageJson(records, cursor),
+})

@@ -1,4 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
+import { repeatLater } from '../../../core/hint.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { PipelineFailure } from './driver.ts'
 import type { StoreUrl } from './store-url.ts'
@@ -49,7 +50,7 @@ export const isLost = (error: unknown): boolean => {
 
 export const unavailable = (why: string): CubbyError =>
   new CubbyError('unavailable', `${why} Nothing was applied.`, {
-    hint: 'Repeat the request after the time in Retry-After.',
+    hint: repeatLater,
   })
 
 const outcomeUnknown = (): CubbyError =>

@@ -1,5 +1,6 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
+import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, type Indices, slots } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
@@ -73,7 +74,7 @@ export interface CommandResults {
 export interface CommandFailure {
   code: ErrorCode
   message: string
-  hint?: string
+  hint?: Hint
   /** For the log, never for the caller. */
   cause?: string
 }

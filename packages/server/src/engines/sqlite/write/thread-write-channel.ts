@@ -1,4 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
+import { repeatLater } from '../../../core/hint.ts'
 import type { Log } from '../../../core/log.ts'
 import { Checkpointer } from '../checkpoint/checkpointer.ts'
 import { endThread } from '../end-thread.ts'
@@ -37,7 +38,7 @@ export interface ThreadWriteChannelOptions {
 
 const unavailable = (): CubbyError =>
   new CubbyError('unavailable', 'The store takes no writes just now; nothing was applied.', {
-    hint: 'Repeat the request after the time in Retry-After.',
+    hint: repeatLater,
   })
 
 /**

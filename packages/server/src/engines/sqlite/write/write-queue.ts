@@ -1,5 +1,6 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { FairQueue } from '../../../core/fair-queue.ts'
+import { repeatLater } from '../../../core/hint.ts'
 import { commitBytesMax, commitRequestsMax, writeQueueBytesMax, writeQueueRequestsMax } from '../../../core/limits.ts'
 import { Shares } from '../../../core/shares.ts'
 import type { Command } from './command.ts'
@@ -18,7 +19,7 @@ export const upkeepLine = 0
 
 const full = (): CubbyError =>
   new CubbyError('unavailable', 'The write queue is full; nothing was applied.', {
-    hint: 'Repeat the request after the time in Retry-After.',
+    hint: repeatLater,
   })
 
 /**

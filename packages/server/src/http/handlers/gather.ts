@@ -1,0 +1,50 @@
+import { CubbyError } from '../../core/errors.ts'
+import { plainBodyBytesMax } from '../../core/limits.ts'
+import type { Members } from '../../core/members.ts'
+import { parseKeyPart } from '../../core/records/record-key.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import { parseAddress, type TableAddress } from '../../operations/access.ts'
+import type { ListingInput } from '../../operations/listing.ts'
+import { refuseConditions } from '../conditions.ts'
+import type { Exchange } from '../exchange.ts'
+import { parseLimitParameter, parseParameters } from '../query-parameters.ts'
+
+// Gathers the input of operations from path, query string, headers and body.
+
+export const addressOf = ({ params }: Exchange): TableAddress => parseAddress(params.db, params.table)
+
+/** A path that Bun could not decode shows as U+FFFD; whether it was sent like that only the raw target tells. */
+const refuseBadEscapes = (url: string, segment: string, field: string): void => {
+  if (!segment.includes('\ufffd')) return
+  try {
+    decodeURIComponent(url.split('?', 1)[0]!)
+  } catch {
+    throw new CubbyError('invalid_key', `${field} has a percent-escape that is malformed or not UTF-8.`, {
+      field,
+      hint: 'Percent-encode the UTF-8 bytes of the key once, as encodeURIComponent does.',
+    })
+  }
+}
+
+/** A segment of the path that is a key. */
+export const keyOf = ({ params, request }: Exchange, name: 'hashKey' | 'rangeKey' | 'id'): string => {
+  refuseBadEscapes(request.url, params[name]!, name)
+  return parseKeyPart(params[name], name)
+}
+
+/** A JSON object that carries no `data`; an empty body counts as `{}` where `optional`. */
+export const readMembers = async (exchange: Exchange, optional = false): Promise<Members> => {
+  const text = await exchange.readBody(plainBodyBytesMax)
+  return text === '' && optional ? {} : parsePlainBody(text)
+}
+
+export const refuseExtras = ({ request }: Exchange): void => {
+  parseParameters(request.url, [])
+  refuseConditions(request.headers)
+}
+
+export const readListing = ({ request }: Exchange): ListingInput => {
+  const { limit, cursor } = parseParameters(request.url, ['limit', 'cursor'])
+  refuseConditions(request.headers)
+  return { limit: parseLimitParameter(limit), cursor }
+}

@@ -1,0 +1,88 @@
+import { type Awaitable, andThen } from '../../core/awaitable.ts'
+import { batchBodyBytesMax, bodyBytesMax } from '../../core/limits.ts'
+import { parseName } from '../../core/names.ts'
+import { parseQuery } from '../../core/records/query.ts'
+import { noRangeKey } from '../../core/records/record-key.ts'
+import { applyBatch, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
+import { deleteRecord } from '../../operations/records/delete-record.ts'
+import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
+import { parsePut, putRecord } from '../../operations/records/put-record.ts'
+import { queryRecords } from '../../operations/records/query-records.ts'
+import { refuseBody } from '../body.ts'
+import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
+import type { Exchange } from '../exchange.ts'
+import { parseParameters } from '../query-parameters.ts'
+import { respondMinimal, respondNotModified, respondRecord, respondRecords, respondText } from '../respond.ts'
+import { addressOf, keyOf, readMembers, refuseExtras } from './gather.ts'
+
+// One handler an operation: gathers its input, with checks in the order of the contract, runs it, answers. What happens on
+// every put, get and query is written out, without the catalogue in between.
+
+const recordOf = (exchange: Exchange): GetRecordInput => {
+  const { params } = exchange
+  return {
+    db: parseName(params.db, 'db'),
+    table: parseName(params.table, 'table'),
+    hashKey: keyOf(exchange, 'hashKey'),
+    rangeKey: params.rangeKey === undefined ? noRangeKey : keyOf(exchange, 'rangeKey'),
+  }
+}
+
+export const recordHandlers = {
+  async putRecord(exchange: Exchange): Promise<Response> {
+    const db = parseName(exchange.params.db, 'db')
+    const table = parseName(exchange.params.table, 'table')
+    const { headers, url } = exchange.request
+    const record = parsePut(await exchange.readBody(bodyBytesMax), exchange.nowMs)
+    parseParameters(url, [])
+    const condition = parseWriteCondition(headers, 'PUT')
+    const { hashKey, rangeKey, data, ttlSeconds, built } = record
+    const input = { db, table, hashKey, rangeKey, data, ttlSeconds, built, condition }
+    const stored = await putRecord(exchange.access, input, exchange.nowMs)
+    return wantsMinimal(headers) ? respondMinimal(exchange.requestId, stored) : respondRecord(exchange, stored)
+  },
+
+  getRecord(exchange: Exchange): Awaitable<Response> {
+    const input = recordOf(exchange)
+    const { headers, url } = exchange.request
+    parseParameters(url, [])
+    refuseIfMatchOnRead(headers)
+    return andThen(findRecord(exchange.access, input, exchange.nowMs), (record) => {
+      if (record === undefined) throw recordNotFound(input)
+      return matchesIfNoneMatch(headers, record.updatedAtMs)
+        ? respondNotModified(exchange.requestId, record.updatedAtMs)
+        : respondRecord(exchange, record)
+    })
+  },
+
+  async deleteRecord(exchange: Exchange): Promise<Response> {
+    const { db, table, hashKey, rangeKey } = recordOf(exchange)
+    const { headers, url } = exchange.request
+    refuseBody(headers)
+    parseParameters(url, [])
+    const condition = parseWriteCondition(headers, 'DELETE')
+    const input = { db, table, hashKey, rangeKey, condition }
+    const deleted = await deleteRecord(exchange.access, input, exchange.nowMs)
+    return respondText(exchange.requestId, JSON.stringify({ deleted }))
+  },
+
+  async queryRecords(exchange: Exchange): Promise<Response> {
+    const db = parseName(exchange.params.db, 'db')
+    const table = parseName(exchange.params.table, 'table')
+    const members = await readMembers(exchange)
+    refuseExtras(exchange)
+    const input = { db, table, query: parseQuery(members) }
+    const { records, cursor } = await queryRecords(exchange.access, input, exchange.nowMs)
+    return respondRecords(exchange, records, cursor)
+  },
+
+  async applyBatch(exchange: Exchange): Promise<Response> {
+    const { db, table } = addressOf(exchange)
+    const text = await exchange.readBody(batchBodyBytesMax)
+    const operations = await exchange.runSteps(parseBatchInSteps(text, exchange.nowMs))
+    refuseExtras(exchange)
+    const { access, nowMs } = exchange
+    const count = await applyBatch(access, { db, table, operations }, nowMs, (steps) => exchange.runSteps(steps))
+    return respondText(exchange.requestId, JSON.stringify({ count }))
+  },
+}

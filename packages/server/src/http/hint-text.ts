@@ -1,0 +1,67 @@
+import { type Hint, type HintLanguage, type HintPart, hintText, type SuggestedCall } from '../core/hint.ts'
+import { findRoute, operationRoutes } from './routes/operation-routes.ts'
+import { type OperationRoute, targetFor } from './routes/route.ts'
+
+const http: HintLanguage = {
+  call({ operation, input }) {
+    const route = findRoute(operation)
+    return route === undefined ? operation : `${route.method} ${targetFor(route, input)}`
+  },
+  send: (members) =>
+    `{ ${Object.entries(members)
+      .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
+      .join(', ')} }`,
+  give: () => 'add it to the path',
+  repeatLater: 'Repeat the request after the time in Retry-After',
+}
+
+export const httpHint = (hint: Hint | undefined): string | undefined =>
+  hint === undefined ? undefined : hintText(hint, http)
+
+// ── Back again, for commands that have their errors from a server ──────────────────────────────────────────
+
+const written =
+  /(?:GET|PUT|POST|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After|add it to the path/g
+
+const readPath = (path: string, wanted: string): Record<string, string> | undefined => {
+  const segments = wanted.split('/')
+  const input: Record<string, string> = {}
+  const fits = path.split('/').every((part, i) => {
+    const segment = segments[i]
+    if (segment === undefined || !part.startsWith(':')) return part === segment
+    if (segment !== part) input[part.slice(1)] = decodeURIComponent(segment)
+    return true
+  })
+  return fits && path.split('/').length === segments.length ? input : undefined
+}
+
+const readCall = (text: string): SuggestedCall | undefined => {
+  const [, method, path, query] = /^(\w+) ([^?]*)\??(.*)$/.exec(text)!
+  for (const route of Object.values<OperationRoute>(operationRoutes)) {
+    if (route.method !== method) continue
+    for (const candidate of route.paths) {
+      const input = readPath(candidate, path!)
+      if (input === undefined) continue
+      return { operation: route.operation.id, input: { ...input, ...Object.fromEntries(new URLSearchParams(query)) } }
+    }
+  }
+  return undefined
+}
+
+const readPart = (text: string): HintPart => {
+  if (text.startsWith('{')) return { send: JSON.parse(text) }
+  if (text.startsWith('Repeat')) return { repeat: 'later' }
+  if (text.startsWith('add')) return { give: 'rangeKey' }
+  return readCall(text) ?? text
+}
+
+/** A hint as HTTP wrote it, with its calls found again. */
+export const readHttpHint = (text: string): Hint => {
+  const parts: HintPart[] = []
+  let from = 0
+  for (const { 0: found, index } of text.matchAll(written)) {
+    parts.push(text.slice(from, index), readPart(found))
+    from = index + found.length
+  }
+  return parts.length === 0 ? text : [...parts, text.slice(from)].filter((part) => part !== '')
+}

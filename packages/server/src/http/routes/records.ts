@@ -1,0 +1,42 @@
+import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
+import { applyBatchOperation } from '../../operations/records/apply-batch.ts'
+import { deleteRecordOperation } from '../../operations/records/delete-record.ts'
+import { getRecordOperation } from '../../operations/records/get-record.ts'
+import { putRecordOperation } from '../../operations/records/put-record.ts'
+import { queryRecordsOperation } from '../../operations/records/query-records.ts'
+import type { OperationRoute } from './route.ts'
+
+/**
+ * `query`, `batch` and `restore` are verbs only for POST: records whose hash key is one of these words are read and
+ * deleted like any other.
+ */
+const recordPaths = [
+  '/v1/:db/:table/:hashKey',
+  '/v1/:db/:table/:hashKey/:rangeKey',
+  '/v1/:db/:table/query',
+  '/v1/:db/:table/batch',
+  '/v1/:db/:table/restore',
+]
+
+export const recordRoutes = {
+  putRecord: {
+    operation: putRecordOperation,
+    method: 'PUT',
+    paths: ['/v1/:db/:table'],
+    body: { schema: 'PutRecordRequest', required: true, bytesMax: bodyBytesMax },
+  },
+  queryRecords: {
+    operation: queryRecordsOperation,
+    method: 'POST',
+    paths: ['/v1/:db/:table/query'],
+    body: { schema: 'QueryRequest', required: true, bytesMax: plainBodyBytesMax },
+  },
+  applyBatch: {
+    operation: applyBatchOperation,
+    method: 'POST',
+    paths: ['/v1/:db/:table/batch'],
+    body: { schema: 'BatchRequest', required: true, bytesMax: batchBodyBytesMax },
+  },
+  getRecord: { operation: getRecordOperation, method: 'GET', paths: recordPaths },
+  deleteRecord: { operation: deleteRecordOperation, method: 'DELETE', paths: recordPaths },
+} satisfies Record<string, OperationRoute>

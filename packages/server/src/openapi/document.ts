@@ -1,0 +1,145 @@
+import packageJson from '../../package.json' with { type: 'json' }
+import { errorCodes } from '../core/error-codes.ts'
+import { literalHashKey, type Method, openRoutes, type Route, routes } from '../http/routes.ts'
+import { exampleStore } from '../operations/example.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
+import { errorBody, meanings, sharedErrors } from './errors.ts'
+import { givenStep } from './examples/http-example.ts'
+import { introduction } from './introduction.ts'
+import { pathOfVerb, tags } from './operations.ts'
+import { headers, type ParameterName, parameterComponent, parameterRef, parameters } from './parameters.ts'
+import { codeSample, operationParameters, requestBody } from './requests.ts'
+import { responsesOf, sharedResponseObjects } from './responses.ts'
+import { schemas } from './schemas.ts'
+import { examplesAt, pathParameters, type ServedOperation, servedOperation } from './served-operation.ts'
+import type { ExampleObject, Header, OpenApiDocument, OperationObject, Parameter, PathItem } from './types.ts'
+
+const security: Record<KeyNeeded, OperationObject['security']> = {
+  read: [{ secretKey: [] }, { publicKey: [] }],
+  write: [{ secretKey: [] }],
+  'manage-keys': [{ secretKey: [] }],
+  operator: [],
+}
+
+const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1)
+
+/** The same operation stands on several paths; ids are unique. */
+const nameAt = (served: ServedOperation): Pick<OperationObject, 'operationId' | 'summary' | 'description'> => {
+  const { id, operation, path, word } = served
+  const { summary, description } = operation
+  if (word !== undefined) {
+    const named = operation.summaryNamed!(word)
+    return { operationId: `${id}Named${capitalized(word)}`, summary: named, description: pathOfVerb }
+  }
+  if (!path.endsWith('/:rangeKey')) return { operationId: id, summary, description }
+  return { operationId: `${id}WithRangeKey`, summary: operation.summaryWithRangeKey ?? summary, description }
+}
+
+const operationObject = (served: ServedOperation): OperationObject => {
+  const { id, operation, keyNeeded, word } = served
+  const examples = examplesAt(served)
+  const own = operationParameters(served, examples)
+  const body = requestBody(served, examples)
+  return {
+    ...nameAt(served),
+    tags: [operation.tag],
+    security: keyNeeded === undefined ? [] : security[keyNeeded],
+    ...(own.length > 0 && { parameters: own }),
+    ...(body && { requestBody: body }),
+    responses: responsesOf(served, examples),
+    'x-codeSamples': examples.map((example) => codeSample(served, example)),
+    ...(word !== undefined && { 'x-same-as': id }),
+  }
+}
+
+/** In the order in which a reader wants them, whatever the order of the table. */
+const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
+
+const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
+  const places = Object.entries(methods).map(([method, { operationId, keyNeeded }]) =>
+    servedOperation(operationId, method as Method, path, keyNeeded),
+  )
+  const get = methods.GET
+  // HEAD is as GET everywhere; it is worth describing where its headers tell the version.
+  if (get?.operationId === 'getRecord' && literalHashKey(path) === undefined) {
+    places.push(servedOperation('headRecord', 'HEAD', path, get.keyNeeded))
+  }
+  // Every path answers it in the same way: once is enough.
+  if (path === '/v1') places.push(servedOperation('preflight', 'OPTIONS', path))
+  return places.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))
+}
+
+/** `/v1/:db/:table` as OpenAPI writes it. */
+const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
+
+const pathItem = (path: string, places: ServedOperation[]): PathItem => ({
+  parameters: [...pathParameters(path), 'X-Request-Id' as const].map(parameterRef),
+  ...Object.fromEntries(places.map((served) => [served.method.toLowerCase(), operationObject(served)])),
+})
+
+// ── The document ───────────────────────────────────────────────────────────────────────────────────────────
+
+const bearer = (prefix: string, description: string) => ({
+  type: 'http' as const,
+  scheme: 'bearer' as const,
+  bearerFormat: `${prefix} and 38 letters and digits`,
+  description,
+})
+
+/** Those that something refers to: what examples give values of their own is written out where it stands. */
+const referredTo = <T>(kind: string, named: Record<string, T>, text: string): Record<string, T> =>
+  Object.fromEntries(Object.entries(named).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)))
+
+const allParameters = (): Record<string, Parameter> =>
+  Object.fromEntries(
+    (Object.keys(parameters) as ParameterName[]).map((name) => [parameterComponent(name), parameters[name]]),
+  )
+
+const sharedExamples = (): Record<string, ExampleObject> =>
+  Object.fromEntries(
+    errorCodes.flatMap((code) => {
+      const error = sharedErrors[code]
+      return error === undefined ? [] : [[code, { summary: meanings[code], value: errorBody(code, error) }]]
+    }),
+  )
+
+export const makeDocument = (): OpenApiDocument => {
+  const places: [string, ServedOperation[]][] = [
+    ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, placesOf(path, methods)]),
+    ...Object.entries(openRoutes).map(([path, id]): [string, ServedOperation[]] => [
+      path,
+      [servedOperation(id, 'GET', path)],
+    ]),
+  ]
+  const paths = Object.fromEntries(places.map(([path, there]) => [templated(path), pathItem(path, there)]))
+  const responses = sharedResponseObjects()
+  const text = JSON.stringify([paths, responses])
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Cubby',
+      version: packageJson.version,
+      summary: 'A schemaless document store: JSON records in tables, found by key, by recency and by declared indices.',
+      description: introduction,
+      license: { name: packageJson.license, identifier: packageJson.license },
+    },
+    servers: [{ url: '/', description: 'The server that this document came from.' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas,
+      parameters: referredTo('parameters', allParameters(), text),
+      headers: referredTo<Header>('headers', headers, text),
+      responses,
+      examples: sharedExamples(),
+      securitySchemes: {
+        secretKey: bearer(
+          'svc_live_',
+          'Reads and writes. For servers only: refused when a web page of another origin sends it.',
+        ),
+        publicKey: bearer('svc_pub_', 'Reads records and tables. Safe in browsers.'),
+      },
+    },
+    'x-given': exampleStore.map(givenStep),
+  }
+}

@@ -1,0 +1,179 @@
+import type { ErrorCode } from '../core/errors.ts'
+import { batchOperationsMax, bodyBytesMax, dataBytesMax } from '../core/limits.ts'
+import type { KeyNeeded } from '../operations/operation.ts'
+
+/** What each code means, in one sentence. */
+export const meanings: Record<ErrorCode, string> = {
+  invalid_json: 'The body is not JSON in UTF-8.',
+  invalid_request: 'A field, query parameter, header or body is unknown, doubled, missing or of the wrong kind.',
+  invalid_name: 'The name of a database or table does not match `[a-z0-9_-]{1,64}`.',
+  reserved_name: 'The name of a database or table starts with `_`.',
+  invalid_key: 'A record key or id is missing, empty, too long or ill-formed, or it is `.` or `..` as a whole.',
+  invalid_index: 'The declaration of an index is not well-formed.',
+  invalid_index_value:
+    'An indexed field, or the hash of a query, is not a string, number or boolean that an index takes.',
+  index_not_declared: 'The table declares no such index.',
+  invalid_range: 'The range is not one operator with a fitting operand, or the index has no range field.',
+  invalid_cursor: 'The cursor cannot be read or belongs to another request.',
+  invalid_ttl: '`ttl` is not an integer of epoch seconds, or lies more than a day in the past.',
+  batch_too_large: `The batch has more than ${batchOperationsMax} operations.`,
+  batch_duplicate_keys: 'Two operations of a batch name the same record.',
+  missing_api_key: 'There is no `Authorization` header.',
+  invalid_api_key: 'The API key is unknown or malformed.',
+  expired_api_key: 'The API key has expired.',
+  revoked_api_key: 'The API key has been revoked.',
+  read_only_key: 'A public key only reads records and tables.',
+  key_scope: 'The API key is limited to other databases; one with a limit cannot manage keys.',
+  secret_key_in_browser: 'A secret key was sent by a web page of another origin.',
+  route_not_found: 'No route has this path: a segment is empty, or there is a trailing slash.',
+  table_not_found: 'There is no such table; the hint shows the call that creates or restores it.',
+  record_not_found: 'There is no such record, or it has expired.',
+  key_not_found: 'The organization has no API key of that id.',
+  method_not_allowed: 'The path is known, the method is not one of it.',
+  table_exists: 'A table of that name exists: with other indices, or in the way of a restore.',
+  precondition_failed: 'The condition does not hold; nothing was changed.',
+  record_too_large: `\`data\` has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
+  body_too_large: 'The body is larger than this request takes.',
+  unsupported_media_type: 'The body is declared as something other than JSON, or is compressed.',
+  internal: 'The server failed; nothing is wrong with the request.',
+  store_damaged:
+    'Part of the store on the disk is damaged, and this request needs it. Nothing was applied; the operator restores a backup.',
+  outcome_unknown: 'The write may or may not have been applied: read before repeating it.',
+  unavailable: 'The server cannot take this request now. Nothing was applied: repeat it after `Retry-After`.',
+  storage_full: 'The store has no room. Nothing was applied.',
+}
+
+/** What any request with a key may be answered, by what it needs of the key and whether it names a database. */
+export const accessCodes = (keyNeeded: KeyNeeded, namesDatabase: boolean): ErrorCode[] => [
+  'missing_api_key',
+  'invalid_api_key',
+  'expired_api_key',
+  'revoked_api_key',
+  ...(keyNeeded === 'read' ? [] : (['read_only_key'] as const)),
+  ...(namesDatabase || keyNeeded === 'manage-keys' ? (['key_scope'] as const) : []),
+  'secret_key_in_browser',
+]
+
+export const bodyCodes: ErrorCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type']
+
+interface ErrorDescription {
+  message: string
+  field?: string
+  hint?: string
+}
+
+/** The body of an error answer in an example. */
+export const errorBody = (code: ErrorCode, { message, field, hint }: ErrorDescription) => ({
+  error: { code, message, ...(field && { field }), ...(hint && { hint }), requestId: 'HJ4c9fQ2-1z' },
+})
+
+/** An answer for each code that is the same for many requests; other codes have examples of their own. */
+export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
+  invalid_json: {
+    message: "The body is not valid JSON: Expected '}'.",
+    hint: 'Send one JSON value in UTF-8.',
+  },
+  invalid_request: {
+    message: 'pretty is not a query parameter of this request.',
+    field: 'pretty',
+    hint: 'It takes none.',
+  },
+  invalid_name: {
+    message: 'db is "Shop"; a name matches [a-z0-9_-]{1,64}.',
+    field: 'db',
+    hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-".',
+  },
+  reserved_name: {
+    message: 'db is "_shop"; names that start with "_" are reserved.',
+    field: 'db',
+    hint: 'Drop the leading "_": "shop".',
+  },
+  invalid_key: {
+    message: 'hashKey has a percent-escape that is malformed or not UTF-8.',
+    field: 'hashKey',
+    hint: 'Percent-encode the UTF-8 bytes of the key once, as encodeURIComponent does.',
+  },
+  invalid_cursor: {
+    message: 'cursor cannot be read.',
+    field: 'cursor',
+    hint: 'Pass the cursor of the previous answer with the same request otherwise, or leave it out to start over.',
+  },
+  missing_api_key: {
+    message: 'The request carries no API key.',
+    hint: 'Send the header "Authorization: Bearer <API key>".',
+  },
+  invalid_api_key: {
+    message: 'The API key is malformed.',
+    hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".',
+  },
+  expired_api_key: {
+    message: 'The API key expired at 2026-01-05T10:00:00.000Z.',
+    hint: 'Create another key: POST /api/keys',
+  },
+  revoked_api_key: {
+    message: 'The API key has been revoked.',
+    hint: 'Use another key; revocation is permanent.',
+  },
+  read_only_key: {
+    message: 'A public key reads records and tables; this request needs a secret key.',
+    hint: 'Send it from your server with a secret key (svc_live_…).',
+  },
+  key_scope: {
+    message: 'The API key is limited to other databases.',
+    hint: 'It may use: blog.',
+  },
+  secret_key_in_browser: {
+    message: 'A secret key was sent by a web page of another origin.',
+    hint: 'Use a public key (svc_pub_…) in browsers, revoke this one, and keep secret keys on your server.',
+  },
+  route_not_found: {
+    message: 'No route has this path.',
+    hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+  },
+  table_not_found: {
+    message: 'There is no table invoices in database app.',
+    hint: 'Create it: POST /v1/app/invoices',
+  },
+  method_not_allowed: {
+    message: 'PATCH is not a method of this path.',
+    hint: 'It takes DELETE, GET, HEAD, OPTIONS, POST, PUT.',
+  },
+  body_too_large: {
+    message: `The body is larger than ${bodyBytesMax} bytes.`,
+    hint: 'Send less at once: several records in several requests.',
+  },
+  record_too_large: {
+    message: `data has ${dataBytesMax + 1} bytes of JSON; it takes at most ${dataBytesMax}.`,
+    field: 'data',
+    hint: 'Split the record over several range keys.',
+  },
+  batch_too_large: {
+    message: `operations has ${batchOperationsMax + 1} operations; a batch takes at most ${batchOperationsMax}.`,
+    field: 'operations',
+    hint: `Send them in batches of ${batchOperationsMax}; each is atomic by itself.`,
+  },
+  unsupported_media_type: {
+    message: 'The body is not declared as application/json.',
+    hint: 'Send "Content-Type: application/json".',
+  },
+  internal: {
+    message: 'The server failed to answer this request.',
+    hint: 'It is our fault; the log has the cause under this requestId.',
+  },
+  store_damaged: {
+    message: 'The store is damaged where this request reads or writes; nothing was applied.',
+    hint: 'The operator has to restore a backup; other records can still be read and written.',
+  },
+  outcome_unknown: {
+    message: 'The commit failed; the write may or may not have been applied.',
+    hint: 'Read the record before repeating the request.',
+  },
+  unavailable: {
+    message: 'Too many requests are under way; nothing was applied.',
+    hint: 'Repeat the request after the time in Retry-After.',
+  },
+  storage_full: {
+    message: 'The disk is full; nothing was applied.',
+    hint: 'Reads go on. Repeat the request once there is room.',
+  },
+}

@@ -1,0 +1,93 @@
+import { httpHint } from '../../http/hint-text.ts'
+import { findRoute } from '../../http/routes/operation-routes.ts'
+import { type OperationRoute, pathParameters, targetFor } from '../../http/routes/route.ts'
+import { statusOf } from '../../http/status.ts'
+import type { Example, ExampleCall } from '../../operations/example.ts'
+import { errorBody } from '../errors.ts'
+import type { GivenStep } from '../types.ts'
+
+/** A request and the answer it gets. A test sends each to a real server on a store of its own. */
+export interface HttpExample {
+  /** Under which parameters, body and answer stand in the document. */
+  name: string
+  summary: string
+  given?: GivenStep[]
+  /** Values of path parameters, query parameters and headers; `db` and `table` are `app` and `orders` if absent. */
+  parameters?: Record<string, string | number | boolean>
+  body?: unknown
+  status: number
+  /** Headers of the answer that are worth showing. */
+  headers?: Record<string, string>
+  answer?: unknown
+  contentType?: string
+}
+
+type Input = Readonly<Record<string, unknown>>
+
+/** `ifUpdatedAt`, as HTTP says it. */
+const conditionHeader = (value: unknown): Record<string, string> => {
+  if (value === null) return { 'If-None-Match': '*' }
+  return { 'If-Match': value === '*' ? '*' : `"${value}"` }
+}
+
+/** The whole input, divided among the parts of a request. */
+const divide = ({ paths, query = [] }: OperationRoute, input: Input) => {
+  const inPathOrQuery = new Set([...paths.flatMap(pathParameters), ...query])
+  const parameters: Record<string, string | number | boolean> = {}
+  const body: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(input)) {
+    if (name === 'ifUpdatedAt') Object.assign(parameters, conditionHeader(value))
+    else if (inPathOrQuery.has(name)) parameters[name] = value as string
+    else body[name] = value
+  }
+  return { parameters, body: Object.keys(body).length === 0 ? undefined : body }
+}
+
+export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep => {
+  const route = findRoute(operation)!
+  const { body } = divide(route, input)
+  return {
+    method: route.method,
+    path: targetFor(route, input),
+    ...(body && { body }),
+    ...(output === undefined ? {} : { answer: output }),
+  }
+}
+
+/** Of the table that examples are about, no word is needed. */
+const withoutDefaults = ({ db, table, ...given }: Record<string, string | number | boolean>) => ({
+  ...(db === undefined || db === 'app' ? {} : { db }),
+  ...(table === undefined || table === 'orders' ? {} : { table }),
+  ...given,
+})
+
+export interface SuccessStatus {
+  done: number
+  /** Where it was so already. */
+  unchanged: number
+}
+
+export const toHttpExample = (
+  route: OperationRoute,
+  { name, summary, given, input, output, error, unchanged }: Example,
+  status: SuccessStatus,
+  tagged: boolean,
+): HttpExample => {
+  const { parameters, body } = divide(route, input)
+  const own = withoutDefaults(parameters)
+  const version = (output as { updatedAt?: number } | undefined)?.updatedAt
+  return {
+    name,
+    summary,
+    ...(given && { given: given.map(givenStep) }),
+    ...(Object.keys(own).length > 0 && { parameters: own }),
+    ...(body && { body }),
+    ...(error === undefined
+      ? {
+          status: unchanged ? status.unchanged : status.done,
+          ...(tagged && { headers: { ETag: `"${version}"` } }),
+          answer: output,
+        }
+      : { status: statusOf[error.code], answer: errorBody(error.code, { ...error, hint: httpHint(error.hint) }) }),
+  }
+}

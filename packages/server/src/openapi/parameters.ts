@@ -1,0 +1,159 @@
+import { requestIdCharactersMax } from '../core/limits.ts'
+import { retryAfterSeconds } from '../http/status.ts'
+import { catalogue, type OperationId } from '../operations/catalogue.ts'
+import { asComponent } from './schemas.ts'
+import type { Header, Parameter, Reference } from './types.ts'
+
+// ── What a request carries besides its body ────────────────────────────────────────────────────────────────
+
+/** A member of an operation's input, in the path or the query string. */
+const fromInput = (id: OperationId, name: string, where: 'path' | 'query', note = ''): Parameter => {
+  const { description, ...schema } = catalogue[id].input.properties![name]!
+  return {
+    name,
+    in: where,
+    ...(where === 'path' && { required: true, example: pathExamples[name] }),
+    description: [description, note].join(' ').trimEnd(),
+    schema: asComponent(schema),
+  }
+}
+
+/** Of the table that examples are about. */
+const pathExamples: Record<string, string> = {
+  db: 'app',
+  table: 'orders',
+  hashKey: 'ada',
+  rangeKey: 'o-1',
+  id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
+}
+
+const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
+
+const requestId = {
+  type: 'string',
+  minLength: 1,
+  maxLength: requestIdCharactersMax,
+  pattern: '^[\\x21-\\x7e]+$',
+} as const
+
+/** By the name under which the path, the query string or the headers carry them. */
+export const parameters = {
+  db: fromInput('getRecord', 'db', 'path'),
+  table: fromInput('getRecord', 'table', 'path'),
+  hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
+  rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
+  id: fromInput('revokeApiKey', 'id', 'path'),
+  limit: fromInput('listTables', 'limit', 'query'),
+  cursor: fromInput('listTables', 'cursor', 'query'),
+  deleted: fromInput('listTables', 'deleted', 'query'),
+  'X-Request-Id': {
+    name: 'X-Request-Id',
+    in: 'header',
+    description: 'Your own name for this request. It comes back in the answer and stands in the log.',
+    schema: requestId,
+  },
+  'If-Match': {
+    name: 'If-Match',
+    in: 'header',
+    description:
+      'Write only if the record is at this version, the `ETag` of an answer, quotes included; `*`: only if it exists. One strong tag, no list.',
+    schema: { type: 'string', pattern: '^(\\*|"[^"]*")$' },
+  },
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'Answer 304 if the record is still at this version. Lists, weak tags and `*` are read as HTTP says.',
+    schema: { type: 'string' },
+  },
+  'If-None-Match: *': {
+    name: 'If-None-Match',
+    in: 'header',
+    description: '`*`: write only if the record does not exist. Not beside `If-Match`.',
+    schema: { type: 'string', const: '*' },
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description: '`return=minimal`: answer without `data`.',
+    schema: { type: 'string' },
+  },
+  'Access-Control-Request-Method': {
+    name: 'Access-Control-Request-Method',
+    in: 'header',
+    description: 'Sent by the browser: the method it would like to use.',
+    schema: { type: 'string' },
+  },
+} satisfies Record<string, Parameter>
+
+export type ParameterName = keyof typeof parameters
+
+/** Names of components take no `: *`. */
+export const parameterComponent = (name: ParameterName): string =>
+  name === 'If-None-Match: *' ? 'If-None-Match-Any' : name
+
+export const parameterRef = (name: ParameterName): Reference => ({
+  $ref: `#/components/parameters/${parameterComponent(name)}`,
+})
+
+// ── What an answer carries besides its body ────────────────────────────────────────────────────────────────
+
+const fixed = (description: string, value: string): Header => ({
+  description,
+  required: true,
+  schema: { type: 'string', const: value },
+})
+
+export const headers = {
+  'X-Request-Id': {
+    description: 'The caller’s own, if it was well-formed; otherwise a new one.',
+    required: true,
+    schema: requestId,
+  },
+  'Cache-Control': fixed('May be kept, and must be revalidated.', 'private, no-cache'),
+  'Access-Control-Allow-Origin': fixed('Pages of every origin may read the answer.', '*'),
+  'Access-Control-Expose-Headers': fixed('What such pages may read of the headers.', 'ETag, Retry-After, X-Request-Id'),
+  ETag: {
+    description: 'The record’s version, for `If-Match` and `If-None-Match`: its `updatedAt` in quotes.',
+    required: true,
+    schema: { type: 'string', pattern: '^"[0-9]+"$' },
+  },
+  'WWW-Authenticate': fixed('How to authenticate.', 'Bearer'),
+  Allow: {
+    description: 'The methods of this path.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'DELETE, GET, HEAD, OPTIONS, POST, PUT',
+  },
+  'Retry-After': {
+    description: 'Seconds after which to repeat the request.',
+    required: true,
+    schema: { type: 'integer', minimum: 0 },
+    example: retryAfterSeconds,
+  },
+  'Access-Control-Allow-Methods': {
+    description: 'The methods that some path takes.',
+    required: true,
+    schema: { type: 'string' },
+  },
+  'Access-Control-Allow-Headers': {
+    description: 'The headers that a page may send.',
+    required: true,
+    schema: { type: 'string' },
+    example: 'authorization, content-type, if-match, if-none-match, prefer, x-request-id',
+  },
+  'Access-Control-Max-Age': {
+    description: 'Seconds for which the browser may keep this answer: a day.',
+    required: true,
+    schema: { type: 'integer', minimum: 0 },
+    example: 86_400,
+  },
+  'Content-Security-Policy': {
+    description: 'The page loads nothing: its own style and script are allowed by their hashes.',
+    required: true,
+    schema: { type: 'string' },
+  },
+} satisfies Record<string, Header>
+
+export type HeaderName = keyof typeof headers
+
+export const headerRef = (name: HeaderName): Reference => ({ $ref: `#/components/headers/${name}` })

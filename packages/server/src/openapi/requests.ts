@@ -1,0 +1,71 @@
+import { curlLine } from './curl.ts'
+import type { HttpExample } from './examples/http-example.ts'
+import { type ParameterName, parameterRef, parameters } from './parameters.ts'
+import { refTo } from './schemas.ts'
+import { pathParameters, type ServedOperation } from './served-operation.ts'
+import type { CodeSample, Parameter, Reference, RequestBody } from './types.ts'
+
+const known: Record<string, Parameter> = parameters
+
+const targetOf = (path: string, given: Record<string, unknown>): string => {
+  const filled = path.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(String(given[name] ?? known[name]!.example)),
+  )
+  const query = Object.entries(given).filter(([name]) => known[name]?.in === 'query')
+  if (query.length === 0) return filled
+  return `${filled}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, String(value)]))}`
+}
+
+export const codeSample = (
+  served: ServedOperation,
+  { name, summary, parameters: given = {}, body }: HttpExample,
+): CodeSample => {
+  const names = (served.operation.parameters ?? []).map((name) => parameters[name])
+  const sent = names.filter(({ name, in: where }) => where === 'header' && given[name] !== undefined)
+  const source = curlLine({
+    method: served.method,
+    target: targetOf(served.path, given),
+    headers: Object.fromEntries(sent.map(({ name }) => [name, String(given[name])])),
+    body,
+    withKey: served.keyNeeded !== undefined,
+  })
+  return { lang: 'Shell', label: summary, source, example: name }
+}
+
+/** By reference, unless examples give it values of their own. */
+const parameterObject = (name: ParameterName, examples: HttpExample[]): Parameter | Reference => {
+  const parameter = known[name]!
+  const values = examples.filter(({ parameters: given = {} }) => given[parameter.name] !== undefined)
+  if (values.length === 0) return parameterRef(name)
+  const { example, ...rest } = parameter
+  // A path cannot do without a value: where one example has its own, the others say theirs too.
+  const shown = parameter.in === 'path' ? examples : values
+  return {
+    ...rest,
+    examples: Object.fromEntries(
+      shown.map(({ name: key, parameters: given = {} }) => [key, { value: given[parameter.name] ?? example }]),
+    ),
+  }
+}
+
+/** A path parameter of the path item stands for all its operations, unless one has examples with other values. */
+export const operationParameters = (
+  { operation, path }: ServedOperation,
+  examples: HttpExample[],
+): (Parameter | Reference)[] => {
+  const own = pathParameters(path).map((name) => parameterObject(name, examples))
+  const others = (operation.parameters ?? []).map((name) => parameterObject(name, examples))
+  return [...own.filter((parameter) => !('$ref' in parameter)), ...others]
+}
+
+export const requestBody = ({ operation }: ServedOperation, examples: HttpExample[]): RequestBody | undefined => {
+  if (operation.body === undefined) return undefined
+  const { schema, required, description } = operation.body
+  const shown = examples.filter(({ body }) => body !== undefined)
+  const values = shown.map(({ name, summary, body }) => [name, { summary, value: body }] as const)
+  return {
+    description,
+    required,
+    content: { 'application/json': { schema: refTo(schema), examples: Object.fromEntries(values) } },
+  }
+}

@@ -1,0 +1,152 @@
+import { errorCodes } from '../core/error-codes.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { statusOf } from '../http/status.ts'
+import type { Schema } from '../operations/schema.ts'
+import { accessCodes, bodyCodes, meanings } from './errors.ts'
+import type { HttpExample } from './examples/http-example.ts'
+import type { Answer } from './operations.ts'
+import { type HeaderName, headerRef, headers } from './parameters.ts'
+import { refTo } from './schemas.ts'
+import { pathParameters, type ServedOperation } from './served-operation.ts'
+import type { ExampleObject, Examples, Header, MediaType, OperationObject, Reference, ResponseObject } from './types.ts'
+
+const commonHeaders: HeaderName[] = [
+  'X-Request-Id',
+  'Cache-Control',
+  'Access-Control-Allow-Origin',
+  'Access-Control-Expose-Headers',
+]
+
+/** Where there is no body, the header carries what the example builds on. */
+const headerExample = ({ headers: shown, answer, given }: HttpExample, name: HeaderName): ExampleObject => ({
+  value: shown![name],
+  ...(answer === undefined && given && { 'x-given': given }),
+})
+
+const headerObject = (name: HeaderName, examples: HttpExample[]): Header | Reference => {
+  const values = examples.filter(({ headers: shown = {} }) => shown[name] !== undefined)
+  if (values.length === 0) return headerRef(name)
+  const { example, ...rest }: Header = headers[name]
+  return { ...rest, examples: Object.fromEntries(values.map((shown) => [shown.name, headerExample(shown, name)])) }
+}
+
+const headerObjects = (names: HeaderName[], examples: HttpExample[] = []): ResponseObject['headers'] =>
+  Object.fromEntries(names.map((name) => [name, headerObject(name, examples)]))
+
+const answerExamples = (examples: HttpExample[]): Examples =>
+  Object.fromEntries(
+    examples.map(({ name, summary, answer, given }) => [
+      name,
+      { summary, value: answer, ...(given && { 'x-given': given }) },
+    ]),
+  )
+
+const schemaOf = (schema: NonNullable<Answer['schema']>): Schema =>
+  Array.isArray(schema) ? { anyOf: schema.map((name) => refTo(name)) } : refTo(schema)
+
+const successResponse = (answer: Answer, all: HttpExample[], status: number): ResponseObject => {
+  const { description, schema, contentType = 'application/json' } = answer
+  const examples = all.filter((example) => example.status === status)
+  // A preflight may be kept by the browser, by its own header.
+  const common = status === 204 ? commonHeaders.filter((name) => name !== 'Cache-Control') : commonHeaders
+  const response = { description, headers: headerObjects([...common, ...(answer.headers ?? [])], examples) }
+  if (schema === undefined) return response
+  const media: MediaType = { schema: schemaOf(schema) }
+  if (examples.length > 0) media.examples = answerExamples(examples)
+  return { ...response, content: { [contentType]: media } }
+}
+
+const errorHeaders: Record<number, HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  503: ['Retry-After'],
+}
+
+/** `Error`, with the codes that this answer may have. */
+const errorSchema = (codes: ErrorCode[]): Schema => ({
+  allOf: [
+    refTo('Error'),
+    {
+      type: 'object',
+      properties: { error: { type: 'object', properties: { code: { type: 'string', enum: codes } } } },
+    },
+  ],
+})
+
+const codeOf = ({ answer }: HttpExample): ErrorCode => (answer as { error: { code: ErrorCode } }).error.code
+
+const errorResponse = (status: number, codes: ErrorCode[], all: HttpExample[] = []): ResponseObject => {
+  const own = all.filter((example) => example.status === status)
+  const shared = codes.filter((code) => !own.some((example) => codeOf(example) === code))
+  return {
+    description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join('\n\n'),
+    headers: headerObjects([...commonHeaders, ...(errorHeaders[status] ?? [])]),
+    content: {
+      'application/json': {
+        schema: errorSchema(codes),
+        examples: {
+          ...answerExamples(own),
+          ...Object.fromEntries(shared.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+        },
+      },
+    },
+  }
+}
+
+/** Answers that are the same wherever they come. */
+const sharedResponses: Record<string, { status: number; codes: ErrorCode[] }> = {
+  Unauthorized: { status: 401, codes: ['missing_api_key', 'invalid_api_key', 'expired_api_key'] },
+  MethodNotAllowed: { status: 405, codes: ['method_not_allowed'] },
+  UnsupportedMediaType: { status: 415, codes: ['unsupported_media_type'] },
+  InternalError: { status: 500, codes: ['internal'] },
+  ReadFailed: { status: 500, codes: ['internal', 'store_damaged'] },
+  WriteFailed: { status: 500, codes: ['internal', 'store_damaged', 'outcome_unknown'] },
+  Unavailable: { status: 503, codes: ['unavailable'] },
+  StorageFull: { status: 507, codes: ['storage_full'] },
+}
+
+export const sharedResponseObjects = (): Record<string, ResponseObject> =>
+  Object.fromEntries(
+    Object.entries(sharedResponses).map(([name, { status, codes }]) => [name, errorResponse(status, codes)]),
+  )
+
+const errorResponseOrReference = (
+  status: number,
+  codes: ErrorCode[],
+  examples: HttpExample[],
+): ResponseObject | Reference => {
+  const same = Object.entries(sharedResponses).find(([, shared]) => shared.codes.join() === codes.join())
+  return same === undefined ? errorResponse(status, codes, examples) : { $ref: `#/components/responses/${same[0]}` }
+}
+
+/** The codes of the operation and those that HTTP adds, in the order of the list of codes. */
+const codesOf = ({ operation, path, keyNeeded, word }: ServedOperation): ErrorCode[] => {
+  const names = pathParameters(path)
+  const codes = new Set<ErrorCode>([
+    ...operation.codes,
+    'method_not_allowed',
+    ...(names.length > 0 ? (['route_not_found'] as const) : []),
+    ...(operation.body === undefined ? [] : bodyCodes),
+    ...(keyNeeded === undefined ? [] : accessCodes(keyNeeded, names.includes('db'))),
+  ])
+  // A word in the path is a key that nobody can get wrong.
+  if (word !== undefined) codes.delete('invalid_key')
+  return errorCodes.filter((code) => codes.has(code))
+}
+
+export const responsesOf = (served: ServedOperation, examples: HttpExample[]): OperationObject['responses'] => {
+  const responses: OperationObject['responses'] = {}
+  for (const [status, answer] of Object.entries(served.operation.answers)) {
+    responses[status] = successResponse(answer, examples, Number(status))
+  }
+  if (served.method === 'OPTIONS') return responses
+  for (const [status, codes] of Map.groupBy(codesOf(served), (code) => statusOf[code])) {
+    // An answer to HEAD has no body, and so no code either.
+    if (served.method === 'HEAD') {
+      const names = [...commonHeaders, ...(errorHeaders[status] ?? [])]
+      const description = `Without a body: ${codes.map((code) => `\`${code}\``).join(', ')}.`
+      responses[status] = { description, headers: headerObjects(names) }
+    } else responses[status] = errorResponseOrReference(status, codes, examples)
+  }
+  return responses
+}

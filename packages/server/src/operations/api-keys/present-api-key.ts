@@ -1,0 +1,34 @@
+import type { CreateKeyResponse, KeyMetadata } from '@cubby/client'
+import { maskApiKey } from '../../core/api-keys/api-key.ts'
+import type { ApiKey } from '../../store/api-keys.ts'
+
+/** Revoked counts before expired, as it does when the key is used. */
+const keyStatus = (key: ApiKey, nowMs: number): 'active' | 'expired' | 'revoked' => {
+  if (key.revokedAtMs !== null) return 'revoked'
+  return key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active'
+}
+
+export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
+  id: key.id,
+  kind: key.kind,
+  name: key.name,
+  masked: maskApiKey(key.kind, key.lastFour),
+  databases: key.databases,
+  status: keyStatus(key, nowMs),
+  createdAt: key.createdAtMs,
+  lastUsedAt: key.lastUsedAtMs,
+  expiresAt: key.expiresAtMs,
+  revokedAt: key.revokedAtMs,
+})
+
+/** The only answer that carries the key itself. */
+export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse => ({
+  id: key.id,
+  kind: key.kind,
+  name: key.name,
+  key: text,
+  masked: maskApiKey(key.kind, key.lastFour),
+  databases: key.databases,
+  createdAt: key.createdAtMs,
+  expiresAt: key.expiresAtMs,
+})

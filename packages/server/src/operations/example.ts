@@ -1,0 +1,85 @@
+import type { ErrorCode } from '../core/errors.ts'
+import type { Hint } from '../core/hint.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+/** A call and, where a later one builds on it, what it returned. */
+export interface ExampleCall {
+  readonly operation: string
+  readonly input: Members
+  readonly output?: unknown
+}
+
+export interface ExampleError {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly field?: string
+  readonly hint?: Hint
+}
+
+/**
+ * An input and what comes of it. Tests run each on a store of its own, which holds what `exampleStore` made and then what
+ * `given` did, once by itself and once over HTTP, and compare.
+ */
+export interface Example {
+  readonly name: string
+  readonly summary: string
+  readonly given?: readonly ExampleCall[]
+  readonly input: Members
+  readonly output?: unknown
+  readonly error?: ExampleError
+  /** It was so already, and nothing was written. */
+  readonly unchanged?: true
+}
+
+// Times that stand for those of a real store: a test learns which is which.
+export const tableCreatedAt = 1767225600000
+export const firstOrderAt = 1767607200000
+export const secondOrderAt = 1767693600000
+export const draftAt = 1767697200000
+export const laterAt = 1767780000000
+export const tableDeletedAt = 1767312000000
+
+export const indices = { i1: { hashField: 'status', rangeField: 'placedAt' } }
+
+/** The table that examples are about. */
+export const inOrders = { db: 'app', table: 'orders' }
+
+export const orders = { ...inOrders, indices, status: 'active', createdAt: tableCreatedAt }
+
+export const deletedOrders = {
+  ...orders,
+  status: 'deleted',
+  deletedAt: tableDeletedAt,
+  recoverableUntil: tableDeletedAt + 7 * 24 * 60 * 60 * 1000,
+}
+
+export const firstOrder = {
+  hashKey: 'ada',
+  rangeKey: 'o-1',
+  data: { status: 'open', total: 40, placedAt: '2026-01-05T10:00:00Z' },
+}
+
+export const secondOrder = {
+  hashKey: 'ada',
+  rangeKey: 'o-2',
+  data: { status: 'open', total: 25, placedAt: '2026-01-06T10:00:00Z' },
+}
+
+export const draft = { hashKey: 'draft', data: { total: 0 }, ttl: 4102444800 }
+
+export const putInOrders = (record: object, updatedAt: number): ExampleCall => ({
+  operation: 'putRecord',
+  input: { ...inOrders, ...record },
+  output: { ...record, updatedAt },
+})
+
+export const deleteOrders: ExampleCall = { operation: 'deleteTable', input: inOrders, output: deletedOrders }
+
+/** What every example finds: a table with one index, two orders of one customer, and a draft that expires in 2100. */
+export const exampleStore: ExampleCall[] = [
+  { operation: 'createTable', input: { ...inOrders, indices }, output: orders },
+  putInOrders(firstOrder, firstOrderAt),
+  putInOrders(secondOrder, secondOrderAt),
+  putInOrders(draft, draftAt),
+]

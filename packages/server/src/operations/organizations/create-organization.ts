@@ -1,0 +1,54 @@
+import { makeApiKey } from '../../core/api-keys/api-key.ts'
+import { refuseUnknownMembers } from '../../core/members.ts'
+import { parseName } from '../../core/names.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { Engine } from '../../store/engine.ts'
+import type { Organization } from '../../store/organizations.ts'
+import { defineOperation } from '../operation.ts'
+
+export interface CreateOrganizationInput {
+  name: string
+}
+
+export interface NewOrganization {
+  organization: Organization
+  secretKey: string
+  publicKey: string
+}
+
+/** undefined if the name is taken. The first keys are shown in this one answer and nowhere again. */
+export const createOrganization = async (
+  { engine }: { engine: Engine },
+  { name }: CreateOrganizationInput,
+  nowMs: number,
+): Promise<NewOrganization | undefined> => {
+  const secret = makeApiKey({ kind: 'secret' })
+  const open = makeApiKey({ kind: 'public' })
+  const organization = await engine.organizations.create(name, [secret.kept, open.kept], nowMs)
+  return organization && { organization, secretKey: secret.text, publicKey: open.text }
+}
+
+export const presentNewOrganization = ({ organization: { id, name }, secretKey, publicKey }: NewOrganization) => ({
+  id,
+  name,
+  secretKey,
+  publicKey,
+})
+
+export const createOrganizationOperation = defineOperation({
+  id: 'createOrganization',
+  area: 'organizations',
+  summary: 'Create an organization with its first secret and public key',
+  description: 'The keys are shown in this answer only; the store keeps their hashes.',
+  keyNeeded: 'operator',
+  effect: 'writes',
+  returns: 'The organization and its keys; null if the name is taken.',
+  codes: [],
+  parse(text): CreateOrganizationInput {
+    const members = parsePlainBody(text)
+    refuseUnknownMembers(members, ['name'])
+    return { name: parseName(members.name, 'name') }
+  },
+  run: createOrganization,
+  present: (made) => (made === undefined ? 'null' : JSON.stringify(presentNewOrganization(made))),
+})

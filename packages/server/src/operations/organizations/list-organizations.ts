@@ -1,0 +1,29 @@
+import { refuseUnknownMembers } from '../../core/members.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { Engine } from '../../store/engine.ts'
+import type { Organization } from '../../store/organizations.ts'
+import { defineOperation } from '../operation.ts'
+
+export const listOrganizations = async ({ engine }: { engine: Engine }): Promise<Organization[]> =>
+  engine.organizations.list()
+
+export const presentOrganizations = (organizations: Organization[]) => ({
+  organizations: organizations.map(({ id, name, createdAtMs }) => ({ id, name, createdAt: createdAtMs })),
+})
+
+export const listOrganizationsOperation = defineOperation({
+  id: 'listOrganizations',
+  area: 'organizations',
+  summary: 'List organizations',
+  description: 'All of the store, by name.',
+  keyNeeded: 'operator',
+  effect: 'reads',
+  returns: 'The organizations.',
+  codes: [],
+  parse(text): Record<string, never> {
+    refuseUnknownMembers(parsePlainBody(text), [])
+    return {}
+  },
+  run: listOrganizations,
+  present: (organizations) => JSON.stringify(presentOrganizations(organizations)),
+})

@@ -1,0 +1,54 @@
+import { entry } from '../catalogue-entry.ts'
+import { inputOf, ref, type Schema } from '../schema.ts'
+import { addressMembers, addressRequired } from '../tables/schemas.ts'
+import { applyBatchOperation } from './apply-batch.ts'
+import { deleteRecordOperation } from './delete-record.ts'
+import * as examples from './examples.ts'
+import { getRecordOperation } from './get-record.ts'
+import { putRecordOperation } from './put-record.ts'
+import { queryRecordsOperation } from './query-records.ts'
+import { queryForms, recordSchemas } from './schemas.ts'
+
+const keyMembers = {
+  hashKey: { ...ref('RecordKeyPart'), description: "The record's hash key." },
+  rangeKey: { ...ref('RecordKeyPart'), description: "The record's range key." },
+} satisfies Record<string, Schema>
+
+const condition = {
+  ifUpdatedAt: {
+    oneOf: [
+      { type: ['integer', 'null'], format: 'int64' },
+      { type: 'string', const: '*' },
+    ],
+    description:
+      'Write only if this is the `updatedAt` of the record; null: only if it does not exist; `*`: only if it exists.',
+  },
+} satisfies Record<string, Schema>
+
+export const recordCatalogue = {
+  putRecord: entry(putRecordOperation, {
+    input: inputOf(recordSchemas.PutRecordRequest, { ...addressMembers, ...condition }, addressRequired),
+    output: ref('Record'),
+    examples: examples.putRecord,
+  }),
+  getRecord: entry(getRecordOperation, {
+    input: inputOf({}, { ...addressMembers, ...keyMembers }, [...addressRequired, 'hashKey']),
+    output: ref('Record'),
+    examples: examples.getRecord,
+  }),
+  deleteRecord: entry(deleteRecordOperation, {
+    input: inputOf({}, { ...addressMembers, ...keyMembers, ...condition }, [...addressRequired, 'hashKey']),
+    output: ref('DeleteRecordResponse'),
+    examples: examples.deleteRecord,
+  }),
+  queryRecords: entry(queryRecordsOperation, {
+    input: inputOf({ ...recordSchemas.QueryRequest, oneOf: queryForms }, addressMembers, addressRequired),
+    output: ref('QueryResponse'),
+    examples: examples.queryRecords,
+  }),
+  applyBatch: entry(applyBatchOperation, {
+    input: inputOf(recordSchemas.BatchRequest, addressMembers, addressRequired),
+    output: ref('BatchResponse'),
+    examples: examples.applyBatch,
+  }),
+}

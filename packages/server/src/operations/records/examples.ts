@@ -1,0 +1,387 @@
+import {
+  draft,
+  draftAt,
+  type Example,
+  type ExampleCall,
+  type ExampleError,
+  firstOrder,
+  firstOrderAt,
+  inOrders,
+  laterAt,
+  putInOrders,
+  secondOrder,
+  secondOrderAt,
+} from '../example.ts'
+
+/** Someone else wrote the record after it was read. */
+const overtaken = [putInOrders({ ...secondOrder, data: {} }, laterAt)]
+const wrongVersion: ExampleError = {
+  code: 'precondition_failed',
+  message: `The record is at version ${laterAt}; nothing was changed.`,
+  hint: 'Read the record, apply your change to what it is now, and write with its new version.',
+}
+
+const thirdOrder = {
+  hashKey: 'bob',
+  rangeKey: 'o-3',
+  data: { status: 'open', total: 12, placedAt: '2026-01-07T10:00:00Z' },
+}
+const paidOrder = { ...firstOrder, data: { ...firstOrder.data, status: 'paid' } }
+const session = { hashKey: 'session-7', data: { user: 'ada' }, ttl: 4102444800 }
+
+export const putRecord: Example[] = [
+  {
+    name: 'put',
+    summary: 'Write a record',
+    input: { ...inOrders, ...thirdOrder },
+    output: { ...thirdOrder, updatedAt: laterAt },
+  },
+  {
+    name: 'expiring',
+    summary: 'Write a record that expires, without a range key',
+    input: { ...inOrders, ...session },
+    output: { ...session, updatedAt: laterAt },
+  },
+  {
+    name: 'replace',
+    summary: 'Replace the version that was read',
+    input: { ...inOrders, ifUpdatedAt: firstOrderAt, ...paidOrder },
+    output: { ...paidOrder, updatedAt: laterAt },
+  },
+  {
+    name: 'create',
+    summary: 'Create, never replace',
+    input: { ...inOrders, ifUpdatedAt: null, ...thirdOrder },
+    output: { ...thirdOrder, updatedAt: laterAt },
+  },
+  {
+    name: 'wrongVersion',
+    summary: 'Replace a version that is no longer',
+    given: overtaken,
+    input: { ...inOrders, ifUpdatedAt: secondOrderAt, ...secondOrder },
+    error: wrongVersion,
+  },
+  {
+    name: 'typo',
+    summary: 'A field that is not known',
+    input: { ...inOrders, hashKey: 'bob', dat: {} },
+    error: {
+      code: 'invalid_request',
+      message: 'dat is not a field of this request.',
+      field: 'dat',
+      hint: 'Known fields: hashKey, rangeKey, data, ttl.',
+    },
+  },
+  {
+    name: 'noKey',
+    summary: 'No hash key',
+    input: { ...inOrders, data: {} },
+    error: {
+      code: 'invalid_key',
+      message: 'hashKey is missing; it takes a string.',
+      field: 'hashKey',
+      hint: 'Give hashKey as a string of 1 to 1024 bytes.',
+    },
+  },
+  {
+    name: 'arrayInIndex',
+    summary: 'An indexed field that holds an array',
+    input: { ...inOrders, hashKey: 'bob', data: { status: ['open', 'paid'] } },
+    error: {
+      code: 'invalid_index_value',
+      message: 'data.status is an array; index i1 takes a string, number or boolean.',
+      field: 'data.status',
+      hint: 'Store it under another field, or leave data.status out: the index is sparse.',
+    },
+  },
+  {
+    name: 'millisecondsAsTtl',
+    summary: 'A ttl in milliseconds',
+    input: { ...inOrders, hashKey: 'bob', data: {}, ttl: 4102444800000 },
+    error: {
+      code: 'invalid_ttl',
+      message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+      field: 'ttl',
+      hint: 'It looks like milliseconds; give seconds: 4102444800.',
+    },
+  },
+]
+
+export const getRecord: Example[] = [
+  {
+    name: 'get',
+    summary: 'A record without a range key',
+    input: { ...inOrders, hashKey: 'draft' },
+    output: { ...draft, updatedAt: draftAt },
+  },
+  {
+    name: 'absent',
+    summary: 'No such record',
+    input: { ...inOrders, hashKey: 'ada' },
+    error: {
+      code: 'record_not_found',
+      message: 'There is no record of that key.',
+      hint: ['If it has a range key, ', { give: 'rangeKey' }, '.'],
+    },
+  },
+  {
+    name: 'get',
+    summary: 'A record with a range key',
+    input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-1' },
+    output: { ...firstOrder, updatedAt: firstOrderAt },
+  },
+  {
+    name: 'absent',
+    summary: 'No such record',
+    input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-9' },
+    error: { code: 'record_not_found', message: 'There is no record of that key.' },
+  },
+]
+
+const absentForCondition: ExampleError = {
+  code: 'precondition_failed',
+  message: 'The record does not exist; nothing was changed.',
+  hint: 'Write without the condition, or with one that holds for an absent record, to create it.',
+}
+
+export const deleteRecord: Example[] = [
+  {
+    name: 'delete',
+    summary: 'Delete a record without a range key',
+    input: { ...inOrders, hashKey: 'draft' },
+    output: { deleted: true },
+  },
+  {
+    name: 'absent',
+    summary: 'There was none',
+    input: { ...inOrders, hashKey: 'ada' },
+    output: { deleted: false },
+  },
+  {
+    name: 'mustExist',
+    summary: 'Only if it exists',
+    input: { ...inOrders, hashKey: 'ada', ifUpdatedAt: '*' },
+    error: absentForCondition,
+  },
+  {
+    name: 'delete',
+    summary: 'Delete the version that was read',
+    input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-1', ifUpdatedAt: firstOrderAt },
+    output: { deleted: true },
+  },
+  {
+    name: 'wrongVersion',
+    summary: 'Delete a version that is no longer',
+    given: overtaken,
+    input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-2', ifUpdatedAt: secondOrderAt },
+    error: wrongVersion,
+  },
+]
+
+// ── Queries and batches ────────────────────────────────────────────────────────────────────────────────────
+
+const first = { ...firstOrder, updatedAt: firstOrderAt }
+const second = { ...secondOrder, updatedAt: secondOrderAt }
+const cursor = 'WzEsIlRfaGVmMWxPN3N3R0dNeGciLCJvLTIiLDJd'
+const firstPage = { hash: 'ada', range: { beginsWith: 'o-' }, ascending: false, limit: 1 }
+
+const askFirstPage: ExampleCall = {
+  operation: 'queryRecords',
+  input: { ...inOrders, ...firstPage },
+  output: { items: [second], count: 1, cursor },
+}
+
+export const queryRecords: Example[] = [
+  {
+    name: 'byPrimaryKey',
+    summary: 'The orders of a customer, last key first',
+    input: { ...inOrders, ...firstPage },
+    output: { items: [second], count: 1, cursor },
+  },
+  {
+    name: 'nextPage',
+    summary: 'The next page of the same query',
+    given: [askFirstPage],
+    input: { ...inOrders, ...firstPage, cursor },
+    output: { items: [first], count: 1, cursor: null },
+  },
+  {
+    name: 'byRecency',
+    summary: 'What was written last, since a time',
+    input: { ...inOrders, index: 't', range: { gte: '2026-01-01T00:00:00Z' } },
+    output: { items: [{ ...draft, updatedAt: draftAt }, second, first], count: 3, cursor: null },
+  },
+  {
+    name: 'byIndex',
+    summary: 'Open orders of two days',
+    input: {
+      ...inOrders,
+      index: 'i1',
+      hash: 'open',
+      range: { between: ['2026-01-05T00:00:00Z', '2026-01-06T23:59:59Z'] },
+      limit: 20,
+    },
+    output: { items: [first, second], count: 2, cursor: null },
+  },
+  {
+    name: 'typo',
+    summary: 'A field that is not known',
+    input: { ...inOrders, hash: 'ada', limt: 10 },
+    error: {
+      code: 'invalid_request',
+      message: 'limt is not a field of this request.',
+      field: 'limt',
+      hint: 'Known fields: index, hash, range, limit, ascending, cursor.',
+    },
+  },
+  {
+    name: 'noHash',
+    summary: 'By primary key, without a hash',
+    input: { ...inOrders, limit: 10 },
+    error: {
+      code: 'invalid_key',
+      message: 'hash is missing; it takes a string.',
+      field: 'hash',
+      hint: 'Give hash as a string of 1 to 1024 bytes.',
+    },
+  },
+  {
+    name: 'nullHash',
+    summary: 'A hash that no index takes',
+    input: { ...inOrders, index: 'i1', hash: null },
+    error: {
+      code: 'invalid_index_value',
+      message: 'hash is null; index i1 takes a string, number or boolean.',
+      field: 'hash',
+      hint: 'Give the value of status to look for.',
+    },
+  },
+  {
+    name: 'noSuchIndex',
+    summary: 'A slot that was not declared',
+    input: { ...inOrders, index: 'i2', hash: 'ada' },
+    error: {
+      code: 'index_not_declared',
+      message: 'The table declares no index i2.',
+      field: 'index',
+      hint: 'Declared: i1 (status).',
+    },
+  },
+  {
+    name: 'twoOperators',
+    summary: 'A range with two operators',
+    input: { ...inOrders, hash: 'ada', range: { gte: 'o-1', lt: 'o-9' } },
+    error: {
+      code: 'invalid_range',
+      message: 'range has 2 operators; it takes exactly one of eq, lt, lte, gt, gte, between, beginsWith.',
+      field: 'range',
+      hint: 'For two bounds use { "between": [low, high] }, both inclusive.',
+    },
+  },
+  {
+    name: 'cursorOfAnother',
+    summary: 'The cursor of another query',
+    given: [askFirstPage],
+    input: { ...inOrders, hash: 'bob', cursor },
+    error: {
+      code: 'invalid_cursor',
+      message: 'cursor belongs to another query: table, hash, index, range and direction must be those it came with.',
+      field: 'cursor',
+      hint: 'Pass the cursor of the previous answer with the same request otherwise, or leave it out to start over.',
+    },
+  },
+]
+
+export const applyBatch: Example[] = [
+  {
+    name: 'mixed',
+    summary: 'Create one, replace one, remove one',
+    input: {
+      ...inOrders,
+      operations: [
+        { op: 'put', hashKey: 'bob', rangeKey: 'o-3', data: { status: 'open' }, ifUpdatedAt: null },
+        { op: 'put', hashKey: 'draft', data: { total: 12 }, ttl: 4102444800 },
+        { op: 'delete', hashKey: 'ada', rangeKey: 'o-2', ifUpdatedAt: secondOrderAt },
+      ],
+    },
+    output: { count: 3 },
+  },
+  {
+    name: 'wrongVersion',
+    summary: 'One condition that does not hold',
+    given: overtaken,
+    input: {
+      ...inOrders,
+      operations: [
+        { op: 'delete', hashKey: 'draft' },
+        { op: 'delete', hashKey: 'ada', rangeKey: 'o-2', ifUpdatedAt: secondOrderAt },
+      ],
+    },
+    error: {
+      code: 'precondition_failed',
+      message: `The record is at version ${laterAt}; nothing was changed.`,
+      field: 'operations[1].ifUpdatedAt',
+      hint: 'Read the record, apply your change to what it is now, and write with its new version.',
+    },
+  },
+  {
+    name: 'sameRecordTwice',
+    summary: 'Two operations on one record',
+    input: {
+      ...inOrders,
+      operations: [
+        { op: 'delete', hashKey: 'draft' },
+        { op: 'put', hashKey: 'draft', rangeKey: '#', data: {} },
+      ],
+    },
+    error: {
+      code: 'batch_duplicate_keys',
+      message: 'operations[1] names the same record as operations[0].',
+      field: 'operations[1]',
+      hint: 'Send the two operations in separate requests.',
+    },
+  },
+  {
+    name: 'noOperations',
+    summary: 'Nothing to do',
+    input: { ...inOrders, operations: [] },
+    error: {
+      code: 'invalid_request',
+      message: 'operations is empty; it takes 1 to 25 operations.',
+      field: 'operations',
+    },
+  },
+  {
+    name: 'noKey',
+    summary: 'An operation without a hash key',
+    input: { ...inOrders, operations: [{ op: 'delete' }] },
+    error: {
+      code: 'invalid_key',
+      message: 'operations[0].hashKey is missing; it takes a string.',
+      field: 'operations[0].hashKey',
+      hint: 'Give operations[0].hashKey as a string of 1 to 1024 bytes.',
+    },
+  },
+  {
+    name: 'nullInIndex',
+    summary: 'An indexed field that holds null',
+    input: { ...inOrders, operations: [{ op: 'put', hashKey: 'bob', data: { status: null } }] },
+    error: {
+      code: 'invalid_index_value',
+      message: 'data.status is null; index i1 takes a string, number or boolean.',
+      field: 'operations[0].data.status',
+      hint: 'Store it under another field, or leave data.status out: the index is sparse.',
+    },
+  },
+  {
+    name: 'millisecondsAsTtl',
+    summary: 'A ttl in milliseconds',
+    input: { ...inOrders, operations: [{ op: 'put', hashKey: 'bob', data: {}, ttl: 4102444800000 }] },
+    error: {
+      code: 'invalid_ttl',
+      message: 'operations[0].ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+      field: 'operations[0].ttl',
+      hint: 'It looks like milliseconds; give seconds: 4102444800.',
+    },
+  },
+]

@@ -1,0 +1,49 @@
+import { decodeListCursor, encodeListCursor } from '../../core/cursor.ts'
+import { refuseUnknownMembers } from '../../core/members.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { Access } from '../access.ts'
+import { type ListingInput, pagesNote, parseListing } from '../listing.ts'
+import { defineOperation } from '../operation.ts'
+
+export interface DatabasePage {
+  databases: string[]
+  cursor: string | null
+}
+
+export const listDatabases = async (access: Access, { limit, cursor }: ListingInput): Promise<DatabasePage> => {
+  const { engine, apiKey } = access
+  const seal = engine.cursorSeal
+  const after =
+    cursor === undefined ? undefined : (decodeListCursor(seal, cursor, 'databases', ['string'])[0] as string)
+  let found: string[]
+  if (apiKey.databases === null) found = await engine.tables.listDatabases(apiKey.orgId, after, limit + 1)
+  else {
+    // A limited key sees those of its own that exist: at most a hundred looks.
+    found = []
+    for (const db of [...apiKey.databases].sort()) {
+      if (after !== undefined && db <= after) continue
+      const [table] = await engine.tables.list({ orgId: apiKey.orgId, db, after: undefined, limit: 1 })
+      if (table !== undefined) found.push(db)
+    }
+  }
+  const databases = found.slice(0, limit)
+  return { databases, cursor: found.length > limit ? encodeListCursor(seal, 'databases', [databases.at(-1)!]) : null }
+}
+
+export const listDatabasesOperation = defineOperation({
+  id: 'listDatabases',
+  area: 'tables',
+  summary: 'List databases',
+  description: `The databases that have a table and that the key may see, by name. ${pagesNote}`,
+  keyNeeded: 'read',
+  effect: 'reads',
+  returns: 'A page of names.',
+  codes: ['invalid_cursor'],
+  parse(text): ListingInput {
+    const members = parsePlainBody(text)
+    refuseUnknownMembers(members, ['limit', 'cursor'])
+    return parseListing(members)
+  },
+  run: listDatabases,
+  present: (page) => JSON.stringify(page),
+})

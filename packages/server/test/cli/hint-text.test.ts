@@ -1,0 +1,62 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandOf, errorLine } from '../../src/cli/hint-text.ts'
+import { commands } from '../../src/cli/run.ts'
+import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
+import { call } from '../../src/core/hint.ts'
+import { readHttpHint } from '../../src/http/hint-text.ts'
+import { findRoute } from '../../src/http/routes/operation-routes.ts'
+import { makeDocument } from '../../src/openapi/document.ts'
+import type { Json } from '../harness.ts'
+import { operationsOf, responsesOf } from '../openapi/scenario.ts'
+
+// A command gets most of its errors from a server, whose hints are for callers of HTTP.
+
+const ofHttp = /\/v1\b|\/api\b|\b(?:GET|PUT|POST|DELETE|PATCH)\b|Retry-After|Authorization|header/
+
+/** No command brings these about: they are of what only a caller of HTTP writes. */
+const notFromCommands: ErrorCode[] = ['secret_key_in_browser', 'unsupported_media_type']
+
+test('no hint that the API is described with reaches the shell in words of HTTP', () => {
+  const document: Json = makeDocument()
+  const answers = operationsOf(document).flatMap((operation) => responsesOf(document, operation))
+  const examples = [
+    ...answers.flatMap(({ content }) => Object.values<Json>(content['application/json']?.examples ?? {})),
+    ...Object.values<Json>(document.components.examples),
+  ]
+  const errors: Json[] = examples.flatMap(({ value }) => value?.error ?? [])
+  expect(errors.filter(({ hint }) => ofHttp.test(hint)).length).toBeGreaterThan(10)
+  const lines = errors
+    .filter(({ code, field }) => !notFromCommands.includes(code) && !/^(If-|pretty)/.test(field ?? ''))
+    .map(({ code, message, hint }) => errorLine(new CubbyError(code, message, { hint: hint && readHttpHint(hint) })))
+    .map((line) => line.replace('PATCH is not a method of this path.', ''))
+  expect(lines.filter((line) => ofHttp.test(line))).toEqual([])
+})
+
+test('what is not known of a call is named as in the help; flags are there only if they are meant', () => {
+  const said = (...hint: (string | ReturnType<typeof call>)[]) => errorLine(new CubbyError('internal', 'No.', { hint }))
+  expect(said('See ', call('listTables'), '.')).toBe('No. See cubby table list --db DB.')
+  expect(said(call('listTables', { db: 'app', deleted: true }))).toBe('No. cubby table list --db app --deleted')
+  expect(said(call('restoreTable', { db: 'app', table: 't', deletedAt: 7 }))).toBe(
+    'No. cubby table restore t --db app --deleted-at 7',
+  )
+  expect(said(call('getRecord', { db: 'app', table: 't', hashKey: 'a' }))).toBe('No. cubby get a --db app --table t')
+})
+
+test('every operation that some hint suggests has a route and a command', () => {
+  const source = join(import.meta.dir, '../../src')
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const text = files.map((name) => readFileSync(join(source, name), 'utf8')).join('\n')
+  const suggested = [...new Set(Array.from(text.matchAll(/\bcall\('(\w+)'/g), ([, id]) => id!))]
+  expect(suggested.length).toBeGreaterThan(4)
+  expect(suggested.filter((id) => findRoute(id) === undefined || commandOf[id] === undefined)).toEqual([])
+})
+
+test('the commands that hints name are there, with their flags', () => {
+  for (const [id, template] of Object.entries(commandOf)) {
+    const command = commands.find(({ name }) => template.startsWith(`${name} `))!
+    const flags = Array.from(template.matchAll(/--([a-z-]+)/g), ([, flag]) => flag!)
+    expect([id, ...flags.filter((flag) => command.flags[flag] === undefined)]).toEqual([id])
+  }
+})

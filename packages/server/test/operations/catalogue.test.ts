@@ -1,0 +1,129 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
+import { CubbyError } from '../../src/core/errors.ts'
+import { type Hint, type HintLanguage, hintText } from '../../src/core/hint.ts'
+import { openEngine } from '../../src/engines/open-engine.ts'
+import { operationRoutes } from '../../src/http/routes/operation-routes.ts'
+import { type OperationRoute, pathParameters } from '../../src/http/routes/route.ts'
+import type { Access } from '../../src/operations/access.ts'
+import { catalogue, codesOf, inputMembers } from '../../src/operations/catalogue.ts'
+import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
+import { type Example, type ExampleCall, exampleStore } from '../../src/operations/example.ts'
+import { schemas } from '../../src/operations/schemas.ts'
+import { type Json, makeTempDir, removeTempDir } from '../harness.ts'
+import { Stage } from '../openapi/stage.ts'
+import { schemaFaults } from './schema-faults.ts'
+
+// Whoever offers the operations over something else than HTTP has only the catalogue to go by. Here nothing else is used:
+// each operation is called with the JSON of its examples, and what comes back is compared with them.
+
+setDefaultTimeout(60_000)
+
+const entries: Record<string, CatalogueEntry> = catalogue
+let nowMs = 1_800_000_000_000
+
+/** All that an adapter does. */
+const call = async (access: Access, { operation, input }: ExampleCall, stage: Stage): Promise<Json> => {
+  const entry = entries[operation]!
+  nowMs += 1_000
+  const parsed = entry.parse(stage.translateBody(input)!, nowMs)
+  return JSON.parse(entry.present(await entry.run(access, parsed, nowMs), nowMs))
+}
+
+/** A language with nothing in it that HTTP or a shell would say. */
+const plain: HintLanguage = {
+  call: (suggested) => JSON.stringify(suggested),
+  send: (members) => JSON.stringify(members),
+  give: (member) => `give ${member}`,
+  repeatLater: 'later',
+}
+
+const shown = (error: { code: string; message: string; field?: string; hint?: Hint }): Json => {
+  const { code, message, field, hint } = error
+  return { code, message, ...(field && { field }), ...(hint && { hint: hintText(hint, plain) }) }
+}
+
+const useStore = async (use: (access: Access) => Promise<void>): Promise<void> => {
+  const dir = makeTempDir()
+  const engine = await openEngine({ data: dir, store: undefined }, { role: 'owner' })
+  try {
+    const { kept, text } = makeApiKey({ kind: 'secret' })
+    await engine.organizations.bootstrap('default', [kept], nowMs)
+    await use({ engine, apiKey: (await engine.apiKeys.find(text))! })
+  } finally {
+    await engine.close()
+    removeTempDir(dir)
+  }
+}
+
+const replay = (id: string, { name, given = [], input, output, error }: Example): Promise<void> =>
+  useStore(async (access) => {
+    const stage = new Stage()
+    for (const step of [...exampleStore, ...given]) {
+      const came = await call(access, step, stage)
+      if (step.output !== undefined) stage.expectSame(step.output, came, `before ${id} ${name}: ${step.operation}`)
+    }
+    const at = `${id} ${name}`
+    try {
+      const came = await call(access, { operation: id, input }, stage)
+      stage.expectSame(output, came, at)
+      expect([at, ...schemaFaults(entries[id]!.output, came)]).toEqual([at])
+    } catch (fault) {
+      if (!(fault instanceof CubbyError) || error === undefined) throw fault
+      expect(codesOf(entries[id]!)).toContain(fault.code)
+      stage.expectSame(shown(error), shown(fault as never), at)
+    }
+  })
+
+for (const [id, { examples }] of Object.entries(entries)) {
+  for (const example of examples) {
+    test(`${id}, example ${example.name}: ${example.error?.code ?? 'done'}, as shown`, () => replay(id, example))
+  }
+}
+
+describe('every entry', () => {
+  test('stands under its own id and has what it takes to offer it', () => {
+    for (const [id, entry] of Object.entries(entries)) {
+      expect([id, entry.id, entry.input.type, entry.examples.length > 0]).toEqual([id, id, 'object', true])
+      for (const text of [entry.summary, entry.description, entry.returns]) expect(text).toMatch(/^[A-Z]/)
+      expect(entry.effect === 'reads').toBe(/^(list|get|describe|query)/.test(id))
+    }
+  })
+
+  test('says nothing of HTTP or of the shell', () => {
+    for (const entry of Object.values(entries)) {
+      const { summary, description, returns, input, output, examples } = entry
+      const text = JSON.stringify([summary, description, returns, input, output, examples])
+      expect([
+        entry.id,
+        /\/v1|\/api|\b(GET|PUT|POST|DELETE|HTTP|header|path|If-Match)\b|\b[1-5]\d\d `/.exec(text)?.[0],
+      ]).toEqual([entry.id, undefined])
+    }
+    expect(JSON.stringify(schemas)).not.toMatch(/\/v1|\/api|\b(GET|PUT|POST|DELETE)\b/)
+  })
+
+  test('takes what its examples give, except where that is what is refused', () => {
+    for (const { id, input: schema, examples } of Object.values(entries)) {
+      for (const { name, input, error } of examples) {
+        if (error === undefined) expect([id, name, ...schemaFaults(schema, input)]).toEqual([id, name])
+      }
+    }
+  })
+
+  test('that a key lets in has a route, and the parts of a request carry its whole input and no more', () => {
+    const routed = Object.values(entries).filter(({ keyNeeded }) => keyNeeded !== 'operator')
+    expect(Object.keys(operationRoutes).sort()).toEqual(routed.map(({ id }) => id).sort())
+    const fieldsOf = (name: string): string[] => inputMembers({ input: (schemas as Json)[name] } as CatalogueEntry)
+    const formsOf = (name: string): string[] =>
+      ((schemas as Json)[name].oneOf ?? []).flatMap(({ $ref }: Json) => fieldsOf($ref.split('/').at(-1)))
+    for (const [id, { paths, query = [], body }] of Object.entries<OperationRoute>(operationRoutes)) {
+      const carried = [
+        ...paths.flatMap(pathParameters),
+        ...query,
+        ...(body === undefined ? [] : [...fieldsOf(body.schema), ...formsOf(body.schema)]),
+      ]
+      const members = inputMembers(entries[id]!).filter((member) => member !== 'ifUpdatedAt')
+      expect([id, ...new Set(carried)].sort()).toEqual([id, ...members].sort())
+    }
+  })
+})

@@ -1,0 +1,136 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { CursorSeal } from '../../src/core/cursor-seal.ts'
+import { CubbyError } from '../../src/core/errors.ts'
+import { planQuery } from '../../src/core/records/query.ts'
+import { type Indices, slots } from '../../src/core/tables/indices.ts'
+import { catalogue } from '../../src/operations/catalogue.ts'
+import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
+import type { Json } from '../harness.ts'
+import { schemaFaults } from './schema-faults.ts'
+
+// The schema of an input is written beside the code that reads it. A program that trusts the schema must neither be refused
+// nor refuse by itself what would be taken: whatever the input, the two agree, but for what JSON Schema cannot say.
+
+const nowMs = 1_767_225_600_000
+
+/** What is refused and no schema could tell. */
+const beyondSchemas: [code: string, message: RegExp][] = [
+  ['invalid_key', / bytes; it takes at most| lone surrogate/],
+  ['invalid_index_value', / bytes, \d+ being the most| lone surrogate/],
+  ['invalid_range', / bytes, \d+ being the most| lone surrogate/],
+  ['invalid_range', /both bounds are of one type|has its low bound above its high one/],
+  ['invalid_range', /t takes epoch milliseconds or an ISO-8601 date-time/],
+  ['invalid_ttl', /more than a day in the past/],
+  ['invalid_request', /^expiresAt lies in the past/],
+  ['invalid_request', /^name takes 1 to \d+ well-formed characters/],
+  ['batch_duplicate_keys', /names the same record/],
+]
+
+const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: true })
+
+const everyIndex: Indices = Object.fromEntries(slots.map((slot) => [slot, { hashField: 'a', rangeField: 'b' }]))
+
+/** The refusal, if there is one. Of a query the hash is looked at with its table. */
+const refusalOf = (entry: CatalogueEntry, input: Json): CubbyError | undefined => {
+  try {
+    const parsed = entry.parse(JSON.stringify(input), nowMs)
+    if (entry.id === 'queryRecords') planQuery(parsed.query, 1, everyIndex, seal)
+    return undefined
+  } catch (error) {
+    if (error instanceof CubbyError) return error
+    throw error
+  }
+}
+
+const euros = (count: number): string => '€'.repeat(count)
+const wild = fc.oneof(
+  fc.constantFrom<Json>(
+    ...[null, true, false, 0, 1, -1, 1.5, 60, 1000, 4102444800, 253402300799, 253402300800, 4102444800000],
+    ...['', 'a', '.', '..', '...', '*', 't', 'i1', 'i5', 'i6', 'put', 'delete', 'secret', 'public', '_a', 'App', 'a\n'],
+    ...['2026-01-05T10:00:00Z', 'k'.repeat(64), 'k'.repeat(65), 'k'.repeat(128), 'k'.repeat(129)],
+    ...['k'.repeat(255), 'k'.repeat(256), 'k'.repeat(1024), 'k'.repeat(1025), euros(341), euros(342), euros(255)],
+    ...['\ud800', [], {}, [1, 2], ['a', 'b'], ['b', 'a'], [1, 'a'], ['a'], [1, 2, 3], ['app'], ['App']],
+    ...[{ eq: 'a' }, { gte: 1 }, { gt: 1, lt: 2 }, { like: 1 }, { beginsWith: 'a' }, { beginsWith: 1 }],
+    ...[{ between: [1, 2] }, { between: ['a', 'b'] }, { i1: { hashField: 'a' } }, { i6: { hashField: 'a' } }],
+  ),
+  fc.string({ unit: 'grapheme', maxLength: 5 }),
+)
+const names = fc.oneof(
+  { arbitrary: fc.constantFrom('hashKey', 'rangeKey', 'data', 'ttl', 'ifUpdatedAt', 'op', 'db', 'table'), weight: 2 },
+  {
+    arbitrary: fc.constantFrom('index', 'hash', 'range', 'limit', 'ascending', 'cursor', 'indices', 'name'),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.constantFrom('deletedAt', 'deleted', 'kind', 'expiresAt', 'databases', 'id', 'operations'),
+    weight: 2,
+  },
+  fc.constantFrom('zzz', 'limt'),
+)
+
+/** Every object or array in a value, itself included, except what stands in `data`, which is free. */
+const holders = (value: Json): Json[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : [value, ...Object.entries<Json>(value).flatMap(([name, member]) => (name === 'data' ? [] : holders(member)))]
+
+interface Change {
+  holder: number
+  at: number
+  what: 'replace' | 'remove' | 'add'
+  name: string
+  value: Json
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
+  holder: fc.nat(),
+  at: fc.nat(),
+  what: fc.constantFrom('replace', 'replace', 'replace', 'remove', 'add'),
+  name: names,
+  value: wild,
+})
+
+const spoil = (input: Json, changes: Change[]): Json => {
+  const spoiled = structuredClone(input)
+  for (const { holder, at, what, name, value } of changes) {
+    const all = holders(spoiled)
+    const one = all[holder % all.length]
+    const members = Object.keys(one)
+    if (what === 'add' || members.length === 0) {
+      if (Array.isArray(one)) one.push(structuredClone(value))
+      else one[name] = structuredClone(value)
+    } else if (what === 'replace') one[members[at % members.length]!] = structuredClone(value)
+    else if (Array.isArray(one)) one.splice(at % one.length, 1)
+    else delete one[members[at % members.length]!]
+  }
+  return spoiled
+}
+
+for (const entry of Object.values<CatalogueEntry>(catalogue)) {
+  test(`${entry.id}: the schema of its input takes what its parser takes`, () => {
+    const inputs = entry.examples.map(({ input }) => input)
+    let taken = 0
+    let refused = 0
+    fc.assert(
+      fc.property(fc.constantFrom(...inputs), fc.array(change, { maxLength: 3 }), (input, changes) => {
+        const spoiled = spoil(input, changes)
+        // What is in a cursor nobody but the query that it belongs to can tell.
+        if (typeof spoiled.cursor === 'string') delete spoiled.cursor
+        const faults = schemaFaults(entry.input, spoiled)
+        const refusal = refusalOf(entry, spoiled)
+        if (refusal === undefined) taken++
+        else refused++
+        const { code = '', message = '' } = refusal ?? {}
+        if (faults.length === 0 && beyondSchemas.some(([known, words]) => known === code && words.test(message))) return
+        expect({ spoiled, faults, taken: faults.length === 0 }).toEqual({
+          spoiled,
+          faults,
+          taken: refusal === undefined,
+        })
+      }),
+      { numRuns: 1_000 },
+    )
+    expect([taken > 20, refused > 100]).toEqual([true, true])
+  })
+}
