@@ -10,9 +10,6 @@ export interface CursorKey {
 
 export const cursorKeyBytes = 32
 
-/** Until the engines keep a key of their own. */
-export const provisionalCursorKey: CursorKey = { secret: new Uint8Array(cursorKeyBytes), acceptsPlain: true }
-
 const tagBytes = 16
 
 /**

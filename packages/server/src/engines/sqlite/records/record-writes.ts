@@ -1,5 +1,6 @@
 import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
+import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 import { indexColumns } from './index-columns.ts'
@@ -18,6 +19,12 @@ interface Found {
   ttl: number | null
   isDamaged: boolean
 }
+
+/**
+ * The row was found by the entry of its key in the index. That the row itself has that key is seen here, where it is read
+ * anyway; the plus signs keep SQLite from looking into the index again.
+ */
+const byIdAndKey = 'id = ?1 AND +table_id = ?2 AND +hash_key = CAST(?3 AS BLOB) AND +range_key = CAST(?4 AS BLOB)'
 
 /**
  * Applies the puts and deletes of requests inside the transaction that is open on `db`. Copied rows are written by
@@ -48,11 +55,11 @@ export class RecordWrites {
          ${indexColumns.map((_, i) => `CAST(?${i + 8} AS BLOB)`).join(', ')})`,
     )
     this.#update = db.prepare<unknown, Value[]>(
-      `UPDATE records SET updated_at = ?2, ttl = ?3, data = ?4,
-         ${indexColumns.map((column, i) => `${column} = CAST(?${i + 5} AS BLOB)`).join(', ')}
-       WHERE id = ?1`,
+      `UPDATE records SET updated_at = ?5, ttl = ?6, data = ?7,
+         ${indexColumns.map((column, i) => `${column} = CAST(?${i + 8} AS BLOB)`).join(', ')}
+       WHERE ${byIdAndKey}`,
     )
-    this.#remove = db.prepare<unknown, [number]>('DELETE FROM records WHERE id = ?1')
+    this.#remove = db.prepare<unknown, [number, number, string, string]>(`DELETE FROM records WHERE ${byIdAndKey}`)
   }
 
   /**
@@ -71,7 +78,7 @@ export class RecordWrites {
     const results = operations.map((operation, i) =>
       operation.op === 'put'
         ? { updatedAtMs: this.#put(tableId, operation, found[i]!, nowMs) }
-        : { deleted: this.#delete(tableId, found[i]!, nowMs) },
+        : { deleted: this.#delete(tableId, operation, found[i]!, nowMs) },
     )
     return { applied: true, results }
   }
@@ -94,29 +101,32 @@ export class RecordWrites {
     const live = liveOf(found, nowMs)
     if (live !== undefined) {
       record.updatedAtMs = Math.max(writtenMs, live.updated_at + 1)
-      this.#update.run(live.id, record.updatedAtMs, ttlSeconds, storedData(tableId, record), ...entries)
-      return record.updatedAtMs
+      const values = [record.updatedAtMs, ttlSeconds, storedData(tableId, record)]
+      const { changes } = this.#update.run(live.id, tableId, hashKey, rangeKey, ...values, ...entries)
+      if (changes > 0) return record.updatedAtMs
     }
     // If the row in the way has expired, the record is created anew, with an id of its own. So it is if the row is
-    // damaged. Its version is one to exceed only if the index tells it: a changed bit could lead far into the future.
-    if (found?.isDamaged) {
+    // damaged: then the index tells the version to exceed, because a changed bit could lead far into the future.
+    if (found !== null && (live !== undefined || !this.#removeRow(tableId, operation, found))) {
       const version = removeDamaged(this.#db, tableId, found.id)
-      if (version !== undefined) record.updatedAtMs = Math.max(writtenMs, version + 1)
-    } else if (found !== null) this.#remove.run(found.id)
+      record.updatedAtMs = version === undefined ? writtenMs : Math.max(writtenMs, version + 1)
+    }
     const values = [record.updatedAtMs, ttlSeconds, storedData(tableId, record)]
     this.#insert.run(this.#takeId(), tableId, hashKey, rangeKey, ...values, ...entries)
     return record.updatedAtMs
   }
 
   /** One that has expired is left to the sweep. */
-  #delete(tableId: number, found: Found | null, nowMs: number): boolean {
-    if (found?.isDamaged) {
-      removeDamaged(this.#db, tableId, found.id)
-      return true
-    }
-    const live = liveOf(found, nowMs)
-    if (live !== undefined) this.#remove.run(live.id)
-    return live !== undefined
+  #delete(tableId: number, key: RecordKey, found: Found | null, nowMs: number): boolean {
+    if (found === null) return false
+    const isThere = found.isDamaged || liveOf(found, nowMs) !== undefined
+    if (isThere && !this.#removeRow(tableId, key, found)) removeDamaged(this.#db, tableId, found.id)
+    return isThere
+  }
+
+  /** False if the row is damaged: nothing is removed then. */
+  #removeRow(tableId: number, { hashKey, rangeKey }: RecordKey, { id, isDamaged }: Found): boolean {
+    return !isDamaged && this.#remove.run(id, tableId, hashKey, rangeKey).changes > 0
   }
 
   #takeId(): number {

@@ -76,13 +76,15 @@ export class Scanner {
     let expired = 0
     let last: Row | undefined
     for (const row of this.#statement(scan).iterate(...values)) {
-      if (row.ttlSeconds !== null && row.ttlSeconds <= now) {
+      const isFull = records.length === rowsMax
+      const isExpired = row.ttlSeconds !== null && row.ttlSeconds <= now
+      // One in doubt behind a full page is a matter for the next page.
+      if (isExpired && (row.data === null || !isFull)) {
         if (row.data !== null) this.#checkInFull(table.id, row.data as number)
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
-        // This row is for the next page; that it is there tells that there is one.
-        const isFull = records.length === rowsMax
         if (!isFull) this.#rowCheck.take(table.id, row as StoredRecord)
+        // This row is for the next page; that it is there tells that there is one.
         if (isFull || !meter.takes(row as StoredRecord)) {
           return { records, next: this.#positionOf(table, last!, scan.index) }
         }

@@ -1,8 +1,10 @@
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import { StoreDamaged } from '../../../core/store-refused.ts'
 import { type Indices, readIndexEntries } from '../../../core/tables/indices.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
+import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
 import { readCursorKey } from '../registry/cursor-key.ts'
 import {
@@ -63,7 +65,12 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
       db.prepare<{ n: number }, [number]>('SELECT count(*) AS n FROM records WHERE table_id = ?1').get(tableId)!.n,
 
     async close() {
-      db.run('COMMIT')
+      try {
+        db.run('COMMIT')
+      } catch {
+        // It repeats the error of a read that met a damaged page.
+        if (db.inTransaction) db.run('ROLLBACK')
+      }
       db.close()
     },
   }
@@ -80,12 +87,15 @@ async function* dumpRecords(
   const indices = JSON.parse(table?.indices ?? '{}') as Indices
   const rows = db.prepare<DumpRow, [number, number]>(`
     WITH ids AS MATERIALIZED (SELECT id FROM records WHERE table_id = ?1 AND id > ?2 ORDER BY id)
-    SELECT r.id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.updated_at AS updatedAtMs,
+    SELECT ids.id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.updated_at AS updatedAtMs,
       r.ttl AS ttlSeconds, r.data
-    FROM ids JOIN records r ON r.id = ids.id`)
+    FROM ids LEFT JOIN records r ON r.id = ids.id`)
   let chunk: DumpedRecord[] = []
   let bytes = 0
-  for (const row of rows.iterate(tableId, afterId)) {
+  for (const row of orRefuseDamaged(db.path, rows.iterate(tableId, afterId))) {
+    // The index has it, but damage has hidden the row: it must not be left out in silence.
+    if ((row.hashKey as string | null) === null)
+      throw new StoreDamaged(`${db.path} is damaged: the row ${row.id} of table ${tableId} is gone`)
     rowCheck.take(tableId, row)
     // Made from the data, which the checksum covers: the index values in the row it does not.
     chunk.push({ ...row, tableId, entries: readIndexEntries(indices, row) })
@@ -96,4 +106,13 @@ async function* dumpRecords(
     bytes = 0
   }
   if (chunk.length > 0) yield chunk
+}
+
+/** For a command that reads a whole store: it says which file is damaged, and what to do. */
+function* orRefuseDamaged<Row>(path: string, rows: Iterable<Row>): Iterable<Row> {
+  try {
+    yield* rows
+  } catch (error) {
+    throw isDamage(error) ? damagedStore(path, error) : error
+  }
 }

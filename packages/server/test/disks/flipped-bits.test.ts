@@ -1,0 +1,396 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { closeSync, copyFileSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { CubbyError } from '../../src/core/errors.ts'
+import type { StoredRecord } from '../../src/core/records/stored-record.ts'
+import { StoreDamaged } from '../../src/core/store-refused.ts'
+import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import {
+  type Desk,
+  deleteOf,
+  deskThrough,
+  fill,
+  indexScan,
+  makeDesk,
+  nameOf,
+  primaryScan,
+  putOf,
+  startMs,
+  startSeconds,
+  timeScan,
+} from '../conformance/material.ts'
+import { makeTempDir, removeTempDir } from '../harness.ts'
+import { Random, testSeed } from '../model/random.ts'
+import { rootPage } from './damaged-store.ts'
+
+// A disk may give back a bit that is not the one that was written, and SQLite does not notice: without a checksum of
+// every row, damaged records would be served, exported and copied as if they were good.
+
+setDefaultTimeout(120_000)
+
+const flips = Number(process.env.CUBBY_TEST_FLIPS ?? 60)
+const nowMs = startMs + 1_000_000
+const pageBytes = 4_096
+
+let top = ''
+let file = ''
+let writtenDesk: Desk
+/** What was written and is live at `nowMs`, by name. */
+const live = new Map<string, StoredRecord>()
+
+const indices = { i1: { hashField: 'shelf', rangeField: 'n' } }
+const shelves = ['a', 'b', 'c']
+const scans = [
+  timeScan(),
+  timeScan(undefined, true),
+  primaryScan('ranges'),
+  ...shelves.flatMap((shelf) => [indexScan('i1', shelf), indexScan('i1', shelf, undefined, true)]),
+]
+
+beforeAll(async () => {
+  top = makeTempDir()
+  const engine = await openSqliteEngine({ dataDir: join(top, 'sound') })
+  writtenDesk = await makeDesk(engine, indices)
+  const { table } = writtenDesk
+  const puts = Array.from({ length: 90 }, (_, i) => {
+    const data = { shelf: shelves[i % 3], n: i, text: i % 30 === 0 ? 'y'.repeat(9_000) : 'é'.repeat(10 + i) }
+    // Some for ever, some that live on, some that have expired.
+    const ttlSeconds = [undefined, startSeconds + 5_000_000 + i, startSeconds + 10][i % 4 === 0 ? i % 3 : 0]
+    return putOf(table, i % 5 === 0 ? 'ranges' : `key ${i}`, {
+      data,
+      ttlSeconds,
+      rangeKey: i % 5 === 0 ? `r${i}` : undefined,
+    })
+  })
+  await fill(writtenDesk, puts)
+  for (const record of await writtenDesk.list(timeScan(), nowMs)) live.set(nameOf(record), record)
+  expect(live.size).toBeGreaterThan(60)
+  expect(live.size).toBeLessThan(90)
+  await engine.close()
+  // Without pages that are in use no more.
+  file = join(top, 'cubby.db')
+  const db = new Database(join(top, 'sound', 'cubby.db'))
+  db.run(`VACUUM INTO '${file}'`)
+  db.close()
+})
+afterAll(() => removeTempDir(top))
+
+/** Every page of the records: inner ones, leaves, and those on which long data goes on. */
+const recordPages = (type = '%'): number[] => {
+  const db = new Database(file, { readonly: true })
+  const pages = db
+    .query<{ pageno: number }, [string]>(`SELECT pageno FROM dbstat WHERE name = 'records' AND pagetype LIKE ?`)
+    .all(type)
+  db.close()
+  return pages.map(({ pageno }) => pageno)
+}
+
+let copies = 0
+/** A copy of the store after `damage`. */
+const copyStore = (damage: (handle: number) => void): string => {
+  const dataDir = join(top, `copy-${++copies}`)
+  mkdirSync(dataDir)
+  copyFileSync(file, join(dataDir, 'cubby.db'))
+  const handle = openSync(join(dataDir, 'cubby.db'), 'r+')
+  damage(handle)
+  closeSync(handle)
+  return dataDir
+}
+
+const flipBit = (handle: number, at: number, bit: number): void => {
+  const byte = Buffer.alloc(1)
+  readSync(handle, byte, 0, 1, at)
+  byte[0]! ^= 1 << bit
+  writeSync(handle, byte, 0, 1, at)
+}
+
+/** As a request is told, or a command. */
+const isDamage = (error: unknown): boolean =>
+  error instanceof StoreDamaged || (error instanceof CubbyError && error.code === 'store_damaged')
+
+/** What `read` gives; undefined if it says that the store is damaged. Nothing else may be thrown. */
+const orDamaged = async <T>(read: () => Promise<T>): Promise<{ value: T } | undefined> => {
+  try {
+    return { value: await read() }
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
+}
+
+/** Reads all there is in every way. How many reads said that the store is damaged; throws for one that lied. */
+const readEverything = async (engine: Engine): Promise<number> => {
+  const desk = await deskThrough(engine, writtenDesk)
+  let refused = 0
+  const compare = async <T>(what: string, read: () => Promise<T>, expected: T): Promise<void> => {
+    const outcome = await orDamaged(read)
+    if (outcome === undefined) refused++
+    else expect([what, outcome.value]).toEqual([what, expected])
+  }
+  for (const record of live.values()) {
+    await compare(`get ${nameOf(record)}`, () => desk.get(record.hashKey, record.rangeKey, nowMs), record)
+  }
+  for (const [i, scan] of scans.entries()) {
+    await compare(`scan ${i}`, () => desk.list(scan, nowMs, 7), expectedOf[i]!)
+  }
+  const dumped = async (): Promise<unknown> => {
+    const dump = await engine.transfer.openDump()
+    try {
+      const records = []
+      for await (const chunk of dump.records(desk.table.id, 0)) records.push(...chunk)
+      return records.filter(({ ttlSeconds }) => ttlSeconds === null || ttlSeconds * 1000 > nowMs)
+    } finally {
+      await dump.close()
+    }
+  }
+  await compare('dump', dumped, dumpedRecords)
+  return refused
+}
+
+let expectedOf: StoredRecord[][] = []
+let dumpedRecords: unknown
+
+test('the sound store is read in every way, and is found sound', async () => {
+  const engine = await openSqliteEngine({ dataDir: copyStore(() => {}) })
+  try {
+    const desk = await deskThrough(engine, writtenDesk)
+    expectedOf = await Promise.all(scans.map((scan) => desk.list(scan, nowMs, 1_000)))
+    for (const records of expectedOf) expect(records.length).toBeGreaterThan(10)
+    const dump = await engine.transfer.openDump()
+    const records = []
+    for await (const chunk of dump.records(desk.table.id, 0)) records.push(...chunk)
+    await dump.close()
+    expect(records).toHaveLength(90)
+    dumpedRecords = records.filter(({ ttlSeconds }) => ttlSeconds === null || ttlSeconds * 1000 > nowMs)
+    expect(await readEverything(engine)).toBe(0)
+    expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
+  } finally {
+    await engine.close()
+  }
+})
+
+test('of single changed bits in the pages of records none changes an answer; the check finds those that fail one', async () => {
+  const seed = testSeed()
+  console.log(`flipped bits: CUBBY_TEST_SEED=${seed} CUBBY_TEST_FLIPS=${flips}`)
+  const random = new Random(seed)
+  const pages = recordPages()
+  expect(pages.length).toBeGreaterThan(8)
+  let noticed = 0
+  for (let i = 0; i < flips; i++) {
+    const [page, at, bit] = [random.pick(pages), random.int(0, pageBytes - 1), random.int(0, 7)]
+    const where = `bit ${bit} of byte ${at} of page ${page}`
+    const dataDir = copyStore((handle) => flipBit(handle, (page - 1) * pageBytes + at, bit))
+    try {
+      const engine = await openSqliteEngine({ dataDir })
+      try {
+        const refused = await readEverything(engine)
+        const findings = await Array.fromAsync(engine.maintenance.check())
+        if (refused > 0) noticed++
+        expect([where, refused > 0 && findings.length === 0]).toEqual([where, false])
+      } finally {
+        await engine.close()
+      }
+    } catch (error) {
+      ;(error as Error).message = `CUBBY_TEST_SEED=${seed}, ${where}: ${(error as Error).message}`
+      throw error
+    }
+    removeTempDir(dataDir)
+  }
+  console.log(`flipped bits: ${noticed} of ${flips} were noticed; the others changed nothing that is read`)
+  expect(noticed).toBeGreaterThan(flips / 10)
+})
+
+/** Where a text stands in the pages of the records: the offset in the file. */
+const findBytes = (handle: number, bytes: Buffer): number => {
+  // Inner pages may still hold rows that have moved to leaves.
+  for (const page of recordPages('leaf')) {
+    const content = Buffer.alloc(pageBytes)
+    readSync(handle, content, 0, pageBytes, (page - 1) * pageBytes)
+    const at = content.indexOf(bytes)
+    if (at >= 0) return (page - 1) * pageBytes + at
+  }
+  throw new Error('the bytes are not in the store')
+}
+
+describe('a record of which one bit was changed', () => {
+  const name = 'key 4'
+  /** As SQLite stores it: six bytes. */
+  const versionBytes = (): Buffer => {
+    const bytes = Buffer.alloc(6)
+    bytes.writeUIntBE(live.get(name)!.updatedAtMs, 0, 6)
+    return bytes
+  }
+  const before = (text: string): Buffer => Buffer.from(text)
+
+  // 'key 4' has a ttl: its row holds its keys, the version, the ttl, the index values, then the data and the checksum.
+  const rowStart = (handle: number): number => findBytes(handle, before(`${name}#`))
+  const cases: [string, (handle: number) => void][] = [
+    ['its key', (handle) => flipBit(handle, rowStart(handle) + 2, 1)],
+    ['its version, a low bit', (handle) => flipBit(handle, rowStart(handle) + name.length + 1 + 5, 3)],
+    ['its version, a high bit', (handle) => flipBit(handle, rowStart(handle) + name.length + 1, 6)],
+    [
+      'its ttl, so that it seems to have expired',
+      (handle) => flipBit(handle, rowStart(handle) + name.length + 1 + 6, 6),
+    ],
+    ['its ttl, a low bit', (handle) => flipBit(handle, rowStart(handle) + name.length + 1 + 6 + 3, 0)],
+    ['its data', (handle) => flipBit(handle, findBytes(handle, before('"n":4,')) + 4, 0)],
+    [
+      'its checksum',
+      (handle) => flipBit(handle, findBytes(handle, before(`"n":4,`)) + '"n":4,"text":"'.length + 2 * 14 + 2 + 3, 2),
+    ],
+  ]
+
+  test('the row is laid out as these cases take it to be', () => {
+    const handle = openSync(file, 'r')
+    const bytes = Buffer.alloc(name.length + 1 + 6 + 4)
+    readSync(handle, bytes, 0, bytes.length, rowStart(handle))
+    closeSync(handle)
+    const { ttlSeconds } = live.get(name)!
+    const ttl = Buffer.alloc(4)
+    ttl.writeUInt32BE(ttlSeconds!)
+    expect(bytes).toEqual(Buffer.concat([before(`${name}#`), versionBytes(), ttl]))
+  })
+
+  for (const [what, damage] of cases) {
+    describe(what, () => {
+      const open = async (use: (engine: Engine, desk: Desk, log: string[]) => Promise<void>): Promise<void> => {
+        const log: string[] = []
+        const engine = await openSqliteEngine({
+          dataDir: copyStore(damage),
+          log: (_, message, fields) => log.push(`${message} ${JSON.stringify(fields)}`),
+        })
+        try {
+          await use(engine, await deskThrough(engine, writtenDesk), log)
+        } finally {
+          await engine.close()
+        }
+      }
+      const failure = async (read: () => Promise<unknown>): Promise<CubbyError> => {
+        const error = await read().then(
+          (value) => new Error(`it answered ${JSON.stringify(value)}`),
+          (thrown) => thrown,
+        )
+        if (!isDamage(error)) throw error
+        return error as CubbyError
+      }
+
+      test('store_damaged names its key and says what to do; the others are served, the store stays ready; one line is logged', async () => {
+        await open(async (engine, desk, log) => {
+          // The get finds it by the index, which still has its key.
+          if (what !== 'its key') {
+            const error = await failure(() => desk.get(name, undefined, nowMs))
+            expect(error.message).toBe(
+              `The store is damaged: the record with hashKey "${name}" is not as it was written.`,
+            )
+            expect(error.hint).toMatch(/^Put or delete that record.*restore a backup/)
+            await failure(() => desk.get(name, undefined, nowMs))
+            expect(log.filter((line) => line.startsWith('a record is damaged'))).toHaveLength(1)
+          }
+          for (const record of live.values()) {
+            if (nameOf(record) !== name) expect(await desk.get(record.hashKey, record.rangeKey, nowMs)).toEqual(record)
+          }
+          expect(engine.ready()).toBe(true)
+          const shelf = shelves[4 % 3]!
+          for (const other of shelves) {
+            if (other !== shelf) await desk.list(indexScan('i1', other), nowMs)
+          }
+          await failure(() => desk.list(indexScan('i1', shelf), nowMs))
+          // A page that ends before it.
+          expect((await engine.records.scan(desk.table, indexScan('i1', shelf), 1, nowMs)).records).toHaveLength(1)
+          expect(engine.ready()).toBe(true)
+        })
+      })
+
+      test('the check names it; a dump is refused', async () => {
+        await open(async (engine, desk) => {
+          const tables: number[] = []
+          const findings = await Array.fromAsync(engine.maintenance.check({ table: (id) => tables.push(id) }))
+          expect(findings.some((line) => /checksum does not match/.test(line))).toBe(true)
+          expect(tables).toContain(desk.table.id)
+          const dump = await engine.transfer.openDump()
+          await failure(() => Array.fromAsync(dump.records(desk.table.id, 0)))
+          await dump.close()
+        })
+      })
+
+      test('a put replaces it, with a version that is later and not far in the future', async () => {
+        await open(async (engine, desk) => {
+          const version = await desk.put(name, { data: { shelf: 'new', n: 1 } }, nowMs)
+          expect(version).toBe(nowMs)
+          expect((await desk.get(name, undefined, nowMs))?.data).toBe('{"shelf":"new","n":1}')
+          expect(await desk.names(indexScan('i1', 'new'), nowMs)).toEqual([name])
+          expect(await desk.list(timeScan(), nowMs)).toHaveLength(live.size)
+          expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
+        })
+      })
+
+      test('a put while the clock is behind still gets a later version than the one that was there', async () => {
+        await open(async (_, desk) => {
+          const was = live.get(name)!.updatedAtMs
+          expect(await desk.put(name, { data: { shelf: 'new', n: 1 } }, was - 5_000)).toBe(was + 1)
+        })
+      })
+
+      test('a delete removes it', async () => {
+        await open(async (engine, desk) => {
+          expect(await desk.remove(name, undefined, nowMs)).toBe(true)
+          expect(await desk.get(name, undefined, nowMs)).toBeUndefined()
+          expect(await desk.list(timeScan(), nowMs)).toHaveLength(live.size - 1)
+          expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
+        })
+      })
+
+      test('a batch replaces it, unless a condition of another operation fails: then nothing is changed', async () => {
+        await open(async (engine, desk) => {
+          const puts = [putOf(desk.table, name, { data: { shelf: 'new', n: 1 } }), putOf(desk.table, 'other', {})]
+          const refused = await desk.write([...puts, deleteOf('none', undefined, 'exists')], nowMs)
+          expect(refused.applied).toBe(false)
+          expect((await Array.fromAsync(engine.maintenance.check())).length).toBeGreaterThan(0)
+          expect((await desk.write(puts, nowMs)).applied).toBe(true)
+          expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
+        })
+      })
+
+      test('a condition on it is not answered from what it holds', async () => {
+        await open(async (_, desk) => {
+          const version = live.get(name)!.updatedAtMs
+          for (const condition of ['exists', 'absent', { version }] as const) {
+            // With its key changed it is found by the index, and only its version, ttl and data are looked at.
+            if (what === 'its key') continue
+            await failure(() => desk.write([putOf(desk.table, name, { condition })], nowMs))
+            await failure(() => desk.write([deleteOf(name, undefined, condition)], nowMs))
+          }
+        })
+      })
+    })
+  }
+})
+
+test('however many records are damaged, the log is bounded', async () => {
+  const dataDir = copyStore(() => {})
+  const db = new Database(join(dataDir, 'cubby.db'))
+  db.run(`WITH RECURSIVE series (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM series WHERE value < 300)
+    INSERT INTO records (id, table_id, hash_key, range_key, updated_at, data)
+    SELECT 5000000 + value, 1, CAST('bad ' || value AS BLOB), CAST('#' AS BLOB), 1, '{"n":1}000000' FROM series`)
+  db.close()
+  const log: string[] = []
+  const engine = await openSqliteEngine({ dataDir, log: (_, message) => log.push(message) })
+  try {
+    const desk = await deskThrough(engine, writtenDesk)
+    for (let round = 0; round < 2; round++) {
+      for (let i = 1; i <= 300; i++)
+        expect(await orDamaged(() => desk.get(`bad ${i}`, undefined, nowMs))).toBeUndefined()
+    }
+    expect(log.filter((message) => message === 'a record is damaged')).toHaveLength(100)
+    expect(log.filter((message) => message.startsWith('more records are damaged'))).toHaveLength(1)
+    expect(log.length).toBeLessThan(105)
+  } finally {
+    await engine.close()
+  }
+})
+
+test('the root of the records is where the pages begin', () => {
+  expect(recordPages()).toContain(rootPage(file, 'records'))
+})
