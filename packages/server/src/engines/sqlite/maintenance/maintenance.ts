@@ -1,5 +1,7 @@
+import { CubbyError } from '../../../core/errors.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import type { OpenStore } from '../open-store.ts'
+import { findDamagedRows } from '../records/add-checksums.ts'
 import { checkStore } from './check.ts'
 
 export class SqliteMaintenance implements Maintenance {
@@ -17,8 +19,17 @@ export class SqliteMaintenance implements Maintenance {
     return this.#store.channel.submitUpkeep<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
   }
 
-  addChecksums(rowsMax: number): Promise<number> {
-    return this.#store.channel.submitUpkeep<'addChecksums'>({ kind: 'addChecksums', rowsMax })
+  async addChecksums(rowsMax: number): Promise<number> {
+    const { channel, db, snapshot } = this.#store
+    try {
+      return await channel.submitUpkeep<'addChecksums'>({ kind: 'addChecksums', rowsMax })
+    } catch (error) {
+      if (!(error instanceof CubbyError) || error.code !== 'store_damaged') throw error
+      snapshot.renew()
+      const skipped = findDamagedRows(db, rowsMax)
+      if (skipped === undefined) throw error
+      return channel.submitUpkeep<'addChecksums'>({ kind: 'addChecksums', rowsMax, skipped })
+    }
   }
 
   check(notes: CheckNotes = {}): AsyncIterable<string> {

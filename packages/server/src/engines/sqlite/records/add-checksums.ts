@@ -9,34 +9,55 @@ import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
 /** A step ends with the row that reaches this: rows are rewritten whole. */
 const stepBytesMax = 1024 * 1024
 
+/** Rows that cannot be read, by their ids. `to` is not among them. */
+export interface DamagedRows {
+  from: number
+  to: number
+}
+
 interface Row extends StoredRecord {
   id: number
   tableId: number
 }
 
-/** Whether the store may still have rows without a checksum. */
-export const acceptsUnchecked = (db: Connection): boolean => readMeta(db, 'unchecked_next') !== undefined
-
-/** See `Maintenance.addChecksums`. Inside the transaction that is open on `db`. */
-export const addChecksums = (db: Connection, rowsMax: number): number => {
-  let next = readMeta(db, 'unchecked_next') ?? 0
-  const end = readMeta(db, 'unchecked_end') ?? 0
-  if (next >= end) return 0
-  const find = db.prepare<Row, [number, number]>(`
+/** The first row from one id up to, and not including, another. */
+const findRow = (db: Connection) =>
+  db.prepare<Row, [number, number]>(`
     SELECT id, table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
       updated_at AS updatedAtMs, ttl AS ttlSeconds, data
     FROM records WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1`)
+
+const readMeta = (db: Connection, name: string): number | undefined =>
+  db.prepare<{ value: number }, [string]>('SELECT value FROM meta WHERE name = ?1').get(name)?.value
+
+const setMeta = (db: Connection, name: string, value: number): void => {
+  db.prepare<unknown, [string, number]>('INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)').run(name, value)
+}
+
+/** Whether the store may still have rows without a checksum. */
+export const acceptsUnchecked = (db: Connection): boolean => readMeta(db, 'unchecked_next') !== undefined
+
+/**
+ * See `Maintenance.addChecksums`. Inside the transaction that is open on `db`, so it must not meet damage: after that no
+ * COMMIT succeeds. It ends before the `skipped` rows or steps over them.
+ */
+export const addChecksums = (db: Connection, rowsMax: number, skipped?: DamagedRows): number => {
+  let next = readMeta(db, 'unchecked_next') ?? 0
+  const end = readMeta(db, 'unchecked_end') ?? 0
+  if (next >= end) return 0
+  if (skipped?.from === next) {
+    // These stay without one, so rows without one have to be accepted for good.
+    setMeta(db, 'unchecked_left', 1)
+    next = skipped.to
+  }
+  const stop = skipped === undefined || skipped.from < next ? end : skipped.from
+  const find = findRow(db)
   const update = db.prepare<unknown, [number, string]>('UPDATE records SET data = ?2 WHERE id = ?1')
   let rows = 0
-  for (let bytes = 0; rows < rowsMax && bytes < stepBytesMax && next < end; rows++) {
-    const row = orDamage(() => find.get(next, end))
-    if (row === null) next = end
-    else if (row === damaged) {
-      // These stay without one, so rows without one have to be accepted for good.
-      setMeta(db, 'unchecked_left', 1)
-      const last = firstReadable(next - 1, (id) => orDamage(() => find.get(id + 1, end)) !== damaged)
-      next = last === undefined ? end : last + 1
-    } else {
+  for (let bytes = 0; rows < rowsMax && bytes < stepBytesMax && next < stop; rows++) {
+    const row = find.get(next, stop)
+    if (row === null) next = stop
+    else {
       if (takeChecksum(row.tableId, row) === 'unchecked') {
         update.run(row.id, storedData(row.tableId, row))
         bytes += row.data.length
@@ -46,12 +67,23 @@ export const addChecksums = (db: Connection, rowsMax: number): number => {
   }
   if (next < end || readMeta(db, 'unchecked_left') !== undefined) setMeta(db, 'unchecked_next', next)
   else db.run(`DELETE FROM meta WHERE name IN ('unchecked_next', 'unchecked_end')`)
-  return rows
+  return Math.max(1, rows)
 }
 
-const readMeta = (db: Connection, name: string): number | undefined =>
-  db.prepare<{ value: number }, [string]>('SELECT value FROM meta WHERE name = ?1').get(name)?.value
-
-const setMeta = (db: Connection, name: string, value: number): void => {
-  db.prepare<unknown, [string, number]>('INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)').run(name, value)
+/** On a connection that only reads: the rows that the next step would fail at. */
+export const findDamagedRows = (db: Connection, rowsMax: number): DamagedRows | undefined => {
+  const end = readMeta(db, 'unchecked_end') ?? 0
+  const find = findRow(db)
+  const read = (id: number) => orDamage(() => find.get(id, end))
+  let from = readMeta(db, 'unchecked_next') ?? end
+  for (let rows = 0; rows < rowsMax; rows++) {
+    const row = read(from)
+    if (row === null) return undefined
+    if (row === damaged) {
+      const last = firstReadable(from - 1, (id) => read(id + 1) !== damaged)
+      return { from, to: last === undefined ? end : last + 1 }
+    }
+    from = row.id + 1
+  }
+  return undefined
 }

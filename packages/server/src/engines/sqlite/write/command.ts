@@ -7,6 +7,7 @@ import type { Organization } from '../../../store/organizations.ts'
 import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
+import type { DamagedRows } from '../records/add-checksums.ts'
 
 /**
  * The registry epoch at which the caller's key and table were looked up: `stamp`. If the epoch has moved since, the
@@ -44,7 +45,7 @@ export type RegistryCommand =
   | { kind: 'load'; rows: LoadRows }
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
   | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
-  | { kind: 'addChecksums'; rowsMax: number }
+  | { kind: 'addChecksums'; rowsMax: number; skipped?: DamagedRows }
   | { kind: 'loadCursorKey'; secretHex: string; acceptsPlain: boolean }
 
 export type Command = WriteCommand | RegistryCommand

@@ -150,7 +150,7 @@ export class WriteConnection {
       case 'purgeTables':
         return registry.purgeTables(command.nowMs, command.rowsMax)
       case 'addChecksums':
-        return addChecksums(this.#db, command.rowsMax)
+        return addChecksums(this.#db, command.rowsMax, command.skipped)
       case 'loadCursorKey':
         return writeCursorKey(this.#db, command.secretHex, command.acceptsPlain)
     }

@@ -1,0 +1,310 @@
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
+import { schemaVersion } from '../../src/engines/sqlite/migrations/schema.ts'
+import { leavesOf, spoilPages } from '../disks/damaged-store.ts'
+import { eventually, makeTempDir, removeTempDir, runCubby, Server, startServer, storeIsEmbedded } from '../harness.ts'
+import { ok, refused, TestTable } from '../http/service.ts'
+import { dayMs, findChangedAnswers } from './expected.ts'
+import { folderOf, programOf, readExpected } from './kept-stores.ts'
+
+// A store is upgraded while others may run, be killed or start at the same moment. Whatever happens, it is a store of the
+// old version or one of the new, and no process of the old version writes into the new one: it would leave data beside a
+// checksum that is not its own.
+
+setDefaultTimeout(60_000)
+
+const from = folderOf('v1')
+const expected = readExpected('v1')
+const oldProgram = programOf('v1')
+
+let top = ''
+let dataDir = ''
+let file = ''
+const servers: Server[] = []
+
+beforeEach(() => {
+  top = makeTempDir()
+  dataDir = join(top, 'data')
+  file = join(dataDir, 'cubby.db')
+  mkdirSync(dataDir)
+  copyFileSync(join(from, 'cubby.db'), file)
+})
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop()
+  removeTempDir(top)
+})
+
+/** Not started yet. Its clock is a day after the store was written. */
+const makeServer = (options: { program?: string; faults?: string; args?: string[] } = {}): Server => {
+  const { program, faults, args } = options
+  const env = faults === undefined ? {} : { NODE_ENV: 'test', CUBBY_TEST_FAULTS: faults }
+  const server = new Server({ dataDir, clock: true, program, env, args })
+  server.setClock(expected.writtenAtMs + dayMs - Date.now())
+  servers.push(server)
+  return server
+}
+
+const start = async (options: Parameters<typeof makeServer>[0] = {}): Promise<Server> => {
+  const server = makeServer(options)
+  await server.start()
+  return server
+}
+
+const query = <Row>(sql: string): Row[] => {
+  const db = new Database(file, { readonly: true })
+  try {
+    return db.query<Row, []>(sql).all()
+  } finally {
+    db.close()
+  }
+}
+
+const versionOf = (): number => query<{ user_version: number }>('PRAGMA user_version')[0]!.user_version
+const meta = (name: string): number | undefined =>
+  query<{ value: number }>(`SELECT value FROM meta WHERE name = '${name}'`)[0]?.value
+const people = (server: Server) => new TestTable(server.as(expected.keys.secret!), 'app', 'people')
+
+const hasAllChecksums = () =>
+  eventually('every record has its checksum', () => (meta('unchecked_next') === undefined ? true : undefined), {
+    waitMsMax: 30_000,
+  })
+
+/** Rows as version 0.1 wrote them, into the table `plain`. */
+const addRows = (count: number): void => {
+  const db = new Database(file)
+  const { id } = db.query<{ id: number }, []>(`SELECT id FROM tables WHERE name = 'plain'`).get()!
+  db.run(`WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < ${count})
+    INSERT INTO records (id, table_id, hash_key, range_key, updated_at, data)
+    SELECT 500000 + n, ${id}, CAST('many' AS BLOB), CAST(printf('%06d', n) AS BLOB), ${expected.writtenAtMs} + n,
+      '{"n":' || n || ',"text":"' || hex(zeroblob(150)) || '"}' FROM series`)
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+}
+
+const expectUpgraded = async (server: Server): Promise<void> => {
+  expect(versionOf()).toBe(schemaVersion)
+  expect(await findChangedAnswers(server, expected)).toEqual([])
+  await hasAllChecksums()
+  // Compared with their checksums this time.
+  await server.restart()
+  expect(await findChangedAnswers(server, expected)).toEqual([])
+  const { exitCode, stdout } = await server.cubby('verify')
+  expect([exitCode, stdout]).toEqual([0, `ok: ${dataDir} is sound\n`])
+}
+
+describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
+  test('has, once upgraded, the schema of a store that is made now', async () => {
+    const schemaOf = (path: string): string[] => {
+      const db = new Database(path, { readonly: true })
+      const rows = db
+        .query<{ name: string; sql: string }, []>('SELECT name, sql FROM sqlite_schema ORDER BY name')
+        .all()
+      const pragmas = ['application_id', 'user_version'].map((name) => JSON.stringify(db.query(`PRAGMA ${name}`).get()))
+      db.close()
+      return [...pragmas, ...rows.map(({ name, sql }) => `${name}: ${sql?.replaceAll(/\s+/g, ' ')}`)]
+    }
+    const before = schemaOf(file)
+    expect((await runCubby(['verify', '--data', dataDir])).exitCode).toBe(0)
+    const fresh = join(top, 'fresh')
+    expect((await runCubby(['orgs', 'create', 'acme', '--data', fresh])).exitCode).toBe(0)
+    const made = schemaOf(join(fresh, 'cubby.db'))
+    expect(schemaOf(file)).toEqual(made)
+    expect(before).not.toEqual(made)
+  })
+
+  test('answers as before, then has all its checksums, then answers as before', async () => {
+    await expectUpgraded(await start())
+  })
+
+  test('is upgraded under --workers too', async () => {
+    await expectUpgraded(await start({ args: ['--workers', '2'] }))
+  })
+
+  test('is upgraded after a crash of the old server, with all that it had acknowledged in its WAL', async () => {
+    const old = await start({ program: oldProgram })
+    const { updatedAt } = await people(old).put('last words', { city: 'Oslo' })
+    await old.kill()
+    const server = await start()
+    expect(ok(await people(server).get('last words'))).toMatchObject({ data: { city: 'Oslo' }, updatedAt })
+    ok(await people(server).delete('last words'))
+    await expectUpgraded(server)
+  })
+
+  test('records that it has no checksum of yet are counted by verify, exit 0', async () => {
+    const { n } = query<{ n: number }>('SELECT count(*) AS n FROM records')[0]!
+    const plain = await runCubby(['verify', '--data', dataDir])
+    expect(plain).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(plain.stdout).toBe(`ok: ${dataDir} is sound; ${n} records of version 0.1 without a checksum yet\n`)
+    const json = await runCubby(['verify', '--data', dataDir, '--json'])
+    expect(JSON.parse(json.stdout)).toEqual({ ok: true, findings: [], unchecked: n })
+  })
+
+  test('a server killed in the middle of the migration leaves version 1; the next start upgrades it', async () => {
+    const faults = join(top, 'faults')
+    planFaults(faults, [{ at: 'migrate', waitMs: 60_000 }])
+    const killed = makeServer({ faults })
+    const starting = killed.start().catch(() => {})
+    await eventually('the migration is about to commit', () => existsSync(`${faults}.hit`) || undefined)
+    await killed.kill()
+    await starting
+    expect(versionOf()).toBe(1)
+    expect(query(`SELECT 1 FROM sqlite_schema WHERE name = 'cursor_key'`)).toEqual([])
+    // Version 0.1 could go back to it.
+    const old = await start({ program: oldProgram })
+    expect(await findChangedAnswers(old, expected)).toEqual([])
+    await old.end('SIGTERM')
+    await expectUpgraded(await start())
+  })
+
+  test('a server killed while it adds checksums goes on from there; what was written beside it stays', async () => {
+    addRows(20_000)
+    const server = await start()
+    const plain = new TestTable(server.as(expected.keys.secret!), 'app', 'plain')
+    let last = 0
+    for (let round = 0; round < 3; round++) {
+      const moved = await eventually('the position moves', () => {
+        const next = meta('unchecked_next')
+        return next !== undefined && next > 500_000 && next > last ? next : undefined
+      })
+      expect(moved).toBeLessThan(520_001)
+      await plain.put('many', { round }, { rangeKey: `00000${round + 1}` })
+      await plain.put('many', { round }, { rangeKey: `01999${round}` })
+      await server.kill()
+      last = meta('unchecked_next')!
+      expect(last).toBeGreaterThanOrEqual(moved)
+      await server.start()
+    }
+    await hasAllChecksums()
+    await server.restart()
+    const items = await plain.items({ hash: 'many', limit: 1_000, range: { lt: '000500' } })
+    expect(items.map(({ data }) => data.round ?? data.n).slice(0, 5)).toEqual([0, 1, 2, 4, 5])
+    expect(items).toHaveLength(499)
+    for (const round of [0, 1, 2]) expect(ok(await plain.get('many', `01999${round}`)).data).toEqual({ round })
+    expect(await server.cubby('verify')).toMatchObject({ exitCode: 0, stdout: `ok: ${dataDir} is sound\n` })
+  })
+
+  test('with a damaged page: the records of it stay unchecked, all others get their checksums', async () => {
+    addRows(2_000)
+    const leaves = leavesOf(file, 'records')
+    spoilPages(file, [leaves[Math.floor(leaves.length / 2)]!])
+    const server = await start()
+    await eventually('the end is reached', () => {
+      const [next, end] = [meta('unchecked_next'), meta('unchecked_end')]
+      return next !== undefined && next === end ? true : undefined
+    })
+    const plain = new TestTable(server.as(expected.keys.secret!), 'app', 'plain')
+    ok(await plain.get('many', '000001'))
+    ok(await plain.get('many', '002000'))
+    ok(await plain.tryPut({ hashKey: 'many', rangeKey: '002000', data: { new: true } }))
+    const ends = (sql: string) => query<{ n: number }>(`SELECT count(*) AS n FROM records WHERE ${sql}`)[0]!.n
+    expect(ends(`id > 501900 AND data LIKE '%}'`)).toBe(0)
+    expect(ends(`id BETWEEN 500001 AND 500100 AND data LIKE '%}'`)).toBe(0)
+  })
+
+  test('two servers that start at once: one upgrades and serves, the other is refused', async () => {
+    const both = [makeServer(), makeServer()]
+    const outcomes = await Promise.allSettled(both.map((server) => server.start()))
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    const loser = outcomes.findIndex(({ status }) => status === 'rejected')
+    expect(both[loser]!.logLines.join()).toContain('another process serves the store')
+    await expectUpgraded(both[1 - loser]!)
+  })
+
+  test('commands that start at once, beside a server that does: each does its work', async () => {
+    const server = makeServer()
+    const commands = Array.from({ length: 4 }, (_, i) => runCubby(['orgs', 'create', `org-${i}`, '--data', dataDir]))
+    // A command may hold the store for the moment of the upgrade.
+    await server.start().catch(() => server.start())
+    for (const { exitCode, stderr } of await Promise.all(commands)) expect([exitCode, stderr]).toEqual([0, ''])
+    expect(query<{ n: number }>('SELECT count(*) AS n FROM organizations')[0]!.n).toBe(6)
+    await expectUpgraded(server)
+  })
+
+  test('a command beside a server of 0.1 is refused in one line, and the store stays as it is', async () => {
+    const old = await start({ program: oldProgram })
+    for (const command of [['orgs', 'create', 'new'], ['keys', 'list', '--org', 'acme'], ['verify']]) {
+      const { exitCode, stdout, stderr } = await runCubby([...command, '--data', dataDir])
+      expect([exitCode, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(/^cubby: [^\n]* version 1 [^\n]*stop that server, start this version[^\n]*\n$/)
+    }
+    expect(versionOf()).toBe(1)
+    await people(old).put('goes on', { city: 'Oslo' })
+    expect(await old.end('SIGTERM')).toBe(0)
+  })
+
+  test('a server of this version beside one of 0.1 is refused', async () => {
+    await start({ program: oldProgram })
+    await expect(makeServer().start()).rejects.toThrow('another process serves the store')
+    expect(versionOf()).toBe(1)
+  })
+
+  test('once upgraded, a program of 0.1 writes nothing: neither as a server nor as a command', async () => {
+    const server = await start()
+    await hasAllChecksums()
+    const contents = (): string =>
+      JSON.stringify(
+        ['records', 'tables', 'organizations', 'api_keys', 'meta'].map((table) => query(`SELECT * FROM ${table}`)),
+      )
+    await server.end('SIGTERM')
+    const before = contents()
+    await expect(makeServer({ program: oldProgram }).start()).rejects.toThrow('has version 2')
+    for (const command of [
+      ['orgs', 'create', 'new'],
+      ['keys', 'create', '--org', 'acme', '--kind', 'public'],
+      ['import', '--org', 'acme', '--db', 'app', '-'],
+      ['copy', '--from', join(top, 'elsewhere'), '--to', dataDir],
+    ]) {
+      const data = command[0] === 'copy' ? [] : ['--data', dataDir]
+      const { exitCode, stderr } = await runCubby([...command, ...data], { program: oldProgram })
+      expect([command[0], exitCode === 0, stderr.split('\n').length]).toEqual([command[0], false, 2])
+    }
+    expect(contents()).toBe(before)
+    await expectUpgraded(await start())
+  })
+
+  test('a backup of it is restored as a store of this version, with its cursors', async () => {
+    const restored = join(top, 'restored')
+    const { exitCode, stderr } = await runCubby(['backup', 'restore', file, '--data', restored])
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(versionOf()).toBe(1)
+    dataDir = restored
+    file = join(restored, 'cubby.db')
+    expect(versionOf()).toBe(schemaVersion)
+    await expectUpgraded(await start())
+  })
+
+  test('a copy of it has every checksum at once, and reads the cursors of both', async () => {
+    const target = join(top, 'copy')
+    const server = await start()
+    const { cursor } = ok(await server.as(expected.keys.public!).post('/v1/app/people/query', { index: 't', limit: 3 }))
+    const copied = await runCubby(['copy', '--from', dataDir, '--to', target])
+    expect([copied.exitCode, copied.stderr]).toEqual([0, ''])
+    await server.end('SIGTERM')
+    dataDir = target
+    file = join(target, 'cubby.db')
+    expect(meta('unchecked_next')).toBeUndefined()
+    const copy = await start()
+    const next = { index: 't', limit: 3, cursor }
+    expect(ok(await copy.as(expected.keys.public!).post('/v1/app/people/query', next)).items).toHaveLength(3)
+    await expectUpgraded(copy)
+  })
+})
+
+test.skipIf(!storeIsEmbedded())(
+  'a new store refuses the plain cursors of 0.1, which tell ids to whoever tries them',
+  async () => {
+    const server = await startServer()
+    try {
+      const org = await server.createOrganization('acme')
+      const api = server.as(org.secretKey)
+      ok(await api.post('/v1/app/notes'), 201)
+      const plain = Buffer.from('[1,"tables:app","notes",0]').toString('base64url')
+      refused(await api.get(`/v1/app?cursor=${plain}`), 400, 'invalid_cursor')
+    } finally {
+      await server.stop()
+    }
+  },
+)
