@@ -27,7 +27,7 @@ export const startChecksums = ({ maintenance, log, retryMs }: ChecksumOptions): 
         return
       } catch (error) {
         if (steps.isStopped) return
-        log('warn', 'checksums could not be added; it goes on later', { cause: String(error) })
+        log('warn', 'checksums could not be added; it is retried later', { cause: String(error) })
         await steps.rest(retryMs)
       }
     }

@@ -116,7 +116,10 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
   })
 
   test('answers as before, then has all its checksums, then answers as before', async () => {
-    await expectUpgraded(await start())
+    const server = await start()
+    expect(server.log.find(({ message }) => message === 'the store was migrated')).toMatchObject({ from: 1, to: 2 })
+    await expectUpgraded(server)
+    expect(server.log.filter(({ message }) => message === 'the store was migrated')).toHaveLength(1)
   })
 
   test('is upgraded under --workers too', async () => {

@@ -85,7 +85,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
       warnOfOpenDirectory(dataDir, log)
       await recoverMarked(dataDir, options.log ?? logToOperator)
     } else refuseMarked(dataDir)
-    await prepareStore(path, { isHolder: isOwner, faults })
+    await prepareStore(path, { isHolder: isOwner, log, faults })
     return open(await ThreadWriteChannel.open({ path, log, checkpoints: isOwner, onDiskFailure, faults }), lock)
   } catch (error) {
     lock?.release()

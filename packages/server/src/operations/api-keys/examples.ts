@@ -96,7 +96,7 @@ export const listApiKeys: Example[] = [
     summary: 'The key made last',
     given: [createWeb],
     input: { limit: 1 },
-    output: { keys: [listedWeb], cursor: 'WzEsImtleXMiLDNd' },
+    output: { keys: [listedWeb], cursor: 'AvIZPzwhifvURWu_-hqaGnMF2yENEwNSnxEh1SLlm6WyPPgqo83KTT046MtH' },
   },
 ]
 

@@ -182,7 +182,7 @@ export const deleteRecord: Example[] = [
 
 const first = { ...firstOrder, updatedAt: firstOrderAt }
 const second = { ...secondOrder, updatedAt: secondOrderAt }
-const cursor = 'WzEsIlRfaGVmMWxPN3N3R0dNeGciLCJvLTIiLDJd'
+const cursor = 'Ahiozs1TS92gs31IqvfH-3B4rFIQ-TSvkM2O2hEJh9RqJEb_UwJwBmuTiAx128GwQjYVarx4B3kjRoCAHAU_'
 const firstPage = { hash: 'ada', range: { beginsWith: 'o-' }, ascending: false, limit: 1 }
 
 const askFirstPage: ExampleCall = {

@@ -17,7 +17,7 @@ export const listDatabases: Example[] = [
     summary: 'The first of several pages',
     given: [{ operation: 'createTable', input: { db: 'blog', table: 'posts' } }],
     input: { limit: 1 },
-    output: { databases: ['app'], cursor: 'WzEsImRhdGFiYXNlcyIsImFwcCJd' },
+    output: { databases: ['app'], cursor: 'AjnWL1ysTG7OgIijV-gOTYoW9kLfm3-R7-mIQd-E7J95o744' },
   },
 ]
 

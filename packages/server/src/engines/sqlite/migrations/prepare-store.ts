@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { dirname } from 'node:path'
+import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { Connection } from '../connection.ts'
 import { refuseDamaged } from '../disk/damage.ts'
@@ -13,6 +14,7 @@ import { applicationId, makeSchema, schemaVersion } from './schema.ts'
 export interface PrepareOptions {
   /** Whether this process holds `serve.lock`: only its holder migrates. */
   isHolder: boolean
+  log?: Log
   /** For tests: see fault-point.ts. */
   faults?: string
 }
@@ -24,13 +26,18 @@ const startMsMax = 2_000
  * Makes an empty store, or brings an older one to this version. Safe when several processes start at once: one does it,
  * the others wait for it.
  */
-export const prepareStore = async (path: string, { isHolder, faults }: PrepareOptions): Promise<void> => {
+export const prepareStore = async (
+  path: string,
+  { isHolder, log = () => {}, faults }: PrepareOptions,
+): Promise<void> => {
   // SQLite gives its log and the log's index the mode of the database file.
   makePrivateFile(path)
   try {
     const version = readVersion(path)
     if (isHolder || version === 0 || version === schemaVersion) prepareSchema(path, faults)
     else await prepareAsGuest(path, version, faults)
+    if (version > 0 && version < schemaVersion)
+      log('info', 'the store was migrated', { from: version, to: schemaVersion })
   } catch (error) {
     throw refuseDamaged(path, error)
   }
