@@ -253,6 +253,25 @@ describe('a record of which one bit was changed', () => {
     expect(bytes).toEqual(Buffer.concat([before(`${name}#`), versionBytes(), ttl]))
   })
 
+  test('its id: a dump is refused, and does not leave it out', async () => {
+    const dataDir = copyStore((handle) => {
+      // Before the values of a row stand their types, headed by the length of that head; before it, the id in one byte.
+      const before = Buffer.alloc(40)
+      readSync(handle, before, 0, 40, rowStart(handle) - 40)
+      const head = [...before.keys()].findLast((at) => before[at] === 40 - at && before[at - 1] === 5)!
+      flipBit(handle, rowStart(handle) - 40 + head - 1, 6)
+    })
+    const engine = await openSqliteEngine({ dataDir })
+    try {
+      const dump = await engine.transfer.openDump()
+      expect(await dump.countRecords(writtenDesk.table.id)).toBe(90)
+      expect(await orDamaged(() => Array.fromAsync(dump.records(writtenDesk.table.id, 0)))).toBeUndefined()
+      await dump.close()
+    } finally {
+      await engine.close()
+    }
+  })
+
   for (const [what, damage] of cases) {
     describe(what, () => {
       const open = async (use: (engine: Engine, desk: Desk, log: string[]) => Promise<void>): Promise<void> => {

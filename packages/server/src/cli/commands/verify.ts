@@ -19,7 +19,7 @@ const nextStep =
 
 export const verifyCommand: CliCommand = {
   name: 'verify',
-  summary: 'check the store: every record against its checksum, every index entry against its record',
+  summary: 'check every record against its checksum and its index entries',
   details: `Exit 0 and one line if the store is sound. Otherwise exit 1, one line per finding on standard output, and on
 standard error the damaged tables and what to do. Works beside a running server.`,
   flags: { ...storeFlags, json: jsonFlag },
