@@ -45,8 +45,8 @@ const ownHints: Partial<Record<ErrorCode, string>> = {
   missing_api_key: 'Set CUBBY_KEY or give --key.',
   invalid_api_key: 'Set CUBBY_KEY, or give --key, to an API key of this server.',
   read_only_key: 'Use a secret key (svc_live_…).',
-  route_not_found: 'Give --url without a path of its own, as http://127.0.0.1:4600.',
-  method_not_allowed: 'Give --url without a path of its own, as http://127.0.0.1:4600.',
+  route_not_found: 'Give --url without a path, for example http://127.0.0.1:4600.',
+  method_not_allowed: 'Give --url without a path, for example http://127.0.0.1:4600.',
 }
 
 /** An error in one line, for whoever typed the command. */

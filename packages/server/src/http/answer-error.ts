@@ -19,7 +19,7 @@ export const answerError = (log: Log, requestId: string, error: unknown): Respon
   return respondError(
     requestId,
     new CubbyError('internal', 'The server failed to answer this request.', {
-      hint: 'It is our fault; the log has the cause under this requestId.',
+      hint: 'This is a fault of the server; its log has the cause under this requestId.',
     }),
   )
 }

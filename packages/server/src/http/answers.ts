@@ -12,7 +12,7 @@ const encoder = new TextEncoder()
 export type AnswerBody = string | ReadableStream<Uint8Array>
 
 const unread = (): CubbyError =>
-  new CubbyError('unavailable', 'Too many large answers to requests with this API key wait to be read.', {
+  new CubbyError('unavailable', 'Too many large answers to this API key are still unread.', {
     hint: 'Read the answers to earlier requests, then repeat this one; or ask for less with a smaller limit.',
   })
 

@@ -25,21 +25,21 @@ export const tooSlow = (): CubbyError =>
 export const stalled = (): CubbyError =>
   new BodyAbandoned(
     'unavailable',
-    `Fewer than ${bodyProgressBytesMin} bytes of the body arrived within ${bodyMsMax / 1000} seconds; it was given up.`,
+    `Fewer than ${bodyProgressBytesMin} bytes of the body arrived within ${bodyMsMax / 1000} seconds; the server stopped reading it.`,
     { hint: 'Repeat the request and send the body without long pauses.' },
   )
 
 export const tooFine = (): CubbyError =>
   new BodyAbandoned(
     'invalid_request',
-    `The body came in more than ${bodyChunksFreeMax} chunks that have fewer than ${bodyChunkBytesMin} bytes on average.`,
+    `The body has more than ${bodyChunksFreeMax} chunks, of fewer than ${bodyChunkBytesMin} bytes on average.`,
     { hint: 'Send it with Content-Length, or in larger chunks.' },
   )
 
 export const paused = (): CubbyError =>
   new BodyAbandoned(
     'unavailable',
-    'Another body of this API key came in very many chunks; chunked bodies have to wait.',
+    'Another body sent with this API key had too many chunks; chunked bodies must wait.',
     {
       hint: 'Repeat the request after the time in Retry-After, or send it with Content-Length.',
     },
@@ -51,6 +51,6 @@ export const ambiguousLength = (): CubbyError =>
   })
 
 export const withoutLength = (): CubbyError =>
-  new CubbyError('invalid_request', 'The body comes in chunks; this request needs Content-Length.', {
+  new CubbyError('invalid_request', 'The body is chunked; this request needs Content-Length.', {
     hint: 'Send the body with its length.',
   })

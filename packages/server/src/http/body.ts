@@ -289,7 +289,7 @@ const refuseOtherTypes = (headers: Headers): void => {
   }
   const encoding = headers.get('content-encoding')
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
-    throw new CubbyError('unsupported_media_type', 'Compressed bodies are not read.', {
+    throw new CubbyError('unsupported_media_type', 'Compressed bodies are not supported.', {
       hint: 'Send the body without Content-Encoding.',
     })
   }

@@ -9,7 +9,7 @@ const refuse = (header: string, message: string, hint?: string): never => {
 export const refuseConditions = (headers: Headers): void => {
   for (const header of ['If-Match', 'If-None-Match']) {
     if (headers.has(header))
-      refuse(header, 'means nothing on this request.', 'Conditions go with GET, PUT and DELETE of a record.')
+      refuse(header, 'is not allowed on this request.', 'Conditions are allowed on GET, PUT and DELETE of a record.')
   }
 }
 
@@ -26,7 +26,7 @@ const parseIfMatch = (value: string): Condition => {
   return refuse(
     'If-Match',
     'is not one strong entity tag.',
-    'Send the ETag of a record as it came, quotes included, for example "1767225600000"; or *.',
+    'Send the ETag of a record unchanged, quotes included, for example "1767225600000"; or *.',
   )
 }
 
@@ -35,8 +35,8 @@ export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'DELETE'):
   const ifMatch = headers.get('if-match')
   const ifNoneMatch = headers.get('if-none-match')
   if (ifNoneMatch === null) return ifMatch === null ? undefined : parseIfMatch(ifMatch)
-  if (method === 'DELETE') return refuse('If-None-Match', 'means nothing on DELETE.', 'Use If-Match.')
-  if (ifMatch !== null) return refuse('If-None-Match', 'cannot stand beside If-Match.', 'Send one condition.')
+  if (method === 'DELETE') return refuse('If-None-Match', 'is not allowed on DELETE.', 'Use If-Match.')
+  if (ifMatch !== null) return refuse('If-None-Match', 'cannot be combined with If-Match.', 'Send one condition.')
   if (ifNoneMatch !== '*') {
     return refuse('If-None-Match', 'takes only * on PUT.', 'Send If-None-Match: * to create, If-Match to replace.')
   }
@@ -53,7 +53,7 @@ export const matchesIfNoneMatch = (headers: Headers, updatedAtMs: number): boole
 }
 
 export const refuseIfMatchOnRead = (headers: Headers): void => {
-  if (headers.has('if-match')) refuse('If-Match', 'means nothing on GET.', 'Use If-None-Match to revalidate a copy.')
+  if (headers.has('if-match')) refuse('If-Match', 'is not allowed on GET.', 'Use If-None-Match to revalidate a copy.')
 }
 
 /** `Prefer: return=minimal`, among other preferences, in any case. */

@@ -96,7 +96,7 @@ export class Pipeline implements Shared {
     return this.open(path, operation, async (requestId) => {
       const well = await (async () => check())().catch(() => false)
       if (well) return respondJson(requestId, { status })
-      return respondError(requestId, new CubbyError('unavailable', 'The store cannot serve just now.'))
+      return respondError(requestId, new CubbyError('unavailable', 'The store cannot serve requests now.'))
     })
   }
 

@@ -16,7 +16,7 @@ export const parseParameters = (url: string, known: readonly string[]): Record<s
       })
     }
     if (values[name] !== undefined) {
-      throw new CubbyError('invalid_request', `${field} stands twice.`, { field, hint: 'Send it once.' })
+      throw new CubbyError('invalid_request', `${field} appears twice.`, { field, hint: 'Send it once.' })
     }
     values[name] = value
   }

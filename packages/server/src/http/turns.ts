@@ -32,7 +32,7 @@ class OrgLine {
 }
 
 const late = (): CubbyError =>
-  new CubbyError('unavailable', 'The server is busy; the turn of this request did not come. Nothing was applied.', {
+  new CubbyError('unavailable', 'The server is busy; this request waited too long for its turn. Nothing was applied.', {
     hint: 'Repeat the request after the time in Retry-After.',
   })
 

@@ -1,4 +1,4 @@
-/** Quoted so that a shell takes it as one word; plain words stay as they are. */
+/** Quotes a text so that a shell reads it as one word. Plain words are not changed. */
 const quote = (text: string): string =>
   /^[A-Za-z0-9_./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
@@ -11,7 +11,7 @@ export interface CurlRequest {
   withKey: boolean
 }
 
-/** A line to paste. The address and the key come from the environment: a key must not end up in a page or a history. */
+/** A command to paste. Address and key are environment variables: a key must not appear in a page or a shell history. */
 export const curlLine = ({ method, target, headers, body, withKey }: CurlRequest): string => {
   const words = [`curl ${methodFlag(method)}"$CUBBY_URL${target}"`]
   if (withKey) words.push('-H "Authorization: Bearer $CUBBY_KEY"')

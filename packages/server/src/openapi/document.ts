@@ -23,7 +23,7 @@ const security: Record<KeyNeeded, OperationObject['security']> = {
 
 const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1)
 
-/** The same operation stands on several paths; ids are unique. */
+/** An operation may be on several paths, but each id must be unique. */
 const nameAt = (served: ServedOperation): Pick<OperationObject, 'operationId' | 'summary' | 'description'> => {
   const { id, operation, path, word } = served
   const { summary, description } = operation
@@ -52,7 +52,7 @@ const operationObject = (served: ServedOperation): OperationObject => {
   }
 }
 
-/** In the order in which a reader wants them, whatever the order of the table. */
+/** The order for readers, independent of the order in the route table. */
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
 
 const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
@@ -60,16 +60,16 @@ const placesOf = (path: string, methods: Partial<Record<Method, Route>>): Served
     servedOperation(operationId, method as Method, path, keyNeeded),
   )
   const get = methods.GET
-  // HEAD is as GET everywhere; it is worth describing where its headers tell the version.
+  // Every GET route also answers HEAD. It is described only for records, where its headers contain the version.
   if (get?.operationId === 'getRecord' && literalHashKey(path) === undefined) {
     places.push(servedOperation('headRecord', 'HEAD', path, get.keyNeeded))
   }
-  // Every path answers it in the same way: once is enough.
+  // Every path answers OPTIONS in the same way, so one description is enough.
   if (path === '/v1') places.push(servedOperation('preflight', 'OPTIONS', path))
   return places.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))
 }
 
-/** `/v1/:db/:table` as OpenAPI writes it. */
+/** `/v1/:db/:table` in the notation of OpenAPI. */
 const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
 const pathItem = (path: string, places: ServedOperation[]): PathItem => ({
@@ -86,7 +86,7 @@ const bearer = (prefix: string, description: string) => ({
   description,
 })
 
-/** Those that something refers to: what examples give values of their own is written out where it stands. */
+/** Keeps only components that are referenced: one with its own example values is inlined instead. */
 const referredTo = <T>(kind: string, named: Record<string, T>, text: string): Record<string, T> =>
   Object.fromEntries(Object.entries(named).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)))
 
@@ -123,7 +123,7 @@ export const makeDocument = (): OpenApiDocument => {
       description: introduction,
       license: { name: packageJson.license, identifier: packageJson.license },
     },
-    servers: [{ url: '/', description: 'The server that this document came from.' }],
+    servers: [{ url: '/', description: 'The server that sent this document.' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
@@ -135,7 +135,7 @@ export const makeDocument = (): OpenApiDocument => {
       securitySchemes: {
         secretKey: bearer(
           'svc_live_',
-          'Reads and writes. For servers only: refused when a web page of another origin sends it.',
+          'Reads and writes. For servers only: rejected if a web page from another origin sends it.',
         ),
         publicKey: bearer('svc_pub_', 'Reads records and tables. Safe in browsers.'),
       },

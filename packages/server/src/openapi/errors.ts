@@ -2,20 +2,20 @@ import type { ErrorCode } from '../core/errors.ts'
 import { batchOperationsMax, bodyBytesMax, dataBytesMax } from '../core/limits.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 
-/** What each code means, in one sentence. */
+/** The meaning of each code in one sentence. */
 export const meanings: Record<ErrorCode, string> = {
   invalid_json: 'The body is not JSON in UTF-8.',
-  invalid_request: 'A field, query parameter, header or body is unknown, doubled, missing or of the wrong kind.',
+  invalid_request: 'A field, query parameter, header or body is unknown, sent twice, missing or of the wrong type.',
   invalid_name: 'The name of a database or table does not match `[a-z0-9_-]{1,64}`.',
   reserved_name: 'The name of a database or table starts with `_`.',
-  invalid_key: 'A record key or id is missing, empty, too long or ill-formed, or it is `.` or `..` as a whole.',
-  invalid_index: 'The declaration of an index is not well-formed.',
+  invalid_key: 'A record key or id is missing, empty, too long or malformed, or it is exactly `.` or `..`.',
+  invalid_index: 'The declaration of an index is malformed.',
   invalid_index_value:
-    'An indexed field, or the hash of a query, is not a string, number or boolean that an index takes.',
+    'An indexed field, or the hash of a query, is not a string, number or boolean that can be indexed.',
   index_not_declared: 'The table declares no such index.',
-  invalid_range: 'The range is not one operator with a fitting operand, or the index has no range field.',
+  invalid_range: 'The range is not one operator with a valid operand, or the index has no range field.',
   invalid_cursor: 'The cursor cannot be read or belongs to another request.',
-  invalid_ttl: '`ttl` is not an integer of epoch seconds, or lies more than a day in the past.',
+  invalid_ttl: '`ttl` is not an integer of epoch seconds, or is more than a day in the past.',
   batch_too_large: `The batch has more than ${batchOperationsMax} operations.`,
   batch_duplicate_keys: 'Two operations of a batch name the same record.',
   missing_api_key: 'There is no `Authorization` header.',
@@ -23,27 +23,27 @@ export const meanings: Record<ErrorCode, string> = {
   expired_api_key: 'The API key has expired.',
   revoked_api_key: 'The API key has been revoked.',
   read_only_key: 'A public key only reads records and tables.',
-  key_scope: 'The API key is limited to other databases; one with a limit cannot manage keys.',
-  secret_key_in_browser: 'A secret key was sent by a web page of another origin.',
+  key_scope: 'The API key is limited to other databases, or it is limited and the request manages keys.',
+  secret_key_in_browser: 'A web page from another origin sent a secret key.',
   route_not_found: 'No route has this path: a segment is empty, or there is a trailing slash.',
-  table_not_found: 'There is no such table; the hint shows the call that creates or restores it.',
+  table_not_found: 'There is no such table. The hint shows the call that creates or restores it.',
   record_not_found: 'There is no such record, or it has expired.',
-  key_not_found: 'The organization has no API key of that id.',
-  method_not_allowed: 'The path is known, the method is not one of it.',
-  table_exists: 'A table of that name exists: with other indices, or in the way of a restore.',
+  key_not_found: 'The organization has no API key with that id.',
+  method_not_allowed: 'The path exists, but does not support this method.',
+  table_exists: 'A table with that name exists: it has other indices, or a restore needs its name.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\` has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
-  body_too_large: 'The body is larger than this request takes.',
-  unsupported_media_type: 'The body is declared as something other than JSON, or is compressed.',
-  internal: 'The server failed; nothing is wrong with the request.',
+  body_too_large: 'The body is larger than this request allows.',
+  unsupported_media_type: 'The body is not declared as JSON, or it is compressed.',
+  internal: 'The server failed; the request is not the cause.',
   store_damaged:
     'Part of the store on the disk is damaged, and this request needs it. Nothing was applied; the operator restores a backup.',
   outcome_unknown: 'The write may or may not have been applied: read before repeating it.',
-  unavailable: 'The server cannot take this request now. Nothing was applied: repeat it after `Retry-After`.',
-  storage_full: 'The store has no room. Nothing was applied.',
+  unavailable: 'The server cannot accept this request now. Nothing was applied: repeat it after `Retry-After`.',
+  storage_full: 'The store has no free space. Nothing was applied.',
 }
 
-/** What any request with a key may be answered, by what it needs of the key and whether it names a database. */
+/** The codes of authentication. They depend on what the key must allow and on whether the request names a database. */
 export const accessCodes = (keyNeeded: KeyNeeded, namesDatabase: boolean): ErrorCode[] => [
   'missing_api_key',
   'invalid_api_key',
@@ -62,12 +62,12 @@ interface ErrorDescription {
   hint?: string
 }
 
-/** The body of an error answer in an example. */
+/** The body of an error in an example. */
 export const errorBody = (code: ErrorCode, { message, field, hint }: ErrorDescription) => ({
   error: { code, message, ...(field && { field }), ...(hint && { hint }), requestId: 'HJ4c9fQ2-1z' },
 })
 
-/** An answer for each code that is the same for many requests; other codes have examples of their own. */
+/** One example for each code that is the same for many requests. Other codes have their own examples. */
 export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   invalid_json: {
     message: "The body is not valid JSON: Expected '}'.",
@@ -158,7 +158,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   internal: {
     message: 'The server failed to answer this request.',
-    hint: 'It is our fault; the log has the cause under this requestId.',
+    hint: 'This is a fault of the server; its log has the cause under this requestId.',
   },
   store_damaged: {
     message: 'The store is damaged where this request reads or writes; nothing was applied.',
@@ -169,11 +169,11 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     hint: 'Read the record before repeating the request.',
   },
   unavailable: {
-    message: 'Too many requests are under way; nothing was applied.',
+    message: 'Too many requests with this API key are in flight; nothing was applied.',
     hint: 'Repeat the request after the time in Retry-After.',
   },
   storage_full: {
     message: 'The disk is full; nothing was applied.',
-    hint: 'Reads go on. Repeat the request once there is room.',
+    hint: 'Reads still work. Repeat the request once there is room.',
   },
 }

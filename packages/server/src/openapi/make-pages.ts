@@ -3,7 +3,7 @@ import { makeDocument } from './document.ts'
 import { contentSecurityPolicy, renderPage } from './page/render.ts'
 import type { OpenApiDocument } from './types.ts'
 
-/** Made when it is first asked for, and kept: it is the same for everyone until the process ends. */
+/** Creates the value at the first call and keeps it: it never changes while the process runs. */
 const once = <T>(make: () => T): (() => T) => {
   let made: T | undefined
   return () => {
@@ -14,7 +14,8 @@ const once = <T>(make: () => T): (() => T) => {
 
 const document = once<OpenApiDocument>(makeDocument)
 
-// A blob, because answers share its bytes; of a buffer Bun makes a copy for each, which stays until its client has read it.
+// A blob, because all answers share its bytes. Bun copies a buffer for each answer and keeps the copy until the client has
+// read it.
 
 export const documentPage = once<Page>(() => ({
   body: new Blob([JSON.stringify(document())]),

@@ -13,46 +13,46 @@ import type { SchemaName } from './schemas.ts'
 
 export const tags = {
   Tables:
-    'A database is there as soon as it has a table. Indices are declared when a table is created and never change.',
-  Records: 'A record is a JSON object under a hash key and, if you like, a range key.',
-  'Queries and batches': 'Many records at once: found in the order of an index, or written all or none.',
-  'API keys': 'Key management takes a secret key without a `databases` limit.',
-  Service: 'Needs no key.',
+    'A database exists while it has a table. Indices are declared when a table is created and cannot be changed later.',
+  Records: 'A record is a JSON object with a hash key and an optional range key.',
+  'Queries and batches': 'Many records at once: read in the order of an index, or written all or none.',
+  'API keys': 'Managing keys needs a secret key without a `databases` limit.',
+  Service: 'These routes need no API key.',
 }
 
 export interface Answer {
   description: string
-  /** Several: any one of them. */
+  /** With several, the answer has one of them. */
   schema?: SchemaName | SchemaName[]
   contentType?: string
   headers?: HeaderName[]
 }
 
-/** What there is to say of an operation over HTTP. */
+/** The description of an operation over HTTP. */
 export interface HttpOperation {
   tag: keyof typeof tags
   summary: string
   description: string
-  /** The summary on a path that ends in the range key, and on one that ends in a word which is a verb for POST. */
+  /** The summary on a path that ends with the range key, and on one that ends with a word that is a verb for POST. */
   summaryWithRangeKey?: string
   summaryNamed?: (word: string) => string
-  /** Query parameters and headers, beside those that every request may carry. */
+  /** Query parameters and headers, apart from those that every request may have. */
   parameters?: ParameterName[]
   body?: { schema: SchemaName; required: boolean; description: string }
   answers: Record<number, Answer>
-  /** Error codes, beside those that HTTP adds. */
+  /** Error codes, apart from those that HTTP adds. */
   codes: ErrorCode[]
   examples: HttpExample[]
 }
 
 export const pathOfVerb =
-  '`query`, `batch` and `restore` are verbs only for POST; here the word is a hash key like any other.'
+  '`query`, `batch` and `restore` are verbs only for POST; here the word is an ordinary hash key.'
 
-/** What HTTP adds to what the catalogue says. */
+/** What HTTP adds to the catalogue's description. */
 interface HttpNotes
   extends Partial<Pick<HttpOperation, 'summary' | 'summaryWithRangeKey' | 'summaryNamed' | 'answers'>> {
   tag: keyof typeof tags
-  /** At the end of the description. */
+  /** Appended to the description. */
   note?: string
   headers?: ParameterName[]
   examples?: HttpExample[]
@@ -66,7 +66,7 @@ const bodyOf = ({ schema, required, bytesMax }: NonNullable<OperationRoute['body
   description: `JSON in UTF-8, at most ${binaryBytes(bytesMax)}.`,
 })
 
-/** An operation of the catalogue on its route. */
+/** The HTTP description of an operation of the catalogue. */
 const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
   const { tag, note, headers = [], examples = [], ...more } = notes
   const entry: CatalogueEntry = catalogue[id]
@@ -90,9 +90,9 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
   }
 }
 
-const foundRecord = { 304: { description: 'It is still at that version.', headers: ['ETag' as const] } }
+const foundRecord = { 304: { description: 'The record is still at that version.', headers: ['ETag' as const] } }
 
-/** What each route means. A route in the table names one of these; without one it does not compile. */
+/** The description of each route. A route without one does not compile. */
 export const operations = {
   listDatabases: routed('listDatabases', { tag: 'Tables' }),
   listTables: routed('listTables', { tag: 'Tables' }),
@@ -100,21 +100,21 @@ export const operations = {
     tag: 'Tables',
     note: 'The body may be empty.',
     answers: {
-      200: { description: 'It was there already, with the same indices.', schema: 'ActiveTable' },
+      200: { description: 'The table already exists with the same indices.', schema: 'ActiveTable' },
       201: { description: 'Created.', schema: 'ActiveTable' },
     },
   }),
   describeTable: routed('describeTable', { tag: 'Tables' }),
-  deleteTable: routed('deleteTable', { tag: 'Tables', note: 'Takes no body.' }),
+  deleteTable: routed('deleteTable', { tag: 'Tables', note: 'The request has no body.' }),
   restoreTable: routed('restoreTable', { tag: 'Tables', note: 'The body may be empty.' }),
 
   putRecord: routed('putRecord', {
     tag: 'Records',
-    note: 'The condition is `If-Match` or `If-None-Match`.',
+    note: 'Send the condition as `If-Match` or `If-None-Match`.',
     headers: ['If-Match', 'If-None-Match: *', 'Prefer'],
     answers: {
       200: {
-        description: 'The record; with `Prefer: return=minimal` without `data`.',
+        description: 'The record. With `Prefer: return=minimal` it has no `data`.',
         schema: ['Record', 'MinimalRecord'],
         headers: ['ETag'],
       },
@@ -126,18 +126,18 @@ export const operations = {
     summary: 'Get a record without a range key',
     summaryWithRangeKey: 'Get a record with a range key',
     summaryNamed: (word) => `Get the record whose hash key is "${word}"`,
-    note: '`If-Match` is refused here.',
+    note: '`If-Match` is not allowed here.',
     headers: ['If-None-Match'],
     answers: { 200: { description: 'The record.', schema: 'Record', headers: ['ETag'] }, ...foundRecord },
     examples: records.getRecord,
   }),
   headRecord: {
     tag: 'Records',
-    summary: 'Look for a record without a range key',
-    summaryWithRangeKey: 'Look for a record with a range key',
-    description: 'As GET, without a body: is it there, and at which version.',
+    summary: 'Check for a record without a range key',
+    summaryWithRangeKey: 'Check for a record with a range key',
+    description: 'Like GET, but without a body: tells whether the record exists, and its version.',
     parameters: ['If-None-Match'],
-    answers: { 200: { description: 'It is there.', headers: ['ETag'] }, ...foundRecord },
+    answers: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
     codes: codesOf(catalogue.getRecord),
     examples: records.headRecord,
   },
@@ -146,7 +146,7 @@ export const operations = {
     summary: 'Delete a record without a range key',
     summaryWithRangeKey: 'Delete a record with a range key',
     summaryNamed: (word) => `Delete the record whose hash key is "${word}"`,
-    note: 'Takes no body; `If-None-Match` is refused here.',
+    note: 'The request has no body; `If-None-Match` is not allowed here.',
     headers: ['If-Match'],
     examples: records.deleteRecord,
   }),
@@ -159,38 +159,38 @@ export const operations = {
     answers: { 201: { description: 'The new key.', schema: 'CreateKeyResponse' } },
   }),
   listApiKeys: routed('listApiKeys', { tag: 'API keys' }),
-  revokeApiKey: routed('revokeApiKey', { tag: 'API keys', note: 'Takes no body.' }),
+  revokeApiKey: routed('revokeApiKey', { tag: 'API keys', note: 'The request has no body.' }),
 
-  // ── Service: of the process, not of a store ──────────────────────────────────────────────────────────────────
+  // ── Service: about the process, not a store ──────────────────────────────────────────────────────────────────
 
   checkHealth: {
     tag: 'Service',
     summary: 'Is the process alive?',
-    description: 'For the one who restarts it.',
-    answers: { 200: { description: 'It is.', schema: 'Health' } },
+    description: 'Liveness probe.',
+    answers: { 200: { description: 'The process is alive.', schema: 'Health' } },
     codes: [],
     examples: service.checkHealth,
   },
   checkReadiness: {
     tag: 'Service',
-    summary: 'Can it serve?',
-    description: 'For the one who sends it requests: 503 while the store cannot be used.',
-    answers: { 200: { description: 'It can.', schema: 'Health' } },
+    summary: 'Can the process serve requests?',
+    description: 'Readiness probe: 503 while the store cannot be used.',
+    answers: { 200: { description: 'The process can serve requests.', schema: 'Health' } },
     codes: ['unavailable'],
     examples: service.checkReadiness,
   },
   getDescription: {
     tag: 'Service',
-    summary: 'This description',
-    description: 'OpenAPI 3.1, made from the table of routes that serves the requests.',
+    summary: 'Get this description as OpenAPI',
+    description: 'An OpenAPI 3.1 document, generated from the routes that the server uses.',
     answers: { 200: { description: 'The document.', schema: 'OpenApi' } },
     codes: ['internal'],
     examples: service.getDescription,
   },
   getDocsPage: {
     tag: 'Service',
-    summary: 'This description, to read',
-    description: 'One page that loads nothing else.',
+    summary: 'Get this description as a web page',
+    description: 'One HTML page that loads nothing else.',
     answers: {
       200: {
         description: 'The page.',
@@ -204,13 +204,13 @@ export const operations = {
   },
   preflight: {
     tag: 'Service',
-    summary: 'What may a page of another origin send?',
+    summary: 'What may a page from another origin send?',
     description:
-      'Sent by browsers before a request. It is shown for this path; every other path, known or not, answers the same.',
+      'Browsers send this before some requests (CORS preflight). Every path gives the same answer, even an unknown one.',
     parameters: ['Access-Control-Request-Method'],
     answers: {
       204: {
-        description: 'All that the service takes.',
+        description: 'All methods and headers that the service accepts.',
         headers: ['Access-Control-Allow-Methods', 'Access-Control-Allow-Headers', 'Access-Control-Max-Age'],
       },
     },

@@ -1,9 +1,9 @@
 import type { Pages } from '../http/respond.ts'
 
-/** Read rarely, so loaded when one is first asked for: starting does not wait for it. */
+/** Loaded at the first request for a page: they are read rarely, and the start does not wait for them. */
 const makers = () => import('./make-pages.ts')
 
-/** The API described, for programs and for people. */
+/** The descriptions of the API, for programs and for people. */
 export const descriptionPages: Pages = {
   document: async () => (await makers()).documentPage(),
   docs: async () => (await makers()).docsPage(),

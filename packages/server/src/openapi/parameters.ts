@@ -4,9 +4,9 @@ import { catalogue, type OperationId } from '../operations/catalogue.ts'
 import { asComponent } from './schemas.ts'
 import type { Header, Parameter, Reference } from './types.ts'
 
-// ── What a request carries besides its body ────────────────────────────────────────────────────────────────
+// ── Parameters and headers of requests ─────────────────────────────────────────────────────────────────────
 
-/** A member of an operation's input, in the path or the query string. */
+/** A member of an operation's input as a path or query parameter. */
 const fromInput = (id: OperationId, name: string, where: 'path' | 'query', note = ''): Parameter => {
   const { description, ...schema } = catalogue[id].input.properties![name]!
   return {
@@ -18,7 +18,7 @@ const fromInput = (id: OperationId, name: string, where: 'path' | 'query', note 
   }
 }
 
-/** Of the table that examples are about. */
+/** The table and record that the examples use. */
 const pathExamples: Record<string, string> = {
   db: 'app',
   table: 'orders',
@@ -36,7 +36,7 @@ const requestId = {
   pattern: '^[\\x21-\\x7e]+$',
 } as const
 
-/** By the name under which the path, the query string or the headers carry them. */
+/** By their name in the path, the query string or the headers. */
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
@@ -49,26 +49,26 @@ export const parameters = {
   'X-Request-Id': {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own name for this request. It comes back in the answer and stands in the log.',
+    description: 'Your own id for this request. The answer and the log contain it.',
     schema: requestId,
   },
   'If-Match': {
     name: 'If-Match',
     in: 'header',
     description:
-      'Write only if the record is at this version, the `ETag` of an answer, quotes included; `*`: only if it exists. One strong tag, no list.',
+      'Write only if the record is at this version: the `ETag` of an answer, including the quotes. `*`: only if it exists. One strong tag, not a list.',
     schema: { type: 'string', pattern: '^(\\*|"[^"]*")$' },
   },
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
-    description: 'Answer 304 if the record is still at this version. Lists, weak tags and `*` are read as HTTP says.',
+    description: 'Answer 304 if the record is still at this version. Lists, weak tags and `*` work as HTTP defines.',
     schema: { type: 'string' },
   },
   'If-None-Match: *': {
     name: 'If-None-Match',
     in: 'header',
-    description: '`*`: write only if the record does not exist. Not beside `If-Match`.',
+    description: '`*`: write only if the record does not exist. It cannot be combined with `If-Match`.',
     schema: { type: 'string', const: '*' },
   },
   Prefer: {
@@ -80,14 +80,14 @@ export const parameters = {
   'Access-Control-Request-Method': {
     name: 'Access-Control-Request-Method',
     in: 'header',
-    description: 'Sent by the browser: the method it would like to use.',
+    description: 'Sent by the browser: the method that it wants to use.',
     schema: { type: 'string' },
   },
 } satisfies Record<string, Parameter>
 
 export type ParameterName = keyof typeof parameters
 
-/** Names of components take no `: *`. */
+/** The name of a component must not contain `: *`. */
 export const parameterComponent = (name: ParameterName): string =>
   name === 'If-None-Match: *' ? 'If-None-Match-Any' : name
 
@@ -95,7 +95,7 @@ export const parameterRef = (name: ParameterName): Reference => ({
   $ref: `#/components/parameters/${parameterComponent(name)}`,
 })
 
-// ── What an answer carries besides its body ────────────────────────────────────────────────────────────────
+// ── Headers of answers ─────────────────────────────────────────────────────────────────────────────────────
 
 const fixed = (description: string, value: string): Header => ({
   description,
@@ -105,13 +105,13 @@ const fixed = (description: string, value: string): Header => ({
 
 export const headers = {
   'X-Request-Id': {
-    description: 'The caller’s own, if it was well-formed; otherwise a new one.',
+    description: 'The id that the caller sent, if it was well-formed; otherwise a new one.',
     required: true,
     schema: requestId,
   },
-  'Cache-Control': fixed('May be kept, and must be revalidated.', 'private, no-cache'),
-  'Access-Control-Allow-Origin': fixed('Pages of every origin may read the answer.', '*'),
-  'Access-Control-Expose-Headers': fixed('What such pages may read of the headers.', 'ETag, Retry-After, X-Request-Id'),
+  'Cache-Control': fixed('Clients may cache the answer but must revalidate it.', 'private, no-cache'),
+  'Access-Control-Allow-Origin': fixed('Pages from every origin may read the answer.', '*'),
+  'Access-Control-Expose-Headers': fixed('The headers that such pages may read.', 'ETag, Retry-After, X-Request-Id'),
   ETag: {
     description: 'The record’s version, for `If-Match` and `If-None-Match`: its `updatedAt` in quotes.',
     required: true,
@@ -131,7 +131,7 @@ export const headers = {
     example: retryAfterSeconds,
   },
   'Access-Control-Allow-Methods': {
-    description: 'The methods that some path takes.',
+    description: 'The methods that the service accepts.',
     required: true,
     schema: { type: 'string' },
   },
@@ -142,7 +142,7 @@ export const headers = {
     example: 'authorization, content-type, if-match, if-none-match, prefer, x-request-id',
   },
   'Access-Control-Max-Age': {
-    description: 'Seconds for which the browser may keep this answer: a day.',
+    description: 'Seconds for which the browser may cache this answer: a day.',
     required: true,
     schema: { type: 'integer', minimum: 0 },
     example: 86_400,

@@ -32,13 +32,13 @@ export const codeSample = (
   return { lang: 'Shell', label: summary, source, example: name }
 }
 
-/** By reference, unless examples give it values of their own. */
+/** A reference, unless examples have their own values for it. */
 const parameterObject = (name: ParameterName, examples: HttpExample[]): Parameter | Reference => {
   const parameter = known[name]!
   const values = examples.filter(({ parameters: given = {} }) => given[parameter.name] !== undefined)
   if (values.length === 0) return parameterRef(name)
   const { example, ...rest } = parameter
-  // A path cannot do without a value: where one example has its own, the others say theirs too.
+  // A path parameter is required: if one example has its own value, all examples show theirs.
   const shown = parameter.in === 'path' ? examples : values
   return {
     ...rest,
@@ -48,7 +48,7 @@ const parameterObject = (name: ParameterName, examples: HttpExample[]): Paramete
   }
 }
 
-/** A path parameter of the path item stands for all its operations, unless one has examples with other values. */
+/** The path item declares path parameters for all its operations. An operation repeats one if its examples have other values. */
 export const operationParameters = (
   { operation, path }: ServedOperation,
   examples: HttpExample[],

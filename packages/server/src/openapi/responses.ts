@@ -17,7 +17,7 @@ const commonHeaders: HeaderName[] = [
   'Access-Control-Expose-Headers',
 ]
 
-/** Where there is no body, the header carries what the example builds on. */
+/** Without a body, `x-given` is on the header. */
 const headerExample = ({ headers: shown, answer, given }: HttpExample, name: HeaderName): ExampleObject => ({
   value: shown![name],
   ...(answer === undefined && given && { 'x-given': given }),
@@ -47,7 +47,7 @@ const schemaOf = (schema: NonNullable<Answer['schema']>): Schema =>
 const successResponse = (answer: Answer, all: HttpExample[], status: number): ResponseObject => {
   const { description, schema, contentType = 'application/json' } = answer
   const examples = all.filter((example) => example.status === status)
-  // A preflight may be kept by the browser, by its own header.
+  // The browser may cache a preflight; it has its own header for that.
   const common = status === 204 ? commonHeaders.filter((name) => name !== 'Cache-Control') : commonHeaders
   const response = { description, headers: headerObjects([...common, ...(answer.headers ?? [])], examples) }
   if (schema === undefined) return response
@@ -62,7 +62,7 @@ const errorHeaders: Record<number, HeaderName[]> = {
   503: ['Retry-After'],
 }
 
-/** `Error`, with the codes that this answer may have. */
+/** The schema `Error`, restricted to the codes of this answer. */
 const errorSchema = (codes: ErrorCode[]): Schema => ({
   allOf: [
     refTo('Error'),
@@ -93,7 +93,7 @@ const errorResponse = (status: number, codes: ErrorCode[], all: HttpExample[] = 
   }
 }
 
-/** Answers that are the same wherever they come. */
+/** Answers that are the same for all operations that have them. */
 const sharedResponses: Record<string, { status: number; codes: ErrorCode[] }> = {
   Unauthorized: { status: 401, codes: ['missing_api_key', 'invalid_api_key', 'expired_api_key'] },
   MethodNotAllowed: { status: 405, codes: ['method_not_allowed'] },
@@ -119,7 +119,7 @@ const errorResponseOrReference = (
   return same === undefined ? errorResponse(status, codes, examples) : { $ref: `#/components/responses/${same[0]}` }
 }
 
-/** The codes of the operation and those that HTTP adds, in the order of the list of codes. */
+/** The codes of the operation and those that HTTP adds, in the order of `errorCodes`. */
 const codesOf = ({ operation, path, keyNeeded, word }: ServedOperation): ErrorCode[] => {
   const names = pathParameters(path)
   const codes = new Set<ErrorCode>([
@@ -129,7 +129,7 @@ const codesOf = ({ operation, path, keyNeeded, word }: ServedOperation): ErrorCo
     ...(operation.body === undefined ? [] : bodyCodes),
     ...(keyNeeded === undefined ? [] : accessCodes(keyNeeded, names.includes('db'))),
   ])
-  // A word in the path is a key that nobody can get wrong.
+  // A word in the path is always a valid key.
   if (word !== undefined) codes.delete('invalid_key')
   return errorCodes.filter((code) => codes.has(code))
 }
@@ -141,7 +141,7 @@ export const responsesOf = (served: ServedOperation, examples: HttpExample[]): O
   }
   if (served.method === 'OPTIONS') return responses
   for (const [status, codes] of Map.groupBy(codesOf(served), (code) => statusOf[code])) {
-    // An answer to HEAD has no body, and so no code either.
+    // An answer to HEAD has no body, so it has no code.
     if (served.method === 'HEAD') {
       const names = [...commonHeaders, ...(errorHeaders[status] ?? [])]
       const description = `Without a body: ${codes.map((code) => `\`${code}\``).join(', ')}.`

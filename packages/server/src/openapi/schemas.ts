@@ -5,15 +5,15 @@ import { objectOf, type Schema } from '../operations/schema.ts'
 import { schemas as operationSchemas } from '../operations/schemas.ts'
 import { meanings } from './errors.ts'
 
-/** A schema of the catalogue, with its references where OpenAPI has them. */
+/** A schema of the catalogue with its references changed to those of OpenAPI. */
 export const asComponent = <T extends object>(schema: T): T =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 
-/** What only HTTP has. */
+/** The schemas that only HTTP has. */
 const httpSchemas = {
   Health: {
     type: 'object',
-    description: 'All is well.',
+    description: 'The server is alive or ready.',
     properties: { status: { type: 'string', enum: ['ok', 'ready'] } },
     required: ['status'],
   },
@@ -24,21 +24,21 @@ const httpSchemas = {
     required: ['openapi', 'info'],
   },
   Page: { type: 'string', description: 'HTML.' },
-  Error: objectOf<ErrorResponse>('The body of every answer that is not a success.', ['error'], {
-    error: objectOf<ErrorResponse['error']>('What went wrong.', ['code', 'message', 'requestId'], {
+  Error: objectOf<ErrorResponse>('The body of every error.', ['error'], {
+    error: objectOf<ErrorResponse['error']>('The error.', ['code', 'message', 'requestId'], {
       code: {
         type: 'string',
         enum: errorCodes,
         'x-enumDescriptions': meanings,
-        description: 'What a program decides by. Codes may be added; none is removed or changes its meaning.',
+        description: 'For programs. Later versions may add codes; no code is removed or changes its meaning.',
       },
       message: { type: 'string', description: 'For people: what was found and what was expected.' },
       field: {
         type: 'string',
-        description: 'The one field at fault, as a path: `data.status`, `operations[3].hashKey`.',
+        description: 'The path of the wrong field: `data.status`, `operations[3].hashKey`.',
       },
-      hint: { type: 'string', description: 'The next step to take, where there is one to suggest.' },
-      requestId: { type: 'string', maxLength: requestIdCharactersMax, description: 'As in `X-Request-Id`.' },
+      hint: { type: 'string', description: 'The suggested next step, if there is one.' },
+      requestId: { type: 'string', maxLength: requestIdCharactersMax, description: 'The same as `X-Request-Id`.' },
     }),
   }),
 } satisfies Record<string, Schema>

@@ -4,15 +4,15 @@ import type { HttpExample } from './examples/http-example.ts'
 import { describedAs, type HttpOperation, type HttpOperationId } from './operations.ts'
 import type { ParameterName } from './parameters.ts'
 
-/** One operation on one path, with what follows from the route: whom it lets in, and what it may answer. */
+/** One operation on one path, with the properties of its route. */
 export interface ServedOperation {
   id: HttpOperationId
   operation: HttpOperation
   method: Method | 'HEAD' | 'OPTIONS'
   path: string
-  /** undefined: no key. */
+  /** undefined: needs no key. */
   keyNeeded: KeyNeeded | undefined
-  /** The hash key, where the path has a word in its place. */
+  /** The hash key, if the path has a fixed word in its place. */
   word?: string
 }
 
@@ -29,7 +29,7 @@ export const servedOperation = (
 export const pathParameters = (path: string): ParameterName[] =>
   Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name as ParameterName)
 
-/** Those of the operation that fit the path: one that gives a range key belongs to the path that takes it. */
+/** The examples of the operation that fit the path: one with a range key belongs to the path with a range key. */
 export const examplesAt = ({ operation, path, word }: ServedOperation): HttpExample[] => {
   const takesRangeKey = pathParameters(path).includes('rangeKey')
   return operation.examples.filter(({ parameters: given = {} }) => {

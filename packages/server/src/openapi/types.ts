@@ -6,7 +6,7 @@ export interface Reference {
   $ref: string
 }
 
-/** A request that was made before the example's own, and the answer it had where a later one builds on it. */
+/** A request sent before the example, and its answer if a later request depends on it. */
 export interface GivenStep {
   method: string
   path: string
@@ -56,7 +56,7 @@ export interface CodeSample {
   lang: string
   label: string
   source: string
-  /** The name that the example has among parameters, bodies and answers. */
+  /** The name of the example in parameters, bodies and answers. */
   example: string
 }
 
@@ -70,7 +70,7 @@ export interface OperationObject {
   requestBody?: RequestBody
   responses: Record<string, ResponseObject | Reference>
   'x-codeSamples'?: CodeSample[]
-  /** The operation of which this is a special case, to be shown with it. */
+  /** The operation that this is a special case of; the page shows both together. */
   'x-same-as'?: string
 }
 
@@ -99,6 +99,6 @@ export interface OpenApiDocument {
     examples: Record<string, ExampleObject>
     securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; bearerFormat: string; description: string }>
   }
-  /** What was done in an empty store before each of the examples. */
+  /** The requests that set up an empty store before each example. */
   'x-given': GivenStep[]
 }

@@ -10,13 +10,13 @@ import type { Engine } from '../store/engine.ts'
 import type { RecordOperation, WriteResult } from '../store/records.ts'
 import type { Table } from '../store/tables.ts'
 
-/** Who asks, of which store. The organization is the key's: nothing in a request can name another. */
+/** The caller and the store. The organization is the one of the API key: a request cannot name another. */
 export interface Access {
   engine: Engine
   apiKey: ApiKey
 }
 
-/** An operator has the store itself, names the organization and needs no API key. */
+/** An operator opens the store directly, names the organization and needs no API key. */
 export interface OperatorAccess {
   engine: Engine
   orgId: number
@@ -38,14 +38,14 @@ export const parseAddress = (db: unknown, table: unknown): TableAddress => ({
   table: parseName(table, 'table'),
 })
 
-/** For operations whose whole input is the address of a table. */
+/** For operations whose input is only the address of a table. */
 export const parseAddressAlone = (text: string): TableAddress => {
   const members = parsePlainBody(text)
   refuseUnknownMembers(members, ['db', 'table'])
   return parseAddress(members.db, members.table)
 }
 
-/** The active table, or a `table_not_found` whose hint is the call that helps. */
+/** The active table. Otherwise throws `table_not_found` with a hint that names the call to create or restore it. */
 export const requireTable = (access: Access, address: TableAddress, nowMs: number): Awaitable<Table> =>
   andThen(
     access.engine.tables.find(access.apiKey.orgId, address.db, address.table),
@@ -69,13 +69,13 @@ export const tableNotFound = async (access: Access, address: TableAddress, nowMs
     hint: [
       `Restore it until ${until}: `,
       call('restoreTable', { db, table }),
-      '; or create it anew, empty: ',
+      '; or create a new, empty table: ',
       call('createTable', { db, table }),
     ],
   })
 }
 
-/** The one way records are written. The table may have been deleted since it was looked up: then it is not found either. */
+/** All operations write records with this. A table deleted since it was looked up is also reported as not found. */
 export const writeRecords = async (
   access: Access,
   address: TableAddress,

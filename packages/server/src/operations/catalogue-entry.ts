@@ -2,9 +2,9 @@ import type { Example } from './example.ts'
 import type { AnyOperation } from './operation.ts'
 import type { Schema } from './schema.ts'
 
-/** An operation with what a program or a person needs to know to call it. */
+/** An operation with its schemas and examples: what a program or a person needs to call it. */
 export interface CatalogueEntry extends AnyOperation {
-  /** An object: the whole input. */
+  /** The schema of the whole input, an object. */
   readonly input: Schema
   readonly output: Schema
   readonly examples: readonly Example[]

@@ -9,9 +9,9 @@ import { schemas } from './schemas.ts'
 import { tableCatalogue } from './tables/catalogue.ts'
 
 /**
- * Everything that the service does, each once. Whoever offers operations to somebody finds here all that it takes: what
- * to say of them, `parse` for what comes, `run`, and `present` for the answer. A request over HTTP does without it; it is
- * loaded by those that describe.
+ * Every operation of the service, described once. An adapter (OpenAPI, help, later MCP) finds here everything it needs:
+ * the description, `parse` for the input, `run`, and `present` for the answer. HTTP requests do not use the catalogue;
+ * only code that describes the operations loads it.
  */
 export const catalogue = {
   ...organizationCatalogue,
@@ -28,7 +28,7 @@ const membersOf = ({ properties, oneOf = [] }: Schema): string[] => [
 
 export const inputMembers = ({ input }: CatalogueEntry): string[] => membersOf(input)
 
-/** Every code that an operation may fail with once the caller is let in, in the order of the list of codes. */
+/** Every code that an operation may fail with after authentication, in the order of `errorCodes`. */
 export const codesOf = (entry: CatalogueEntry): ErrorCode[] => {
   const members = inputMembers(entry)
   const codes = new Set<ErrorCode>([...entry.codes, 'invalid_request', 'internal', 'store_damaged', 'unavailable'])
@@ -44,7 +44,7 @@ export const codesOf = (entry: CatalogueEntry): ErrorCode[] => {
 const namesIn = (schema: Schema): string[] =>
   Array.from(JSON.stringify(schema).matchAll(/"#\/\$defs\/(\w+)"/g), ([, name]) => name!)
 
-/** The schema with all that it refers to, for those who cannot look it up among `schemas`. */
+/** The schema together with every schema that it refers to, for readers without access to `schemas`. */
 export const standalone = (schema: Schema): Schema => {
   const found = new Set<string>()
   const visit = (names: string[]): void => {

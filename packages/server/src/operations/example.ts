@@ -3,7 +3,7 @@ import type { Hint } from '../core/hint.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A call and, where a later one builds on it, what it returned. */
+/** A call, and its output if a later call depends on it. */
 export interface ExampleCall {
   readonly operation: string
   readonly input: Members
@@ -18,8 +18,8 @@ export interface ExampleError {
 }
 
 /**
- * An input and what comes of it. Tests run each on a store of its own, which holds what `exampleStore` made and then what
- * `given` did, once by itself and once over HTTP, and compare.
+ * An input with its output or error. Tests run each example twice, directly and over HTTP, each time on a new store after
+ * the calls of `exampleStore` and then those of `given`, and compare the results.
  */
 export interface Example {
   readonly name: string
@@ -28,11 +28,11 @@ export interface Example {
   readonly input: Members
   readonly output?: unknown
   readonly error?: ExampleError
-  /** It was so already, and nothing was written. */
+  /** The store was in this state already, and nothing was written. */
   readonly unchanged?: true
 }
 
-// Times that stand for those of a real store: a test learns which is which.
+// Placeholders for the times of a real store: tests map each to the time that the store returned.
 export const tableCreatedAt = 1767225600000
 export const firstOrderAt = 1767607200000
 export const secondOrderAt = 1767693600000
@@ -42,7 +42,7 @@ export const tableDeletedAt = 1767312000000
 
 export const indices = { i1: { hashField: 'status', rangeField: 'placedAt' } }
 
-/** The table that examples are about. */
+/** The table that the examples use. */
 export const inOrders = { db: 'app', table: 'orders' }
 
 export const orders = { ...inOrders, indices, status: 'active', createdAt: tableCreatedAt }
@@ -76,7 +76,7 @@ export const putInOrders = (record: object, updatedAt: number): ExampleCall => (
 
 export const deleteOrders: ExampleCall = { operation: 'deleteTable', input: inOrders, output: deletedOrders }
 
-/** What every example finds: a table with one index, two orders of one customer, and a draft that expires in 2100. */
+/** The initial state for every example: a table with one index, two orders of one customer, a draft that expires in 2100. */
 export const exampleStore: ExampleCall[] = [
   { operation: 'createTable', input: { ...inOrders, indices }, output: orders },
   putInOrders(firstOrder, firstOrderAt),

@@ -3,7 +3,7 @@ import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
 import { type Members, parseLimit } from '../core/members.ts'
 
-/** What every listing takes. Its cursor is checked by the listing that it belongs to. */
+/** The input that all listings share. Each listing checks its own cursor. */
 export interface ListingInput {
   limit: number
   cursor: string | undefined
@@ -19,4 +19,4 @@ export const parseListing = ({ limit, cursor }: Members): ListingInput => {
   return { limit: parseLimit(limit, pageRowsDefault, pageRowsMax), cursor }
 }
 
-export const pagesNote = 'Pages end with `"cursor": null`; send another `cursor` back for the next one.'
+export const pagesNote = 'The last page has `"cursor": null`; otherwise send `cursor` back to get the next page.'

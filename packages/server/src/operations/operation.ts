@@ -2,41 +2,41 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { Access } from './access.ts'
 
-/** A folder of `operations`, and of every layer that has something to do for it. */
+/** A folder in `operations`, and in every other layer that has code for this area. */
 export type Area = 'organizations' | 'api-keys' | 'tables' | 'records'
 
-/** What the API key must allow. `operator`: no API key does; it takes the store itself. */
+/** What the API key must allow. `operator`: no API key is enough; the caller needs the store itself. */
 export type KeyNeeded = 'read' | 'write' | 'manage-keys' | 'operator'
 
-/** What it does to the store. `destroys`: something that was there is gone or no longer works. */
+/** The effect on the store. `destroys`: existing data is removed, or something stops working. */
 export type Effect = 'reads' | 'writes' | 'destroys'
 
 /**
- * What the service does when it is asked to, whoever asks and over whatever. It is described once, beside its code; HTTP
- * routes, the OpenAPI document and the commands of the shell are adapters. Its schemas and examples, which no request
- * needs, are in the catalogue.
+ * One thing that the service can do, independent of the caller and the transport. It is described once, beside its code;
+ * HTTP routes, the OpenAPI document and the shell commands are adapters. Its schemas and examples are in the catalogue,
+ * because no request needs them.
  */
 export interface Operation<Id extends string, Input, Output> {
   readonly id: Id
   readonly area: Area
   readonly summary: string
-  /** Markdown, and no word of how the request comes. */
+  /** Markdown that does not mention the transport. */
   readonly description: string
   readonly keyNeeded: KeyNeeded
   readonly effect: Effect
-  /** What is returned, in a few words. */
+  /** The output in a few words. */
   readonly returns: string
-  /** Error codes of its own, beside those that follow from its input, key and effect: see `codesOf`. */
+  /** The error codes that do not follow from its input, key and effect: see `codesOf`. */
   readonly codes: readonly ErrorCode[]
-  /** From the JSON text of the whole input. As text, because the `data` of a record is stored as it was sent. */
+  /** Parses the JSON text of the whole input. Text, because the `data` of a record is stored exactly as it was sent. */
   parse(text: string, nowMs: number): Input
   run(access: Access, input: Input, nowMs: number): Awaitable<Output>
   /** The output as JSON text. */
   present(output: Output, nowMs: number): string
 }
 
-/** Any of them, for adapters that treat all alike: they give `run` what `parse` returned and `present` what `run` returned. */
-// biome-ignore lint/suspicious/noExplicitAny: `unknown` would refuse every operation with an input of its own.
+/** Any operation, for adapters that treat all alike: they pass the result of `parse` to `run`, and its result to `present`. */
+// biome-ignore lint/suspicious/noExplicitAny: `unknown` would reject every operation with its own input type.
 export type AnyOperation = Operation<string, any, any>
 
 export const defineOperation = <const Id extends string, Input, Output>(

@@ -1,5 +1,5 @@
-// JSON Schema 2020-12, as far as it is used here, and how to write it. Plain values: OpenAPI takes them as they are, and
-// so does whoever lists operations for a program.
+// The part of JSON Schema 2020-12 that is used here, and functions to write it. Schemas are plain values: OpenAPI and other
+// adapters can use them unchanged.
 
 export interface Schema {
   $ref?: string
@@ -27,11 +27,11 @@ export interface Schema {
   oneOf?: Schema[]
   anyOf?: Schema[]
   allOf?: Schema[]
-  /** What each member of `enum` means. */
+  /** The meaning of each member of `enum`. */
   'x-enumDescriptions'?: Record<string, string>
 }
 
-// Objects are tied to the wire types: a field that one has and the other has not does not compile.
+// Objects are tied to the client's types: a field that only one of the two has does not compile.
 
 type RequiredKey<T> = { [K in keyof T]-?: undefined extends T[K] ? never : K }[keyof T] & string
 type Properties<T> = { [K in keyof T]-?: T[K] extends undefined ? never : Schema }
@@ -44,10 +44,10 @@ export const objectOf = <T>(description: string, required: RequiredKey<T>[], pro
   ...(required.length === 0 ? {} : { required }),
 })
 
-/** Of a request: a member that is not known is refused. */
+/** For requests: an unknown member is rejected. */
 export const closed = (schema: Schema): Schema => ({ ...schema, additionalProperties: false })
 
-/** By name, among `schemas`. */
+/** A reference to a member of `schemas`. */
 export const ref = (name: string): Schema => ({ $ref: `#/$defs/${name}` })
 
 export const nullable = (type: string, more: Schema): Schema => ({ ...more, type: [type, 'null'] })
@@ -62,10 +62,10 @@ export const number = (value: number): string => value.toLocaleString('en-US')
 
 /** The cursor of an answer. */
 export const nextCursor = nullable('string', {
-  description: 'Opaque. Null on the last page; for the next one send it back.',
+  description: 'Opaque. Send it back to get the next page. Null on the last page.',
 })
 
-/** The whole input of an operation: what its request has, and members that stand beside it. */
+/** The whole input of an operation: the members of its request body, and members that are not in the body. */
 export const inputOf = (request: Schema, beside: Record<string, Schema>, required: readonly string[] = []): Schema => {
   if (request.oneOf !== undefined) {
     const { oneOf, ...rest } = request

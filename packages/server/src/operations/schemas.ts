@@ -2,7 +2,7 @@ import { apiKeySchemas } from './api-keys/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
 
-/** What inputs and outputs are made of, by name. */
+/** The named schemas of inputs and outputs. */
 export const schemas = { ...tableSchemas, ...recordSchemas, ...apiKeySchemas }
 
 export type SchemaName = keyof typeof schemas

@@ -175,11 +175,11 @@ describe('values that no index takes', () => {
     ] as const) {
       const most = character.repeat(1024 / size)
       expect(indexValueFault(most)).toBeUndefined()
-      expect(indexValueFault(`${most}a`)).toBe('a string of 1025 bytes, 1024 being the most')
+      expect(indexValueFault(`${most}a`)).toBe('a string of 1025 bytes, more than the limit of 1024')
     }
     // 341 characters of three bytes are 1,023: one more byte fits, one more character does not.
     expect(indexValueFault(`${'\uffff'.repeat(341)}a`)).toBeUndefined()
-    expect(indexValueFault('\uffff'.repeat(342))).toBe('a string of 1026 bytes, 1024 being the most')
+    expect(indexValueFault('\uffff'.repeat(342))).toBe('a string of 1026 bytes, more than the limit of 1024')
   })
 
   test('a string with a lone surrogate', () => {

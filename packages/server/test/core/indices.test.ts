@@ -189,7 +189,7 @@ describe('the entries of a record', () => {
     expect(indexEntries(status, parse('{"__proto__":{"status":"open"}}'))).toEqual(none)
   })
 
-  test('of a member that stands twice in data the last counts', () => {
+  test('of a member that appears twice in data the last counts', () => {
     expect(indexEntries(status, parse('{"status":[],"status":"open"}'))).toEqual(
       entriesAt(1, encodeIndexValue('open'), ''),
     )

@@ -211,7 +211,7 @@ describe('walkObject and walkArray', () => {
   })
 })
 
-describe('a member that stands twice in the envelope', () => {
+describe('a member that appears twice in the envelope', () => {
   /** The same name in another spelling: every UTF-16 unit as an escape. */
   const escaped = (name: string): string =>
     `"${name
@@ -222,7 +222,7 @@ describe('a member that stands twice in the envelope', () => {
   test('is refused by name', () => {
     const error = refusal(() => refuseDuplicateMembers('{"hash":"a","limit":1,"hash":"a"}'))
     expect([error.code, error.field]).toEqual(['invalid_request', 'hash'])
-    expect(error.message).toContain('hash stands twice')
+    expect(error.message).toContain('hash appears twice')
   })
 
   test('also by an escaped name', () => {

@@ -123,7 +123,7 @@ describe('cubby put and cubby get', () => {
     await expectRefused(
       ['get', ...address, 'a/b'],
       1,
-      'There is no record of that key. If it has a range key, give that',
+      'There is no record with that key. If it has a range key, give that',
     )
   })
 
@@ -293,7 +293,7 @@ describe("errors are the server's own message with a hint for the shell, on stan
     const until = new Date(recoverableUntil).toISOString()
     const gone = await run(['put', 'a', '--data', '{}', ...address])
     expect(gone.stderr).toBe(
-      `cubby: The table orders in database ${db} was deleted. Restore it until ${until}: cubby table restore orders --db ${db}; or create it anew, empty: cubby table create orders --db ${db}\n`,
+      `cubby: The table orders in database ${db} was deleted. Restore it until ${until}: cubby table restore orders --db ${db}; or create a new, empty table: cubby table create orders --db ${db}\n`,
     )
     const never = await run(['table', 'restore', 'orders', '--db', db, '--deleted-at', '1'])
     expect(never.stderr).toBe(
@@ -306,9 +306,9 @@ describe("errors are the server's own message with a hint for the shell, on stan
     )
   })
 
-  test('an address with a path of its own', async () => {
+  test('an address with a path', async () => {
     const env = { CUBBY_URL: `${server.url}/cubby` }
-    await expectRefused(['table', 'list', '--db', 'app'], 1, 'Give --url without a path of its own', { env })
+    await expectRefused(['table', 'list', '--db', 'app'], 1, 'Give --url without a path', { env })
   })
 
   test('a public key that writes', async () => {

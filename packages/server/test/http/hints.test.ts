@@ -19,7 +19,7 @@ test('hints that suggest a call are written as HTTP requests', async () => {
   )
   const { deletedAt, recoverableUntil } = ok(await service.api.delete(path))
   expect(await hintOf('GET', path)).toBe(
-    `Restore it until ${new Date(recoverableUntil).toISOString()}: POST ${path}/restore; or create it anew, empty: POST ${path}`,
+    `Restore it until ${new Date(recoverableUntil).toISOString()}: POST ${path}/restore; or create a new, empty table: POST ${path}`,
   )
   expect(await hintOf('POST', `${path}/restore`, { deletedAt: 1 })).toBe(
     `See GET /v1/${db}?deleted=true, or leave deletedAt out for the newest.`,

@@ -302,7 +302,7 @@ export class Lane {
     const key = this.#makeKey()
     const current = table?.live(placeOf(key), this.#now())
     let condition = this.#makeCondition(current)
-    // If-None-Match means nothing on DELETE.
+    // If-None-Match is not allowed on DELETE.
     if (condition === 'absent') condition = undefined
     const headers = this.#conditionHeaders(condition)
     const answer = await this.#ask(this.#secret, 'DELETE', this.#recordPath(name, key), undefined, headers)

@@ -17,12 +17,12 @@ const nowMs = 1_767_225_600_000
 /** What is refused and no schema could tell. */
 const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_key', / bytes; it takes at most| lone surrogate/],
-  ['invalid_index_value', / bytes, \d+ being the most| lone surrogate/],
-  ['invalid_range', / bytes, \d+ being the most| lone surrogate/],
-  ['invalid_range', /both bounds are of one type|has its low bound above its high one/],
+  ['invalid_index_value', / bytes, more than the limit of \d+| lone surrogate/],
+  ['invalid_range', / bytes, more than the limit of \d+| lone surrogate/],
+  ['invalid_range', /both bounds must have the same type|has its low bound above its high one/],
   ['invalid_range', /t takes epoch milliseconds or an ISO-8601 date-time/],
   ['invalid_ttl', /more than a day in the past/],
-  ['invalid_request', /^expiresAt lies in the past/],
+  ['invalid_request', /^expiresAt is in the past/],
   ['invalid_request', /^name takes 1 to \d+ well-formed characters/],
   ['batch_duplicate_keys', /names the same record/],
 ]

@@ -23,7 +23,7 @@ prints both, only once. SIGTERM or SIGINT stops the service after the accepted r
   flags: {
     ...storeFlags,
     host: { type: 'string', value: 'H', help: 'address to listen on', default: '127.0.0.1' },
-    port: { type: 'string', value: 'P', help: 'port to listen on; 0 takes a free one', default: '4600' },
+    port: { type: 'string', value: 'P', help: 'port to listen on; 0 picks a free one', default: '4600' },
     workers: { type: 'string', value: 'N', help: 'processes that serve the port', default: '1' },
     ...Object.fromEntries(Object.entries(engineFlags).map(([name, declared]) => [name, toFlag(declared)])),
     'no-bootstrap': { type: 'boolean', help: 'create no organization on an empty store' },

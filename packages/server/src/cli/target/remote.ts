@@ -7,7 +7,7 @@ export const defaultUrl = 'http://127.0.0.1:4600'
 
 export const remoteFlags: Record<string, Flag> = {
   url: { type: 'string', value: 'URL', help: "the server's address", default: defaultUrl },
-  key: { type: 'string', value: 'APIKEY', help: 'an API key; better set CUBBY_KEY: other users can see flags' },
+  key: { type: 'string', value: 'APIKEY', help: 'an API key; prefer CUBBY_KEY: other users can see flags' },
 }
 
 export interface Call {
@@ -93,9 +93,7 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
   const error = parseErrorBody(text)
   if (error !== undefined) return { error, unanswered: false, retryAfterMs }
   return {
-    error: new OperatorError(
-      `${url} answered ${response.status}, but not with an error of Cubby; is it a Cubby server?`,
-    ),
+    error: new OperatorError(`${url} answered ${response.status}, but not with a Cubby error; is it a Cubby server?`),
     unanswered: response.status >= 500,
     retryAfterMs,
   }

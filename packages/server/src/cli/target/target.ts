@@ -7,7 +7,7 @@ export type Target = { kind: 'server'; remote: Remote } | { kind: 'store'; locat
 
 export const targetFlags: Record<string, Flag> = {
   url: { type: 'string', value: 'URL', help: `the server's address (${defaultUrl})` },
-  key: { type: 'string', value: 'APIKEY', help: 'an API key; better set CUBBY_KEY: other users can see flags' },
+  key: { type: 'string', value: 'APIKEY', help: 'an API key; prefer CUBBY_KEY: other users can see flags' },
   data: { type: 'string', value: 'DIR', help: 'use the store in this data directory, not a server' },
   store: { type: 'string', value: 'URL', help: 'use the store in this database: postgres://user:password@host/db' },
   org: { type: 'string', value: 'NAME', help: 'with --data or --store: the organization (default)' },
@@ -32,7 +32,7 @@ export const chooseTarget = (args: Arguments, attemptsMax?: number): Target => {
     return { kind: 'store', location, org: args.text('org') ?? 'default' }
   }
   if (args.isGiven('org')) {
-    throw new UsageError('--org goes with --data or --store; over HTTP the API key names the organization')
+    throw new UsageError('--org needs --data or --store; over HTTP the API key names the organization')
   }
   if (args.text('key') === undefined) {
     throw new UsageError('set CUBBY_KEY or give --key for a server, or --data DIR for the store itself')

@@ -163,7 +163,7 @@ export class LineImporter {
     this.#tables.set(path, found ?? null)
     if (found !== undefined) return found
     throw new LineRefused(
-      `there is no table ${path}, and no line before declares it; later lines for it are refused without a message. ` +
+      `there is no table ${path}, and no line before declares it; later lines for it are rejected without a message. ` +
         `Create it: cubby table create ${name} --db ${db}`,
     )
   }

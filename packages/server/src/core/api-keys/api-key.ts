@@ -115,7 +115,7 @@ export const parseExpiresAt = (value: unknown, nowMs: number): number | null => 
     const seconds = (value as number) < nowMs / 100 && (value as number) * 1000 > nowMs
     return refuse(
       'expiresAt',
-      'lies in the past; it takes an instant in the future.',
+      'is in the past; it takes a time in the future.',
       seconds ? 'It looks like seconds; give milliseconds.' : undefined,
     )
   }
@@ -128,7 +128,7 @@ export const parseKeyDatabases = (value: unknown): string[] | null => {
     return refuse(
       'databases',
       `is ${Array.isArray(value) ? `an array of ${value.length}` : describeValue(value)}; it takes 1 to ${keyDatabasesMax} names.`,
-      'Leave databases out for a key to all of them.',
+      'Leave databases out to allow all of them.',
     )
   }
   return [...new Set(value.map((name, i) => parseName(name, `databases[${i}]`)))]

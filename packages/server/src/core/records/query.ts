@@ -81,7 +81,7 @@ const declaredIndexScan = (query: Query, slot: Slot, indices: Indices): Scan => 
     })
   }
   if (query.range !== undefined && declaration.rangeField === undefined) {
-    throw new CubbyError('invalid_range', `range is refused: index ${slot} was declared without a rangeField.`, {
+    throw new CubbyError('invalid_range', `range is not allowed: index ${slot} was declared without a rangeField.`, {
       field: 'range',
       hint: 'Leave range out.',
     })

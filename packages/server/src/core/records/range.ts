@@ -49,7 +49,7 @@ const parseOperand = (value: unknown, over: RangeOver, field: string): IndexScal
 }
 
 const parsePrefix = (value: unknown, over: RangeOver, field: string): string => {
-  if (over === 't') return refuse(field, 'is refused for t, which holds numbers.', 'Use between, gte or lt.')
+  if (over === 't') return refuse(field, 'is not allowed for t, which holds numbers.', 'Use between, gte or lt.')
   if (typeof value !== 'string') return refuse(field, `is ${describeValue(value)}; beginsWith takes a string.`)
   const fault = indexValueFault(value)
   return fault === undefined ? value : refuse(field, `is ${fault}.`)
@@ -92,7 +92,7 @@ export const parseRange = (value: unknown, over: RangeOver): RangeCondition | un
   const low = parseOperand(operand[0], over, `${field}[0]`)
   const upper = parseOperand(operand[1], over, `${field}[1]`)
   if (typeof low !== typeof upper) {
-    return refuse(field, `has a ${typeof low} and a ${typeof upper}; both bounds are of one type.`)
+    return refuse(field, `has a ${typeof low} and a ${typeof upper}; both bounds must have the same type.`)
   }
   if (compareOperands(low, upper, over) > 0) {
     return refuse(field, 'has its low bound above its high one.', 'Put the lower bound first.')

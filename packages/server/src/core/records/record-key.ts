@@ -45,7 +45,7 @@ export const parseKeyPart = (value: unknown, field: string): string => {
   if (value === '.' || value === '..') {
     throw new CubbyError('invalid_key', `${field} is "${value}", which URL parsers drop from paths.`, {
       field,
-      hint: 'Use another key; only "." and ".." are refused.',
+      hint: 'Use another key; only "." and ".." are not allowed.',
     })
   }
   return value

@@ -85,7 +85,7 @@ export const indexValueFault = (value: unknown): string | undefined => {
     case 'string':
       if (!value.isWellFormed()) return 'a string with a lone surrogate'
       if (value.length * 3 > indexStringBytesMax && Buffer.byteLength(value) > indexStringBytesMax) {
-        return `a string of ${Buffer.byteLength(value)} bytes, ${indexStringBytesMax} being the most`
+        return `a string of ${Buffer.byteLength(value)} bytes, more than the limit of ${indexStringBytesMax}`
       }
       return undefined
     default:

@@ -97,7 +97,7 @@ const envelopeMembersMax = 1_000
 const refuseSecond = (names: Set<string>, name: string, path: string): void => {
   if (names.has(name)) {
     const field = memberPath(path, name)
-    throw new CubbyError('invalid_request', `${field} stands twice in the body.`, {
+    throw new CubbyError('invalid_request', `${field} appears twice in the body.`, {
       field,
       hint: 'Send each member once.',
     })

@@ -6,13 +6,13 @@ import type { Example, ExampleCall } from '../../operations/example.ts'
 import { errorBody } from '../errors.ts'
 import type { GivenStep } from '../types.ts'
 
-/** A request and the answer it gets. A test sends each to a real server on a store of its own. */
+/** A request and its answer. A test sends each to a real server with a new store. */
 export interface HttpExample {
-  /** Under which parameters, body and answer stand in the document. */
+  /** The name of the parameters, the body and the answer in the document. */
   name: string
   summary: string
   given?: GivenStep[]
-  /** Values of path parameters, query parameters and headers; `db` and `table` are `app` and `orders` if absent. */
+  /** Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`. */
   parameters?: Record<string, string | number | boolean>
   body?: unknown
   status: number
@@ -24,13 +24,13 @@ export interface HttpExample {
 
 type Input = Readonly<Record<string, unknown>>
 
-/** `ifUpdatedAt`, as HTTP says it. */
+/** `ifUpdatedAt` as an HTTP header. */
 const conditionHeader = (value: unknown): Record<string, string> => {
   if (value === null) return { 'If-None-Match': '*' }
   return { 'If-Match': value === '*' ? '*' : `"${value}"` }
 }
 
-/** The whole input, divided among the parts of a request. */
+/** Divides the input among path, query string, headers and body. */
 const divide = ({ paths, query = [] }: OperationRoute, input: Input) => {
   const inPathOrQuery = new Set([...paths.flatMap(pathParameters), ...query])
   const parameters: Record<string, string | number | boolean> = {}
@@ -54,7 +54,7 @@ export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep 
   }
 }
 
-/** Of the table that examples are about, no word is needed. */
+/** Leaves out `db` and `table` if they have their default values. */
 const withoutDefaults = ({ db, table, ...given }: Record<string, string | number | boolean>) => ({
   ...(db === undefined || db === 'app' ? {} : { db }),
   ...(table === undefined || table === 'orders' ? {} : { table }),
@@ -63,7 +63,7 @@ const withoutDefaults = ({ db, table, ...given }: Record<string, string | number
 
 export interface SuccessStatus {
   done: number
-  /** Where it was so already. */
+  /** If nothing had to be changed. */
   unchanged: number
 }
 

@@ -2,7 +2,7 @@ import { draft, draftAt, firstOrder, firstOrderAt, laterAt, putInOrders } from '
 import { errorBody } from '../errors.ts'
 import { givenStep, type HttpExample } from './http-example.ts'
 
-// What HTTP adds to the examples of the operations: a copy that is still good, answers without data, words in a path.
+// Examples that only HTTP has: revalidation, answers without data, and hash keys that are also verbs.
 
 const etag = (updatedAt: number) => ({ ETag: `"${updatedAt}"` })
 
@@ -11,7 +11,7 @@ const order = { hashKey: 'bob', rangeKey: 'o-3', data: { status: 'open' } }
 export const putRecord: HttpExample[] = [
   {
     name: 'minimal',
-    summary: 'Have it answered without data',
+    summary: 'Get an answer without data',
     parameters: { Prefer: 'return=minimal' },
     body: order,
     status: 200,
@@ -22,15 +22,15 @@ export const putRecord: HttpExample[] = [
 
 const unchanged = (parameters: Record<string, string>, updatedAt: number): HttpExample => ({
   name: 'unchanged',
-  summary: 'A copy that is still good',
+  summary: 'A copy that is still current',
   parameters: { ...parameters, 'If-None-Match': `"${updatedAt}"` },
   status: 304,
   headers: etag(updatedAt),
 })
 
-/** Hash keys that are verbs for POST, and records like any other for GET and DELETE. */
+/** For POST these words are verbs; for GET and DELETE they are ordinary hash keys. */
 const verbs = ['query', 'batch', 'restore']
-const named = (hashKey: string) => ({ hashKey, data: { note: 'a key like any other' } })
+const named = (hashKey: string) => ({ hashKey, data: { note: 'an ordinary key' } })
 const givenNamed = (hashKey: string) => [givenStep(putInOrders(named(hashKey), laterAt))]
 
 export const getRecord: HttpExample[] = [
@@ -53,7 +53,7 @@ export const getRecord: HttpExample[] = [
       parameters: { hashKey },
       status: 404,
       answer: errorBody('record_not_found', {
-        message: 'There is no record of that key.',
+        message: 'There is no record with that key.',
         hint: 'If it has a range key, add it to the path.',
       }),
     },
@@ -62,7 +62,7 @@ export const getRecord: HttpExample[] = [
 
 const exists = (parameters: Record<string, string>, updatedAt: number): HttpExample => ({
   name: 'exists',
-  summary: 'Is it there, and at which version?',
+  summary: 'Does it exist, and at which version?',
   parameters,
   status: 200,
   headers: etag(updatedAt),

@@ -3,13 +3,13 @@ import type { HttpExample } from './http-example.ts'
 export const checkHealth: HttpExample[] = [{ name: 'alive', summary: 'Alive', status: 200, answer: { status: 'ok' } }]
 
 export const checkReadiness: HttpExample[] = [
-  { name: 'ready', summary: 'It can serve', status: 200, answer: { status: 'ready' } },
+  { name: 'ready', summary: 'Ready', status: 200, answer: { status: 'ready' } },
 ]
 
 export const getDescription: HttpExample[] = [
   {
     name: 'description',
-    summary: 'This document, cut short',
+    summary: 'This document, shortened',
     status: 200,
     answer: { openapi: '3.1.0', info: { title: 'Cubby' } },
   },
@@ -18,7 +18,7 @@ export const getDescription: HttpExample[] = [
 export const getDocsPage: HttpExample[] = [
   {
     name: 'page',
-    summary: 'The page, cut short',
+    summary: 'The page, shortened',
     status: 200,
     answer: '<!doctype html>\n<html lang="en">',
     contentType: 'text/html',

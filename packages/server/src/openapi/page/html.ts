@@ -1,4 +1,4 @@
-/** Text that is HTML already. Everything else is escaped when it is put into a template. */
+/** Text that is already HTML. A template escapes every other value. */
 export class Html {
   constructor(readonly text: string) {}
 }

@@ -1,11 +1,11 @@
 import { errorCodes } from '../../core/error-codes.ts'
 import { type Html, html } from './html.ts'
 
-// The little of Markdown that our descriptions use: paragraphs, lists, headings of one level, code.
+// The part of Markdown that our descriptions use: paragraphs, lists, headings of one level, code.
 
 const codes = new Set<string>(errorCodes)
 
-/** Code in running text; an error code leads to its meaning. */
+/** Inline code. An error code becomes a link to its meaning. */
 export const code = (text: string): Html =>
   codes.has(text) ? html`<a href="#error-${text}"><code>${text}</code></a>` : html`<code>${text}</code>`
 

@@ -25,7 +25,7 @@ const keyOf = ({ security }: OperationObject): string => {
   return security.length === 1 ? 'secret key' : 'secret or public key'
 }
 
-/** Those of the operation count before those of the path. */
+/** Parameters of the operation override those of the path. */
 const parametersOf = (document: OpenApiDocument, { path, operation }: Entry): Parameter[] => {
   const byName = new Map<string, Parameter>()
   for (const value of [...(document.paths[path]!.parameters ?? []), ...(operation.parameters ?? [])]) {
@@ -36,7 +36,7 @@ const parametersOf = (document: OpenApiDocument, { path, operation }: Entry): Pa
 }
 
 const parameterList = (document: OpenApiDocument, entry: Entry): Html => {
-  // It may stand on every request and is explained once, in the introduction.
+  // Every request may have it; the introduction explains it once.
   const parameters = parametersOf(document, entry).filter(({ name }) => name !== 'X-Request-Id')
   if (parameters.length === 0) return html``
   const rows = parameters.map(
@@ -51,7 +51,7 @@ const bodyView = (document: OpenApiDocument, { operation }: Entry): Html => {
   const { description, required, content } = operation.requestBody
   const { schema } = content['application/json']!
   const name = schemaName(schema)!
-  // What a list may hold belongs to the body as much as the list.
+  // The elements of a list are described with the body too.
   const properties = Object.values(document.components.schemas[name]!.properties ?? {})
   const listed = properties.flatMap(({ items }) => items?.oneOf ?? [])
   return html`<h4>Body</h4>
@@ -61,7 +61,7 @@ ${schemaView(document, name)}${alternativesView(document, listed)}`
 
 // ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** On every answer; explained once. */
+/** Headers of every answer, explained once in the introduction. */
 const everywhere = ['X-Request-Id', 'Cache-Control', 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
 
 const headerNote = (response: ResponseObject): Html => {
@@ -99,7 +99,7 @@ interface ShownAnswer {
   given: GivenStep[]
 }
 
-/** The answer whose example, of the body or of a header, has the name. */
+/** The answer that has an example with this name, for its body or for a header. */
 const answerOf = (document: OpenApiDocument, operation: OperationObject, name: string): ShownAnswer => {
   for (const [status, described] of Object.entries(operation.responses)) {
     const response = resolve(document, described)

@@ -29,7 +29,7 @@ const overview = ({ info }: OpenApiDocument): Html => html`
 <section id="top">
 <h1>${info.title} <small>${info.version}</small></h1>
 <p class="lead">${info.summary}</p>
-<p>The examples below can be pasted into a shell once it knows where the server is and which key to use. The same in machine-readable form: <a href="openapi.json">openapi.json</a>.</p>
+<p>To paste the examples below into a shell, first set the address of the server and the API key. The same description as OpenAPI: <a href="openapi.json">openapi.json</a>.</p>
 <div class="setup paste"><pre>export CUBBY_URL=<span data-base>http://127.0.0.1:4600</span>
 export CUBBY_KEY=svc_live_…</pre></div>
 ${markdown(info.description)}
@@ -44,7 +44,7 @@ const errorList = (): Html => html`
 
 const schemaList = (document: OpenApiDocument): Html => html`
 <section><h2 id="schemas">Schemas</h2>
-<p>Requests take no other members than these; answers may have more in later versions.</p>
+<p>Requests must not have other members than these; answers may have more in later versions.</p>
 ${Object.entries(document.components.schemas).map(
   ([name, schema]) => html`
 <section class="operation" id="schema-${name}"><h3>${name}</h3>
@@ -52,11 +52,11 @@ ${Object.entries(document.components.schemas).map(
 ${schemaView(document, name)}</section>`,
 )}</section>`
 
-// A letter C on a plain ground, in the page itself: nothing is fetched.
+// A letter C on a plain background, inlined: the page fetches nothing.
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230a58ca'/%3E%3Cpath d='M11 5.5A4 4 0 1 0 11 10.5' fill='none' stroke='white' stroke-width='2'/%3E%3C/svg%3E"
 
-/** One page with everything in it, made from the document alone. */
+/** One self-contained page, generated from the document alone. */
 export const renderPage = (document: OpenApiDocument): string => {
   const entries = entriesOf(document)
   const sections = document.tags.map(
@@ -75,7 +75,7 @@ ${entries.filter(({ operation }) => operation.tags.includes(name)).map((entry) =
 <style>${new Html(style)}</style>
 </head>
 <body>
-<a class="skip" href="#main">To the text</a>
+<a class="skip" href="#main">Skip to content</a>
 <div class="layout">
 ${contents(document, entries)}
 <main id="main">
@@ -93,7 +93,7 @@ ${schemaList(document)}
 
 const hashOf = (text: string): string => `'sha256-${new Bun.CryptoHasher('sha256').update(text).digest('base64')}'`
 
-/** Nothing may be loaded, sent or framed; the page's own style and script are known by their hashes. */
+/** The page may not load, send or be framed; its own style and script are allowed by their hashes. */
 export const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src ${hashOf(style)}`,

@@ -10,7 +10,7 @@ const link = (name: string): Html => html`<a href="#schema-${name}">${name}</a>`
 const joined = (parts: Html[], between: string): Html =>
   html`${parts.map((part, i) => (i === 0 ? part : [between, part]))}`
 
-/** What stands where the schema is used: a name to follow, or its type in words. */
+/** How the page shows a use of the schema: a link to its name, or its type in words. */
 export const typeOf = (schema: Schema): Html => {
   const name = schemaName(schema)
   if (name !== undefined) return link(name)
@@ -30,7 +30,7 @@ export const typeOf = (schema: Schema): Html => {
 
 const number = (value: number): string => value.toLocaleString('en-US')
 
-/** Two bounds in words; one of them may be missing. */
+/** The bounds in words; one of them may be missing. */
 const bounds = (low: number | undefined, high: number | undefined, unit: string): string[] => {
   if (low === undefined && high === undefined) return []
   const suffix = unit === '' ? '' : ` ${unit}`
@@ -58,7 +58,7 @@ export const described = (schema: Schema, required: boolean, description = schem
   return html`<p class="type">${typeOf(schema)}${facts}${need}</p>${text}`
 }
 
-/** What is said of the field itself, or else of what it refers to. */
+/** The description of the field itself, otherwise that of the schema it refers to. */
 const descriptionOf = (document: OpenApiDocument, schema: Schema): string | undefined =>
   schema.description ?? document.components.schemas[schemaName(schema) ?? '']?.description
 
@@ -73,7 +73,7 @@ const fields = (document: OpenApiDocument, schema: Schema): Html => {
   return html`<dl class="fields">${rows}</dl>`
 }
 
-/** Each of several objects that may stand in one place. */
+/** Shows each of several alternative objects. */
 export const alternativesView = (document: OpenApiDocument, alternatives: Schema[]): Html => {
   const views = alternatives.map((alternative) => {
     const name = schemaName(alternative)!

@@ -1,6 +1,6 @@
 /**
- * The page can be read without it. It says where this server is, lets lines be copied, narrows the table of contents
- * and folds it away on a small screen. It sends nothing.
+ * The page works without this script. It inserts the address of this server, adds copy buttons, filters the table of
+ * contents and folds it on a small screen. It sends nothing.
  */
 export const script = `
 const base = new URL('.', location.href).href.replace(/[/]$/, '')

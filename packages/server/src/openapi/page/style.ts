@@ -1,4 +1,4 @@
-/** The page's own style. It is allowed by its hash, so it must be put into the page as it is. */
+/** The style of the page. The page allows it by its hash, so it must be inserted unchanged. */
 export const style = `
 :root {
   color-scheme: light dark;

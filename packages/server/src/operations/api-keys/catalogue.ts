@@ -19,7 +19,9 @@ export const apiKeyCatalogue = {
     examples: examples.listApiKeys,
   }),
   revokeApiKey: entry(revokeApiKeyOperation, {
-    input: inputOf({}, { id: { ...ref('RecordKeyPart'), description: 'The id of the key, as it is listed.' } }, ['id']),
+    input: inputOf({}, { id: { ...ref('RecordKeyPart'), description: 'The id of the key, from the list of keys.' } }, [
+      'id',
+    ]),
     output: ref('Key'),
     examples: examples.revokeApiKey,
   }),

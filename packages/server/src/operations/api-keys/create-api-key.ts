@@ -23,7 +23,7 @@ export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyReques
   }
 }
 
-/** `text` is shown in this one answer and nowhere again. */
+/** Only this answer ever contains `text`, the key itself. */
 export const createApiKey = async (
   access: Access | OperatorAccess,
   request: ApiKeyRequest,
@@ -37,7 +37,7 @@ export const createApiKeyOperation = defineOperation({
   id: 'createApiKey',
   area: 'api-keys',
   summary: 'Create an API key',
-  description: 'The answer is the only place where the key is ever shown.',
+  description: 'The key is shown only in this answer: the store keeps its hash.',
   keyNeeded: 'manage-keys',
   effect: 'writes',
   returns: 'The new key.',

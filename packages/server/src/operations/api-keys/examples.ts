@@ -36,7 +36,7 @@ const createWeb: ExampleCall = { operation: 'createApiKey', input: web, output: 
 export const createApiKey: Example[] = [
   {
     name: 'secret',
-    summary: 'A secret key to everything',
+    summary: 'A secret key for all databases',
     input: { kind: 'secret', name: 'backend' },
     output: {
       id: 'key_9dK1nR5tU3cYe7MxQs2b',
@@ -51,13 +51,13 @@ export const createApiKey: Example[] = [
   },
   {
     name: 'limited',
-    summary: 'A public key to one database, until 2100',
+    summary: 'A public key for one database, until 2100',
     input: web,
     output: createdWeb,
   },
   {
     name: 'noSuchKind',
-    summary: 'A kind that there is not',
+    summary: 'An unknown kind',
     input: { kind: 'admin' },
     error: {
       code: 'invalid_request',
@@ -68,7 +68,7 @@ export const createApiKey: Example[] = [
   },
   {
     name: 'badName',
-    summary: 'A database name that is not valid',
+    summary: 'An invalid database name',
     input: { kind: 'public', databases: ['App'] },
     error: {
       code: 'invalid_name',
@@ -79,7 +79,7 @@ export const createApiKey: Example[] = [
   },
   {
     name: 'reservedName',
-    summary: 'A database name that is reserved',
+    summary: 'A reserved database name',
     input: { kind: 'public', databases: ['_app'] },
     error: {
       code: 'reserved_name',
@@ -93,7 +93,7 @@ export const createApiKey: Example[] = [
 export const listApiKeys: Example[] = [
   {
     name: 'newest',
-    summary: 'The key made last',
+    summary: 'The newest key',
     given: [createWeb],
     input: { limit: 1 },
     output: { keys: [listedWeb], cursor: 'AvIZPzwhifvURWu_-hqaGnMF2yENEwNSnxEh1SLlm6WyPPgqo83KTT046MtH' },
@@ -114,7 +114,7 @@ export const revokeApiKey: Example[] = [
     input: { id: 'key_00000000000000000000' },
     error: {
       code: 'key_not_found',
-      message: 'The organization has no API key of that id.',
+      message: 'The organization has no API key with that id.',
       hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
     },
   },

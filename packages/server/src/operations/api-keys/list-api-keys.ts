@@ -26,8 +26,8 @@ export const listApiKeys = async (
 export const listApiKeysOperation = defineOperation({
   id: 'listApiKeys',
   area: 'api-keys',
-  summary: 'List API keys',
-  description: `Of the organization, newest first, masked. ${pagesNote}`,
+  summary: 'List the API keys of an organization',
+  description: `The API keys of the organization, masked, newest first. ${pagesNote}`,
   keyNeeded: 'manage-keys',
   effect: 'reads',
   returns: 'A page of keys.',

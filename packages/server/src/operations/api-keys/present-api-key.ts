@@ -2,7 +2,7 @@ import type { CreateKeyResponse, KeyMetadata } from '@cubby/client'
 import { maskApiKey } from '../../core/api-keys/api-key.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 
-/** Revoked counts before expired, as it does when the key is used. */
+/** A key that is revoked and expired counts as revoked, as in authentication. */
 const keyStatus = (key: ApiKey, nowMs: number): 'active' | 'expired' | 'revoked' => {
   if (key.revokedAtMs !== null) return 'revoked'
   return key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active'
@@ -21,7 +21,7 @@ export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
   revokedAt: key.revokedAtMs,
 })
 
-/** The only answer that carries the key itself. */
+/** The only answer that contains the key itself. */
 export const presentNewApiKey = (key: ApiKey, text: string): CreateKeyResponse => ({
   id: key.id,
   kind: key.kind,

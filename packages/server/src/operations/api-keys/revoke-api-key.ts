@@ -19,7 +19,7 @@ export const revokeApiKey = async (
 ): Promise<ApiKey> => {
   const revoked = await access.engine.apiKeys.revoke(callerOf(access), id, nowMs)
   if (revoked !== undefined) return revoked
-  throw new CubbyError('key_not_found', 'The organization has no API key of that id.', {
+  throw new CubbyError('key_not_found', 'The organization has no API key with that id.', {
     hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
   })
 }
@@ -27,12 +27,12 @@ export const revokeApiKey = async (
 export const revokeApiKeyOperation = defineOperation({
   id: 'revokeApiKey',
   area: 'api-keys',
-  summary: 'Revoke an API key',
+  summary: 'Revoke an API key permanently',
   description:
-    'For good: from the moment of the answer every request with the key is refused with `revoked_api_key`. Again: unchanged.',
+    'Revocation is permanent. Once the answer is sent, every request with the key fails with `revoked_api_key`. Revoking a key again changes nothing.',
   keyNeeded: 'manage-keys',
   effect: 'destroys',
-  returns: 'The key, revoked.',
+  returns: 'The revoked key.',
   codes: ['invalid_key', 'key_not_found'],
   parse(text): RevokeApiKeyInput {
     const members = parsePlainBody(text)

@@ -8,7 +8,7 @@ const key: Schema = { type: 'string', pattern: '^svc_(live|pub)_[0-9A-Za-z]{38}$
 
 export const organizationCatalogue = {
   createOrganization: entry(createOrganizationOperation, {
-    input: inputOf({}, { name: { ...ref('Name'), description: 'Its name, which no other has.' } }, ['name']),
+    input: inputOf({}, { name: { ...ref('Name'), description: 'A name that no other organization has.' } }, ['name']),
     output: {
       type: ['object', 'null'],
       properties: { id, name: ref('Name'), secretKey: key, publicKey: key },
@@ -29,7 +29,7 @@ export const organizationCatalogue = {
       },
       {
         name: 'nameTaken',
-        summary: 'A name that another has',
+        summary: 'A name that is taken',
         given: [{ operation: 'createOrganization', input: { name: 'acme' } }],
         input: { name: 'acme' },
         output: null,
@@ -46,7 +46,7 @@ export const organizationCatalogue = {
           type: 'array',
           items: {
             type: 'object',
-            properties: { id, name: ref('Name'), createdAt: milliseconds('When it was made.') },
+            properties: { id, name: ref('Name'), createdAt: milliseconds('When it was created.') },
             required: ['id', 'name', 'createdAt'],
           },
         },

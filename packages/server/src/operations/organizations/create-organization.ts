@@ -16,7 +16,7 @@ export interface NewOrganization {
   publicKey: string
 }
 
-/** undefined if the name is taken. The first keys are shown in this one answer and nowhere again. */
+/** undefined if the name is taken. Only this answer ever contains the first keys. */
 export const createOrganization = async (
   { engine }: { engine: Engine },
   { name }: CreateOrganizationInput,
@@ -39,7 +39,7 @@ export const createOrganizationOperation = defineOperation({
   id: 'createOrganization',
   area: 'organizations',
   summary: 'Create an organization with its first secret and public key',
-  description: 'The keys are shown in this answer only; the store keeps their hashes.',
+  description: 'The keys are shown only in this answer: the store keeps their hashes.',
   keyNeeded: 'operator',
   effect: 'writes',
   returns: 'The organization and its keys; null if the name is taken.',

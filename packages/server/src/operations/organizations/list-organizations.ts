@@ -15,7 +15,7 @@ export const listOrganizationsOperation = defineOperation({
   id: 'listOrganizations',
   area: 'organizations',
   summary: 'List organizations',
-  description: 'All of the store, by name.',
+  description: 'All organizations of the store, by name.',
   keyNeeded: 'operator',
   effect: 'reads',
   returns: 'The organizations.',

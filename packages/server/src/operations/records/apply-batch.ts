@@ -17,15 +17,15 @@ export type BatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
 
-/** What stands in `operations`, where it is an array: as many as a batch may have, and how many there are. */
+/** The array `operations`: its elements up to the limit of a batch, and the count of all. */
 interface OperationList {
   first: Envelope[]
   count: number
 }
 
 /**
- * Returns the end of the array that starts at `at`. All of it is looked at, also what will be refused: a member that stands
- * twice is refused wherever it is.
+ * Returns the end of the array that starts at `at`. It reads the whole array, even operations beyond the limit: a
+ * duplicate member is rejected anywhere.
  */
 function* readOperations(text: string, at: number, list: OperationList): Steps<number> {
   let pausedAt = at
@@ -71,7 +71,7 @@ const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, 
 const refuseOnDelete = (members: Members, prefix: string): void => {
   for (const name of ['data', 'ttl']) {
     if (!Object.hasOwn(members, name)) continue
-    throw new CubbyError('invalid_request', `${prefix}${name} is refused for a delete.`, {
+    throw new CubbyError('invalid_request', `${prefix}${name} is not allowed in a delete.`, {
       field: `${prefix}${name}`,
       hint: `Leave ${name} out, or make it a put.`,
     })
@@ -95,7 +95,7 @@ const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
   })
 }
 
-/** What the text says, before it is known whether that is a batch. */
+/** Reads the text without checking that it is a batch. */
 function* readBatch(text: string): Steps<{ members: Members; list: OperationList }> {
   if (isCheapToBuild(text)) parseJson(text)
   else {
@@ -129,7 +129,7 @@ const parseOperations = (text: string, operations: unknown, list: OperationList,
   return parsed
 }
 
-/** A batch may have 12 MiB: in steps, each over about as much text as `stepUnits` says. */
+/** In steps of about `stepUnits` of text, because a batch may have 12 MiB. */
 export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOperation[]> {
   const { members, list } = yield* readBatch(text)
   refuseUnknownMembers(members, ['operations'])
@@ -167,7 +167,7 @@ export interface ApplyBatchInput extends TableAddress {
   operations: BatchOperation[]
 }
 
-/** How many operations were applied: all of them. `runSteps` goes through what takes long. */
+/** Returns the number of operations, all of which were applied. `runSteps` runs the slow parts. */
 export const applyBatch = async (
   access: Access,
   input: ApplyBatchInput,
@@ -188,10 +188,10 @@ export const applyBatchOperation = defineOperation({
   area: 'records',
   summary: 'Put and delete several records at once',
   description:
-    'All operations are applied or none, and no reader ever sees a part of them. In an error `field` names the operation: `operations[3].data.status`.',
+    'Applies all operations or none; no reader ever sees only some of them. In an error, `field` names the operation: `operations[3].data.status`.',
   keyNeeded: 'write',
   effect: 'destroys',
-  returns: 'All were applied.',
+  returns: 'All operations were applied.',
   codes: [
     'invalid_key',
     'invalid_index_value',

@@ -17,7 +17,7 @@ export const parseIfUpdatedAt = (value: unknown, field: string): Condition | und
   return refuse(value, field, 'an integer or null')
 }
 
-/** The same of a single write, where `*` stands for any version. */
+/** The same for a single write, where `*` means any version. */
 export const parseCondition = (value: unknown): Condition | undefined =>
   value === '*' ? 'exists' : parseIfUpdatedAt(value, 'ifUpdatedAt')
 
@@ -30,5 +30,5 @@ export const preconditionFailed = (current: number | undefined, field?: string):
       })
     : new CubbyError('precondition_failed', `The record is at version ${current}; nothing was changed.`, {
         field,
-        hint: 'Read the record, apply your change to what it is now, and write with its new version.',
+        hint: 'Read the record again, apply your change to it, and write with its new version.',
       })

@@ -10,7 +10,7 @@ export interface DeleteRecordInput extends TableAddress, RecordKey {
   condition: Condition | undefined
 }
 
-/** Whether there was a record to delete. */
+/** Returns whether there was a record to delete. */
 export const deleteRecord = async (access: Access, input: DeleteRecordInput, nowMs: number): Promise<boolean> => {
   const { hashKey, rangeKey, condition } = input
   const table = await requireTable(access, input, nowMs)
@@ -23,10 +23,10 @@ export const deleteRecordOperation = defineOperation({
   id: 'deleteRecord',
   area: 'records',
   summary: 'Delete a record',
-  description: 'Deleting what is not there is no error.',
+  description: 'Deleting a record that does not exist is not an error.',
   keyNeeded: 'write',
   effect: 'destroys',
-  returns: 'Whether there was one.',
+  returns: 'Whether the record existed.',
   codes: ['table_not_found', 'precondition_failed'],
   parse(text): DeleteRecordInput {
     const { db, table, ...members } = parsePlainBody(text)

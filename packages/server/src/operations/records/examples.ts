@@ -13,12 +13,12 @@ import {
   secondOrderAt,
 } from '../example.ts'
 
-/** Someone else wrote the record after it was read. */
+/** Another writer changed the record after it was read. */
 const overtaken = [putInOrders({ ...secondOrder, data: {} }, laterAt)]
 const wrongVersion: ExampleError = {
   code: 'precondition_failed',
   message: `The record is at version ${laterAt}; nothing was changed.`,
-  hint: 'Read the record, apply your change to what it is now, and write with its new version.',
+  hint: 'Read the record again, apply your change to it, and write with its new version.',
 }
 
 const thirdOrder = {
@@ -56,7 +56,7 @@ export const putRecord: Example[] = [
   },
   {
     name: 'wrongVersion',
-    summary: 'Replace a version that is no longer',
+    summary: 'Replace a version that is out of date',
     given: overtaken,
     input: { ...inOrders, ifUpdatedAt: secondOrderAt, ...secondOrder },
     error: wrongVersion,
@@ -120,7 +120,7 @@ export const getRecord: Example[] = [
     input: { ...inOrders, hashKey: 'ada' },
     error: {
       code: 'record_not_found',
-      message: 'There is no record of that key.',
+      message: 'There is no record with that key.',
       hint: ['If it has a range key, ', { give: 'rangeKey' }, '.'],
     },
   },
@@ -134,7 +134,7 @@ export const getRecord: Example[] = [
     name: 'absent',
     summary: 'No such record',
     input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-9' },
-    error: { code: 'record_not_found', message: 'There is no record of that key.' },
+    error: { code: 'record_not_found', message: 'There is no record with that key.' },
   },
 ]
 
@@ -153,7 +153,7 @@ export const deleteRecord: Example[] = [
   },
   {
     name: 'absent',
-    summary: 'There was none',
+    summary: 'No such record',
     input: { ...inOrders, hashKey: 'ada' },
     output: { deleted: false },
   },
@@ -171,7 +171,7 @@ export const deleteRecord: Example[] = [
   },
   {
     name: 'wrongVersion',
-    summary: 'Delete a version that is no longer',
+    summary: 'Delete a version that is out of date',
     given: overtaken,
     input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-2', ifUpdatedAt: secondOrderAt },
     error: wrongVersion,
@@ -207,13 +207,13 @@ export const queryRecords: Example[] = [
   },
   {
     name: 'byRecency',
-    summary: 'What was written last, since a time',
+    summary: 'The records written since a time, newest first',
     input: { ...inOrders, index: 't', range: { gte: '2026-01-01T00:00:00Z' } },
     output: { items: [{ ...draft, updatedAt: draftAt }, second, first], count: 3, cursor: null },
   },
   {
     name: 'byIndex',
-    summary: 'Open orders of two days',
+    summary: 'Open orders placed on two days',
     input: {
       ...inOrders,
       index: 'i1',
@@ -247,7 +247,7 @@ export const queryRecords: Example[] = [
   },
   {
     name: 'nullHash',
-    summary: 'A hash that no index takes',
+    summary: 'A hash that cannot be indexed',
     input: { ...inOrders, index: 'i1', hash: null },
     error: {
       code: 'invalid_index_value',
@@ -258,7 +258,7 @@ export const queryRecords: Example[] = [
   },
   {
     name: 'noSuchIndex',
-    summary: 'A slot that was not declared',
+    summary: 'An index that was not declared',
     input: { ...inOrders, index: 'i2', hash: 'ada' },
     error: {
       code: 'index_not_declared',
@@ -295,7 +295,7 @@ export const queryRecords: Example[] = [
 export const applyBatch: Example[] = [
   {
     name: 'mixed',
-    summary: 'Create one, replace one, remove one',
+    summary: 'Create one record, replace one, delete one',
     input: {
       ...inOrders,
       operations: [
@@ -321,7 +321,7 @@ export const applyBatch: Example[] = [
       code: 'precondition_failed',
       message: `The record is at version ${laterAt}; nothing was changed.`,
       field: 'operations[1].ifUpdatedAt',
-      hint: 'Read the record, apply your change to what it is now, and write with its new version.',
+      hint: 'Read the record again, apply your change to it, and write with its new version.',
     },
   },
   {
@@ -343,7 +343,7 @@ export const applyBatch: Example[] = [
   },
   {
     name: 'noOperations',
-    summary: 'Nothing to do',
+    summary: 'No operations',
     input: { ...inOrders, operations: [] },
     error: {
       code: 'invalid_request',

@@ -16,7 +16,7 @@ export const findRecord = (access: Access, input: GetRecordInput, nowMs: number)
   )
 
 export const recordNotFound = ({ rangeKey }: RecordKey): CubbyError =>
-  new CubbyError('record_not_found', 'There is no record of that key.', {
+  new CubbyError('record_not_found', 'There is no record with that key.', {
     hint: rangeKey === noRangeKey ? ['If it has a range key, ', { give: 'rangeKey' }, '.'] : undefined,
   })
 
@@ -29,7 +29,7 @@ export const getRecord = (access: Access, input: GetRecordInput, nowMs: number):
 export const getRecordOperation = defineOperation({
   id: 'getRecord',
   area: 'records',
-  summary: 'Get a record',
+  summary: 'Get a record by its key',
   description: 'A record past its `ttl` does not exist.',
   keyNeeded: 'read',
   effect: 'reads',

@@ -11,7 +11,7 @@ import { type Access, parseAddress, requireTable, type TableAddress, writeRecord
 import { defineOperation } from '../operation.ts'
 import { parseCondition, preconditionFailed } from './condition.ts'
 
-/** `data` is kept as the text that came: it is checked, but nothing is built of it. */
+/** `data` stays the text that was sent: it is checked, but not turned into values. */
 export const parsePut = (text: string, nowMs: number): RecordToPut => {
   if (isCheapToBuild(text)) return parseSmallPut(text, nowMs)
   checkJson(text)
@@ -19,7 +19,7 @@ export const parsePut = (text: string, nowMs: number): RecordToPut => {
   return parseRecordToPut(parseObject(value), text, data, nowMs)
 }
 
-/** Of a small body everything is built, as that is the fastest. */
+/** For a small body JSON.parse is the fastest. */
 const parseSmallPut = (text: string, nowMs: number): RecordToPut => {
   const members = parseObject(parseJson(text))
   let span: Span | undefined
@@ -60,9 +60,9 @@ const parseInput = (text: string, nowMs: number): PutRecordInput => {
 export const putRecordOperation = defineOperation({
   id: 'putRecord',
   area: 'records',
-  summary: 'Put a record',
+  summary: 'Put a record: create it or replace it',
   description:
-    'Writes a record, new or in place of the old one. When the answer is sent it is on disk and in every index. With a condition it is written only if the condition holds; of any number of writers that name the same version, at most one wins.',
+    'Creates a record or replaces the existing one. When the answer is sent, the record is on disk and in every index. With a condition, it is written only if the condition holds; of several writers that name the same version, at most one succeeds.',
   keyNeeded: 'write',
   effect: 'writes',
   returns: 'The record.',

@@ -28,17 +28,17 @@ export const queryRecords = async (access: Access, input: QueryRecordsInput, now
 export const queryRecordsOperation = defineOperation({
   id: 'queryRecords',
   area: 'records',
-  summary: 'Query records',
+  summary: 'Query records by key, by time of the last write or by an index',
   description: `Three forms:
 
-- by primary key: \`hash\`, in the order of range keys;
-- by recency: \`index: "t"\` and no \`hash\`, by \`updatedAt\`, newest first unless \`ascending\` is true;
-- by declared index: \`index: "i1"\` to \`"i5"\` and \`hash\`, in the order of the index's range field.
+- by primary key: \`hash\`, ordered by range key;
+- by recency: \`index: "t"\` and no \`hash\`, ordered by \`updatedAt\`, newest first unless \`ascending\` is true;
+- by declared index: \`index: "i1"\` to \`"i5"\` and \`hash\`, ordered by the index's range field.
 
-Values in an index come in this order: false, true, numbers, strings by their UTF-8 bytes. A write is in every index when its answer is sent. ${pagesNote} The cursor belongs to its table, hash, index, range and direction; \`limit\` may change.`,
+The values of an index are ordered: false, true, numbers, then strings by their UTF-8 bytes. A write is in every index when its answer is sent. ${pagesNote} A cursor is valid only with the same table, hash, index, range and direction; \`limit\` may change.`,
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'A page.',
+  returns: 'A page of records.',
   codes: [
     'invalid_key',
     'invalid_index_value',

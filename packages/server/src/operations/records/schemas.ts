@@ -34,18 +34,19 @@ const recordKeyPart: Schema = {
   minLength: 1,
   maxLength: keyBytesMax,
   not: { enum: ['.', '..'] },
-  description: `1 to ${number(keyBytesMax)} bytes of UTF-8, any character, no lone surrogates. Only \`.\` and \`..\` are refused, since URL parsers drop such segments.`,
+  description: `1 to ${number(keyBytesMax)} bytes of UTF-8, any character, no lone surrogates. Only \`.\` and \`..\` are rejected, because URL parsers drop such segments.`,
 }
 
 const hashKey = ref('RecordKeyPart')
 const rangeKey: Schema = {
   ...ref('RecordKeyPart'),
-  description: 'Absent for a record without one, whose slot is `#`: `"rangeKey": "#"` and none are the same record.',
+  description:
+    'Optional. A record without a range key is stored with `#`: `"rangeKey": "#"` and no range key address the same record.',
 }
 
 const data: Schema = {
   type: 'object',
-  description: `Free-form; at most ${number(dataBytesMax)} bytes of JSON as it was sent and ${dataDepthMax} levels deep. It comes back exactly as it was sent: member order, number text and white space too.`,
+  description: `Any JSON object of at most ${number(dataBytesMax)} bytes, as it was sent, and ${dataDepthMax} levels. It is returned exactly as it was sent, with the same member order, number text and white space.`,
 }
 
 const ttl: Schema = {
@@ -54,24 +55,24 @@ const ttl: Schema = {
   minimum: 0,
   maximum: ttlSecondsMax,
   description:
-    'Epoch seconds, not a duration. The record is gone from the instant this second begins. More than a day in the past is refused. A put without `ttl` removes an earlier one.',
+    'When the record expires: epoch seconds, not a duration. The record no longer exists once this second begins. A time more than a day in the past is rejected. A put without `ttl` removes an earlier `ttl`.',
 }
 
 const updatedAt = milliseconds(
-  "The record's version: it strictly increases with every write while the record exists, and is its `ETag`.",
+  "The record's version, which is also its `ETag`. It strictly increases with every write while the record exists.",
 )
 
 const ifUpdatedAt = nullable('integer', {
   format: 'int64',
   description:
-    'The `updatedAt` that the record must have; null: it must not exist. Otherwise the whole batch is refused.',
+    'The `updatedAt` that the record must have; null: it must not exist. If not, the whole batch is rejected.',
 })
 
 const limit: Schema = {
   type: 'integer',
   minimum: 1,
   default: pageRowsDefault,
-  description: `How many items a page has at the most. More than ${number(pageRowsMax)} is taken as ${number(pageRowsMax)}.`,
+  description: `The maximum number of items in a page. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}.`,
 }
 
 const page = {
@@ -79,20 +80,20 @@ const page = {
   cursor: nullable('string', {
     maxLength: cursorCharactersMax,
     description:
-      'The `cursor` of the answer before, with the same hash, index, range and direction; null is as absent.',
+      'The `cursor` of the previous page, with the same hash, index, range and direction; null: the first page.',
   }),
 }
 
 const ascending = (absent: boolean): Schema => ({
   type: 'boolean',
   default: absent,
-  description: absent ? 'False: from the highest down.' : 'True: oldest first.',
+  description: absent ? 'False: descending order.' : 'True: oldest first.',
 })
 
 /** An object with exactly one operator. */
 const range = (description: string, operand: Schema, operators: readonly RangeOperator[]): Schema => ({
   type: 'object',
-  description: `${description} Exactly one operator; \`between\` takes \`[low, high]\`, both inclusive and of one type.`,
+  description: `${description} Exactly one operator; \`between\` takes \`[low, high]\`, both inclusive and of the same type.`,
   minProperties: 1,
   maxProperties: 1,
   properties: Object.fromEntries(operators.map((operator) => [operator, operandOf(operator, operand)])),
@@ -105,7 +106,7 @@ const operandOf = (operator: RangeOperator, operand: Schema): Schema => {
 }
 
 const primaryQuery = closed(
-  objectOf<PrimaryQuery>('The records of one hash key, by range key.', ['hash'], {
+  objectOf<PrimaryQuery>('The records with one hash key, ordered by range key.', ['hash'], {
     hash: { ...ref('RecordKeyPart'), description: 'The hash key.' },
     range: ref('PrimaryRange'),
     ...page,
@@ -114,22 +115,30 @@ const primaryQuery = closed(
 )
 
 const recencyQuery = closed(
-  objectOf<RecencyQuery>('All records by `updatedAt`, newest first unless `ascending` is true.', ['index'], {
-    index: { type: 'string', const: 't' },
-    range: ref('RecencyRange'),
-    ...page,
-    ascending: ascending(false),
-  }),
+  objectOf<RecencyQuery>(
+    'All records of the table, ordered by `updatedAt`, newest first unless `ascending` is true.',
+    ['index'],
+    {
+      index: { type: 'string', const: 't' },
+      range: ref('RecencyRange'),
+      ...page,
+      ascending: ascending(false),
+    },
+  ),
 )
 
 const indexQuery = closed(
-  objectOf<IndexQuery>('The records with one value of an index’s hash field, by its range field.', ['index', 'hash'], {
-    index: { type: 'string', enum: slots },
-    hash: { ...ref('IndexValue'), description: 'The value of the hash field.' },
-    range: ref('IndexRange'),
-    ...page,
-    ascending: ascending(true),
-  }),
+  objectOf<IndexQuery>(
+    'The records with one value in the hash field of an index, ordered by its range field.',
+    ['index', 'hash'],
+    {
+      index: { type: 'string', enum: slots },
+      hash: { ...ref('IndexValue'), description: 'The value of the hash field.' },
+      range: ref('IndexRange'),
+      ...page,
+      ascending: ascending(true),
+    },
+  ),
 )
 
 /** The three forms of a query. */
@@ -152,7 +161,7 @@ export const recordSchemas = {
     ['hashKey', 'updatedAt'],
     { hashKey, rangeKey, ttl, updatedAt },
   ),
-  DeleteRecordResponse: objectOf<DeleteRecordResponse>('What a delete did.', ['deleted'], {
+  DeleteRecordResponse: objectOf<DeleteRecordResponse>('The result of a delete.', ['deleted'], {
     deleted: { type: 'boolean', description: 'False if there was no such record.' },
   }),
 
@@ -170,7 +179,7 @@ export const recordSchemas = {
   ),
   Instant: { type: ['number', 'string'], description: 'Epoch milliseconds, or an ISO-8601 date-time.' },
   IndexRange: range(
-    'By the value of `rangeField`; it matches only values of its operand’s own type.',
+    'By the value of `rangeField`; matches only values of the same type as the operand.',
     ref('IndexValue'),
     rangeOperators,
   ),
@@ -182,11 +191,11 @@ export const recordSchemas = {
     oneOf: [ref('PrimaryQuery'), ref('RecencyQuery'), ref('IndexQuery')],
   },
   QueryResponse: objectOf<QueryResponse>(
-    `A page. It also ends before the record with which the text of \`items\` would pass ${number(pageBytesMax)} bytes, keys and escapes included. It may be short, even empty, and still carry a cursor: only null means the end.`,
+    `A page. It ends early where the JSON text of \`items\`, keys and escapes included, would exceed ${number(pageBytesMax)} bytes. A page may be short or even empty and still have a cursor: only null means the end.`,
     ['items', 'count', 'cursor'],
     {
       items: { type: 'array', items: ref('Record'), maxItems: pageRowsMax },
-      count: { type: 'integer', minimum: 0, maximum: pageRowsMax, description: 'How many items this page has.' },
+      count: { type: 'integer', minimum: 0, maximum: pageRowsMax, description: 'The number of items in this page.' },
       cursor: nextCursor,
     },
   ),
@@ -202,7 +211,7 @@ export const recordSchemas = {
     }),
   ),
   DeleteOperation: closed(
-    objectOf<DeleteOperation>('Removes a record; one that is absent counts as removed.', ['op', 'hashKey'], {
+    objectOf<DeleteOperation>('Deletes a record. It is not an error if the record does not exist.', ['op', 'hashKey'], {
       op: { type: 'string', const: 'delete' },
       hashKey,
       rangeKey,
@@ -210,22 +219,22 @@ export const recordSchemas = {
     }),
   ),
   BatchRequest: closed(
-    objectOf<BatchRequest>('Operations that are applied all or none.', ['operations'], {
+    objectOf<BatchRequest>('Operations of which all are applied, or none.', ['operations'], {
       operations: {
         type: 'array',
         minItems: 1,
         maxItems: batchOperationsMax,
         items: { oneOf: [ref('PutOperation'), ref('DeleteOperation')] },
-        description: 'Each names another record.',
+        description: 'No two operations may name the same record.',
       },
     }),
   ),
-  BatchResponse: objectOf<BatchResponse>('What a batch did.', ['count'], {
+  BatchResponse: objectOf<BatchResponse>('The result of a batch.', ['count'], {
     count: {
       type: 'integer',
       minimum: 1,
       maximum: batchOperationsMax,
-      description: 'How many operations were applied: all.',
+      description: 'The number of operations, all of which were applied.',
     },
   }),
 } satisfies Record<string, Schema>

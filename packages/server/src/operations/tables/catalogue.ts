@@ -26,7 +26,7 @@ export const tableCatalogue = {
         deleted: {
           type: 'boolean',
           default: false,
-          description: 'True: the soft-deleted tables that can still be restored, by name, then `deletedAt`.',
+          description: 'True: list the deleted tables that can still be restored, by name, then `deletedAt`.',
         },
       },
       ['db'],

@@ -16,7 +16,7 @@ export const parseCreateTable = (members: Members): Indices => {
   return parseIndices(members.indices)
 }
 
-/** Repeating the same declaration is no error: the table is as it was asked for. */
+/** Creating an existing table with the same indices is not an error. */
 export const createTable = async (
   access: Access,
   { db, table: name, indices }: CreateTableInput,
@@ -26,7 +26,7 @@ export const createTable = async (
   if (!result.created && JSON.stringify(result.table.indices) !== JSON.stringify(indices)) {
     throw new CubbyError('table_exists', `The table ${name} exists with other indices, and indices are immutable.`, {
       field: 'indices',
-      hint: `It declares ${JSON.stringify(result.table.indices)}. Use those, or create a table of another name.`,
+      hint: `It declares ${JSON.stringify(result.table.indices)}. Use those, or create a table with another name.`,
     })
   }
   return result
@@ -35,9 +35,9 @@ export const createTable = async (
 export const createTableOperation = defineOperation({
   id: 'createTable',
   area: 'tables',
-  summary: 'Create a table',
+  summary: 'Create a table and declare its indices',
   description:
-    'It declares up to five indices, in the slots `i1` to `i5`. Indices are sparse: a record without the fields is stored and is not in the index. The index `t`, by `updatedAt`, is on every table and is not declared.',
+    'A table may declare up to five indices, in the slots `i1` to `i5`. Indices are sparse: a record without the indexed fields is stored but is not in the index. Every table also has the index `t`, by `updatedAt`, which is not declared.',
   keyNeeded: 'write',
   effect: 'writes',
   returns: 'The table.',

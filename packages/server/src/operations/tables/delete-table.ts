@@ -12,12 +12,12 @@ export const deleteTable = async (access: Access, address: TableAddress, nowMs: 
 export const deleteTableOperation = defineOperation({
   id: 'deleteTable',
   area: 'tables',
-  summary: 'Delete a table, recoverably',
+  summary: 'Delete a table; it can be restored for 7 days',
   description:
-    'From the moment of the answer the table is gone for everything but restore, and its name is free. For 7 days it can be restored with all its records; then they are removed for good.',
+    'Once the answer is sent, the table can only be restored, and its name is free. It can be restored for 7 days, with all its records; after that they are removed permanently.',
   keyNeeded: 'write',
   effect: 'destroys',
-  returns: 'The table as it was deleted.',
+  returns: 'The deleted table.',
   codes: ['table_not_found'],
   parse: parseAddressAlone,
   run: deleteTable,

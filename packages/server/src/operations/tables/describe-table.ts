@@ -7,8 +7,8 @@ export const describeTable = requireTable
 export const describeTableOperation = defineOperation({
   id: 'describeTable',
   area: 'tables',
-  summary: 'Describe a table',
-  description: 'Its indices and when it was made.',
+  summary: 'Show a table: its indices and when it was created',
+  description: 'Returns the indices of the table and when it was created.',
   keyNeeded: 'read',
   effect: 'reads',
   returns: 'The table.',

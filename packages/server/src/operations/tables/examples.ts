@@ -25,7 +25,7 @@ export const listTables: Example[] = [
   { name: 'all', summary: 'All tables', input: { db: 'app' }, output: { tables: [orders], cursor: null } },
   {
     name: 'deletedOnes',
-    summary: 'The tables that can be restored',
+    summary: 'The deleted tables that can be restored',
     given: [deleteOrders],
     input: { db: 'app', deleted: true },
     output: { tables: [deletedOrders], cursor: null },
@@ -57,25 +57,25 @@ export const createTable: Example[] = [
   },
   {
     name: 'again',
-    summary: 'A table that is there already',
+    summary: 'A table that already exists',
     input: { ...inOrders, indices },
     output: orders,
     unchanged: true,
   },
   {
     name: 'otherIndices',
-    summary: 'A table that is there with other indices',
+    summary: 'A table that already exists with other indices',
     input: { ...inOrders, indices: { i1: { hashField: 'customer' } } },
     error: {
       code: 'table_exists',
       message: 'The table orders exists with other indices, and indices are immutable.',
       field: 'indices',
-      hint: `It declares ${JSON.stringify(indices)}. Use those, or create a table of another name.`,
+      hint: `It declares ${JSON.stringify(indices)}. Use those, or create a table with another name.`,
     },
   },
   {
     name: 'noSuchSlot',
-    summary: 'A slot that there is not',
+    summary: 'An unknown slot',
     input: { db: 'app', table: 'customers', indices: { email: { hashField: 'email' } } },
     error: {
       code: 'invalid_index',
@@ -99,7 +99,7 @@ export const describeTable: Example[] = [
       hint: [
         'Restore it until 2026-01-09T00:00:00.000Z: ',
         call('restoreTable', inOrders),
-        '; or create it anew, empty: ',
+        '; or create a new, empty table: ',
         call('createTable', inOrders),
       ],
     },
@@ -111,17 +111,17 @@ export const deleteTable: Example[] = [
 ]
 
 export const restoreTable: Example[] = [
-  { name: 'newest', summary: 'The one deleted last', given: [deleteOrders], input: inOrders, output: orders },
+  { name: 'newest', summary: 'The table deleted last', given: [deleteOrders], input: inOrders, output: orders },
   {
     name: 'byTime',
-    summary: 'The one deleted at that time',
+    summary: 'The table deleted at this time',
     given: [deleteOrders],
     input: { ...inOrders, deletedAt: tableDeletedAt },
     output: orders,
   },
   {
     name: 'nameTaken',
-    summary: 'A new table has the name',
+    summary: 'The name is taken by a new table',
     given: [deleteOrders, { operation: 'createTable', input: inOrders }],
     input: inOrders,
     error: {
@@ -138,7 +138,7 @@ export const restoreTable: Example[] = [
   },
   {
     name: 'noSuchDeletion',
-    summary: 'Nothing was deleted at that time',
+    summary: 'No table was deleted at this time',
     given: [deleteOrders],
     input: { ...inOrders, deletedAt: 1 },
     error: {

@@ -18,7 +18,7 @@ export const listDatabases = async (access: Access, { limit, cursor }: ListingIn
   let found: string[]
   if (apiKey.databases === null) found = await engine.tables.listDatabases(apiKey.orgId, after, limit + 1)
   else {
-    // A limited key sees those of its own that exist: at most a hundred looks.
+    // A limited key sees only its own databases that have a table: at most a hundred lookups.
     found = []
     for (const db of [...apiKey.databases].sort()) {
       if (after !== undefined && db <= after) continue
@@ -34,7 +34,7 @@ export const listDatabasesOperation = defineOperation({
   id: 'listDatabases',
   area: 'tables',
   summary: 'List databases',
-  description: `The databases that have a table and that the key may see, by name. ${pagesNote}`,
+  description: `The databases that the API key may use and that have a table, by name. ${pagesNote}`,
   keyNeeded: 'read',
   effect: 'reads',
   returns: 'A page of names.',

@@ -10,7 +10,7 @@ import { presentTable } from './present-table.ts'
 
 export interface ListTablesInput extends ListingInput {
   db: string
-  /** Those that can still be restored, instead of the active ones. */
+  /** List the deleted tables that can still be restored, instead of the active ones. */
   deleted: boolean
 }
 
@@ -25,7 +25,7 @@ export const listTables = async (access: Access, input: ListTablesInput, nowMs: 
   const listing = `${deleted ? 'deleted' : 'tables'}:${db}`
   const place = cursor === undefined ? undefined : decodeListCursor(seal, cursor, listing, ['string', 'number'])
   const after = place && { name: place[0] as string, deletedAtMs: place[1] as number }
-  // One more than the page: its presence tells that there is a next one.
+  // One row more than the page: if it is present, there is a next page.
   const request = { orgId: access.apiKey.orgId, db, after, limit: limit + 1 }
   const found = await (deleted ? access.engine.tables.listDeleted(request, nowMs) : access.engine.tables.list(request))
   const tables = found.slice(0, limit)
@@ -39,8 +39,8 @@ export const listTables = async (access: Access, input: ListTablesInput, nowMs: 
 export const listTablesOperation = defineOperation({
   id: 'listTables',
   area: 'tables',
-  summary: 'List tables',
-  description: `The tables of a database, by name. A database without tables answers an empty list. ${pagesNote}`,
+  summary: 'List the tables of a database',
+  description: `The tables of a database, by name. For a database without tables the list is empty. ${pagesNote}`,
   keyNeeded: 'read',
   effect: 'reads',
   returns: 'A page of tables.',

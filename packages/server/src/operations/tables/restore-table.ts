@@ -9,7 +9,7 @@ import { defineOperation } from '../operation.ts'
 import { tableJson } from './present-table.ts'
 
 export interface RestoreTableInput extends TableAddress {
-  /** undefined: the one deleted last. */
+  /** undefined: the table deleted last. */
   deletedAtMs: number | undefined
 }
 
@@ -52,12 +52,12 @@ export const restoreTable = async (access: Access, input: RestoreTableInput, now
 export const restoreTableOperation = defineOperation({
   id: 'restoreTable',
   area: 'tables',
-  summary: 'Restore a deleted table',
+  summary: 'Restore a deleted table with all its records',
   description:
-    'Makes a deleted table active again, with all its records and indices: the one deleted last, or another by its `deletedAt`. Active already, and none of that name deleted: unchanged.',
+    'Makes a deleted table active again, with all its records and indices: the one deleted last, or another one by its `deletedAt`. If the table is active and no table with that name is deleted, nothing changes.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'The table, active.',
+  returns: 'The active table.',
   codes: ['table_not_found', 'table_exists'],
   parse(text): RestoreTableInput {
     const { db, table, ...which } = parsePlainBody(text)

@@ -28,7 +28,7 @@ const tableFields = {
   db: ref('Name'),
   table: ref('Name'),
   indices: ref('Indices'),
-  createdAt: milliseconds('When the table was made.'),
+  createdAt: milliseconds('When the table was created.'),
 }
 
 export const tableSchemas = {
@@ -37,26 +37,26 @@ export const tableSchemas = {
     pattern: '^[a-z0-9-][a-z0-9_-]{0,63}$',
     minLength: 1,
     maxLength: 64,
-    description: 'Matches `[a-z0-9_-]{1,64}`; names that start with `_` are reserved.',
+    description: 'A name matches `[a-z0-9_-]{1,64}`; names that start with `_` are reserved.',
   },
   IndexDeclaration: closed(
     objectOf<IndexDeclaration>('An index over top-level fields of `data`.', ['hashField'], {
-      hashField: indexField('The field whose value a query gives as `hash`.'),
-      rangeField: indexField('The field by which the records of one hash are ordered.'),
+      hashField: indexField('The field that a query compares with `hash`.'),
+      rangeField: indexField('The field that orders the records with the same hash.'),
     }),
   ),
   Indices: {
     type: 'object',
-    description: 'The declared indices by slot; `{}` when there are none. They are immutable.',
+    description: 'The declared indices by slot; `{}` if there are none. They cannot be changed later.',
     properties: Object.fromEntries(slots.map((slot) => [slot, ref('IndexDeclaration')])),
     additionalProperties: false,
   },
   CreateTableRequest: closed(
-    objectOf<CreateTableRequest>('What a table is created with.', [], { indices: ref('Indices') }),
+    objectOf<CreateTableRequest>('The properties of the new table.', [], { indices: ref('Indices') }),
   ),
   RestoreTableRequest: closed(
-    objectOf<RestoreTableRequest>('Which table to restore, where several of one name were deleted.', [], {
-      deletedAt: milliseconds('The `deletedAt` of the table; absent: the one deleted last.'),
+    objectOf<RestoreTableRequest>('Which table to restore, if several with the same name were deleted.', [], {
+      deletedAt: milliseconds('The `deletedAt` of the table; absent: the table deleted last.'),
     }),
   ),
   ActiveTable: objectOf<ActiveTable>('A table.', ['db', 'table', 'indices', 'status', 'createdAt'], {
@@ -64,13 +64,15 @@ export const tableSchemas = {
     status: { type: 'string', const: 'active' },
   }),
   DeletedTable: objectOf<DeletedTable>(
-    'A soft-deleted table.',
+    'A deleted table that can be restored.',
     ['db', 'table', 'indices', 'status', 'createdAt', 'deletedAt', 'recoverableUntil'],
     {
       ...tableFields,
       status: { type: 'string', const: 'deleted' },
       deletedAt: milliseconds('When it was deleted.'),
-      recoverableUntil: milliseconds(`Until when it can be restored: ${recoveryMs / 86_400_000} days later.`),
+      recoverableUntil: milliseconds(
+        `It can be restored until this time, ${recoveryMs / 86_400_000} days after \`deletedAt\`.`,
+      ),
     },
   ),
   ListTablesResponse: objectOf<ListTablesResponse>('Tables by name.', ['tables', 'cursor'], {
@@ -86,12 +88,15 @@ export const tableSchemas = {
 // ── Members of inputs ──────────────────────────────────────────────────────────────────────────────────────
 
 export const dbMember = {
-  db: { ...ref('Name'), description: 'The database, one for each application. It is there as soon as it has a table.' },
+  db: {
+    ...ref('Name'),
+    description: 'The database, for example one per application. A database exists while it has a table.',
+  },
 } satisfies Record<string, Schema>
 
 export const addressMembers = {
   ...dbMember,
-  table: { ...ref('Name'), description: 'The table, one for each kind of thing.' },
+  table: { ...ref('Name'), description: 'The table, for example one per kind of record.' },
 } satisfies Record<string, Schema>
 
 export const addressRequired = ['db', 'table']
@@ -101,12 +106,12 @@ export const listingMembers = {
     type: 'integer',
     minimum: 1,
     default: pageRowsDefault,
-    description: `How many entries a page has at the most. More than ${number(pageRowsMax)} is taken as ${number(pageRowsMax)}.`,
+    description: `The maximum number of entries in a page. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}.`,
   },
   cursor: {
     type: 'string',
     pattern: '^[A-Za-z0-9_-]+$',
     maxLength: cursorCharactersMax,
-    description: 'The `cursor` of the answer before.',
+    description: 'The `cursor` of the previous page.',
   },
 } satisfies Record<string, Schema>

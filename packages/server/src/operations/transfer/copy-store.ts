@@ -4,7 +4,7 @@ import type { Dump, DumpedRecord } from '../../store/transfer.ts'
 
 const rowsPerLoad = 500
 
-/** Gathers single rows into loads of a bounded size. */
+/** Groups single rows into chunks of a bounded size. */
 async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
   let chunk: Row[] = []
   for await (const row of rows) {
@@ -17,9 +17,8 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
 }
 
 /**
- * Brings everything of a store into another, with every id, version and time as it is. A table's records come in
- * creation order, so the highest id that has arrived is where an interrupted copy of it goes on. Returns how many
- * records came.
+ * Copies a whole store into another and keeps every id, version and time. The records of a table are copied in creation
+ * order, so an interrupted copy continues after the highest id in the target. Returns how many records were copied.
  */
 export const copyStore = async (from: Dump, to: Engine, onProgress: (records: number) => void): Promise<number> => {
   await to.transfer.load({ cursorKey: await from.cursorKey() })
@@ -37,12 +36,12 @@ export const copyStore = async (from: Dump, to: Engine, onProgress: (records: nu
   return copied
 }
 
-/** One by one, however the chunks are cut. */
+/** The records one by one, independent of the chunk size. */
 async function* records(dump: Dump, tableId: number): AsyncIterable<DumpedRecord> {
   for await (const chunk of dump.records(tableId, 0)) yield* chunk
 }
 
-/** The first place where two sequences differ, as [one, other]; undefined when they are equal. */
+/** The first pair of rows in which two sequences differ; undefined if they are equal. */
 const firstDifference = async <Row>(
   ours: AsyncIterable<Row>,
   theirs: AsyncIterable<Row>,
@@ -61,7 +60,7 @@ async function* each<Row>(rows: Row[]): AsyncIterable<Row> {
   yield* rows
 }
 
-// Stamps are what an engine knew when it handed a row out, not part of the row.
+// A stamp is internal state of the engine at the time of the read, not part of the row.
 const shownRow = (row: object): string => JSON.stringify(Object.entries({ ...row, stamp: 0 }).sort())
 const shownRecord = ({
   id,
@@ -77,7 +76,7 @@ const shownRecord = ({
 const shownKey = ({ secret, acceptsPlain }: CursorKey): string =>
   `${Buffer.from(secret).toString('hex')} ${acceptsPlain}`
 
-/** Every part in which two stores differ, a line each; empty when they are equal, byte for byte. */
+/** One line for every part in which two stores differ; none if they are equal, byte for byte. */
 export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<string> {
   if (shownKey(await ours.cursorKey()) !== shownKey(await theirs.cursorKey())) yield 'the cursor keys differ'
   if (await firstDifference(each(await ours.organizations()), each(await theirs.organizations()), shownRow)) {

@@ -198,7 +198,7 @@ const describeFailure = (error: unknown, phase: 'begin' | 'statement' | 'commit'
     return {
       code: 'storage_full',
       message: 'The disk is full; nothing was applied.',
-      hint: 'Reads go on. Repeat the request once there is room.',
+      hint: 'Reads still work. Repeat the request once there is room.',
       cause,
     }
   }
