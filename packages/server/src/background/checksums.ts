@@ -12,8 +12,8 @@ export interface ChecksumOptions {
 }
 
 /**
- * Gives the records of a store that version 0.1 made their checksums, beside the traffic. What a stop or a crash interrupts
- * goes on at the next start. With nothing to do it ends at once, without a line in the log.
+ * Adds checksums to the records that version 0.1 wrote, while the server handles requests. After a stop or a crash it
+ * continues at the next start. If there is nothing to do, it ends at once and logs nothing.
  */
 export const startChecksums = ({ maintenance, log, retryMs }: ChecksumOptions): Background => {
   const steps = new PacedSteps()

@@ -1,7 +1,7 @@
-/** A step is followed by a rest of so many times its own length, so that writers keep most of the store. */
+/** After each step there is a pause of this many times its duration, so that writers get most of the time. */
 const restFactor = 3
 
-/** Runs steps of background work, each a small commit between those of the writers, until it is stopped. */
+/** Runs background work in steps until it is stopped. Each step is one small commit between the commits of writers. */
 export class PacedSteps {
   isStopped = false
   #wake: (() => void) | undefined
@@ -13,7 +13,7 @@ export class PacedSteps {
     })
   }
 
-  /** Until a step returns 0; the sum of what they returned. */
+  /** Runs steps until one returns 0 or it is stopped. Returns the sum of their results. */
   async drain(step: () => Promise<number>): Promise<number> {
     let sum = 0
     while (!this.isStopped) {

@@ -19,8 +19,8 @@ export interface Background {
 }
 
 /**
- * Removes for good what nobody can read any more: expired records, and deleted tables that can no longer be restored. Each
- * step is a small commit between those of the writers. A sweep that a stop or a crash interrupts continues at the next start.
+ * Permanently removes data that can no longer be read: expired records, and deleted tables that can no longer be restored.
+ * Each step is one small commit between the commits of writers. After a stop or a crash it continues at the next start.
  */
 export const startSweeps = ({ maintenance, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
   const waryNow = makeWaryClock(now, jumpHoldMs, log)

@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts'
 
-/** Routine clock corrections are smaller than this. */
+/** Routine clock corrections are smaller than this limit. */
 const jumpMs = 60_000
 
 /**

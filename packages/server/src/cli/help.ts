@@ -10,7 +10,7 @@ const columns = (rows: [string, string][]): string => {
 export const overview = (commands: CliCommand[]): string => `Cubby, a schemaless document store.
 
 ${columns(commands.map((command) => [usage(command), command.summary]))}
-Each command takes --help. Every flag can also be set in the environment: --data as CUBBY_DATA, and so on.
+Each command has --help. Every flag can also be set in the environment: --data as CUBBY_DATA, and so on.
 `
 
 export const commandHelp = (command: CliCommand): string => {

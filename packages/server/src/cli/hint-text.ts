@@ -1,7 +1,7 @@
 import type { CubbyError, ErrorCode } from '../core/errors.ts'
 import { type HintLanguage, hintText } from '../core/hint.ts'
 
-/** The command that runs an operation. A flag in brackets stands there if its member is given. */
+/** The command that runs an operation. A flag in brackets is used only if its member is given. */
 export const commandOf: Record<string, string> = {
   listTables: 'table list --db {db} [--deleted {deleted}]',
   createTable: 'table create {table} --db {db}',
@@ -40,7 +40,7 @@ const shell: HintLanguage = {
   repeatLater: 'Try again later',
 }
 
-/** Where what helps in a shell is something else altogether. */
+/** Codes for which a shell user needs a different hint. */
 const ownHints: Partial<Record<ErrorCode, string>> = {
   missing_api_key: 'Set CUBBY_KEY or give --key.',
   invalid_api_key: 'Set CUBBY_KEY, or give --key, to an API key of this server.',
@@ -49,7 +49,7 @@ const ownHints: Partial<Record<ErrorCode, string>> = {
   method_not_allowed: 'Give --url without a path, for example http://127.0.0.1:4600.',
 }
 
-/** An error in one line, for whoever typed the command. */
+/** An error in one line, for the user of the shell. */
 export const errorLine = ({ code, message, hint }: CubbyError): string => {
   const text = ownHints[code] ?? (hint === undefined ? undefined : hintText(hint, shell))
   return text === undefined ? message : `${message} ${text}`

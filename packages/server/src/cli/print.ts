@@ -1,7 +1,7 @@
 import { printable } from '../core/text/printable.ts'
 
-// Commands print for people with these functions and `Progress` only: names that others have chosen must not reach the
-// terminal unescaped.
+// Commands print for people only with these functions and `Progress`: names chosen by others must not reach the terminal
+// unescaped.
 
 export const printLine = (line: string): void => {
   process.stdout.write(`${printable(line)}\n`)

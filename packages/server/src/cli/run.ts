@@ -76,7 +76,7 @@ export const run = async (called: string[], env: Record<string, string | undefin
   }
 }
 
-/** `cubby` alone lists all commands, `cubby orgs` those of orgs. */
+/** `cubby` alone lists all commands, `cubby orgs` only those that start with orgs. */
 const withoutCommand = (words: string[], help: boolean): number => {
   const word = words.find((candidate) => !candidate.startsWith('-'))
   const group = word === undefined ? commands : commands.filter(({ name }) => name.startsWith(`${word} `))

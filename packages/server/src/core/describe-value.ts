@@ -1,4 +1,4 @@
-/** Says what was found, in a few words that are safe to repeat: `an array`, `"Orders"`. */
+/** Describes a value in a few words that are safe to print: `an array`, `"Orders"`. */
 export const describeValue = (value: unknown): string => {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'

@@ -6,7 +6,7 @@ import { type Hint, maskHint } from './hint.ts'
 export type { ErrorCode } from '@cubby/client'
 
 export interface ErrorDetails {
-  /** The one field at fault, as a path: `data.status`, `operations[3].hashKey`. */
+  /** The path of the wrong field: `data.status`, `operations[3].hashKey`. */
   field?: string
   /** The suggested next step, if there is one. */
   hint?: Hint
@@ -17,7 +17,7 @@ export interface ErrorDetails {
 const masked = (text: string | undefined): string | undefined => (text === undefined ? undefined : maskApiKeys(text))
 
 /**
- * A failure that the caller is told about. Anything else that is thrown is our bug and is answered with `internal`. The
+ * An error that is reported to the caller. Any other thrown value is our bug and is answered with `internal`. The
  * texts repeat names and values of the request, which may contain an API key, so the constructor masks them.
  */
 export class CubbyError extends Error {

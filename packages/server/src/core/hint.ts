@@ -1,17 +1,17 @@
 import { maskApiKeys } from './api-keys/mask-api-keys.ts'
 
-// A hint is for whoever made the request, and what helps them depends on how they made it: over HTTP a path, in a shell a
-// command. So rules and operations say which operation helps, and the adapter that speaks writes it down.
+// A hint is for the caller, and the useful words depend on the transport: over HTTP a path, in a shell a command. So rules
+// and operations name the operation that helps, and the adapter writes the text.
 
 type KnownInput = Readonly<Record<string, string | number | boolean>>
 
-/** An operation that helps, with what is known of its input. */
+/** An operation that helps, with the known part of its input. */
 export interface SuggestedCall {
   readonly operation: string
   readonly input: KnownInput
 }
 
-/** Members of the input to send, where the operation is clear. */
+/** Members of the input to send, if the operation is clear. */
 export interface SuggestedInput {
   readonly send: KnownInput
 }
@@ -21,14 +21,14 @@ export interface SuggestedMember {
   readonly give: string
 }
 
-/** To do the same again after a while. */
+/** Repeat the same request later. */
 export interface SuggestedRepeat {
   readonly repeat: 'later'
 }
 
 export type HintPart = string | SuggestedCall | SuggestedInput | SuggestedMember | SuggestedRepeat
 
-/** The next step to take: text that says nothing of the transport, or parts that read as one sentence. */
+/** The suggested next step: text that does not mention the transport, or parts that form one sentence. */
 export type Hint = string | readonly HintPart[]
 
 export const call = (operation: string, input: KnownInput = {}): SuggestedCall => ({ operation, input })

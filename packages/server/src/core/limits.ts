@@ -1,11 +1,11 @@
-// The bounds that a user or an operator can meet. Each has a row in docs/http-api.md ("Limits") or docs/operating.md
+// The limits that a user or an operator can reach. Each has a row in docs/http-api.md ("Limits") or docs/operating.md
 // ("Bounds of a process"), which a test compares with this file. A constant that only tunes one file is in that file.
 // The unit is last in the name.
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-// What a request may carry.
+// Requests.
 /** A put. */
 export const bodyBytesMax = 1 * MIB
 export const batchBodyBytesMax = 12 * MIB
@@ -26,15 +26,15 @@ export const keyDatabasesMax = 100
 /** Our longest cursor is far below this; a longer one is not ours. */
 export const cursorCharactersMax = 16 * KIB
 
-// What an answer may carry.
+// Answers.
 export const pageRowsDefault = 100
 export const pageRowsMax = 1_000
 export const pageBytesMax = 1 * MIB
 /** Expired rows that one page may skip before it ends early, with a cursor. */
 export const pageExpiredRowsMax = 10_000
 
-// What a process may hold at once. Of what is shared, an organization may hold half of what the others leave, and an API
-// key half of that: see shares.ts.
+// Resources of a process. Of a shared resource, an organization may hold half of what the others leave, and an API key half
+// of that: see shares.ts.
 export const bodiesInFlightBytesMax = 128 * MIB
 export const bodyMsMax = 30_000
 /** A body may arrive in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs about 2 µs. */
@@ -42,11 +42,11 @@ export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
 /** What a body that is read as a stream may hold at once: what Bun reads ahead of us, measured at up to 1.9 MiB. */
 export const bodyStreamBytes = 2 * MIB
-/** Of a body that is read as a stream, so much must arrive in every `bodyMsMax`; there is no limit on its whole time. */
+/** Of a body that is read as a stream, this much must arrive in every `bodyMsMax`; its total time has no limit. */
 export const bodyProgressBytesMin = 64 * KIB
 /** Answers that clients have not read yet. */
 export const answersUnsentBytesMax = 64 * MIB
-/** A client that reads nothing of a large answer for so long is disconnected. */
+/** A client that reads nothing of a large answer for this long is disconnected. */
 export const answerIdleSecondsMax = 10
 export const requestsInFlightMax = 16_384
 /** How long a request waits for its turn. */
@@ -67,12 +67,12 @@ export const lastUsedEntriesMax = 50_000
 export const recoveryMs = 7 * 24 * 60 * 60 * 1000
 /** Sweeps delete this long after the deadline: a clock that jumps must not destroy data. */
 export const sweepGraceMs = 5 * 60 * 1000
-/** Sweeps ignore a clock that has jumped ahead for so long: time to set it back. */
+/** Sweeps ignore a clock that has jumped ahead for this long, so that an operator can set it back. */
 export const clockJumpHoldMs = 60 * 60 * 1000
 export const sweepEveryMs = 60_000
 /** Rows that one step of a sweep removes: few, because the writes of a whole commit wait for it. */
 export const sweepRowsMax = 50
-/** Rows that one step looks at which gives records of version 0.1 their checksums. Neighbours share pages: these are cheap. */
+/** Rows per step when records of version 0.1 get their checksums. Neighbouring rows share pages, so this is cheap. */
 export const checksumRowsMax = 100
 export const lastUsedFlushMs = 30_000
 export const stopMsMax = 10_000

@@ -3,7 +3,7 @@ import { CubbyError } from './errors.ts'
 
 export type Members = Record<string, unknown>
 
-/** A JSON object, or an error that names what stands there instead. */
+/** A JSON object. Otherwise throws an error that names the value found. */
 export const parseObject = (value: unknown, field?: string): Members => {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
   throw new CubbyError(
@@ -15,7 +15,7 @@ export const parseObject = (value: unknown, field?: string): Members => {
   )
 }
 
-/** A member that a request does not know is refused by name: a typo must not be lost. */
+/** An unknown member is rejected by name: a typo must not be ignored. */
 export const refuseUnknownMembers = (members: Members, known: readonly string[], prefix = ''): void => {
   for (const name in members) {
     if (known.includes(name)) continue
@@ -28,7 +28,7 @@ export const refuseUnknownMembers = (members: Members, known: readonly string[],
   }
 }
 
-/** `limit` of pages and listings: too many is not an error, since the cursor says that there is more. */
+/** `limit` of pages and listings: a value above `most` is not an error, because the cursor shows that there is more. */
 export const parseLimit = (value: unknown, absent: number, most: number): number => {
   if (value === undefined) return absent
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {

@@ -2,7 +2,7 @@ import { CubbyError } from '../core/errors.ts'
 import { requestsInFlightMax } from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
 
-/** One request, as its organization and API key count it. */
+/** One request, counted for its organization and its API key. */
 export interface Admittable {
   readonly orgId: number
   readonly keySeq: number
@@ -14,7 +14,7 @@ const tooMany = (): CubbyError =>
     hint: 'Repeat the request after the time in Retry-After.',
   })
 
-/** Bounds the requests in flight: of all callers, of an organization, and of an API key. */
+/** Limits the requests in flight: in total, per organization and per API key. */
 export class Admission {
   readonly #inFlight = new Shares(requestsInFlightMax)
 

@@ -4,13 +4,13 @@ import { revoked } from './authenticate.ts'
 import { BodyAbandoned } from './body-faults.ts'
 import { respondError } from './respond.ts'
 
-/** Whatever was thrown, as an answer. What is our fault is logged under the request id. */
+/** Turns any thrown value into an answer. Faults of the server are logged with the request id. */
 export const answerError = (log: Log, requestId: string, error: unknown): Response => {
   if (error instanceof CubbyError) {
     if (error.code === 'internal' || error.code === 'outcome_unknown') {
       log('error', 'request failed', { requestId, code: error.code, cause: error.cause })
     }
-    // The writer knows that a key is revoked; the message for the caller is written here.
+    // The engine's error only has the code; the message for the caller is here.
     const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error)
     if (error instanceof BodyAbandoned) response.headers.set('Connection', 'close')
     return response
@@ -27,14 +27,14 @@ export const answerError = (log: Log, requestId: string, error: unknown): Respon
 export const causeOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
 
-/** Once in this time, an answer leaves its connection open although the request's chunked body was not read. */
+/** Once per interval, an answer leaves its connection open although the request's chunked body was not read. */
 const unreadEveryMs = 500
 let unreadAtMs = Number.NEGATIVE_INFINITY
 
 /**
  * Bun parses the rest of an unread chunked body chunk by chunk before the next request of the connection; the rest of a
  * body of known length costs nothing. Closing the connection avoids that, but a client that is still sending may see a
- * broken connection before it sees the answer. So the connection is closed only when such requests come in numbers.
+ * broken connection before it sees the answer. So the connection is closed only when there are many such requests.
  */
 export const closingIfUnread = (request: Request, response: Response): Response => {
   if (!request.headers.has('transfer-encoding') || request.bodyUsed) return response

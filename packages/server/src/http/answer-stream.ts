@@ -1,22 +1,22 @@
-/** An answer that is made while it is sent, and what sending it needs. */
+/** An answer that is produced while it is sent, with the callbacks that sending needs. */
 export interface AnswerStream {
   readonly chunks: AsyncIterable<Uint8Array>
-  /** Its length, where it is known: a source that has more or less is cut off. */
+  /** Its length, if it is known. A source with more or fewer bytes is cut off. */
   readonly bytes: number | undefined
-  /** Resolves when the next chunk may be made. */
+  /** Resolves when the next chunk may be produced. */
   turn(): Promise<void>
-  /** The chunk is being made, and the client waits for us. */
+  /** The chunk is being produced, and the client waits for us. */
   onWaiting(): void
-  /** A piece was handed to the socket, and we wait for the client. */
+  /** A piece was passed to the socket, and we wait for the client. */
   onSending(): void
-  /** Once, however the answer ended. */
+  /** Called once, whether the answer was sent, failed or was cancelled. */
   onEnd(): void
   /** The source failed: the client sees its connection break. */
   onFault(error: unknown): void
 }
 
 /**
- * The stream for Bun, which asks for a piece when the socket has taken the one before. `hold` is told the length of each
+ * The stream for Bun, which requests a piece when the socket has accepted the previous one. `hold` gets the length of each
  * chunk; `release` is called once, at the end.
  */
 export const sendChunks = (
@@ -55,7 +55,7 @@ export const sendChunks = (
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
     try {
       answer.onWaiting()
-      // An empty chunk would end nothing and send nothing: Bun would not ask again.
+      // An empty chunk is skipped: after one, Bun would not request the next.
       while (at === chunk.length) {
         if (await nextChunk()) continue
         if (isOver) return
@@ -74,7 +74,7 @@ export const sendChunks = (
       end()
       answer.onFault(error)
       stopSource(source)
-      // Bun resets the connection, so that the client cannot take a part for the whole. Without a value: Bun may print one.
+      // Bun resets the connection, so the client does not mistake a part for the whole. No error value: Bun may print it.
       controller.error(undefined)
     }
   }
@@ -86,7 +86,7 @@ export const sendChunks = (
   return new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 })
 }
 
-/** A source that is not read to its end closes what it has open. */
+/** Lets a source that is not read to its end close its resources. */
 const stopSource = (source: AsyncIterator<Uint8Array>): void => {
   source.return?.().catch(() => {})
 }

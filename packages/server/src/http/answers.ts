@@ -3,7 +3,7 @@ import { answersUnsentBytesMax } from '../core/limits.ts'
 import { type Holder, Shares } from '../core/shares.ts'
 import { type AnswerStream, sendChunks } from './answer-stream.ts'
 
-/** Shorter answers are handed to the socket as they are: the system's own buffers take nearly all of them. */
+/** Shorter answers are passed to the socket at once: the system's buffers hold nearly all of them. */
 const streamedFromBytes = 32 * 1024
 const pieceBytes = 256 * 1024
 
@@ -16,7 +16,7 @@ const unread = (): CubbyError =>
     hint: 'Read the answers to earlier requests, then repeat this one; or ask for less with a smaller limit.',
   })
 
-/** A stream of which the next piece is made when the socket has taken the one before. */
+/** A stream that produces the next piece when the socket has accepted the previous one. */
 const inPieces = (bytes: Uint8Array, over: () => void): ReadableStream<Uint8Array> => {
   let at = 0
   return new ReadableStream<Uint8Array>(
@@ -37,21 +37,21 @@ const inPieces = (bytes: Uint8Array, over: () => void): ReadableStream<Uint8Arra
 }
 
 /**
- * Bounds the answers that the sockets have not taken yet: of all clients, of an organization's, and of an API key's. An
- * answer given to Bun as a string stays in memory for as long as its client does not read; one given as a stream is
- * asked for piece by piece, and its end is known.
+ * Limits the bytes of answers that sockets have not accepted yet: in total, per organization and per API key. Bun keeps an
+ * answer that is a string in memory until its client has read it. It requests a stream piece by piece, and we know when the
+ * stream ends.
  */
 export class Answers {
   readonly #unsent = new Shares(answersUnsentBytesMax)
 
-  /** Before a write: its answer cannot be refused afterwards. Throws `unavailable` when there is no room. */
+  /** Called before a write, because its answer cannot be rejected afterwards. Throws `unavailable` if there is no room. */
   refuseIfFull(orgId: number, keySeq: number): void {
     if (!this.#unsent.hasRoom(orgId, keySeq, 1)) throw unread()
   }
 
   /**
-   * The text as the body of an answer; undefined for a small one, which takes no room. The room of a large one is free
-   * when the socket has taken it or is gone; then `over` is called. A read whose answer finds none throws `unavailable`.
+   * The text as the body of an answer; undefined for a small text, which uses no room. The room of a large text is released
+   * when the socket has accepted all of it or is closed; then `over` is called. A read without room throws `unavailable`.
    */
   stream(
     { orgId, keySeq }: Holder,
@@ -73,8 +73,8 @@ export class Answers {
   }
 
   /**
-   * An answer that is made while it is sent. It holds one piece, or one chunk of its source if that is larger. A read that
-   * finds no room throws `unavailable`, and the source is not started.
+   * An answer that is produced while it is sent. It uses room for one piece, or for one chunk of its source if that is
+   * larger. A read without room throws `unavailable` and does not start the source.
    */
   streamFrom({ orgId, keySeq }: Holder, answer: AnswerStream, isRead: boolean): ReadableStream<Uint8Array> {
     if (isRead && !this.#unsent.hasRoom(orgId, keySeq, pieceBytes)) throw unread()

@@ -11,10 +11,10 @@ import type { Engine } from '../store/engine.ts'
 const invalid = (message: string): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".' })
 
-/** Authorization headers that were found well-formed, with the key in them: most requests repeat one. */
+/** Well-formed Authorization headers with the key of each: most requests repeat one. */
 const readHeaders = new Map<string, string>()
 
-/** The text of the key. A wrong checksum is refused here, before storage is touched. */
+/** The text of the key. A wrong checksum is rejected here, without a look at the store. */
 const presentedKey = (header: string | null): string => {
   if (header === null) {
     throw new CubbyError('missing_api_key', 'The request carries no API key.', {
@@ -26,15 +26,15 @@ const presentedKey = (header: string | null): string => {
   const text = /^bearer +(\S+)$/i.exec(header)?.[1]
   if (text === undefined) throw invalid('The Authorization header is not of the form "Bearer <API key>".')
   if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
-  // A checksum is easily forged, so this can be filled at will: it is bounded, in entries and in bytes (a header may be
-  // padded with spaces), and a miss costs a microsecond.
+  // A checksum is easy to forge, so callers can fill this map. It is bounded in entries and in bytes (a header may be padded
+  // with spaces), and a miss costs a microsecond.
   if (header.length !== 'Bearer '.length + text.length) return text
   if (readHeaders.size >= apiKeyCacheEntriesMax) readHeaders.clear()
   readHeaders.set(header, text)
   return text
 }
 
-/** The request to authenticate; `access` and `nowMs` are what the step finds out. */
+/** The request to authenticate; this step sets `access` and `nowMs`. */
 export interface Caller {
   readonly request: Request
   readonly params: Readonly<Record<string, string | undefined>>
@@ -45,7 +45,7 @@ export interface Caller {
 
 const keyUseNoteMs = 1_000
 
-/** Finds out who calls and checks that the key allows what the route needs. */
+/** Identifies the caller and checks that the API key allows what the route needs. */
 export class Authenticator {
   readonly #engine: Engine
   readonly #now: () => number
@@ -70,7 +70,7 @@ export class Authenticator {
     })
   }
 
-  /** A key that is used all the time need not be noted a thousand times a second. */
+  /** At most one note per second while the same key is used. */
   #noteKeyUse(keyId: string, nowMs: number): void {
     const sinceMs = nowMs - this.#notedAtMs
     if (keyId === this.#notedKeyId && sinceMs >= 0 && sinceMs < keyUseNoteMs) return
@@ -80,7 +80,7 @@ export class Authenticator {
   }
 }
 
-/** Known, then not revoked, then not expired. */
+/** Checks that the key is known, then that it is not revoked, then that it has not expired. */
 const findActiveKey = (engine: Engine, header: string | null, nowMs: number): Awaitable<ApiKey> =>
   andThen(engine.apiKeys.find(presentedKey(header)), (apiKey) => {
     if (apiKey === undefined) throw invalid('The API key is unknown.')
@@ -102,7 +102,7 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   }
 }
 
-/** Kind of key, then scope. `db` is the raw segment: a name that is not even valid is in nobody's scope. */
+/** Checks the kind of key, then the scope. `db` is the raw segment: an invalid name is in no key's scope. */
 const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: string | undefined, headers: Headers): void => {
   if (apiKey.kind === 'public') {
     if (keyNeeded !== 'read') {
@@ -133,7 +133,7 @@ const isFromForeignPage = (headers: Headers): boolean => {
   if (site !== null) return site === 'cross-site' || site === 'same-site'
   const origin = headers.get('origin')
   if (origin === null) return false
-  // `null` is the origin of sandboxed pages and files: foreign too.
+  // Sandboxed pages and local files send the origin `null`: they are foreign too.
   const host = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/i.exec(origin)?.[1]
   return host?.toLowerCase() !== headers.get('host')?.toLowerCase()
 }

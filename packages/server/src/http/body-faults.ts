@@ -1,7 +1,7 @@
 import { CubbyError } from '../core/errors.ts'
 import { bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax, bodyProgressBytesMin } from '../core/limits.ts'
 
-// Why a body is not read, or not to its end.
+// The errors for a body that is not read, or not completely.
 
 export const tooLarge = (bytesMax: number, hint?: string): CubbyError =>
   new CubbyError('body_too_large', `The body is larger than ${bytesMax} bytes.`, { hint })
@@ -11,10 +11,10 @@ export const tooMany = (): CubbyError =>
     hint: 'Repeat the request after the time in Retry-After; nothing was applied.',
   })
 
-/** The sender went away: nobody hears this, but it is no fault of ours either. */
+/** The client closed the connection. It cannot receive this answer, but the server did not fail. */
 export const cutShort = (): CubbyError => new CubbyError('invalid_request', 'The body ended before it was complete.')
 
-/** Its answer closes the connection: the rest of the body would hold it for as long as the sender likes. */
+/** The answer closes the connection; otherwise the client could keep it open with the rest of the body. */
 export class BodyAbandoned extends CubbyError {}
 
 export const tooSlow = (): CubbyError =>

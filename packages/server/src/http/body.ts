@@ -21,26 +21,26 @@ import {
 } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
-/** A body that is declared and no longer than this is read in one go; the bound on requests bounds these. */
+/** A body with a declared length up to this is read at once; the limit on requests in flight limits these. */
 const wholeBytesMax = 16 * 1024
 const joinedBytes = 4 * 1024
 const lookEveryMs = 1_000
-/** After a body in too many chunks, further chunked bodies of the same API key are refused unread for so long. */
+/** After a body with too many chunks, further chunked bodies of the same API key are rejected unread for this time. */
 const fineChunksPauseMs = 1_000
 const pausedKeysMax = 1_000
 const sendLessHint = 'Send less at once: several records in several requests.'
 
-// ignoreBOM keeps a byte order mark in the text, so that JSON refuses it as the contract says.
+// ignoreBOM keeps a byte order mark in the text, so that the JSON check rejects it.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Whose body it is, and how much of it is held. */
+/** The owner of a body, and how much of the body is in memory. */
 export interface BodyHolder {
   readonly orgId: number
   readonly keySeq: number
   heldBytes: number
 }
 
-/** Bytes that come one piece after the other. Small pieces are joined as they come, so each costs no more than it holds. */
+/** Collects the pieces of a body. Small pieces are joined when they arrive, so none uses more memory than its bytes. */
 class Pieces {
   readonly #pieces: Uint8Array[] = []
   #joined: Uint8Array | undefined
@@ -74,14 +74,14 @@ class Pieces {
 }
 
 /**
- * Whether a stream arrives fast enough: at least `bodyProgressBytesMin` in every `bodyMsMax` that we wait for its sender.
- * The time that the reader of the stream takes is not the sender's.
+ * Checks that a stream arrives fast enough: at least `bodyProgressBytesMin` in every `bodyMsMax` that we wait for its
+ * sender. The time that our own reader needs does not count.
  */
 class Progress {
   #waitedMs = 0
   #bytes = 0
 
-  /** False when too little has come for too long. */
+  /** False if too few bytes have arrived for too long. */
   add(bytes: number, waitedMs: number): boolean {
     this.#bytes += bytes
     this.#waitedMs += waitedMs
@@ -96,16 +96,16 @@ class Progress {
 type ReadResult = { done: true; value?: undefined } | { done: false; value: Uint8Array }
 
 /**
- * Reads request bodies. What arrives at once is bounded in total, for an organization and for an API key, not only each;
- * bytes count when they have arrived. A body that trickles is given up after a while, and so is one in very many chunks:
- * Bun hands over every chunk by itself.
+ * Reads request bodies. There are limits for each body and for all bodies in flight: in total, per organization and per API
+ * key. Bytes count when they have arrived. A body that arrives too slowly is abandoned, and so is one with too many chunks,
+ * because Bun delivers every chunk separately.
  */
 export class BodyReader {
   readonly #inFlight = new Shares(bodiesInFlightBytesMax)
   readonly #deadlines = new Deadlines(bodyMsMax, lookEveryMs)
   /**
-   * Until when, by API key. To find out that a body has too many chunks takes milliseconds, and Bun accepts connections,
-   * each with its request, for as long as there are any, before it does anything else.
+   * The end of the pause, by API key. It takes milliseconds to find out that a body has too many chunks, and Bun accepts all
+   * new connections with their requests before it does anything else.
    */
   readonly #pausedUntilMs = new Map<number, number>()
 
@@ -113,7 +113,7 @@ export class BodyReader {
     this.#deadlines.stop()
   }
 
-  /** When what was made of the body is no longer needed. */
+  /** Call this when nothing needs the body any more. */
   release(holder: BodyHolder): void {
     if (holder.heldBytes === 0) return
     this.#inFlight.give(holder.orgId, holder.keySeq, holder.heldBytes)
@@ -121,8 +121,8 @@ export class BodyReader {
   }
 
   /**
-   * The body as text; empty when there is none. Checks content type, size and encoding, in that order. The holder has to
-   * be released in any case.
+   * The body as text; empty if there is none. Checks content type, size and encoding, in that order. The caller must always
+   * release the holder, also after an error.
    */
   async read(request: Request, bytesMax: number, holder: BodyHolder): Promise<string> {
     const { headers } = request
@@ -143,12 +143,12 @@ export class BodyReader {
   }
 
   /**
-   * The body as pieces; none when there is no body. Checks the size, not the type, and throws at once when the declared length
-   * is too large. Nothing is read before the first piece is asked for, and while none is asked for Bun stops reading from
-   * the socket. So a stream holds a fixed amount, counted from the first piece that is asked for to its end.
+   * The body as pieces; none if there is no body. Checks the size, not the type, and throws at once if the declared length
+   * is too large. Nothing is read before the first piece is requested, and while no piece is requested Bun stops reading
+   * from the socket. So a stream counts with a fixed amount, from the first requested piece to its end.
    *
-   * It needs a length: what Bun reads ahead of us it joins, so the chunks of a chunked body could not be counted, and
-   * a body in very many of them would keep the thread busy for seconds.
+   * It needs a Content-Length: Bun joins the chunks that it reads ahead, so we could not count the chunks of a chunked body,
+   * and a body with very many chunks would keep the thread busy for seconds.
    */
   stream(request: Request, bytesMax: number, holder: BodyHolder): AsyncIterable<Uint8Array> {
     const length = declaredLength(request.headers)
@@ -215,7 +215,7 @@ export class BodyReader {
     })
   }
 
-  /** Not an async loop: that costs half as much again for each piece, and there may be thousands. */
+  /** Not an async loop: that costs 50 % more per piece, and there may be thousands. */
   #readPieces(request: Request, bytesMax: number, holder: BodyHolder): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const reader = request.body!.getReader()
@@ -272,7 +272,7 @@ export class BodyReader {
   }
 }
 
-/** Bun makes a list of a header that was sent twice. */
+/** Bun joins a header that was sent twice into a list. */
 const declaredLength = (headers: Headers): number | undefined => {
   const header = headers.get('content-length')
   if (header === null) return undefined
@@ -295,7 +295,7 @@ const refuseOtherTypes = (headers: Headers): void => {
   }
 }
 
-/** For requests that take none: what would be ignored is refused. */
+/** For requests without a body: a body would be ignored, so it is rejected. */
 export const refuseBody = (headers: Headers): void => {
   const length = headers.get('content-length')
   if ((length === null || Number(length) === 0) && !headers.has('transfer-encoding')) return

@@ -5,7 +5,7 @@ const refuse = (header: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${header} ${message}`, { field: header, hint })
 }
 
-/** For routes on which a condition means nothing: it is refused, never ignored. */
+/** For routes that do not support conditions: a condition is rejected, never ignored. */
 export const refuseConditions = (headers: Headers): void => {
   for (const header of ['If-Match', 'If-None-Match']) {
     if (headers.has(header))
@@ -15,7 +15,7 @@ export const refuseConditions = (headers: Headers): void => {
 
 const versionTag = /^"(0|[1-9][0-9]{0,15})"$/
 const strongTag = /^"[\x21\x23-\x7e\x80-\xff]*"$/
-/** No record has it: a well-formed tag that is not one of ours matches nothing. */
+/** The version of no record: a well-formed tag that is not one of ours matches nothing. */
 const noVersion = -1
 
 const parseIfMatch = (value: string): Condition => {
@@ -30,7 +30,7 @@ const parseIfMatch = (value: string): Condition => {
   )
 }
 
-/** The condition of a write. `If-None-Match` goes with PUT only, and only as `*`. */
+/** The condition of a write. `If-None-Match` is allowed only on PUT, and only as `*`. */
 export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'DELETE'): Condition | undefined => {
   const ifMatch = headers.get('if-match')
   const ifNoneMatch = headers.get('if-none-match')
@@ -43,7 +43,7 @@ export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'DELETE'):
   return 'absent'
 }
 
-/** Whether a read may be answered 304: lists, weak tags and `*` are read as HTTP says. */
+/** Whether a read may be answered 304. Lists, weak tags and `*` work as HTTP defines. */
 export const matchesIfNoneMatch = (headers: Headers, updatedAtMs: number): boolean => {
   const value = headers.get('if-none-match')
   if (value === null) return false
@@ -56,7 +56,7 @@ export const refuseIfMatchOnRead = (headers: Headers): void => {
   if (headers.has('if-match')) refuse('If-Match', 'is not allowed on GET.', 'Use If-None-Match to revalidate a copy.')
 }
 
-/** `Prefer: return=minimal`, among other preferences, in any case. */
+/** `Prefer: return=minimal`, alone or among other preferences, in upper or lower case. */
 export const wantsMinimal = (headers: Headers): boolean => {
   const value = headers.get('prefer')
   return value !== null && /(?:^|[,;])\s*return\s*=\s*"?minimal"?\s*(?:$|[,;])/i.test(value)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Server } from 'bun'
 import type { Log } from '../core/log.ts'
 
-/** Files the process may have open; undefined where the system does not say (it then bounds connections alone). */
+/** How many files the process may open; undefined if the system does not tell, then nothing is watched. */
 const openFilesMax = (): number | undefined => {
   try {
     const line = readFileSync('/proc/self/limits', 'utf8')
@@ -15,7 +15,7 @@ const openFilesMax = (): number | undefined => {
   }
 }
 
-/** undefined when not even this can be opened any more. */
+/** undefined if the process cannot open even this directory any more. */
 const openFiles = (): number | undefined => {
   try {
     return readdirSync('/proc/self/fd').length
@@ -27,8 +27,8 @@ const openFiles = (): number | undefined => {
 const share = 0.8
 
 /**
- * Keeps connections below what the system allows: past that, accepting would spin and nobody new could come in.
- * Idle ones are closed first; one that has not sent its request within ten seconds Bun closes by itself.
+ * Keeps the number of connections below the system's limit: above it, accepting would spin and new clients could not
+ * connect. It closes idle connections. Bun itself closes a connection that has not sent its request within ten seconds.
  */
 export const watchConnections = (server: Server<undefined>, log: Log): Timer => {
   const most = openFilesMax()

@@ -1,17 +1,17 @@
-/** Something that may take only so long. */
+/** Something with a time limit. */
 export interface Timed {
   startedAtMs: number
-  /** Called once, when the time is over and it was not removed before. */
+  /** Called once, when the time is over, unless it was removed before. */
   expire(): void
 }
 
-/** Thousands may expire in one moment; the answers to all of them in one go would keep everybody else waiting. */
+/** Thousands may expire at the same time. Answering all of them at once would make every other request wait. */
 const expireTogetherMax = 64
 
-/** Ends what takes longer than `msMax`. One timer watches all of it: a timer a request would cost more than the request. */
+/** Ends everything that takes longer than `msMax`. One timer for all: one per request would cost more than the request. */
 export class Deadlines {
   readonly #msMax: number
-  /** The oldest first: a set keeps the order in which its members came. */
+  /** Oldest first: a set keeps insertion order. */
   readonly #timed = new Set<Timed>()
   readonly #watch: Timer
 

@@ -18,7 +18,7 @@ const http: HintLanguage = {
 export const httpHint = (hint: Hint | undefined): string | undefined =>
   hint === undefined ? undefined : hintText(hint, http)
 
-// ── Back again, for commands that have their errors from a server ──────────────────────────────────────────
+// ── The reverse, for shell commands that get errors from a server ──────────────────────────────────────────
 
 const written =
   /(?:GET|PUT|POST|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After|add it to the path/g
@@ -55,7 +55,7 @@ const readPart = (text: string): HintPart => {
   return readCall(text) ?? text
 }
 
-/** A hint as HTTP wrote it, with its calls found again. */
+/** Parses a hint in HTTP words back into parts. */
 export const readHttpHint = (text: string): Hint => {
   const parts: HintPart[] = []
   let from = 0

@@ -1,10 +1,10 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Log } from '../core/log.ts'
 
-/** What the log and the metrics learn of a request. For a streamed answer: when its first bytes can be sent. */
+/** A request for the log and the metrics. For a streamed answer `ms` ends when its first bytes can be sent. */
 export interface Answered {
   readonly requestId: string | null
-  /** Undefined where no operation has this path and method. */
+  /** undefined if no operation has this path and method. */
   readonly operation: string | undefined
   readonly method: string
   readonly path: string
@@ -12,7 +12,7 @@ export interface Answered {
   readonly ms: number
 }
 
-/** Called once for each answer, after it was made; must be cheap. */
+/** Called once for each answer, when it is ready; must be cheap. */
 export type Observer = (answered: Answered) => void
 
 interface Observable {
@@ -21,7 +21,7 @@ interface Observable {
   readonly params: object
 }
 
-/** Where a request can be sent to: a path of the route table, or none. */
+/** A path of the route table; `path` is undefined for requests that match no route. */
 export interface Place {
   readonly path: string | undefined
   operationOf(method: string): string | undefined
@@ -29,7 +29,7 @@ export interface Place {
 
 type Handler<R extends Observable, S> = (request: R, server: S) => Awaitable<Response>
 
-/** With the observer told of every answer. Without one it is the handler itself, so that nothing is paid for it. */
+/** Adds an observer to a handler. Without an observer it returns the handler itself, which costs nothing. */
 export const observed = <R extends Observable, S>(
   observer: Observer | undefined,
   place: Place,
@@ -51,13 +51,13 @@ export const observed = <R extends Observable, S>(
   }
 }
 
-/** `--log requests`: a line for every request. */
+/** `--log requests`: one line per request. */
 export const logAnswered =
   (log: Log): Observer =>
   ({ requestId, method, path, status, ms }) =>
     log('info', 'request', { requestId, method, path, status, ms })
 
-/** The path as it was matched: in the URL that Bun gives, `..` and `\` are resolved already. Without the query string. */
+/** The path as it was matched, without the query string. In the URL from Bun, `..` and `\` are already resolved. */
 const shownPath = (path: string | undefined, { url, params }: Observable): string =>
   path === undefined
     ? url.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?', 1)[0]!

@@ -19,9 +19,9 @@ export interface PipelineOptions {
   engine: Engine
   now(): number
   log: Log
-  /** Log a line for every request. */
+  /** Log one line per request. */
   logRequests: boolean
-  /** Told of each use of a key; must be cheap. */
+  /** Called when a key is used; must be cheap. */
   onKeyUse(keyId: string, atMs: number): void
 }
 
@@ -29,7 +29,7 @@ type Request = BunRequest<string>
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
 /**
- * What happens to a request, step by step:
+ * The steps of a request:
  *
  * | step | where |
  * |---|---|
@@ -41,7 +41,7 @@ export type Handler = (request: Request, server: Server<undefined>) => Awaitable
  * | answer: text, stream or error | `respond.ts`, `answers.ts`, `answer-stream.ts`, `answer-error.ts` |
  * | log and measure | `observe.ts` |
  *
- * The steps are calls, not a chain of functions, and a read that needs no waiting takes them all without a promise.
+ * The steps are plain calls, not a chain of functions, and a read that does not wait runs all of them without a promise.
  */
 export class Pipeline implements Shared {
   readonly authenticator: Authenticator
@@ -64,7 +64,7 @@ export class Pipeline implements Shared {
     this.turns.stop()
   }
 
-  /** For one path: all methods that it has, and an answer to those that it has not. */
+  /** The handler for one path: answers its methods, and rejects all others. */
   handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
     const allow = allowedMethods(methods)
     const hashKey = literalHashKey(path)
@@ -77,7 +77,7 @@ export class Pipeline implements Shared {
     })
   }
 
-  /** A route that needs no key and answers GET and HEAD alone. */
+  /** A route that needs no key and answers only GET and HEAD. */
   open(path: string, operation: string, answer: (requestId: string) => Awaitable<Response>): Handler {
     const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
     const operationOf = (method: string): string | undefined => (isRead(method) ? operation : undefined)
@@ -140,12 +140,12 @@ export class Pipeline implements Shared {
     }
   }
 
-  /** Whatever cannot be answered at once is in flight, and has to be admitted. */
+  /** A request that cannot be answered at once is in flight and must be admitted. */
   async #answerLater(exchange: RequestExchange, authenticated: Awaitable<void>): Promise<Response> {
     try {
       if (authenticated instanceof Promise) await authenticated
       this.#admit(exchange)
-      // A request with a body has its turn when the body has arrived: see `readBody`.
+      // A request with a body waits for its turn after the body has arrived: see `readBody`.
       if (exchange.route.body !== undefined) return await exchange.route.handler(exchange)
       if (!this.turns.isFree) {
         await this.turns.wait(exchange.orgId, exchange.keySeq)
@@ -174,7 +174,7 @@ export class Pipeline implements Shared {
 
   #admit(exchange: RequestExchange): void {
     this.#admission.admit(exchange)
-    // The answer to a write cannot be refused afterwards.
+    // The answer to a write cannot be rejected afterwards.
     if (exchange.keyNeeded !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
   }
 
@@ -183,7 +183,7 @@ export class Pipeline implements Shared {
     this.#admission.leave(exchange)
   }
 
-  /** What the handler does before it first waits is charged to the caller. */
+  /** The time until the handler first waits is charged to the caller. */
   #run(exchange: RequestExchange): Awaitable<Response> {
     this.turns.begin(exchange.orgId, exchange.keySeq)
     try {

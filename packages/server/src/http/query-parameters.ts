@@ -2,7 +2,7 @@ import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
 import { parseFlag, parseLimit } from '../core/members.ts'
 
-/** The query parameters of a request; one that it does not know, or that stands twice, is refused by name. */
+/** The query parameters of a request. An unknown or duplicate parameter is rejected by name. */
 export const parseParameters = (url: string, known: readonly string[]): Record<string, string | undefined> => {
   const start = url.indexOf('?')
   const values: Record<string, string | undefined> = {}
@@ -30,7 +30,7 @@ export const parseLimitParameter = (value: string | undefined): number =>
     pageRowsMax,
   )
 
-/** As the JSON value that stands for it. */
+/** The JSON value of each text. */
 const flagValues: Record<string, boolean> = { true: true, false: false }
 
 export const parseFlagParameter = (value: string | undefined, name: string): boolean =>

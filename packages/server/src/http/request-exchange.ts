@@ -14,18 +14,18 @@ import type { Exchange } from './exchange.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
 
-/** What all exchanges of a server share. */
+/** The parts that all exchanges of a server share. */
 export interface Shared {
   readonly authenticator: Authenticator
   readonly bodies: BodyReader
   readonly turns: Turns
   readonly answers: Answers
   readonly log: Log
-  /** How long the request's connection may be without progress from now on. */
+  /** Sets how long the request's connection may be idle from now on. */
   setIdleTimeout(request: Request, seconds: number): void
 }
 
-/** One request on its way through the pipeline. */
+/** One request in the pipeline. */
 export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable {
   access!: Access
   nowMs = 0
@@ -103,7 +103,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
 
   bodyOf(text: string): AnswerBody {
     const { request, shared } = this
-    // The answer to HEAD has no body, and Bun takes its length from the text.
+    // The answer to HEAD has no body; Bun uses the text only for Content-Length.
     if (request.method === 'HEAD') return text
     const stream = shared.answers.stream(this, text, this.keyNeeded === 'read', () =>
       shared.setIdleTimeout(request, connectionIdleSecondsMax),
@@ -117,7 +117,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     const { request, requestId, shared } = this
     if (request.method === 'HEAD') {
       discardChunks(chunks)
-      // Without a body Bun would state the length 0, unless it is given one.
+      // With a null body and no Content-Length, Bun would send the length 0.
       return bytes === undefined ? new ReadableStream() : null
     }
     const waitForUs = (): void => shared.setIdleTimeout(request, connectionIdleSecondsMax)

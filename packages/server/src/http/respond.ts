@@ -9,7 +9,7 @@ import { retryAfterSeconds, statusOf } from './status.ts'
 
 const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
 
-/** On every answer. As an instance: copying one is cheaper for Bun than reading an object's members. */
+/** The headers of every answer. For Bun, copying a `Headers` is cheaper than reading the members of an object. */
 const commonHeaders = new Headers({
   'Content-Type': 'application/json',
   'Cache-Control': 'private, no-cache',
@@ -46,7 +46,7 @@ export const respondRecord = (exchange: Exchange, record: StoredRecord): Respons
   return tagged(respond(exchange.requestId, exchange.bodyOf(recordJson(record, version))), version)
 }
 
-/** The record without its data, for writers that have it already. */
+/** The record without its data, for writers that already have the data. */
 export const respondMinimal = (requestId: string, record: StoredRecord): Response => {
   const { hashKey, rangeKey, ttlSeconds, updatedAtMs } = record
   const body = JSON.stringify({
@@ -64,7 +64,7 @@ export const respondNotModified = (requestId: string, updatedAtMs: number): Resp
 export const respondRecords = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
   respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
-/** Bytes that are made while they are sent. Bun sends the length of a stream in the answer to HEAD alone (oven-sh/bun #10507). */
+/** Bytes produced while they are sent. Bun sends a stream's length only in the answer to HEAD (oven-sh/bun #10507). */
 export const respondStream = (
   exchange: Exchange,
   chunks: AsyncIterable<Uint8Array>,
@@ -87,13 +87,13 @@ export const respondError = (requestId: string, error: CubbyError, allow?: strin
   return response
 }
 
-/** What is the same for everyone. */
+/** An answer that is the same for every caller. */
 export interface Page {
   body: Blob
   headers: Record<string, string>
 }
 
-/** The API described: the server answers with them and knows nothing of how they are made. */
+/** The descriptions of the API. The server only sends them; other code creates them. */
 export interface Pages {
   document(): Promise<Page>
   docs(): Promise<Page>

@@ -11,11 +11,11 @@ export { literalHashKey, type Method } from './routes/route.ts'
 
 type Handler = (exchange: Exchange) => Awaitable<Response>
 
-/** What the server needs of a route for each request. */
+/** A route, with what the server needs for each request. */
 export interface Route {
   operationId: RoutedOperationId
   keyNeeded: KeyNeeded
-  /** How the handler reads the body: `readBody` or `readStream` of the exchange. Absent: it takes none. */
+  /** How the handler reads the body: with `readBody` or `readStream` of the exchange. Absent: there is no body. */
   body?: 'text' | 'stream'
   handler: Handler
 }
@@ -46,7 +46,7 @@ const pathTable = (): RouteTable => {
 /** Every route that needs a key, by its path. */
 export const routes = pathTable()
 
-/** Routes that need no key and answer GET and HEAD alone. */
+/** Routes that need no key and answer only GET and HEAD. */
 export const openRoutes = {
   '/healthz': 'checkHealth',
   '/readyz': 'checkReadiness',

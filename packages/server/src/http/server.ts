@@ -12,23 +12,23 @@ export interface HttpOptions extends PipelineOptions {
   port: number
   /** The OpenAPI document and the page that shows it. */
   pages: Pages
-  /** Share the port with other processes of ours. */
+  /** Share the port with other Cubby processes. */
   reusePort?: boolean
-  /** The routes that need a key; those of the API unless given. */
+  /** The routes that need a key. Default: those of the API. */
   routes?: RouteTable
 }
 
 export interface HttpServer {
   readonly url: string
-  /** Stops accepting and resolves when every accepted request is answered. */
+  /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
-  /** Cuts what is left. */
+  /** Closes all remaining connections. */
   cut(): void
 }
 
 /**
- * Bun's own wait can go on for as long as a client leaves the rest of a refused body unread; we wait for the
- * answers alone, and a moment more for their last bytes.
+ * Bun's own wait may not end while the rest of a rejected body is outstanding. So we wait only for the answers, and a
+ * moment longer for their last bytes.
  */
 const untilAnswered = async (server: Server<undefined>): Promise<void> => {
   while (server.pendingRequests > 0) await Bun.sleep(10)
@@ -58,10 +58,10 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     hostname: options.host,
     port: options.port,
     reusePort: options.reusePort ?? false,
-    // Otherwise Bun answers some paths of its own, with what it knows of the process.
+    // Otherwise Bun itself answers some paths, with information about the process.
     development: false,
     idleTimeout: connectionIdleSecondsMax,
-    // Bun's own answer to a body that is too large is empty: we count ourselves.
+    // Bun's answer to a body that is too large has no error body, so we count the bytes ourselves.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     routes: {
       ...handlers,

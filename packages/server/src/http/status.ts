@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts'
 
-/** The one place that knows which status a code has. */
+/** The HTTP status of each error code. */
 export const statusOf: Record<ErrorCode, number> = {
   invalid_json: 400,
   invalid_request: 400,

@@ -3,13 +3,13 @@ import { Fifo } from '../core/fair-queue.ts'
 import { turnMsMax } from '../core/limits.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 
-/** In one iteration of the event loop requests run at once for so long; those that come later wait for their turn. */
+/** In one iteration of the event loop, requests run at once for this long; later ones wait for their turn. */
 const atOnceMs = 5
-/** Of those that wait, some run for so long before the event loop looks at the sockets again. */
+/** Waiting requests run for this long before the event loop handles the sockets again. */
 const sliceMs = 2
-/** So many of them at the most: the loop's own work is small beside that of sixteen requests. */
+/** At most this many waiting requests run per slice: the loop's own work is small compared with sixteen requests. */
 const sliceRequestsMax = 16
-/** The time of a request that took less and ran at once is not charged to anybody: it is not what others wait for. */
+/** A request that ran at once and took less time is not charged: others did not wait for it. */
 const chargedFromMs = 0.5
 const watchEveryMs = 250
 
@@ -17,7 +17,7 @@ interface Waiter extends Timed {
   resolve(): void
 }
 
-/** What an API key of an organization has used, as far as it matters now, and its requests that wait. */
+/** The time that an API key has used recently (see `#forget`), and its waiting requests. */
 class KeyLine {
   usedMs = 0
   readonly waiting = new Fifo<Waiter>()
@@ -25,7 +25,7 @@ class KeyLine {
 
 class OrgLine {
   usedMs = 0
-  /** What its key whose turn it last was had used: a key that comes back does not start from less. */
+  /** The used time of the key that had the last turn. A key that returns does not start with less. */
   floorMs = 0
   readonly keys = new Map<number, KeyLine>()
   readonly waiting = new Set<KeyLine>()
@@ -43,11 +43,11 @@ const leastUsed = <Line extends { usedMs: number }>(lines: Iterable<Line>): Line
 }
 
 /**
- * Shares the serving thread among organizations, and within an organization among its API keys. What a request does in
- * this thread it does in one go: parse a body, read a page. While there is little to do every request runs at once. When
- * an iteration of the event loop has run requests for some milliseconds, further ones wait; then the organization that
- * has used the least time is next, whatever its requests cost. So one that asks for much waits for itself, and a
- * small request of another waits for the one that runs.
+ * Shares the serving thread among organizations, and within an organization among its API keys. A request does its work in
+ * this thread without interruption: parse a body, read a page. Under low load every request runs at once. When one
+ * iteration of the event loop has run requests for some milliseconds, later requests wait. Then the organization that has
+ * used the least time is next. So the requests of a heavy caller wait for each other, and a small request of another caller
+ * waits only for the request that is running.
  */
 export class Turns {
   readonly #orgs = new Map<number, OrgLine>()
@@ -75,7 +75,7 @@ export class Turns {
     return this.#usedAtOnceMs < atOnceMs && this.#waiters.size === 0
   }
 
-  /** From here on the time is the request's, until `end`, or else until the next one starts or the iteration is over. */
+  /** Starts the time of a request. It ends with `end`, with the next `begin`, or with the iteration of the event loop. */
   begin(orgId: number, keySeq: number, endsByItself = false): void {
     if (this.#startedAtMs !== undefined) this.end()
     this.#runningOrgId = orgId
@@ -94,7 +94,7 @@ export class Turns {
     if (this.#usedAtOnceMs > 1 && !this.#resetIsDue) this.#scheduleReset()
   }
 
-  /** Resolves when the turn has come; the caller then calls `begin` at once. Rejects if that takes too long. */
+  /** Resolves when it is the request's turn; the caller then calls `begin` at once. Rejects if that takes too long. */
   wait(orgId: number, keySeq: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { startedAtMs: performance.now(), resolve, expire: () => reject(late()) }
@@ -130,7 +130,7 @@ export class Turns {
     keyLine(org, this.#runningKeySeq).usedMs += ms
   }
 
-  /** When the requests of this iteration have run. */
+  /** Schedules a reset for when the requests of this iteration have run. */
   #scheduleReset(): void {
     this.#resetIsDue = true
     setImmediate(() => {
@@ -142,8 +142,8 @@ export class Turns {
   }
 
   /**
-   * An immediate for each request that may run, since what one does after its turn has come, and the answer, run when
-   * the immediate has returned; and immediates of one iteration run one after the other.
+   * One immediate per request that may run. The work of a request runs after its immediate has returned, and the next
+   * immediate runs after that work.
    */
   #scheduleSlice(): void {
     this.#sliceIsDue = true
@@ -175,12 +175,12 @@ export class Turns {
       const waiter = key.waiting.shift()!
       if (key.waiting.size === 0) org.waiting.delete(key)
       if (org.waiting.size === 0) this.#waitingOrgs.delete(org)
-      // Those that were refused meanwhile are still in their lines.
+      // Requests that were rejected meanwhile are still in their queues.
       if (this.#waiters.remove(waiter)) return waiter
     }
   }
 
-  /** Nobody waits, so who has used what is of no interest any more. */
+  /** No request waits, so the used times no longer matter. */
   #forget(): void {
     if (this.#orgs.size > 0) this.#orgs.clear()
     this.#waitingOrgs.clear()

@@ -48,7 +48,7 @@ const parameterObject = (name: ParameterName, examples: HttpExample[]): Paramete
   }
 }
 
-/** The path item declares path parameters for all its operations. An operation repeats one if its examples have other values. */
+/** The path item declares the path parameters. An operation declares one again if its examples have other values. */
 export const operationParameters = (
   { operation, path }: ServedOperation,
   examples: HttpExample[],

@@ -35,7 +35,7 @@ export interface Operation<Id extends string, Input, Output> {
   present(output: Output, nowMs: number): string
 }
 
-/** Any operation, for adapters that treat all alike: they pass the result of `parse` to `run`, and its result to `present`. */
+/** Any operation, for adapters that treat all alike: `run` gets the result of `parse`, and `present` that of `run`. */
 // biome-ignore lint/suspicious/noExplicitAny: `unknown` would reject every operation with its own input type.
 export type AnyOperation = Operation<string, any, any>
 

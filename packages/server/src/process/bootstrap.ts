@@ -1,7 +1,7 @@
 import { makeApiKey } from '../core/api-keys/api-key.ts'
 import type { Engine } from '../store/engine.ts'
 
-/** On an empty store: creates the organization "default" and prints its two keys, the only time they are shown. */
+/** On an empty store: creates the organization "default" and prints its two keys. They are never shown again. */
 export const bootstrap = async (
   engine: Engine,
   url: string,

@@ -5,7 +5,7 @@ import { printable } from '../core/text/printable.ts'
 /** The lines of a stack trace are indented, so that none looks like an entry of the log. */
 const printableLines = (text: string): string => text.split('\n').map(printable).join('\n    ')
 
-/** Writes to standard error: one JSON object a line, or a readable line on a terminal. */
+/** Writes to standard error: one JSON object per line, or readable lines on a terminal. */
 export const createLogger = (onTerminal = process.stderr.isTTY === true): Log => {
   // A line that cannot be written, for example to a full disk, is lost. Uncaught, its error would be logged, and so on
   // without end.

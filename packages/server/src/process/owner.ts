@@ -15,7 +15,7 @@ import { type FromWorker, portVariable, type ToWorker } from './worker-messages.
 
 const startMsMax = 10_000
 const respawnAfterMs = 1_000
-/** What a stop needs after the workers have ended: sweeps and the store. */
+/** Time reserved for the rest of a stop, after the workers have ended: sweeps and the store. */
 const restOfStopMs = 1_500
 
 class Workers {
@@ -37,7 +37,7 @@ class Workers {
 
   #spawn(): Promise<void> {
     return new Promise((ready, failed) => {
-      // A killed worker is replaced, as one that ends by itself.
+      // A killed worker is replaced, like one that ends by itself.
       const timer = setTimeout(() => worker.kill('SIGKILL'), startMsMax)
       let receive: (message: unknown) => void = () => {}
       const worker = Bun.spawn([process.execPath, ...process.execArgv, Bun.main, ...process.argv.slice(2)], {
@@ -57,7 +57,7 @@ class Workers {
       this.#running.add(worker)
       this.#engine.serveWorker?.({
         send: (message) => {
-          // The worker may have ended while its writes were committed. Then nobody waits for the answer.
+          // The worker may have ended while its writes were committed. Then the answer is dropped.
           if (this.#running.has(worker)) worker.send({ engine: message } satisfies ToWorker)
         },
         onMessage: (use) => {

@@ -6,7 +6,7 @@ export interface ServeOptions {
   store: ClosedStore
   host: string
   port: number
-  /** Processes that serve; with 1 the process serves by itself. */
+  /** The number of processes that serve requests; with 1, this process serves them itself. */
   workers: number
   /** Create the first organization on an empty store. */
   bootstrap: boolean

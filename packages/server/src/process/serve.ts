@@ -17,7 +17,7 @@ export const serve = (options: ServeOptions): Promise<number> => {
   return options.workers > 1 ? serveWithWorkers(options) : serveAlone(options)
 }
 
-/** What a stop needs besides HTTP: sweeps, key uses and the store. */
+/** Time reserved for the rest of a stop, after HTTP: sweeps, key uses and the store. */
 const restOfStopMs = 1_500
 
 const serveAlone = async (options: ServeOptions): Promise<number> => {

@@ -12,7 +12,7 @@ export const ignoreSignals = (): void => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {})
 }
 
-/** Logs an error that nobody caught; the process continues. */
+/** Logs uncaught errors; the process continues. */
 export const stayUp = (log: Log): void => {
   process.on('uncaughtException', (error) => log('error', 'uncaught', { cause: error.stack ?? String(error) }))
   process.on('unhandledRejection', (reason) => log('error', 'unhandled', { cause: String(reason) }))

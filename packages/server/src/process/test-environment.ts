@@ -1,8 +1,8 @@
 import { OperatorError } from '../core/operator-error.ts'
 
 /**
- * The value of a CUBBY_TEST_ variable. Outside of tests it is refused: these move the clock, which decides what has
- * expired, or make threads fail.
+ * The value of a CUBBY_TEST_ variable. Outside of tests it is rejected: these variables move the clock, which decides what
+ * has expired, or make threads fail.
  */
 export const testVariable = (env: Record<string, string | undefined>, name: string): string | undefined => {
   const value = env[name]

@@ -1,7 +1,7 @@
-// What the owner's process and its workers send each other. `engine` carries what the two engines say to each other.
+// The messages between the owner process and its workers. `engine` contains a message from engine to engine.
 
 export type FromWorker = { ready: true } | { engine: unknown }
 export type ToWorker = { stop: true } | { engine: unknown }
 
-/** Set for a worker: the port that it shares. */
+/** Set in a worker's environment: the port that the workers share. */
 export const portVariable = 'CUBBY_WORKER_PORT'

@@ -18,7 +18,7 @@ const channelToOwner: WorkerChannel = {
   onClose: (closed) => process.on('disconnect', closed),
 }
 
-/** What a stop needs besides HTTP: key uses, the store, and the owner's own stop after it. */
+/** Time reserved for the rest of a stop, after HTTP: key uses, the store, and then the owner's own stop. */
 const restOfStopMs = 2_500
 
 export const serveAsWorker = async ({ store, host, clock, log, logRequests }: ServeOptions): Promise<number> => {

@@ -4,7 +4,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 export interface ApiKey {
   /** The key's public identifier, `key_…`. */
   id: string
-  /** Grows with every key made, in any organization: the order of listings. */
+  /** Increases with every key that is created, in any organization. Listings are ordered by it. */
   seq: number
   orgId: number
   kind: KeyKind
@@ -15,11 +15,11 @@ export interface ApiKey {
   lastUsedAtMs: number | null
   expiresAtMs: number | null
   revokedAtMs: number | null
-  /** What the engine knew of the registry when it handed this out; opaque to everyone else. */
+  /** The state of the engine's registry when it returned this key. Only the engine uses it. */
   stamp: number
 }
 
-/** Who changes something. An operator's command has no API key. */
+/** The author of a change. An operator's command has no API key. */
 export interface Caller {
   orgId: number
   apiKey: ApiKey | undefined
@@ -28,13 +28,13 @@ export interface Caller {
 export type KeyUse = { id: string; atMs: number }
 
 export interface ApiKeys {
-  /** By the text of the key, revoked and expired ones too. Does not hash a text it has seen. */
+  /** Finds a key by its text, also revoked and expired keys. A text that was seen before is not hashed again. */
   find(text: string): Awaitable<ApiKey | undefined>
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey>
-  /** Newest first, those before `beforeSeq`, at most `limit`. */
+  /** At most `limit` keys with a lower seq than `beforeSeq`, newest first. */
   list(orgId: number, beforeSeq: number | undefined, limit: number): Awaitable<ApiKey[]>
-  /** The revoked key; undefined if the organization has none of that id. A second call changes nothing. */
+  /** The revoked key; undefined if the organization has no key with that id. A second call changes nothing. */
   revoke(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined>
-  /** Raises `lastUsedAt`; an older instant never replaces a newer one. */
+  /** Raises `lastUsedAt`; an older time never replaces a newer one. */
   noteUse(uses: KeyUse[]): Promise<void>
 }

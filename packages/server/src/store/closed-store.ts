@@ -4,18 +4,18 @@ import type { WorkerChannel } from './worker-channel.ts'
 
 export interface OpenOptions {
   /**
-   * The owner may write records, and the embedded engine has one owner at a time. A guest, an operator's command beside a
-   * running server, changes API keys and organizations only.
+   * The owner may write records, and the embedded engine has one owner at a time. A guest is an operator's command that may
+   * run beside a server; it changes only API keys and organizations.
    */
   role: 'owner' | 'guest'
-  /** Refuse a place without a store instead of making one. */
+  /** Fail if there is no store at this place, instead of creating one. */
   mustExist?: boolean
   log?: Log
   /** Called before an engine ends the process because its disk failed: sends the pending answers. */
   drain?: () => Promise<unknown>
 }
 
-/** What a backup holds. */
+/** The contents of a backup. */
 export interface BackupContents {
   bytes: number
   organizations: number
@@ -24,22 +24,22 @@ export interface BackupContents {
 }
 
 /**
- * A store that is not open, and what can be done with it. Methods throw OperatorError for what the operator can fix,
- * and for what the engine cannot do.
+ * A store that is not open. Methods throw OperatorError for problems that the operator can fix, and for operations that the
+ * engine does not support.
  */
 export interface ClosedStore {
-  /** Where it is, for messages: without the password. Only for a store that could be opened: a URL may be malformed. */
+  /** The location for messages, without the password. Only for a store that could be opened: a URL may be malformed. */
   describe(): string
   open(options: OpenOptions): Promise<Engine>
   /**
-   * Opens it in a worker of a server with several processes. Before anything else it sees to it that the worker ends when
-   * the channel closes: the owner is gone, and another process may own the store.
+   * Opens the store in a worker of a server with several processes. Its first step ensures that the worker ends when the
+   * channel closes: then the owner is gone, and another process may own the store.
    */
   openWorker(channel: WorkerChannel, log: Log): Promise<Engine>
-  /** What the operator should know about a worker that ended with this exit code or signal. */
+  /** Advice for the operator about a worker that ended with this exit code or signal. */
   workerExitHint(reason: unknown): string | undefined
   /** Copies the whole store into a new file, also beside a running server. The copy has been checked and synced. */
   createBackup(file: string): Promise<BackupContents>
-  /** Makes the store from a backup. The place must hold no store; the copy is checked before it becomes one. */
+  /** Creates the store from a backup. No store may exist at this place; the copy is checked before it becomes the store. */
   restoreBackup(file: string): Promise<BackupContents>
 }

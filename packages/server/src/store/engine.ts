@@ -11,15 +11,15 @@ import type { WorkerChannel } from './worker-channel.ts'
 /**
  * A store. Each engine passes the suite in `test/engine-conformance.ts`.
  *
- * Order is bytes: record keys and encoded index values compare by their UTF-8 bytes, and rows equal in an
- * index by their ids, which are given in creation order. Every write is durable when its promise resolves and
- * visible to every read that starts after that; a batch is seen whole or not at all. What is read of keys and
- * tables is never stale in effect: from the moment a revocation or a deletion resolves, no read finds the key
- * or table active and no write of theirs is applied, in any process on the store.
+ * Record keys and encoded index values are ordered by their UTF-8 bytes. Rows that are equal in an index are ordered by
+ * their ids, which increase in creation order. A write is durable when its promise resolves, and every read that starts
+ * after that sees it; readers see all of a batch or nothing of it. A revocation or a deletion takes effect when it
+ * resolves, in every process on the store: after that no read finds the key or table active, and no write with them is
+ * applied.
  *
- * Methods that write throw CubbyError `unavailable`, `storage_full` or `store_damaged` when nothing was applied,
- * `outcome_unknown` when that cannot be known, `revoked_api_key` or `table_not_found` when the caller's key
- * or the table is gone by the time of the write.
+ * Methods that write throw CubbyError. `unavailable`, `storage_full`, `store_damaged`: nothing was applied.
+ * `outcome_unknown`: the write may or may not have been applied. `revoked_api_key`, `table_not_found`: the caller's key was
+ * revoked, or the table was deleted, before the write.
  */
 export interface Engine {
   /** For the start-up line: `sqlite 3.53.4`. */
@@ -31,15 +31,15 @@ export interface Engine {
   readonly maintenance: Maintenance
   readonly transfer: Transfer
   /**
-   * Made of the store's cursor key, which is the same in every process, after a restart and in a copy. `transfer.load` can
-   * replace it.
+   * Derived from the store's cursor key, which is the same in every process, after a restart and in a copy. `transfer.load`
+   * can replace it.
    */
   readonly cursorSeal: CursorSeal
-  /** Whether the store can serve just now. */
+  /** Whether the store can serve requests now. */
   ready(): Awaitable<boolean>
   /**
-   * The owner's end of a channel to a worker, which writes through this engine. Undefined on an engine whose workers
-   * write by themselves.
+   * Serves the owner's end of a channel to a worker, which writes through this engine. Undefined if the engine's workers
+   * write directly.
    */
   serveWorker?(channel: WorkerChannel): void
   close(): Promise<void>

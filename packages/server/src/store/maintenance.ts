@@ -1,22 +1,25 @@
-/** What a check tells beside its findings. */
+/** Additional results of a check, apart from its findings. */
 export interface CheckNotes {
-  /** The id of each table that a finding concerns, as far as that can be known. */
+  /** The id of each table with a finding, if it is known. */
   table?(tableId: number): void
-  /** Once, at the end: how many rows have no checksum yet. Only from an engine that keeps checksums. */
+  /** Called once, at the end: how many rows have no checksum yet. Only an engine that stores checksums calls it. */
   uncheckedRows?(count: number): void
 }
 
 export interface Maintenance {
-  /** Removes rows past their ttl by the grace, at most `rowsMax`; how many it removed. */
+  /** Removes at most `rowsMax` expired rows, after the grace period (`sweepGraceMs`). Returns how many it removed. */
   sweepExpired(nowMs: number, rowsMax: number): Promise<number>
-  /** Removes rows of tables past their recovery by the grace, at most `rowsMax`; 0 when there is nothing left to do, and not a count of rows. */
+  /**
+   * Removes at most `rowsMax` rows of tables that can no longer be restored, after the same grace period. Returns 0 if there
+   * is nothing left to do; any other result is not a count of rows.
+   */
   purgeTables(nowMs: number, rowsMax: number): Promise<number>
   /**
-   * Gives rows without a checksum theirs, in one commit that looks at `rowsMax` rows at most; how many it looked at, 0 when
-   * there is nothing left to do. The position is kept in the store. Rows written since have theirs already.
-   * An engine whose database has checksums of its own answers 0.
+   * Adds missing checksums in one commit that reads at most `rowsMax` rows. Returns how many rows it read; 0 if there is
+   * nothing left to do. The store keeps the position. New rows are written with a checksum. An engine whose database has its
+   * own checksums returns 0.
    */
   addChecksums(rowsMax: number): Promise<number>
-  /** Every inconsistency found, a line each; empty when all is well. */
+  /** One line per inconsistency; none if the store is sound. */
   check(notes?: CheckNotes): AsyncIterable<string>
 }

@@ -8,9 +8,9 @@ export interface Organization {
 }
 
 export interface Organizations {
-  /** Makes the organization with its first keys; undefined if the name is taken. */
+  /** Creates the organization with its first keys; undefined if the name is taken. */
   create(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined>
-  /** The same, but only if the store has no organization yet: of several processes, one does. */
+  /** The same, but only if the store has no organization yet. If several processes call it, one succeeds. */
   bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined>
   find(name: string): Awaitable<Organization | undefined>
   list(): Awaitable<Organization[]>

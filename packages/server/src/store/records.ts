@@ -7,19 +7,19 @@ import type { Caller } from './api-keys.ts'
 import type { Table } from './tables.ts'
 
 /**
- * What must hold of the present record, or nothing is written. A record past its ttl does not exist.
- * `{ version }`: its updatedAt is exactly this. 'exists': any version. 'absent': none.
+ * The state that the current record must have; otherwise nothing is written. An expired record does not exist.
+ * `{ version }`: its updatedAt is exactly this. 'exists': it has any version. 'absent': it does not exist.
  */
 export type Condition = { version: number } | 'exists' | 'absent'
 
 export interface PutOperation extends RecordKey {
   op: 'put'
-  /** JSON text exactly as it came. */
+  /** JSON text exactly as it was sent. */
   data: string
   ttlSeconds: number | null
   entries: IndexEntries
   condition: Condition | undefined
-  /** An import keeps the time of the last write; without it that is now. Still later than the version it replaces. */
+  /** For an import, which keeps the time of the last write. Default: now. A new version is always above the old one. */
   updatedAtMs?: number
 }
 
@@ -30,25 +30,28 @@ export interface DeleteOperation extends RecordKey {
 
 export type RecordOperation = PutOperation | DeleteOperation
 
-/** The new version for a put; for a delete whether there was a record. */
+/** For a put the new version; for a delete whether there was a record. */
 export type OperationResult = { updatedAtMs: number } | { deleted: boolean }
 
 export type WriteResult =
   | { applied: true; results: OperationResult[] }
-  /** Nothing was written: the condition of this operation did not hold; `current` is the version found. */
+  /** Nothing was written, because the condition of this operation did not hold. `current` is the version found. */
   | { applied: false; failedOperation: number; current: number | undefined }
 
 export interface Page {
   records: StoredRecord[]
-  /** The place of the last row looked at; undefined when the scan came to its end. */
+  /** The position of the last row that was read; undefined if the scan is complete. */
   next: Position | undefined
 }
 
 export interface Records {
-  /** `keySeq` of this and of `scan`: for which API key, so that an engine that has to queue reads can give keys turns. */
+  /** `keySeq`, here and in `scan`: the API key, so that an engine that queues reads can let API keys take turns. */
   get(table: Table, key: RecordKey, nowMs: number, keySeq?: number): Awaitable<StoredRecord | undefined>
-  /** Live records in order, at most `rowsMax` and, as they are sent, `pageBytesMax` (`PageMeter`); at least one if there is one. */
+  /**
+   * Records that have not expired, in order: at most `rowsMax`, and at most `pageBytesMax` bytes as they are sent
+   * (`PageMeter`), but at least one if there is one.
+   */
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<Page>
-  /** All operations or none. No two of them name the same record. */
+  /** Applies all operations or none. No two of them may name the same record. */
   write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult>
 }

@@ -5,13 +5,13 @@ export type EngineFlag =
 
 export type EngineFlags = Record<string, EngineFlag>
 
-/** What was given for the engine's flags, checked. */
+/** The checked values of the engine's flags. */
 export interface FlagValues {
   count(flag: string): number
   isSet(flag: string): boolean
 }
 
-/** Where an engine's settings come from. */
+/** The source of an engine's settings. */
 export interface SettingSource extends FlagValues {
   /** The value of an environment variable that is for tests only. */
   testVariable(name: string): string | undefined

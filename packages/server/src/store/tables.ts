@@ -3,7 +3,7 @@ import type { Indices } from '../core/tables/indices.ts'
 import type { Caller } from './api-keys.ts'
 
 export interface Table {
-  /** Never reused, and belongs to one organization for ever. */
+  /** Never reused, and always belongs to the same organization. */
   id: number
   orgId: number
   db: string
@@ -17,23 +17,23 @@ export interface Table {
 export interface TableListing {
   orgId: number
   db: string
-  /** Exclusive; [name] for active tables, [name, deletedAt] for deleted ones. */
+  /** Exclusive. Active tables are compared by name, deleted ones by name and deletedAt. */
   after: { name: string; deletedAtMs: number } | undefined
   limit: number
 }
 
 export type RestoreResult =
   | { outcome: 'restored' | 'active'; table: Table }
-  /** An active table has the name; `deletedAtMs` is the one that would have been restored. */
+  /** The name is taken by an active table; `deletedAtMs` identifies the table that would have been restored. */
   | { outcome: 'taken'; deletedAtMs: number }
   | { outcome: 'missing' }
 
 export interface Tables {
-  /** The active table of that name. */
+  /** The active table with that name. */
   find(orgId: number, db: string, name: string): Awaitable<Table | undefined>
-  /** The newest recoverable deleted table of that name. */
+  /** The table with that name that was deleted last and can still be restored. */
   findDeleted(orgId: number, db: string, name: string, nowMs: number): Awaitable<Table | undefined>
-  /** The table made, or the active one that was there with `created: false`, whatever it declares. */
+  /** The new table; or, with `created: false`, the existing active table, whatever indices it declares. */
   create(
     caller: Caller,
     db: string,
@@ -41,9 +41,9 @@ export interface Tables {
     indices: Indices,
     nowMs: number,
   ): Promise<{ table: Table; created: boolean }>
-  /** Soft-deletes the active table. `deletedAt` is unique among the tables of that name. */
+  /** Soft-deletes the active table. `deletedAt` is unique among the tables with that name. */
   delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined>
-  /** The newest recoverable one, or the one deleted at `deletedAtMs`. */
+  /** Restores the table deleted at `deletedAtMs`, or without it the one deleted last. */
   restore(
     caller: Caller,
     db: string,
@@ -52,8 +52,8 @@ export interface Tables {
     nowMs: number,
   ): Promise<RestoreResult>
   list(listing: TableListing): Awaitable<Table[]>
-  /** The recoverable ones, by name, then deletedAt. */
+  /** The deleted tables that can still be restored, by name, then deletedAt. */
   listDeleted(listing: TableListing, nowMs: number): Awaitable<Table[]>
-  /** Names of databases with an active table, after `after`, by name. */
+  /** The names of databases that have an active table, in order, starting after `after`. */
   listDatabases(orgId: number, after: string | undefined, limit: number): Awaitable<string[]>
 }

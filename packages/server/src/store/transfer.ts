@@ -6,7 +6,7 @@ import type { ApiKey } from './api-keys.ts'
 import type { Organization } from './organizations.ts'
 import type { Table } from './tables.ts'
 
-/** An API key with what is kept of its text. */
+/** An API key with the hash of its text. */
 export interface DumpedApiKey extends ApiKey {
   hash: string
 }
@@ -21,23 +21,23 @@ export interface DumpedRecord extends StoredRecord {
   entries: IndexEntries
 }
 
-/** One consistent view of a whole store, however long it takes to read and whoever writes meanwhile. */
+/** A consistent snapshot of a whole store. Writes during the read do not change it. */
 export interface Dump {
   cursorKey(): Awaitable<CursorKey>
   organizations(): Awaitable<Organization[]>
   /** By seq. */
   apiKeys(): AsyncIterable<DumpedApiKey>
-  /** By id, soft-deleted ones too. */
+  /** By id, including soft-deleted tables. */
   tables(): AsyncIterable<DumpedTable>
-  /** One table's records in creation order, expired ones too, those with a higher id than `afterId`, in chunks of bounded bytes. */
+  /** The records of a table with ids above `afterId`, also expired ones, in creation order, in chunks of bounded bytes. */
   records(tableId: number, afterId: number): AsyncIterable<DumpedRecord[]>
   countRecords(tableId: number): Awaitable<number>
   close(): Promise<void>
 }
 
-/** What a copy brings along, every id as it was. */
+/** The rows that a copy loads. They keep their ids. */
 export interface LoadRows {
-  /** Replaces the store's own, so that cursors go on working in the copy. */
+  /** Replaces the store's own cursor key, so that cursors keep working in the copy. */
   cursorKey?: CursorKey
   organizations?: Organization[]
   apiKeys?: DumpedApiKey[]
@@ -46,14 +46,14 @@ export interface LoadRows {
 }
 
 export interface Transfer {
-  /** How many records an import should put in one `write`: more would not be faster. */
+  /** The number of records that an import should put in one `write`: more would not be faster. */
   readonly importBatchRecords: number
   openDump(): Promise<Dump>
   /**
-   * Adds rows as they are, all or none, and raises what gives out ids above theirs. A row that is there already
-   * (the same id) is left alone, so that an interrupted copy can be repeated.
+   * Adds rows unchanged, all or none, and raises the id counters above their ids. An existing row with the same id is left
+   * unchanged, so that an interrupted copy can be repeated.
    */
   load(rows: LoadRows): Promise<void>
-  /** The highest record id that the table holds; 0 when it is empty. Where an interrupted copy goes on. */
+  /** The highest record id in the table; 0 if it is empty. An interrupted copy continues after it. */
   lastRecordId(tableId: number): Awaitable<number>
 }

@@ -1,4 +1,4 @@
-/** Messages between the owner's process and one worker's. Only the engine knows what is in them. */
+/** Messages between the owner process and one worker. Only the engine knows their content. */
 export interface WorkerChannel {
   send(message: unknown): void
   onMessage(receive: (message: unknown) => void): void

@@ -21,7 +21,7 @@ const refuseFilled = async (engine: Engine, store: ClosedStore): Promise<void> =
 
 export const copyCommand: CliCommand = {
   name: 'copy',
-  summary: 'copy a whole store into another, embedded or PostgreSQL, either way',
+  summary: 'copy a whole store into another one; each may be embedded or PostgreSQL',
   details: `Copies organizations, API keys, tables (deleted ones too) and records with their versions and times, from one
 snapshot of the source, and then compares both stores. API keys and cursors keep working. The copy does not
 contain what is written to the source after it began: stop the source's servers first.`,

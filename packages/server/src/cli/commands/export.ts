@@ -11,7 +11,7 @@ import { writeToFile, writeToStdout } from '../transfer/write-lines.ts'
 
 export const exportCommand: CliCommand = {
   name: 'export',
-  summary: 'write the records of a database as lines of JSON',
+  summary: 'export the records of a database as JSON lines',
   details: `One record per line; each table begins with a line that declares it. With --out the file is written whole or
 not at all, compressed if its name ends in .gz; without --out the lines go to standard output.
 With --data or --store it reads one consistent snapshot of the store, also beside a running server.`,

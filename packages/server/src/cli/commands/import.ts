@@ -17,16 +17,16 @@ const attemptsMax = 14
 export const importCommand: CliCommand = {
   name: 'import',
   positionals: ['FILE'],
-  summary: 'put the records of an export, or of other lines of JSON, into tables',
+  summary: 'import records from an export or from other JSON lines',
   details: `FILE may be compressed with gzip; - is standard input. Missing tables are created from the lines that declare
-them. A line whose ttl has passed is skipped and counted. A refused line is reported and the import
+them. A line whose ttl has passed is skipped and counted. A rejected line is reported and the import
 continues; the exit code is then 1.
 With --data or --store it writes into the store itself and keeps updatedAt; no server may run on the data
 directory at that time. Through a server, updatedAt is the time of the import.`,
   flags: {
     db: { ...dbFlag, help: 'import into this database instead of those in the lines' },
     table: { ...tableFlag, help: 'import into this table instead of those in the lines' },
-    strict: { type: 'boolean', help: 'stop at the first refused line' },
+    strict: { type: 'boolean', help: 'stop at the first rejected line' },
     resume: { type: 'boolean', help: 'continue an interrupted import of FILE' },
     'from-line': { type: 'string', value: 'N', help: 'start at this line, counted from 1' },
     ...targetFlags,
@@ -177,7 +177,7 @@ class Import {
     const progress = this.#save()
     if (progress === undefined) return
     if (this.#ending === 'strict') {
-      // Once fixed, the file has changed, and --resume would refuse it.
+      // A fixed file has changed, and --resume would reject it.
       printNote(`stopped at line ${progress.line}; fix it, then continue with --from-line ${progress.line}`)
       return
     }

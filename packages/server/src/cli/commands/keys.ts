@@ -39,14 +39,14 @@ const parseInstant = (text: string | undefined): number | undefined => {
 export const keysCreateCommand: CliCommand = {
   name: 'keys create',
   summary: summaryOf(createApiKeyOperation),
-  details: 'It is printed only once: the store keeps its hash.',
+  details: 'The key is printed only once: the store keeps its hash.',
   flags: {
     ...storeFlags,
     org: orgFlag,
     kind: { type: 'string', value: 'KIND', help: 'secret (reads and writes) or public (reads)' },
-    name: { type: 'string', value: 'TEXT', help: 'a name for it' },
+    name: { type: 'string', value: 'TEXT', help: 'a label for the key' },
     'expires-at': { type: 'string', value: 'TIME', help: 'epoch milliseconds or an ISO-8601 date-time' },
-    databases: { type: 'string', value: 'A,B', help: 'limit it to these databases' },
+    databases: { type: 'string', value: 'A,B', help: 'limit the key to these databases' },
     json: jsonFlag,
   },
   async run(args) {
@@ -75,7 +75,7 @@ export const keysCreateCommand: CliCommand = {
 export const keysListCommand: CliCommand = {
   name: 'keys list',
   summary: summaryOf(listApiKeysOperation),
-  details: 'Those of one organization, newest first.',
+  details: 'The keys of one organization, newest first.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
@@ -103,7 +103,7 @@ export const keysRevokeCommand: CliCommand = {
   name: 'keys revoke',
   positionals: ['ID'],
   summary: summaryOf(revokeApiKeyOperation),
-  details: 'For good. When the command ends, running servers reject the key too.',
+  details: 'This is permanent. When the command ends, running servers reject the key too.',
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')

@@ -12,8 +12,8 @@ export const putCommand: CliCommand = {
   name: 'put',
   positionals: ['HASHKEY', '[RANGEKEY]'],
   summary: summaryOf(putRecordOperation),
-  details:
-    'Prints the record. The data is a JSON object, from --data or from standard input. It is stored exactly as given.',
+  details: `Prints the record. The data is a JSON object, from --data or from standard input. It is stored exactly as
+given.`,
   flags: {
     db: dbFlag,
     table: tableFlag,

@@ -24,7 +24,7 @@ export const queryCommand: CliCommand = {
   summary: summaryOf(queryRecordsOperation),
   details: `Prints one record per line.
 Without --index the query is by primary key: --hash is the hash key. --index t is by time of the last write,
-newest first; --index i1 to i5 are the declared indices. Keys are taken literally. Values of a declared
+newest first; --index i1 to i5 are the declared indices. Keys are used literally. Values of a declared
 index are numbers, true, false or strings; quote a string that looks like one of the others: --hash '"5"'.
 --gte with --lte is the range between them. The output has no white space outside strings.`,
   flags: {
@@ -42,7 +42,7 @@ index are numbers, true, false or strings; quote a string that looks like one of
     limit: { type: 'string', value: 'N', help: 'records per page, at most 1000 (100)' },
     all: { type: 'boolean', help: 'all pages, not only the first' },
     cursor: { type: 'string', value: 'CURSOR', help: 'continue after an earlier page' },
-    page: { type: 'boolean', help: 'print the answer as it is: {"items":[…],"count":…,"cursor":…}' },
+    page: { type: 'boolean', help: 'print the whole answer: {"items":[…],"count":…,"cursor":…}' },
     ...remoteFlags,
   },
   async run(args) {
@@ -109,7 +109,7 @@ const parseRange = (args: Arguments, valueText: (value: string) => string): stri
 
 const scalar = /^(?:true|false|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$/
 
-/** JSON of a number, a boolean or a string is taken as that; everything else is a string. */
+/** JSON of a number, a boolean or a string is used as it is; everything else is a string. */
 const indexValueText = (value: string): string => {
   if (scalar.test(value)) return value
   if (value.startsWith('"')) {

@@ -17,9 +17,9 @@ const toFlag = (declared: EngineFlag): Flag =>
 
 export const serveCommand: CliCommand = {
   name: 'serve',
-  summary: 'run the service',
+  summary: 'run the server',
   details: `The first start on an empty store creates the organization "default" with a secret and a public key and
-prints both, only once. SIGTERM or SIGINT stops the service after the accepted requests are answered.`,
+prints both, only once. SIGTERM or SIGINT stops the server after the accepted requests are answered.`,
   flags: {
     ...storeFlags,
     host: { type: 'string', value: 'H', help: 'address to listen on', default: '127.0.0.1' },

@@ -11,7 +11,7 @@ import { printJson, printLine } from '../print.ts'
 import { checkName, dbFlag, requireName } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 
-// The table routes of the HTTP API, for the shell. The server's answer is printed as it is.
+// The table routes of the HTTP API, for the shell. The server's answer is printed unchanged.
 
 const tablePath = (args: Arguments): string =>
   `/v1/${requireName(args, 'db')}/${checkName(args.positionals[0]!, 'NAME')}`
@@ -28,7 +28,7 @@ export const tableCreateCommand: CliCommand = {
   summary: summaryOf(createTableOperation),
   details: `Indices cannot be changed later. --i1 status,placedAt declares the index i1 with the hash field status and the
 range field placedAt; --indices takes the JSON of the HTTP API, for field names with a comma. If the table
-exists with the same indices, it is printed as it is.`,
+exists with the same indices, it is printed and not changed.`,
   flags: {
     db: dbFlag,
     ...Object.fromEntries(slots.map((slot) => [slot, slotFlag])),
@@ -101,7 +101,7 @@ export const tableDropCommand: CliCommand = {
   name: 'table drop',
   positionals: ['NAME'],
   summary: summaryOf(deleteTableOperation),
-  details: 'It can be restored for 7 days, with all its records.',
+  details: 'Restore it, with all its records, with cubby table restore.',
   flags: { db: dbFlag, ...remoteFlags },
   async run(args) {
     const path = tablePath(args)
@@ -114,13 +114,13 @@ export const tableRestoreCommand: CliCommand = {
   name: 'table restore',
   positionals: ['NAME'],
   summary: summaryOf(restoreTableOperation),
-  details: 'With all its records.',
+  details: 'A table can be restored for 7 days after it was deleted.',
   flags: {
     db: dbFlag,
     'deleted-at': {
       type: 'string',
       value: 'MS',
-      help: 'which one: deletedAt in epoch milliseconds; default: the last',
+      help: 'its deletedAt in epoch milliseconds; default: the table deleted last',
     },
     ...remoteFlags,
   },

@@ -6,7 +6,7 @@ import { printJson, printLine, printNote } from '../print.ts'
 import { findTargetStore, storeFlags, withStore } from '../target/store.ts'
 import { showCount } from '../transfer/progress.ts'
 
-/** A table with findings. What a damaged registry does not tell is null. */
+/** A table with findings. A name that a damaged registry no longer has is null. */
 interface DamagedTable {
   id: number
   organization: string | null
@@ -15,11 +15,11 @@ interface DamagedTable {
 }
 
 const nextStep =
-  'Keep a copy of the data as it is, then restore the last good backup. A running server serves what is not damaged until then.'
+  'Keep a copy of the data as it is, then restore the last good backup. Until then a running server serves the undamaged data.'
 
 export const verifyCommand: CliCommand = {
   name: 'verify',
-  summary: 'check every record against its checksum and its index entries',
+  summary: 'check the store for damage: checksums of all records, and all index entries',
   details: `Exit 0 and one line if the store is sound. Otherwise exit 1, one line per finding on standard output, and on
 standard error the damaged tables and what to do. Works beside a running server.`,
   flags: { ...storeFlags, json: jsonFlag },
@@ -92,7 +92,7 @@ const nameTables = async (engine: Engine, ids: Set<number>): Promise<DamagedTabl
       await dump.close()
     }
   } catch {
-    // The registry itself is damaged: what could be read of it is kept.
+    // The registry itself is damaged. The names that could be read are kept.
   }
   return [...named.values()].sort((a, b) => a.id - b.id)
 }

@@ -17,7 +17,7 @@ export interface Call {
   /** JSON text. */
   body?: string
   headers?: Record<string, string>
-  /** Whether it may be sent twice: reads, and puts that no one else races. */
+  /** Whether it may be sent twice: true for reads, and for puts without concurrent writers. */
   repeatable: boolean
 }
 

@@ -4,7 +4,7 @@ import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Arguments, Flag } from '../arguments.ts'
 
-// Commands that open the store itself, beside a server that may be running.
+// For commands that open the store itself. A server may be running on it.
 
 export const storeFlags: Record<string, Flag> = {
   data: { type: 'string', value: 'DIR', help: 'the data directory of the embedded engine', default: './cubby-data' },

@@ -2,7 +2,7 @@ import type { StoreLocation } from '../../engines/open-engine.ts'
 import { type Arguments, environmentName, type Flag, UsageError } from '../arguments.ts'
 import { defaultUrl, openRemote, type Remote } from './remote.ts'
 
-/** What export reads from and import writes to: a server, or the store itself. */
+/** The source of an export or the target of an import: a server, or the store itself. */
 export type Target = { kind: 'server'; remote: Remote } | { kind: 'store'; location: StoreLocation; org: string }
 
 export const targetFlags: Record<string, Flag> = {

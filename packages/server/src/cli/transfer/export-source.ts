@@ -24,7 +24,7 @@ export interface ExportSource {
   close(): Promise<void>
 }
 
-/** One snapshot of the store, whatever is written meanwhile. Records come in the order of their creation. */
+/** One snapshot of the store. Writes during the export do not change it. Records are in creation order. */
 export const openStoreSource = async (location: StoreLocation, org: string): Promise<ExportSource> => {
   const engine = await openEngine(location, { role: 'guest', mustExist: true })
   let dump: Dump | undefined

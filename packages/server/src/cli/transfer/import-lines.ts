@@ -70,7 +70,7 @@ export class LineImporter {
     this.#line = line
   }
 
-  /** Every line up to `line` is done: imported, skipped or refused. */
+  /** Every line up to `line` is done: imported, skipped or rejected. */
   progress(): ImportProgress {
     let line = this.#line
     for (const batch of [...this.#open.values(), ...this.#inFlight.keys()]) line = Math.min(line, batch.firstLine - 1)
@@ -135,7 +135,7 @@ export class LineImporter {
     const table = await this.#findTable(db, name, path)
     if (table === undefined) return this.#refuseSilently()
     const entries = orRefuse(() => readIndexEntries(table.indices, record))
-    // Nobody could read it, and a server refuses a ttl that is long past.
+    // It could not be read anyway, and a server rejects a ttl that is more than a day in the past.
     if (isExpired(record.ttlSeconds, this.#options.now())) {
       this.expired++
       return
@@ -155,7 +155,7 @@ export class LineImporter {
     if (batch.records.length >= batchRecordsMax || batch.bytes >= batchBytesMax) await this.#send(path)
   }
 
-  /** undefined for a missing table that was reported: it may have many lines, all refused for the same reason. */
+  /** undefined for a missing table that was reported: it may have many lines, all rejected for the same reason. */
   async #findTable(db: string, name: string, path: string): Promise<ImportTable | undefined> {
     const known = this.#tables.get(path)
     if (known !== undefined) return known ?? undefined

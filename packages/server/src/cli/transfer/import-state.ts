@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 import { resolve } from 'node:path'
 import { OperatorError } from '../../core/operator-error.ts'
 
-/** How far an import came. Every line up to `line` is done: imported, skipped or refused. */
+/** The progress of an import. Every line up to `line` is done: imported, skipped or rejected. */
 export interface ImportProgress {
   line: number
   records: number

@@ -9,7 +9,7 @@ import { type Indices, parseIndices } from '../../core/tables/indices.ts'
 import { checkJson } from '../../core/text/json-scan.ts'
 import { outline, readEnvelope, valueSpan } from '../../core/text/json-span.ts'
 
-// The format of export and import: one JSON object a line. A table's declaration,
+// The format of export and import: one JSON object per line. A table's declaration,
 //   {"db":"app","table":"orders","indices":{"i1":{"hashField":"status"}}}
 // then its records,
 //   {"db":"app","table":"orders","hashKey":"o-1","rangeKey":"…","data":{…},"ttl":…,"updatedAt":…}

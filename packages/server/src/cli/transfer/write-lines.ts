@@ -63,7 +63,7 @@ export const writeTextToStdout = async (text: string): Promise<void> => {
 
 /**
  * A file, compressed if its name ends in `.gz`. It is written under another name and renamed when it is whole and synced,
- * so that nobody takes half an export for a whole one. A pipe or a device is written to directly.
+ * so that half an export is never mistaken for a whole one. A pipe or a device is written to directly.
  */
 export const writeToFile = (file: string): LineWriter => {
   const failed = (error: Error): OperatorError => new OperatorError(`${file} cannot be written: ${error.message}`)

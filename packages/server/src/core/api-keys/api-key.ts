@@ -22,7 +22,7 @@ const randomBase62 = (length: number): string => {
   return text
 }
 
-/** CRC-32 of the text as six base62 digits: a mistyped key is rejected without a look at the store. */
+/** CRC-32 of the text as six base62 digits: a mistyped key is rejected without access to the store. */
 const checksum = (text: string): string => {
   let rest = Bun.hash.crc32(text)
   let digits = ''
@@ -66,7 +66,7 @@ export interface ApiKeyRequest {
   expiresAtMs?: number | null
 }
 
-/** A new key and what the store keeps of it. Only the answer ever contains the text itself. */
+/** A new key: its text, which only the answer ever contains, and the part that the store keeps. */
 export const makeApiKey = (request: ApiKeyRequest): { text: string; kept: NewApiKey } => {
   const text = generateApiKey(request.kind)
   return {

@@ -15,7 +15,7 @@ export const recordJson = (record: StoredRecord, version = String(record.updated
   return `{"hashKey":${quote(hashKey)}${range},"data":${data}${ttl},"updatedAt":${version}}`
 }
 
-/** A page of records as it stands in an answer. */
+/** A page of records as it is sent. */
 export const pageJson = (records: StoredRecord[], cursor: string | null): string => {
   let items = ''
   for (let i = 0; i < records.length; i++) items += `${i === 0 ? '' : ','}${recordJson(records[i]!)}`

@@ -336,7 +336,7 @@ export class JsonScan {
     } catch (error) {
       return invalidJson(text, reasonOf(error), this.#what)
     }
-    throw new Error('JSON.parse takes what the scan refuses')
+    throw new Error('JSON.parse accepts a text that the scan rejects')
   }
 }
 

@@ -9,11 +9,11 @@ import { refuseConditions } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
 import { parseLimitParameter, parseParameters } from '../query-parameters.ts'
 
-// Gathers the input of operations from path, query string, headers and body.
+// Collects the input of operations from path, query string, headers and body.
 
 export const addressOf = ({ params }: Exchange): TableAddress => parseAddress(params.db, params.table)
 
-/** A path that Bun could not decode shows as U+FFFD; whether it was sent like that only the raw target tells. */
+/** Bun replaces a path that it cannot decode with U+FFFD. Only the raw target shows whether U+FFFD was really sent. */
 const refuseBadEscapes = (url: string, segment: string, field: string): void => {
   if (!segment.includes('\ufffd')) return
   try {
@@ -32,7 +32,7 @@ export const keyOf = ({ params, request }: Exchange, name: 'hashKey' | 'rangeKey
   return parseKeyPart(params[name], name)
 }
 
-/** A JSON object that carries no `data`; an empty body counts as `{}` where `optional`. */
+/** A JSON object without `data`. If `optional`, an empty body counts as `{}`. */
 export const readMembers = async (exchange: Exchange, optional = false): Promise<Members> => {
   const text = await exchange.readBody(plainBodyBytesMax)
   return text === '' && optional ? {} : parsePlainBody(text)

@@ -15,8 +15,8 @@ import { parseParameters } from '../query-parameters.ts'
 import { respondMinimal, respondNotModified, respondRecord, respondRecords, respondText } from '../respond.ts'
 import { addressOf, keyOf, readMembers, refuseExtras } from './gather.ts'
 
-// One handler an operation: gathers its input, with checks in the order of the contract, runs it, answers. What happens on
-// every put, get and query is written out, without the catalogue in between.
+// One handler per operation: it collects the input, with checks in the documented order, runs the operation and answers.
+// Put, get and query are the hot path, so they do not use the catalogue.
 
 const recordOf = (exchange: Exchange): GetRecordInput => {
   const { params } = exchange

@@ -7,8 +7,7 @@ import { queryRecordsOperation } from '../../operations/records/query-records.ts
 import type { OperationRoute } from './route.ts'
 
 /**
- * `query`, `batch` and `restore` are verbs only for POST: records whose hash key is one of these words are read and
- * deleted like any other.
+ * `query`, `batch` and `restore` are verbs only for POST: GET and DELETE treat these words as ordinary hash keys.
  */
 const recordPaths = [
   '/v1/:db/:table/:hashKey',

@@ -4,13 +4,13 @@ import type { SchemaName } from '../../operations/schemas.ts'
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 /**
- * How HTTP asks for an operation. Of its input the path carries the members that it names, the query string those in
- * `query`, and the body the rest; `ifUpdatedAt` comes as If-Match or If-None-Match.
+ * The HTTP request for an operation. The members of its input are in the path (those that it names), in the query string
+ * (those in `query`) or in the body (all others). `ifUpdatedAt` is sent as If-Match or If-None-Match.
  */
 export interface OperationRoute {
   readonly operation: AnyOperation
   readonly method: Method
-  /** On several, it does the same on each. */
+  /** The operation does the same on each path. */
   readonly paths: readonly string[]
   readonly query?: readonly string[]
   readonly body?: {
@@ -23,10 +23,10 @@ export interface OperationRoute {
 
 export const pathParameters = (path: string): string[] => Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name!)
 
-/** The last segment of a path when it is a word, not a parameter: the hash key of a record of that name. */
+/** The last segment of a path if it is a fixed word: the hash key of the record with that name. */
 export const literalHashKey = (path: string): string | undefined => /^\/v1\/:db\/:table\/([a-z]+)$/.exec(path)?.[1]
 
-/** The path that takes as much of the input as there is. A word in the place of a key would be a key of its own. */
+/** The path that contains most of the input. Paths with a fixed word are excluded: the word would be another key. */
 const pathFor = ({ paths }: OperationRoute, input: Readonly<Record<string, unknown>>): string => {
   const fits = (path: string): number =>
     pathParameters(path).reduce((sum, name) => sum + (input[name] === undefined ? -1 : 1), 0)
@@ -35,7 +35,7 @@ const pathFor = ({ paths }: OperationRoute, input: Readonly<Record<string, unkno
   return withoutWords.reduce((best, path) => (fits(path) > fits(best) ? path : best), main!)
 }
 
-/** Path and query string for an input; what it does not say stays as `:db`. */
+/** Path and query string for an input. A missing member stays a parameter, such as `:db`. */
 export const targetFor = (route: OperationRoute, input: Readonly<Record<string, unknown>>): string => {
   const path = pathFor(route, input).replace(/:(\w+)/g, (parameter, name: string) =>
     input[name] === undefined ? parameter : encodeURIComponent(String(input[name])),
