@@ -40,7 +40,7 @@ export const bodyMsMax = 30_000
 /** A body may arrive in this many chunks, and one more for each `bodyChunkBytesMin` bytes: each costs about 2 µs. */
 export const bodyChunksFreeMax = 4_096
 export const bodyChunkBytesMin = 256
-/** What a body that is read as a stream may hold at once: what Bun reads ahead of us, measured at up to 1.9 MiB. */
+/** The memory that counts for a body that is read as a stream: Bun reads ahead, measured at up to 1.9 MiB. */
 export const bodyStreamBytes = 2 * MIB
 /** Of a body that is read as a stream, this much must arrive in every `bodyMsMax`; its total time has no limit. */
 export const bodyProgressBytesMin = 64 * KIB
@@ -56,7 +56,7 @@ export const writeQueueRequestsMax = 8_192
 export const writeQueueBytesMax = 128 * MIB
 /** Requests that wait for a connection to PostgreSQL, shared as above. */
 export const connectionQueueRequestsMax = 4_096
-/** One commit takes at most this much, or one request: one organization's backlog must not become another's latency. */
+/** One commit has at most this much, or one request: one organization's backlog must not become another's latency. */
 export const commitRequestsMax = 256
 export const commitBytesMax = 8 * MIB
 export const apiKeyCacheEntriesMax = 10_000

@@ -12,7 +12,7 @@ export type RunSteps = <T>(steps: Steps<T>) => Awaitable<T>
 /** UTF-16 units of JSON per step. */
 export const stepUnits = 128 * 1024
 
-/** For callers that serve nobody else: runs all steps at once. */
+/** Runs all steps at once, for callers without concurrent requests. */
 export const runThrough = <T>(steps: Steps<T>): T => {
   for (;;) {
     const step = steps.next()

@@ -5,7 +5,7 @@ export class StoreRefused extends OperatorError {
   override readonly name: string = 'StoreRefused'
 }
 
-/** The store's URL is malformed: a mistake in the call, whatever is at that address. */
+/** The store's URL is malformed: a mistake in the call, not a problem of the store. */
 export class StoreUrlRefused extends StoreRefused {
   override readonly name = 'StoreUrlRefused'
 }

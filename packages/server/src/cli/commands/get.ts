@@ -9,7 +9,7 @@ export const getCommand: CliCommand = {
   name: 'get',
   positionals: ['HASHKEY', '[RANGEKEY]'],
   summary: summaryOf(getRecordOperation),
-  details: 'Prints the record, with its data exactly as it was put.',
+  details: 'Prints the record, with its data exactly as it was sent.',
   flags: { db: dbFlag, table: tableFlag, ...remoteFlags },
   async run(args) {
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]

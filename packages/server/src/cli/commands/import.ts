@@ -164,7 +164,7 @@ class Import {
     printLine(`imported ${showRate(this.#recordsNow(), elapsedMs)}${before}${same}${gone}${bad}`)
   }
 
-  /** Saves only progress of its own: an earlier import has finished the skipped lines. */
+  /** Saves only the progress of this import: an earlier one has finished the skipped lines. */
   #save(): ImportProgress | undefined {
     const progress = this.#importer.progress()
     if (progress.line < this.#job.fromLine) return undefined

@@ -40,7 +40,7 @@ export class LineImporter {
   /** The record keys in both. */
   readonly #keys = new Set<string>()
   readonly #tables = new Map<string, ImportTable | null>()
-  /** For each table of the target: the table of the file that it takes its records from. */
+  /** For each table of the target: the table of the file whose records it receives. */
   readonly #sources = new Map<string, string>()
   #failure: { error: unknown } | undefined
   #line = 0
@@ -58,7 +58,7 @@ export class LineImporter {
     this.refused = earlier?.refused ?? 0
   }
 
-  /** Takes the next line. Throws what ends the import. */
+  /** Imports the next line. Throws only errors that end the import. */
   async take(text: ReadLine): Promise<void> {
     const line = this.#line + 1
     try {

@@ -33,14 +33,14 @@ export interface WriteReport {
   refused: { line: number; error: CubbyError }[]
 }
 
-/** Where an import writes. What it throws ends the import. */
+/** The target of an import. An error that it throws ends the import. */
 export interface ImportTarget {
   /** For messages, and to recognize the target when an import is continued. */
   readonly description: string
   readonly batchRecordsMax: number
   readonly batchBytesMax: number
   readonly batchesAtOnceMax: number
-  /** The new table, or the existing one whatever it declares. */
+  /** The new table, or the existing one with any indices. */
   createTable(db: string, table: string, indices: Indices): Promise<ImportTable>
   findTable(db: string, table: string): Promise<ImportTable | undefined>
   /** No two of the records have the same key. */

@@ -51,7 +51,7 @@ export const recordLines = (db: string, table: string): ((record: RecordTexts) =
   }
 }
 
-/** undefined where the line has no name. */
+/** A member is undefined if the line does not name it. */
 interface Addressed {
   db: string | undefined
   table: string | undefined

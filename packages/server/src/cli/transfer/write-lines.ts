@@ -37,7 +37,7 @@ const outputClosed = (): OperatorError => new OperatorError('the reader of the o
 
 /**
  * Standard output, for lines of JSON. Throws OperatorError when the reader closes it, as `head` does. A file or a pipe gets
- * the text of records as it was put. A terminal, which would obey the control characters in it, gets escapes instead.
+ * the text of records unchanged. A terminal would obey the control characters in it, so it gets escapes instead.
  */
 export const writeToStdout = (): LineWriter => {
   // The callback reports the failure; without a listener it would be reported a second time.

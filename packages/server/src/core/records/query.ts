@@ -104,7 +104,7 @@ export interface QueryPlan {
   whole: Scan
   /** The same scan from the start of this page. */
   page: Scan
-  /** The fingerprint of `whole`, where a cursor was compared with it. */
+  /** The fingerprint of `whole`, if a cursor was compared with it. */
   fingerprint: string | undefined
 }
 

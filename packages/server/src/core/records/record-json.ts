@@ -41,7 +41,7 @@ export const recordFrameBytesMin = '{"hashKey":"","data":,"updatedAt":0},'.lengt
 export class PageMeter {
   readonly #records: readonly StoredRecord[]
   #atMost = 1
-  /** The bytes of the first `#counted` records, plus one bracket: the comma after the last record stands for the other. */
+  /** The bytes of the first `#counted` records, plus one bracket. The comma after the last record counts as the other. */
   #bytes = 1
   #counted = 0
 

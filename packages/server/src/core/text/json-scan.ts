@@ -1,7 +1,7 @@
 import { CubbyError } from '../errors.ts'
 
 // Checks that a text is JSON, exactly as JSON.parse does, without building values. JSON.parse builds everything, and an
-// object such as {"999":1} takes it ten kilobytes: a body of 400 kB would take 330 MB.
+// object such as {"999":1} needs ten kilobytes: a body of 400 kB would need 330 MB.
 
 const quote = 0x22
 const backslash = 0x5c
