@@ -62,8 +62,8 @@ export interface WrittenOperation {
   guarded: boolean
 }
 
-export const chunkOperationsMax = 25
-export const chunkBytesMax = 12 * 1024 * 1024
+const chunkOperationsMax = 25
+const chunkBytesMax = 12 * 1024 * 1024
 
 const encoder = new TextEncoder()
 

@@ -103,17 +103,12 @@ const explain = (error: unknown, command: CliCommand): number => {
   return 1
 }
 
-/** An error of the operating system or of SQLite, in one line. */
+/** An error of the operating system, in one line. */
 const systemReason = (error: unknown): string => {
   const { code, message } = error as { code?: string; message?: string }
   if (code === 'EEXIST' || code === 'ENOTDIR') return `the data directory cannot be created: ${message}`
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOENT') {
     return `the data directory cannot be written: ${message}`
   }
-  if (code?.startsWith('SQLITE_CANTOPEN') || code?.startsWith('SQLITE_READONLY')) {
-    return `the data directory cannot be written: ${message}`
-  }
-  if (code?.startsWith('SQLITE_NOTADB')) return 'cubby.db in the data directory is not an SQLite file'
-  if (code?.startsWith('SQLITE_CORRUPT')) return `the store is damaged: ${message}; restore it from a backup`
   return message ?? String(error)
 }

@@ -5,7 +5,7 @@ import { CubbyError } from './errors.ts'
 import { cursorCharactersMax } from './limits.ts'
 import type { Position, Scan } from './records/scan.ts'
 
-// A cursor is base64url of a version byte and sealed JSON: [whose it is, …where it ended]. The seal hides the ids in it,
+// A cursor is base64url of a version byte and sealed JSON: [the query's fingerprint or the listing's name, …where the page ended]. The seal hides the ids in it,
 // which are given out store-wide and would let one organization meter the others. No table is ever found through it.
 
 const sealedVersion = 2
@@ -74,26 +74,26 @@ export const scanFingerprint = (tableId: number, scan: Scan): string => {
 }
 
 /**
- * `scan` is the query's own, not yet resumed: every page of a query has the same fingerprint. Whoever knows it already
- * passes it as `whose`.
+ * `scan` is the query's own, not yet resumed: every page of a query has the same fingerprint. A caller that knows it
+ * already passes it.
  */
 export const encodeScanCursor = (
   seal: CursorSeal,
   tableId: number,
   scan: Scan,
   position: Position,
-  whose = scanFingerprint(tableId, scan),
-): string => encode(seal, [whose, position.range, position.id])
+  fingerprint = scanFingerprint(tableId, scan),
+): string => encode(seal, [fingerprint, position.range, position.id])
 
 export const decodeScanCursor = (
   seal: CursorSeal,
   cursor: unknown,
   tableId: number,
   scan: Scan,
-  whose = scanFingerprint(tableId, scan),
+  fingerprint = scanFingerprint(tableId, scan),
 ): Position => {
-  const [itsOwn, range, id] = decode(seal, cursor)
-  if (itsOwn !== whose) {
+  const [found, range, id] = decode(seal, cursor)
+  if (found !== fingerprint) {
     return refuse('belongs to another query: table, hash, index, range and direction must be those it came with.')
   }
   const rangeFits = scan.index === 't' ? Number.isSafeInteger(range) : typeof range === 'string' && range.isWellFormed()
@@ -103,7 +103,7 @@ export const decodeScanCursor = (
 
 const isName = (value: unknown): boolean => typeof value === 'string' && /^[a-z0-9_-]{1,64}$/.test(value)
 
-/** Cursors of listings: `listing` says whose, as `tables:app`, and the rest is the last entry's place. */
+/** Cursors of listings. `listing` is the name of one, such as `tables:app`; `place` is where its last entry is. */
 export const encodeListCursor = (seal: CursorSeal, listing: string, place: (string | number)[]): string =>
   encode(seal, [listing, ...place])
 
@@ -113,8 +113,8 @@ export const decodeListCursor = (
   listing: string,
   types: ('string' | 'number')[],
 ): (string | number)[] => {
-  const [whose, ...place] = decode(seal, cursor)
-  if (whose !== listing) return refuse('belongs to another listing.')
+  const [found, ...place] = decode(seal, cursor)
+  if (found !== listing) return refuse('belongs to another listing.')
   const fits =
     place.length === types.length &&
     place.every((part, i) => (types[i] === 'number' ? Number.isSafeInteger(part) : isName(part)))

@@ -5,7 +5,6 @@ import type { CatalogueEntry } from './catalogue-entry.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
 import type { Schema } from './schema.ts'
-import { schemas } from './schemas.ts'
 import { tableCatalogue } from './tables/catalogue.ts'
 
 /**
@@ -39,24 +38,4 @@ export const codesOf = (entry: CatalogueEntry): ErrorCode[] => {
   if (members.includes('hashKey')) add('invalid_key')
   if (entry.effect !== 'reads') add('outcome_unknown', 'storage_full')
   return errorCodes.filter((code) => codes.has(code))
-}
-
-const namesIn = (schema: Schema): string[] =>
-  Array.from(JSON.stringify(schema).matchAll(/"#\/\$defs\/(\w+)"/g), ([, name]) => name!)
-
-/** The schema together with every schema that it refers to, for readers without access to `schemas`. */
-export const standalone = (schema: Schema): Schema => {
-  const found = new Set<string>()
-  const visit = (names: string[]): void => {
-    for (const name of names.filter((candidate) => !found.has(candidate))) {
-      found.add(name)
-      visit(namesIn(schemas[name as keyof typeof schemas]))
-    }
-  }
-  visit(namesIn(schema))
-  if (found.size === 0) return schema
-  return {
-    ...schema,
-    $defs: Object.fromEntries([...found].map((name) => [name, schemas[name as keyof typeof schemas]])),
-  }
 }

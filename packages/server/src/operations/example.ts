@@ -33,7 +33,7 @@ export interface Example {
 }
 
 // Placeholders for the times of a real store: tests map each to the time that the store returned.
-export const tableCreatedAt = 1767225600000
+const tableCreatedAt = 1767225600000
 export const firstOrderAt = 1767607200000
 export const secondOrderAt = 1767693600000
 export const draftAt = 1767697200000

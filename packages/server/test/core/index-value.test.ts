@@ -2,13 +2,13 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import {
   coerceIndexValue,
-  decodeIndexValue,
   encodeIndexValue,
   type IndexScalar,
   indexValueFault,
   typeSpan,
 } from '../../src/core/tables/index-value.ts'
 import { edgeString, finiteNumber, indexScalar, unicodeString } from './arbitraries.ts'
+import { decodeIndexValue } from './decode-index-value.ts'
 import { compareScalars } from './value-order.ts'
 
 const bytes = (value: IndexScalar): Buffer => Buffer.from(encodeIndexValue(value))

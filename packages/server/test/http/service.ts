@@ -212,7 +212,8 @@ export const keyChecksum = (text: string): string => {
 
 /** A well-formed key that was never created. */
 export const unknownKey = (kind: 'live' | 'pub' = 'live'): string => {
-  const body = `svc_${kind}_${crypto.randomUUID().replaceAll('-', '')}`
+  // Never a valid name: one in 25 would be, if it had no capital letter.
+  const body = `svc_${kind}_Z${crypto.randomUUID().replaceAll('-', '').slice(1)}`
   return body + keyChecksum(body)
 }
 

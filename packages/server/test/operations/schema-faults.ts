@@ -1,11 +1,31 @@
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
-import { standalone } from '../../src/operations/catalogue.ts'
 import type { Schema } from '../../src/operations/schema.ts'
+import { schemas } from '../../src/operations/schemas.ts'
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true, allErrors: true, formats: { int64: true } })
 const compiled = new Map<Schema, ValidateFunction>()
 
-/** What is wrong with the value by JSON Schema 2020-12, strictly; empty when nothing is. The schema stands by itself. */
+const namesIn = (schema: Schema): string[] =>
+  Array.from(JSON.stringify(schema).matchAll(/"#\/\$defs\/(\w+)"/g), ([, name]) => name!)
+
+/** The schema with all that it refers to. */
+const standalone = (schema: Schema): Schema => {
+  const found = new Set<string>()
+  const visit = (names: string[]): void => {
+    for (const name of names.filter((candidate) => !found.has(candidate))) {
+      found.add(name)
+      visit(namesIn(schemas[name as keyof typeof schemas]))
+    }
+  }
+  visit(namesIn(schema))
+  if (found.size === 0) return schema
+  return {
+    ...schema,
+    $defs: Object.fromEntries([...found].map((name) => [name, schemas[name as keyof typeof schemas]])),
+  }
+}
+
+/** What is wrong with the value by JSON Schema 2020-12, strictly; empty when nothing is. What the schema refers to is looked up in `schemas`. */
 export const schemaFaults = (schema: Schema, value: unknown): string[] => {
   let validate = compiled.get(schema)
   if (validate === undefined) {

@@ -39,20 +39,6 @@ const encodeNumber = (value: number): EncodedValue => {
   return `n${hex[high >>> 16]}${hex[high & 0xffff]}${hex[low >>> 16]}${hex[low & 0xffff]}`
 }
 
-const decodeNumber = (digits: string): number => {
-  let high = Number.parseInt(digits.slice(0, 8), 16)
-  let low = Number.parseInt(digits.slice(8), 16)
-  if (high >>> 31 === 1) {
-    high = (high & 0x7fffffff) >>> 0
-  } else {
-    high = ~high >>> 0
-    low = ~low >>> 0
-  }
-  view.setUint32(0, high)
-  view.setUint32(4, low)
-  return view.getFloat64(0)
-}
-
 /** A string that is a strict ISO-8601 date-time counts as the number of its epoch milliseconds. */
 export const coerceIndexValue = (value: IndexScalar): IndexScalar =>
   typeof value === 'string' ? (parseIsoDateTime(value) ?? value) : value
@@ -62,17 +48,6 @@ export const encodeIndexValue = (value: IndexScalar): EncodedValue => {
   if (typeof coerced === 'number') return encodeNumber(coerced)
   if (typeof coerced === 'boolean') return coerced ? 'b1' : 'b0'
   return `s${coerced}`
-}
-
-export const decodeIndexValue = (encoded: EncodedValue): IndexScalar => {
-  switch (encoded[0]) {
-    case 'b':
-      return encoded === 'b1'
-    case 'n':
-      return decodeNumber(encoded.slice(1))
-    default:
-      return encoded.slice(1)
-  }
 }
 
 /** Why a value cannot be indexed, as the end of a sentence; undefined if it can. */

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { StoreRefused } from '../../core/store-refused.ts'
 import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
+import { codeOf, refuseDamaged } from './disk/damage.ts'
 import { endProcess } from './disk/end-process.ts'
-import { openSqliteEngine } from './engine.ts'
+import { type EmbeddedEngine, openSqliteEngine, type SqliteOptions } from './engine.ts'
 import type { SqliteSettings } from './settings.ts'
 import { copyStoreToFile, refuseExistingFile, restoreStoreFromFile } from './transfer/backup.ts'
 import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
@@ -12,10 +13,21 @@ import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-wr
 /** What comes through it was sent by the owner's engine: `serveWorker`. */
 type OwnerChannel = Channel<WorkerCommands, WorkerOutcomes>
 
+/** Turns SQLite's errors into one line for the operator. */
+const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
+  try {
+    return await openSqliteEngine(options)
+  } catch (error) {
+    if (/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error)))
+      throw new StoreRefused(`the data directory cannot be written: ${(error as Error).message}`)
+    throw refuseDamaged(join(options.dataDir, 'cubby.db'), error)
+  }
+}
+
 export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): ClosedStore => {
   const open = async ({ role, mustExist = false, log, drain }: OpenOptions): Promise<Engine> => {
     if (mustExist && !existsSync(join(dataDir, 'cubby.db'))) throw new StoreRefused(`there is no store in ${dataDir}`)
-    return openSqliteEngine({ dataDir, role, log, drain, ...settings })
+    return openEngine({ dataDir, role, log, drain, ...settings })
   }
   return {
     describe: () => dataDir,
@@ -25,7 +37,7 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
     openWorker(channel, log) {
       // The owner may have ended because its disk failed: then the WAL must stay as it is.
       channel.onClose(() => endProcess(1))
-      return openSqliteEngine({
+      return openEngine({
         dataDir,
         role: 'worker',
         channel: channel as OwnerChannel,

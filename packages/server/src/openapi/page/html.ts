@@ -5,7 +5,7 @@ export class Html {
 
 type Part = Html | string | number | undefined | Part[]
 
-export const escapeHtml = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 const render = (part: Part): string => {

@@ -33,7 +33,7 @@ const logWaitMs = 10_000
 
 const markOf = (dataDir: string): string => join(dataDir, markName)
 
-export const isMarked = (dataDir: string): boolean => existsSync(markOf(dataDir))
+const isMarked = (dataDir: string): boolean => existsSync(markOf(dataDir))
 
 const leaveMark = (dataDir: string, cause: string): void => {
   const descriptor = openSync(markOf(dataDir), 'w', 0o600)

@@ -29,7 +29,7 @@ const between = (column: string, descending: boolean): string =>
     ? `${column} >= ?4 AND (${column}, id) < (?5, ?6) ORDER BY ${column} DESC, id DESC`
     : `(${column}, id) > (?4, ?6) AND ${column} < ?5 ORDER BY ${column}, id`
 
-export const scanSql = (index: Scan['index'], descending: boolean): string => {
+const scanSql = (index: Scan['index'], descending: boolean): string => {
   if (index === 'primary') {
     return `SELECT ${columns} FROM records
       WHERE table_id = ?2 AND hash_key = CAST(?3 AS BLOB) AND range_key >= ?4 AND range_key < ?5

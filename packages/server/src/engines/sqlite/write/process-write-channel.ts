@@ -68,7 +68,7 @@ export class ProcessWriteChannel implements WriteChannel {
     channel.onMessage(({ outcomes, damage: cause, ready }) => {
       if (cause !== undefined) damage.noteFromElsewhere(cause)
       if (ready !== undefined) this.#noteOwner(ready)
-      this.#settle(outcomes)
+      this.#answer(outcomes)
     })
     damage.onFirst((cause) => channel.send({ ...noCommands, damage: cause }))
     // Asks for the damage found before this worker started, and whether the owner accepts writes.
@@ -122,14 +122,14 @@ export class ProcessWriteChannel implements WriteChannel {
     if (!this.#closed) this.#channel.send({ group: encodeGroup(commands), numbers, orgIds, bytes })
   }
 
-  #settle(outcomes: [number, Outcome][]): void {
-    const settled = outcomes.map(([number, outcome]) => ({ waiting: this.#pending.get(number), number, outcome }))
+  #answer(outcomes: [number, Outcome][]): void {
+    const answered = outcomes.map(([number, outcome]) => ({ waiting: this.#pending.get(number), number, outcome }))
     try {
-      this.onCommit(settled.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
+      this.onCommit(answered.flatMap(({ waiting }) => (waiting === undefined ? [] : [waiting.command])))
     } catch {
       // Requests of a commit are answered even if the callback throws. A read that cannot be served reports that itself.
     }
-    for (const { waiting, number, outcome } of settled) {
+    for (const { waiting, number, outcome } of answered) {
       this.#pending.delete(number)
       if ('value' in outcome) waiting?.resolve(outcome.value)
       else
