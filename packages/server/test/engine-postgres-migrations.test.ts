@@ -143,7 +143,7 @@ describe.each([
   ['in one transaction', {}],
   ['statement by statement, as without transactional DDL', withoutTransactionalDdl],
 ] as const)('a store of version 1 that is migrated %s', (_, dialect) => {
-  test('has the schema of a new one, every row, and ids that go on where they were', async () => {
+  test('has the schema of a new one, every row, and ids that continue where they were', async () => {
     const [upgraded, fresh] = [await copyOfV1(), await postgres.createSchema()]
     const before = await contentOf(upgraded, 1)
     await migrate(upgraded, { dialect })
@@ -267,7 +267,7 @@ test('without transactional DDL, a migration that ended half-way is finished by 
   expect(statements).toBeGreaterThan(30)
 })
 
-// ── Beside other transactions ──────────────────────────────────────────────────────────────────────────────
+// ── While other transactions run ──────────────────────────────────────────────────────────────────────────────
 
 describe('a transaction that is open on the store', () => {
   test('is waited for', async () => {
@@ -301,7 +301,7 @@ describe('a transaction that is open on the store', () => {
   })
 })
 
-test('a user that does not own the tables is told so in one line; once they are migrated it goes on', async () => {
+test('a user that does not own the tables gets one line that says so; after the migration it can use the store', async () => {
   const url = await copyOfV1()
   const schema = new URL(url).searchParams.get('options')!.split('=')[1]
   await postgres.query(
@@ -394,7 +394,7 @@ test('a server that is stopped, not killed, in the middle of the migration does 
   }
 })
 
-test('two servers that start at once on a store of version 1 both serve it: a cursor of one leads on in the other', async () => {
+test('two servers that start at once on a store of version 1 both serve it: a cursor of one works on the other', async () => {
   const url = await copyOfV1()
   const dataDirs = [makeTempDir(), makeTempDir()]
   const servers = dataDirs.map((dataDir) => serverOn(url, dataDir))
@@ -415,7 +415,7 @@ test('two servers that start at once on a store of version 1 both serve it: a cu
   }
 })
 
-// ── Version 0.1 beside it ──────────────────────────────────────────────────────────────────────────────────
+// ── Version 0.1 on the same store ──────────────────────────────────────────────────────────────────────────────────
 
 describe('a process of version 0.1', () => {
   test('with traffic before, during and after the migration: what it acknowledged is there, and it writes nothing afterwards', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { commitBytesMax, commitRequestsMax, writeQueueRequestsMax } from '../src/core/limits.ts'
-import { type QueuedWrite, upkeepLine, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
+import { maintenanceOrgId, type QueuedWrite, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
 
 // What is handed to the writer before its last commit is answered is bounded too: without that, one organization's
 // backlog would lie in the writer, where no other organization has a turn.
@@ -94,10 +94,10 @@ describe('room to wait', () => {
     }
   })
 
-  test('our own upkeep is never refused', () => {
+  test('maintenance is never refused', () => {
     const queue = new WriteQueue()
     for (let orgId = 1; orgId <= 100; orgId++) fill(queue, orgId, orgId, 0)
-    queue.push(upkeepLine, waiting('sweep'))
+    queue.push(maintenanceOrgId, waiting('sweep'))
     expect(names(Array.from({ length: 100 }, () => queue.take(nothing)).flat())).toContain('sweep')
   })
 })

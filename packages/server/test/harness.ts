@@ -9,7 +9,7 @@ import { connectRaw, type RawConnection, type RawOptions, rawRequest } from './r
 export type { Answer, Json }
 
 // The real server process on a directory of its own, and two ways to speak with it: `fetch`, and a raw socket
-// for what fetch would mend before sending (paths, headers, half bodies).
+// for what fetch would correct before sending (paths, headers, partial bodies).
 
 const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -22,7 +22,7 @@ const schemaOf = (dataDir: string): string =>
     .replaceAll(/[^a-z0-9_]/g, '_')
 
 /**
- * The one place that picks the engine. `store` is the URL of a PostgreSQL store that the test has made itself. Without
+ * Chooses the engine; nothing else does. `store` is the URL of a PostgreSQL store that the test has made itself. Without
  * it CUBBY_TEST_STORE decides: absent, the embedded engine in `dataDir`; the URL of a PostgreSQL database (see
  * scripts/test-on-postgres.ts), a schema there.
  */
@@ -52,7 +52,7 @@ export const removeTempDir = (dir: string): void => rmSync(dir, { recursive: tru
 
 type Environment = Record<string, string | undefined>
 
-/** What surrounds the test run must not reach the process: its flags are given here or not at all. */
+/** The environment of the test run must not reach the process: all its flags are given here. */
 const environment = (own: Environment): Environment => {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('CUBBY_') && name !== 'NODE_ENV')
   // A revocation waits for the lease of a shared store: a short one keeps the tests short.
@@ -61,7 +61,7 @@ const environment = (own: Environment): Environment => {
 }
 
 const running = new Set<Bun.Subprocess>()
-// For scripts. `bun test` runs no exit handlers: there, whoever starts a server stops it in afterAll.
+// For scripts. `bun test` runs no exit handlers: tests stop their servers in afterAll.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
@@ -150,12 +150,12 @@ export class Server {
     return this.child!.pid
   }
 
-  /** Resolves with the exit code when the process ends, whoever ended it. */
+  /** Resolves with the exit code when the process ends, for whatever reason. */
   get exited(): Promise<number> {
     return this.child!.exited
   }
 
-  /** What the clock adds to the environment; commands beside the server see the same time. */
+  /** What the clock adds to the environment; commands on its store see the same time. */
   private get clockEnvironment(): Environment {
     if (this.clockDir === undefined) return {}
     return { NODE_ENV: 'test', CUBBY_TEST_CLOCK: join(this.clockDir, 'offset') }
@@ -214,12 +214,12 @@ export class Server {
     return code
   }
 
-  /** As a crash. The directory stays, whoever made it. */
+  /** Like a crash. The directory always stays. */
   async kill(): Promise<void> {
     await this.end('SIGKILL')
   }
 
-  /** Stops in order and removes what this object made. */
+  /** Stops with SIGTERM and removes what this object made. */
   async stop(): Promise<number> {
     const code = this.child?.exitCode ?? (this.child?.signalCode == null ? await this.end('SIGTERM') : 0)
     this.remove()
@@ -249,7 +249,7 @@ export class Server {
     return this.logLines.map(tryJson).filter((entry) => entry !== undefined)
   }
 
-  /** Runs a command of the same program on this server's store, beside it. */
+  /** Runs a command of the same program on this server's store, while it runs. */
   cubby(...args: string[]): Promise<CommandResult> {
     const { store, program } = this.options
     return runCubby([...args, ...storeArguments(this.dataDir, store)], { env: this.clockEnvironment, program })
@@ -316,9 +316,9 @@ const readLines = async (stream: ReadableStream<Uint8Array>, onLine: (line: stri
 export interface RequestOptions {
   key?: string
   headers?: Record<string, string>
-  /** Text and bytes go out as they are, anything else as JSON. */
+  /** Text and bytes are sent as they are, anything else as JSON. */
   body?: unknown
-  /** Stream the body, so that it goes out in chunks and without a length. */
+  /** Stream the body, so that it is sent in chunks and without a length. */
   chunked?: boolean
 }
 
@@ -354,7 +354,7 @@ const chunksOf = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
   })
 }
 
-/** What holds for every answer of the service is looked at in every answer that a test gets. */
+/** Checks on every answer that a test gets what must hold for all of them. */
 export const checkAnswer = (answer: Answer, key?: string): Answer => {
   const fail = (promise: string): never => {
     const shown = JSON.stringify(Object.fromEntries(answer.headers as unknown as Iterable<[string, string]>))
@@ -432,7 +432,7 @@ export class Api {
 
 // ── Waiting ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Asks again and again until `probe` has something to say; fails after `waitMsMax`. */
+/** Calls `probe` until it returns something; fails after `waitMsMax`. */
 export const eventually = async <T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,

@@ -48,7 +48,7 @@ test('without flags: the defaults that help shows', () => {
   })
 })
 
-test('a worker that a page of the memory map killed: the operator is told of --no-mmap', async () => {
+test('a worker that a page of the memory map killed: the operator gets a hint at --no-mmap', async () => {
   const store = await findStore({ data: '/nowhere', store: undefined })
   expect(store.workerExitHint('SIGBUS')).toContain('--no-mmap')
   expect(store.workerExitHint('SIGKILL')).toBeUndefined()

@@ -163,7 +163,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   /** `deleted` is false if there was no record. */
   async remove(key: Key, options: RemoveOptions = {}): Promise<DeleteRecordResponse> {
     const recordKey = parseKey(key)
-    // `key` may be an object with a condition beside the keys, which must not be lost. Spreading a string is harmless.
+    // `key` may be an object with a condition in it, which must not be lost. Spreading a string is harmless.
     const condition = parseCondition({ ...(key as RecordKey), ...options })
     const path = keyPath(recordKey)
     if (path === undefined) return this.#removeByBatch(recordKey, condition, options)

@@ -23,11 +23,11 @@ export const startChecksums = ({ maintenance, log, retryMs }: ChecksumOptions): 
     while (!steps.isStopped) {
       try {
         rows += await steps.drain(() => maintenance.addChecksums(checksumRowsMax))
-        if (!steps.isStopped && rows > 0) log('info', 'records of version 0.1 have their checksums', { rows })
+        if (!steps.isStopped && rows > 0) log('info', 'the records of version 0.1 have checksums now', { rows })
         return
       } catch (error) {
         if (steps.isStopped) return
-        log('warn', 'checksums could not be added; it is retried later', { cause: String(error) })
+        log('warn', 'adding checksums failed; it is retried later', { cause: String(error) })
         await steps.rest(retryMs)
       }
     }

@@ -15,7 +15,7 @@ import { operationsOf, responsesOf } from '../openapi/scenario.ts'
 
 const ofHttp = /\/v1\b|\/api\b|\b(?:GET|PUT|POST|DELETE|PATCH)\b|Retry-After|Authorization|header/
 
-/** No command brings these about: they are of what only a caller of HTTP writes. */
+/** No command causes these: they concern parts of a request that commands do not send. */
 const notFromCommands: ErrorCode[] = ['secret_key_in_browser', 'unsupported_media_type']
 
 test('no hint that the API is described with reaches the shell in words of HTTP', () => {

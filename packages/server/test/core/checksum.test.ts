@@ -29,7 +29,7 @@ const read = (id: number, stored: StoredRecord) => {
 }
 
 describe('the checksum of a record', () => {
-  test('is taken off again, and matches', () => {
+  test('is removed again, and matches', () => {
     fc.assert(
       fc.property(tableId, record, (id, written) => {
         const row = { ...written, data: storedData(id, written) }
@@ -39,7 +39,7 @@ describe('the checksum of a record', () => {
     )
   })
 
-  test('is the same for ever: it stands in every store', () => {
+  test('never changes: it is in every store', () => {
     expect(recordChecksum(1, sample)).toBe(-859225305)
     expect(storedData(1, sample)).toBe('{"n":1}W<Db<3')
     const other = {

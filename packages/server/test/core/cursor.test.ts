@@ -73,7 +73,7 @@ describe('the cursor of a query', () => {
     )
   })
 
-  test('does not expire: one that was handed out once is read for ever, on every process', () => {
+  test('does not expire: every process reads it, at any later time', () => {
     for (const cursor of [
       'AqbNsylVi_Q860qYNH0xRzcpfrgI0wuPIzTY9jzxCz0NrbU0M-RFdt61tG5FGw8FvJFBnfOvbilFrM3k',
       'WzEsIndOb3VVRmVNT0xSdzFDcTYiLCJzYSIsM10',
@@ -272,7 +272,7 @@ describe('a cursor that cannot be read', () => {
   })
 
   test('is longer than any of ours', () => {
-    // Spaces around JSON are no matter to its reader: only the length tells.
+    // JSON may have spaces around it: only the length is wrong.
     const padded = (bytes: number): string =>
       Buffer.from(JSON.stringify([1, whose, 'sb', 3]).padEnd(bytes, ' ')).toString('base64url')
     const most = padded((cursorCharactersMax * 3) / 4)

@@ -25,8 +25,8 @@ import { makeTempDir, removeTempDir } from '../harness.ts'
 import { Random, testSeed } from '../model/random.ts'
 import { rootPage } from './damaged-store.ts'
 
-// A disk may give back a bit that is not the one that was written, and SQLite does not notice: without a checksum of
-// every row, damaged records would be served, exported and copied as if they were good.
+// A disk may return another bit than was written, and SQLite does not notice. Without a checksum of every row, damaged
+// records would be served, exported and copied as if they were good.
 
 setDefaultTimeout(120_000)
 
@@ -56,7 +56,7 @@ beforeAll(async () => {
   const { table } = writtenDesk
   const puts = Array.from({ length: 90 }, (_, i) => {
     const data = { shelf: shelves[i % 3], n: i, text: i % 30 === 0 ? 'y'.repeat(9_000) : 'é'.repeat(10 + i) }
-    // Some for ever, some that live on, some that have expired.
+    // Some without a ttl, some that are still live, some that have expired.
     const ttlSeconds = [undefined, startSeconds + 5_000_000 + i, startSeconds + 10][i % 4 === 0 ? i % 3 : 0]
     return putOf(table, i % 5 === 0 ? 'ranges' : `key ${i}`, {
       data,
@@ -69,7 +69,7 @@ beforeAll(async () => {
   expect(live.size).toBeGreaterThan(60)
   expect(live.size).toBeLessThan(90)
   await engine.close()
-  // Without pages that are in use no more.
+  // Removes the pages that are not in use any more.
   file = join(top, 'cubby.db')
   const db = new Database(join(top, 'sound', 'cubby.db'))
   db.run(`VACUUM INTO '${file}'`)
@@ -77,7 +77,7 @@ beforeAll(async () => {
 })
 afterAll(() => removeTempDir(top))
 
-/** Every page of the records: inner ones, leaves, and those on which long data goes on. */
+/** Every page of the records: inner ones, leaves, and those that long data continues on. */
 const recordPages = (type = '%'): number[] => {
   const db = new Database(file, { readonly: true })
   const pages = db
@@ -106,11 +106,11 @@ const flipBit = (handle: number, at: number, bit: number): void => {
   writeSync(handle, byte, 0, 1, at)
 }
 
-/** As a request is told, or a command. */
+/** The error of a request, or of a command. */
 const isDamage = (error: unknown): boolean =>
   error instanceof StoreDamaged || (error instanceof CubbyError && error.code === 'store_damaged')
 
-/** What `read` gives; undefined if it says that the store is damaged. Nothing else may be thrown. */
+/** The result of `read`; undefined if it throws that the store is damaged. It may throw nothing else. */
 const orDamaged = async <T>(read: () => Promise<T>): Promise<{ value: T } | undefined> => {
   try {
     return { value: await read() }
@@ -120,7 +120,7 @@ const orDamaged = async <T>(read: () => Promise<T>): Promise<{ value: T } | unde
   }
 }
 
-/** Reads all there is in every way. How many reads said that the store is damaged; throws for one that lied. */
+/** Reads everything in every way. Returns how many reads reported damage; throws if one returned wrong data. */
 const readEverything = async (engine: Engine): Promise<number> => {
   const desk = await deskThrough(engine, writtenDesk)
   let refused = 0
@@ -171,7 +171,7 @@ test('the sound store is read in every way, and is found sound', async () => {
   }
 })
 
-test('of single changed bits in the pages of records none changes an answer; the check finds those that fail one', async () => {
+test('a single changed bit in the pages of records never changes an answer; the check finds every bit that makes a request fail', async () => {
   const seed = testSeed()
   console.log(`flipped bits: CUBBY_TEST_SEED=${seed} CUBBY_TEST_FLIPS=${flips}`)
   const random = new Random(seed)
@@ -202,7 +202,7 @@ test('of single changed bits in the pages of records none changes an answer; the
   expect(noticed).toBeGreaterThan(flips / 10)
 })
 
-/** Where a text stands in the pages of the records: the offset in the file. */
+/** The offset in the file of a text in the pages of the records. */
 const findBytes = (handle: number, bytes: Buffer): number => {
   // Inner pages may still hold rows that have moved to leaves.
   for (const page of recordPages('leaf')) {
@@ -242,7 +242,7 @@ describe('a record of which one bit was changed', () => {
     ],
   ]
 
-  test('the row is laid out as these cases take it to be', () => {
+  test('the row has the layout that these cases assume', () => {
     const handle = openSync(file, 'r')
     const bytes = Buffer.alloc(name.length + 1 + 6 + 4)
     readSync(handle, bytes, 0, bytes.length, rowStart(handle))
@@ -253,9 +253,9 @@ describe('a record of which one bit was changed', () => {
     expect(bytes).toEqual(Buffer.concat([before(`${name}#`), versionBytes(), ttl]))
   })
 
-  test('its id: a dump is refused, and does not leave it out', async () => {
+  test('its id: a dump fails instead of leaving it out', async () => {
     const dataDir = copyStore((handle) => {
-      // Before the values of a row stand their types, headed by the length of that head; before it, the id in one byte.
+      // A row is its id (one byte here), the length of its header, the types of its values, then the values.
       const before = Buffer.alloc(40)
       readSync(handle, before, 0, 40, rowStart(handle) - 40)
       const head = [...before.keys()].findLast((at) => before[at] === 40 - at && before[at - 1] === 5)!

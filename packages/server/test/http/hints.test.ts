@@ -3,8 +3,8 @@ import { repeatLater } from '../../src/core/hint.ts'
 import { httpHint } from '../../src/http/hint-text.ts'
 import { ok, useService } from './service.ts'
 
-// The description of the API is made by the same code that writes these, so here they are once more, letter by letter:
-// people and programs have seen them.
+// The same code writes these hints and the description of the API, so a comparison of the two shows nothing. Here they are
+// compared with fixed text.
 
 const service = useService()
 

@@ -14,8 +14,8 @@ import { type Json, makeTempDir, removeTempDir } from '../harness.ts'
 import { Stage } from '../openapi/stage.ts'
 import { schemaFaults } from './schema-faults.ts'
 
-// Whoever offers the operations over something else than HTTP has only the catalogue to go by. Here nothing else is used:
-// each operation is called with the JSON of its examples, and what comes back is compared with them.
+// An adapter other than HTTP has only the catalogue. So these tests use nothing else: they call each operation with the
+// JSON of its examples and compare the result with them.
 
 setDefaultTimeout(60_000)
 
@@ -82,7 +82,7 @@ for (const [id, { examples }] of Object.entries(entries)) {
 }
 
 describe('every entry', () => {
-  test('stands under its own id and has what it takes to offer it', () => {
+  test('has its own id as its name, and everything that an adapter needs', () => {
     for (const [id, entry] of Object.entries(entries)) {
       expect([id, entry.id, entry.input.type, entry.examples.length > 0]).toEqual([id, id, 'object', true])
       for (const text of [entry.summary, entry.description, entry.returns]) expect(text).toMatch(/^[A-Z]/)
@@ -102,7 +102,7 @@ describe('every entry', () => {
     expect(JSON.stringify(schemas)).not.toMatch(/\/v1|\/api|\b(GET|PUT|POST|DELETE)\b/)
   })
 
-  test('takes what its examples give, except where that is what is refused', () => {
+  test('accepts the input of its examples, except in the examples of invalid input', () => {
     for (const { id, input: schema, examples } of Object.values(entries)) {
       for (const { name, input, error } of examples) {
         if (error === undefined) expect([id, name, ...schemaFaults(schema, input)]).toEqual([id, name])

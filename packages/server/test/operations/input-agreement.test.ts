@@ -9,12 +9,12 @@ import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
 import type { Json } from '../harness.ts'
 import { schemaFaults } from './schema-faults.ts'
 
-// The schema of an input is written beside the code that reads it. A program that trusts the schema must neither be refused
-// nor refuse by itself what would be taken: whatever the input, the two agree, but for what JSON Schema cannot say.
+// An input has a schema and a parser, both written by hand. A program that trusts the schema must be able to send exactly
+// what the parser accepts: for every input the two agree, except for what JSON Schema cannot express.
 
 const nowMs = 1_767_225_600_000
 
-/** What is refused and no schema could tell. */
+/** What the parser rejects and no schema can express. */
 const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_key', / bytes; it takes at most| lone surrogate/],
   ['invalid_index_value', / bytes, more than the limit of \d+| lone surrogate/],

@@ -25,7 +25,7 @@ const standalone = (schema: Schema): Schema => {
   }
 }
 
-/** What is wrong with the value by JSON Schema 2020-12, strictly; empty when nothing is. What the schema refers to is looked up in `schemas`. */
+/** The errors of a strict validation by JSON Schema 2020-12; empty if the value is valid. */
 export const schemaFaults = (schema: Schema, value: unknown): string[] => {
   let validate = compiled.get(schema)
   if (validate === undefined) {

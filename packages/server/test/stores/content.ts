@@ -19,7 +19,7 @@ const record = (hashKey: string, data: string, more: Json = {}): string =>
 
 const longText = 'ä'.repeat(512)
 
-/** One person a value: the same values are asked for below. */
+/** One person for each value. The queries below use the same values. */
 const cities = ['Oslo', '', 'oslo', 'Oslo\u0000', 'Österåker', '東京', '🏙️', longText]
 const ages = [
   '0',
@@ -115,7 +115,7 @@ export const deletedRecords = [
   '{"hashKey":"b","rangeKey":"\\u0000","data":{"n":2.0}}',
 ]
 
-/** The keys that are made beside each organization's first two. */
+/** The keys that each organization gets after its first two. */
 export const accounts = (writtenAtMs: number): Record<string, Json> => ({
   scoped: { kind: 'secret', name: 'only logs', databases: ['logs'] },
   expiring: { kind: 'public', name: 'for an hour', expiresAt: writtenAtMs + 3_600_000 },
@@ -131,7 +131,7 @@ const query = (table: string, body: Json): ReplayedRequest => ({
   body: JSON.stringify(body),
 })
 
-/** Everything that can be asked of the store without changing it. */
+/** Every request that changes nothing. */
 export const requestsOf = (): ReplayedRequest[] => [
   ...['/v1', '/v1/app', '/v1/app?deleted=true', '/v1/logs', '/v1/app?limit=1'].map((path) => get(path)),
   ...['people', 'plain', 'empty', 'gone'].map((table) => get(`/v1/app/${table}`)),

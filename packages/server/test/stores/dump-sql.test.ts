@@ -8,8 +8,8 @@ import { type PostgresServer, startPostgres } from '../postgres-server.ts'
 import { dumpSql, schemaStatements } from './dump-sql.ts'
 import { folderOf, versions } from './kept-stores.ts'
 
-// A store that is kept as SQL text must be the store that a version wrote. What the writer of that text forgets, no
-// later version is ever tested with.
+// A store that is kept as SQL text must be the store that a version wrote. If the writer of that text leaves something
+// out, no later version is ever tested with it.
 
 setDefaultTimeout(60_000)
 

@@ -1,11 +1,11 @@
 import type { Answer, Server } from '../harness.ts'
 
-// All that the store of a version answers, in `expected.json` beside it.
+// All answers of the store of a version, in the file `expected.json` of its folder.
 
 export const dayMs = 24 * 60 * 60 * 1000
 
 export interface ReplayedRequest {
-  /** Which of the store's keys asks. */
+  /** The store's key that sends the request. */
   key: string
   method: string
   path: string
@@ -30,7 +30,7 @@ export interface ExpectedAnswer {
   next?: ExpectedAnswer
 }
 
-/** Asks, and gives the answer in the form in which it is kept. */
+/** Sends the request, and returns the answer in the form in which it is kept. */
 export const replay = async (server: Server, { keys }: Expected, request: ReplayedRequest): Promise<ExpectedAnswer> => {
   const { key, method, path, body } = request
   const answer = await server.as(keys[key]!).request(method, path, body)
@@ -54,13 +54,13 @@ export const comparable = ({ text, next, ...answer }: ExpectedAnswer): ExpectedA
 export const cursorOf = ({ text }: ExpectedAnswer): string | undefined =>
   /"cursor":"([A-Za-z0-9_-]+)"\}$/.exec(text ?? '')?.[1]
 
-/** The same request, from a cursor on. */
+/** The same request, with a cursor. */
 export const resumed = (request: ReplayedRequest, cursor: string): ReplayedRequest =>
   request.body === undefined
     ? { ...request, path: `${request.path}&cursor=${cursor}` }
     : { ...request, body: JSON.stringify({ ...JSON.parse(request.body), cursor }) }
 
-/** Asks for all that was kept, and gives the answers that differ from it. The cursors that were kept must lead on too. */
+/** Sends all requests again and returns the answers that differ. The kept cursors must lead to the same next pages too. */
 export const findChangedAnswers = async (server: Server, expected: Expected): Promise<object[]> => {
   const changed: object[] = []
   const compare = async (request: ReplayedRequest, kept: ExpectedAnswer): Promise<void> => {

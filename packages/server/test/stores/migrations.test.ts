@@ -10,9 +10,9 @@ import { ok, refused, TestTable } from '../http/service.ts'
 import { dayMs, findChangedAnswers } from './expected.ts'
 import { folderOf, programOf, readExpected } from './kept-stores.ts'
 
-// A store is upgraded while others may run, be killed or start at the same moment. Whatever happens, it is a store of the
-// old version or one of the new, and no process of the old version writes into the new one: it would leave data beside a
-// checksum that is not its own.
+// While a store is upgraded, other processes may run, start or be killed. At any moment it must be a store of the old
+// version or of the new one. No process of the old version may write into the new one: it would store data with the
+// checksum of other data.
 
 setDefaultTimeout(60_000)
 
@@ -96,7 +96,7 @@ const expectUpgraded = async (server: Server): Promise<void> => {
 }
 
 describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
-  test('has, once upgraded, the schema of a store that is made now', async () => {
+  test('has the schema of a new store after the upgrade', async () => {
     const schemaOf = (path: string): string[] => {
       const db = new Database(path, { readonly: true })
       const rows = db
@@ -115,7 +115,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     expect(before).not.toEqual(made)
   })
 
-  test('answers as before, then has all its checksums, then answers as before', async () => {
+  test('gives the same answers before and after all records have their checksums', async () => {
     const server = await start()
     expect(server.log.find(({ message }) => message === 'the store was migrated')).toMatchObject({ from: 1, to: 2 })
     await expectUpgraded(server)
@@ -126,17 +126,17 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     await expectUpgraded(await start({ args: ['--workers', '2'] }))
   })
 
-  test('is upgraded after a crash of the old server, with all that it had acknowledged in its WAL', async () => {
+  test('is upgraded after a crash of the old server, with every acknowledged write of its WAL', async () => {
     const old = await start({ program: oldProgram })
-    const { updatedAt } = await people(old).put('last words', { city: 'Oslo' })
+    const { updatedAt } = await people(old).put('newest', { city: 'Oslo' })
     await old.kill()
     const server = await start()
-    expect(ok(await people(server).get('last words'))).toMatchObject({ data: { city: 'Oslo' }, updatedAt })
-    ok(await people(server).delete('last words'))
+    expect(ok(await people(server).get('newest'))).toMatchObject({ data: { city: 'Oslo' }, updatedAt })
+    ok(await people(server).delete('newest'))
     await expectUpgraded(server)
   })
 
-  test('records that it has no checksum of yet are counted by verify, exit 0', async () => {
+  test('verify counts the records that have no checksum yet, and exits 0', async () => {
     const { n } = query<{ n: number }>('SELECT count(*) AS n FROM records')[0]!
     const plain = await runCubby(['verify', '--data', dataDir])
     expect(plain).toMatchObject({ exitCode: 0, stderr: '' })
@@ -162,7 +162,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     await expectUpgraded(await start())
   })
 
-  test('a server killed while it adds checksums goes on from there; what was written beside it stays', async () => {
+  test('after a server is killed while it adds checksums, the next one continues; writes in between are kept', async () => {
     addRows(20_000)
     const server = await start()
     const plain = new TestTable(server.as(expected.keys.secret!), 'app', 'plain')
@@ -189,7 +189,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     expect(await server.cubby('verify')).toMatchObject({ exitCode: 0, stdout: `ok: ${dataDir} is sound\n` })
   })
 
-  test('with a damaged page: the records of it stay unchecked, all others get their checksums', async () => {
+  test('with a damaged page: its records stay unchecked, all others get their checksums', async () => {
     addRows(2_000)
     const leaves = leavesOf(file, 'records')
     spoilPages(file, [leaves[Math.floor(leaves.length / 2)]!])
@@ -216,7 +216,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     await expectUpgraded(both[1 - loser]!)
   })
 
-  test('commands that start at once, beside a server that does: each does its work', async () => {
+  test('commands and a server that start at the same time: each does its work', async () => {
     const server = makeServer()
     const commands = Array.from({ length: 4 }, (_, i) => runCubby(['orgs', 'create', `org-${i}`, '--data', dataDir]))
     // A command may hold the store for the moment of the upgrade.
@@ -226,7 +226,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     await expectUpgraded(server)
   })
 
-  test('a command beside a server of 0.1 is refused in one line, and the store stays as it is', async () => {
+  test('a command is refused in one line while a server of 0.1 runs, and the store stays as it is', async () => {
     const old = await start({ program: oldProgram })
     for (const command of [['orgs', 'create', 'new'], ['keys', 'list', '--org', 'acme'], ['verify']]) {
       const { exitCode, stdout, stderr } = await runCubby([...command, '--data', dataDir])
@@ -234,17 +234,17 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
       expect(stderr).toMatch(/^cubby: [^\n]* version 1 [^\n]*stop that server, start this version[^\n]*\n$/)
     }
     expect(versionOf()).toBe(1)
-    await people(old).put('goes on', { city: 'Oslo' })
+    await people(old).put('still served', { city: 'Oslo' })
     expect(await old.end('SIGTERM')).toBe(0)
   })
 
-  test('a server of this version beside one of 0.1 is refused', async () => {
+  test('a server of this version is refused while one of 0.1 runs', async () => {
     await start({ program: oldProgram })
     await expect(makeServer().start()).rejects.toThrow('another process serves the store')
     expect(versionOf()).toBe(1)
   })
 
-  test('once upgraded, a program of 0.1 writes nothing: neither as a server nor as a command', async () => {
+  test('after the upgrade, no server and no command of 0.1 writes anything', async () => {
     const server = await start()
     await hasAllChecksums()
     const contents = (): string =>
@@ -279,7 +279,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
     await expectUpgraded(await start())
   })
 
-  test('a copy of it has every checksum at once, and reads the cursors of both', async () => {
+  test('a copy of it has all checksums at once, and reads the cursors of both versions', async () => {
     const target = join(top, 'copy')
     const server = await start()
     const { cursor } = ok(await server.as(expected.keys.public!).post('/v1/app/people/query', { index: 't', limit: 3 }))
@@ -297,7 +297,7 @@ describe.skipIf(!storeIsEmbedded())('a store of version 1', () => {
 })
 
 test.skipIf(!storeIsEmbedded())(
-  'a new store refuses the plain cursors of 0.1, which tell ids to whoever tries them',
+  'a new store refuses plain cursors of 0.1: trying them out could reveal ids',
   async () => {
     const server = await startServer()
     try {

@@ -19,8 +19,8 @@ import {
 } from './kept-stores.ts'
 
 // Processes of an older version may run while the store is upgraded. Tests that show what they can do then need the
-// older program, and a checkout may come without its history: so it is kept beside its store, as one bundle. These
-// cases show that the bundle is that program: what it does on a store of its own version.
+// older program, and a checkout may have no history: so the program is kept with its store, as one bundle. These cases
+// show that the bundle works on a store of its own version.
 
 setDefaultTimeout(60_000)
 

@@ -113,7 +113,7 @@ for (const version of versions) {
           const plain = table('plain')
           expect(ok(await plain.delete('ranges', '\u0000'))).toEqual({ deleted: true })
           expect((await plain.ranges({ hash: 'ranges' }))[0]).toBe('\u0000\u0000')
-          // One that had expired is created anew.
+          // An expired record is created again.
           await table('events', 'logs').put('an hour', { kind: 'new' })
           expect(await table('events', 'logs').hashes({ index: 'i1', hash: 'new' })).toEqual(['an hour'])
         })

@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { schemaVersion } from '../../src/engines/sqlite/migrations/schema.ts'
 import { folderOf } from './kept-stores.ts'
 
-// Writes the program of this version into the folder of its store, so that later tests can run it beside theirs:
+// Writes the program of this version into the folder of its store, so that later tests can run both versions:
 //
 //   bun packages/server/test/stores/write-program.ts
 //

@@ -15,7 +15,7 @@ import { folderOf, openCopy, sqliteStores } from './kept-stores.ts'
 //   bun packages/server/test/stores/write-store.ts
 //
 // Once a version of the store is released, its store is never written again: a file that exists stays as it is. Delete
-// the folder first to write a store anew that is not released yet.
+// the folder first to write a store again that is not released yet.
 
 const target = folderOf(`v${sqliteStores.schemaVersion}`)
 /** The instant at which all of it was written, whenever that truly is: so its seven days can be looked at for ever. */

@@ -47,7 +47,7 @@ const ask = async (kind: string): Promise<Answer> => {
   return answer
 }
 
-/** So many unread answers one key may have: a quarter of all, a piece of 256 KiB each. */
+/** How many unread answers one key may have: a quarter of all, a piece of 256 KiB each. */
 const atOnce = answersUnsentBytesMax / 4 / (256 * 1024)
 
 describe('a streamed answer', () => {
@@ -106,7 +106,7 @@ describe('an answer whose source', () => {
     expect(failure).toBe('the connection ended before a whole answer: ')
     await eventually('the log says so', () => cutOff() === before + 1 || undefined)
     await server.untilIdle()
-    // Nothing but lines of the log: Bun prints errors of its own accord.
+    // Only lines of the log: Bun prints some errors by itself.
     for (const line of server.stderr.split('\n').filter((text) => text !== ''))
       expect(JSON.parse(line).level).toBe('error')
   })
@@ -116,7 +116,7 @@ describe('an answer whose source', () => {
     await eventually('all are asked', async () => (await server.seen()).sources === atOnce || undefined)
     refused(await ask('known'), 503, 'unavailable')
     for (const socket of unread) socket.destroy()
-    // The sources sleep on for minutes; the room does not wait for them.
+    // The sources keep sleeping for minutes; their room is free before that.
     await eventually('there is room', async () => (await download('known')).response.status === 200 || undefined)
   })
 })

@@ -177,7 +177,7 @@ describe('what uploads hold', () => {
     const refusal = await begin('count', declared(mib))
     refused(await refusal.answer(), 503, 'unavailable')
     refusal.close()
-    // Their own small bodies go on, and so do those of others, of any size.
+    // Their own small bodies are still read, and so are the bodies of others, of any size.
     expect((await server.fetch('POST', '/v1/app/own', key)).status).toBe(201)
     for (const other of [server.keys[0]![1]!, server.keys[1]![0]!]) {
       expect((await server.fetch('PUT', '/streams/count', other, Buffer.alloc(20 * mib))).status).toBe(200)

@@ -36,17 +36,17 @@ export interface SqliteOptions extends SqliteSettings {
   dataDir: string
   /**
    * The owner keeps the store and its writer; there is one at a time. A worker serves the store through the
-   * owner's writer. A guest, an operator's command beside them, changes keys and organizations only.
+   * owner's writer. A guest is an operator's command while they run: it changes keys and organizations only.
    */
   role?: Role
-  /** A worker's way to the owner's writer. */
+  /** The channel from a worker to the owner's writer. */
   channel?: Channel<WorkerCommands, WorkerOutcomes>
   log?: Log
-  /** The owner's, called before a process ends whose commit failed: lets the answers leave. It gets `drainMsMax`. */
+  /** For the owner. Called after a failed commit, before the process ends: sends the pending answers, within `drainMsMax`. */
   drain?: () => Promise<unknown>
 }
 
-/** What the answers to a failed commit may take to leave, before the process ends. */
+/** How long sending the answers to a failed commit may take, before the process ends. */
 const drainMsMax = 2_000
 
 /** For a command that has no log. Written at once: the process may be about to end. */
@@ -66,7 +66,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
   const damage = new Damage(path, log)
   const open = (channel: WriteChannel, lock?: StoreLock): SqliteEngine => {
     const db = new Connection(path, readCacheKib)
-    // At a million records a get is a fifth faster through the map, a page half. A guest reads too little for it.
+    // At a million records the map makes a get a fifth faster, and a page by half. A guest reads too little to need it.
     if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
     return new SqliteEngine({ db, channel, role, dataDir, lock, damage, log })
   }
@@ -75,7 +75,7 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
   const isOwner = role === 'owner'
   const lock = isOwner ? holdStore(dataDir) : undefined
   const onDiskFailure = async ({ cause, atOnce }: DiskFailure): Promise<void> => {
-    // Marked first: a second signal may end the process while the answers leave.
+    // Marked first: a second signal may end the process while the answers are sent.
     noteDiskFailure(dataDir, cause, options.log ?? logToOperator)
     if (!atOnce) await Promise.race([Promise.resolve(options.drain?.()).catch(() => {}), Bun.sleep(drainMsMax)])
     endProcess(1)

@@ -9,7 +9,7 @@ export const connectMsMax = 5_000
 /** A connection with the settings of all our sessions. */
 export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   const session = await Session.connect(url, connectMsMax)
-  // A server that stops answering here must not occupy a slot of the pool for ever.
+  // A server that stops answering here must not occupy a place in the pool for ever.
   const timer = setTimeout(() => session.destroy(), connectMsMax)
   try {
     const [readOnly] = await session.run(openingOf(dialect))
@@ -31,7 +31,7 @@ export const shareConnections = async (one: Session, other: Session): Promise<bo
   return (await backendOf(other)) === first || (await backendOf(one)) !== first
 }
 
-/** For reading a whole store: a connection beside the pool, without its time limits. */
+/** For reading a whole store: a connection outside the pool, without its time limits. */
 export const connectLongSession = async (url: StoreUrl, dialect: Dialect): Promise<Session> => {
   let session: Session
   try {

@@ -103,7 +103,7 @@ export const toCallersError = (error: unknown, commits: boolean): unknown => {
       return pooledByTransaction()
     case '53100':
       return new CubbyError('storage_full', 'The database has no space left. Nothing was applied.', {
-        hint: 'The operator has to make room; reads go on working.',
+        hint: 'The operator has to make room; reads still work.',
       })
     case '53000':
     case '53200':

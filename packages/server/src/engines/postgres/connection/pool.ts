@@ -130,7 +130,7 @@ export class Pool {
       session.destroy()
       return
     }
-    // It ended before anyone used it, so no caller notices: waiting callers must be told here.
+    // It ended before anyone used it, so no caller notices: waiting callers get the error here.
     if (session.isGone) {
       this.#connectFailed(new Error('the connection ended as soon as it was made'))
       return

@@ -33,7 +33,7 @@ export interface PrepareOptions {
 const setupAttemptsMax = 20
 /** How long a process waits for another one's set-up or migration. */
 const setupLockMsMax = 30_000
-/** How long a migration waits for other transactions. Requests to processes that still run wait behind it. */
+/** How long a migration waits for other transactions. Requests to processes that still run wait for the migration. */
 const tableLockMsMax = 10_000
 /** After this, the server rolls the transaction of a stopped process back. */
 const idleMsMax = 10_000

@@ -39,7 +39,7 @@ const holds = (condition: Condition, current: number | undefined): boolean => {
 
 const keyValues = (table: Table, key: RecordKey): Value[] => [table.id, toBytes(key.hashKey), toBytes(key.rangeKey)]
 
-/** -1 is the version of no record. It stands for versions that do not fit into a BIGINT. */
+/** -1 is the version of no record. It is sent instead of versions that do not fit into a BIGINT. */
 const versionValues = ({ condition }: RecordOperation): Value[] => {
   if (typeof condition !== 'object') return []
   return [Number.isSafeInteger(condition.version) ? condition.version : -1]

@@ -35,7 +35,7 @@ export class PostgresTransfer implements Transfer {
   }
 
   async lastRecordId(tableId: number): Promise<number> {
-    // No index has the ids of a table in order, so this reads all its records: beside the pool, without a time limit.
+    // No index has the ids of a table in order, so this reads all its records: outside the pool, without a time limit.
     const session = await this.#options.openLongSession()
     try {
       const [row] = await session.run(`select max(id) from cubby_record where table_id = ${Math.trunc(tableId)}`)

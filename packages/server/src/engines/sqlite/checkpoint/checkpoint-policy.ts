@@ -1,5 +1,5 @@
 // When WAL pages are checkpointed into the database file, and when the WAL is reset. A state machine without threads, disk
-// or clock: it is told what happened and answers what to do next. checkpointer.ts carries that out. The measurements
+// or clock: its input is an event, its output what to do next. checkpointer.ts carries that out. The measurements
 // behind the numbers are in docs/operating.md.
 
 /** The checkpoint thread starts when this many pages are pending, that is, in the WAL and not in the database file. */
@@ -109,7 +109,7 @@ export class CheckpointPolicy {
   on(event: CheckpointEvent, traffic: Traffic): CheckpointAction[] {
     const actions: CheckpointAction[] = []
     this.#apply(event, traffic, actions)
-    // A commit, a checkpoint or a sync beside it would keep the WAL from being reset.
+    // A commit, a checkpoint or a sync at the same time would prevent the reset.
     if (this.#reset === 'due' && traffic.inFlight === 0 && this.isAtRest && !this.#failed) {
       this.#reset = 'running'
       actions.push({ do: 'reset' })

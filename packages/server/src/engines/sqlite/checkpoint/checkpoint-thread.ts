@@ -1,7 +1,7 @@
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 
-// Runs passive checkpoints beside the writer: neither waits for the other.
+// Runs passive checkpoints while the writer commits: neither waits for the other.
 
 declare const self: Worker
 

@@ -33,7 +33,7 @@ export class Checkpointer {
    * the locks that SQLite has on the file in this process.
    *
    * Linux reports a failed write-back once to each open file description that existed when it failed, at its next sync.
-   * A description opened later is told only if no other was. So a connection that is opened again may miss a failure. This
+   * A description opened later gets the error only if no other did. So a connection that is opened again may miss a failure. This
    * descriptor misses none. It is synced after each such opening, before the next reset: an earlier failure is reported
    * here, a later one to the new connection too.
    */
@@ -67,7 +67,7 @@ export class Checkpointer {
     this.note({ kind: 'reset', pendingPages, fault: fault?.kind })
   }
 
-  /** Nothing is started because writes pause from here on. */
+  /** From here on, a pause of writes starts nothing. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#quietTimer)

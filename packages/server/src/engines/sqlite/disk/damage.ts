@@ -11,7 +11,7 @@ export const isDamage = (error: unknown): boolean =>
 
 export const damaged = Symbol('damaged')
 
-/** What `read` gives, unless it meets a damaged page. */
+/** The result of `read`, or `damaged` if it found a damaged page. */
 export const orDamage = <T>(read: () => T): T | typeof damaged => {
   try {
     return read()
@@ -22,8 +22,8 @@ export const orDamage = <T>(read: () => T): T | typeof damaged => {
 }
 
 /**
- * The least id behind which rows can be read again; undefined if there is none. A damaged page hides the ids of one
- * range, so its end is found by halves.
+ * The lowest id after which rows can be read again; undefined if there is none. A damaged page hides one range of ids, so
+ * a binary search finds its end.
  */
 export const firstReadable = (last: number, isReadableAfter: (id: number) => boolean): number | undefined => {
   let far = 1

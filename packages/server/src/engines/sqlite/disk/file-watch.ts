@@ -12,7 +12,7 @@ interface Watched {
 
 /**
  * Notices when the files that this process has open are no longer the files at their paths: the data directory or one of
- * its files was deleted, renamed or replaced. SQLite would go on with the open files, and its commits would be lost
+ * its files was deleted, renamed or replaced. SQLite would keep using the open files, and its commits would be lost
  * when the process ends. Only the paths are examined: opening and closing a file would drop SQLite's locks.
  */
 export class FileWatch {

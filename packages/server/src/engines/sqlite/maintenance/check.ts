@@ -18,13 +18,13 @@ type Notes = Required<CheckNotes>
 
 type Part = (db: Connection, notes: Notes) => Iterable<string> | AsyncIterable<string>
 
-/** Rows a statement looks at, so that the log can start over between two of them. */
+/** Rows that one statement reads. Between two statements no snapshot is open, so the WAL can be reset. */
 const rowsPerStep = 2_000
 
 /**
  * Verifies the store: SQLite's own check (pages, and every index entry against its row), then each record against its
- * checksum and its index values against its data, and that everything belongs to something that exists. It goes on
- * behind damage.
+ * checksum and its index values against its data, and that everything belongs to something that exists. It
+ * continues after damage.
  */
 export async function* checkStore(db: Connection, { table, uncheckedRows }: CheckNotes = {}): AsyncIterable<string> {
   const notes: Notes = { table: table ?? (() => {}), uncheckedRows: uncheckedRows ?? (() => {}) }
@@ -37,7 +37,7 @@ export async function* checkStore(db: Connection, { table, uncheckedRows }: Chec
         yield finding
       }
     } catch (error) {
-      // A damaged page can stop a part; what it found so far stands, and the other parts still look.
+      // A damaged page can stop a part. Its findings so far are reported, and the other parts still run.
       isSound = false
       yield `sqlite: ${(error as Error).message}`
     }
@@ -49,7 +49,7 @@ function* checkPages(db: Connection, notes: Notes): Iterable<string> {
   const rows = db.prepare<{ integrity_check: string }, []>('PRAGMA integrity_check').iterate()
   const treeNames = readTreeNames(db)
   for (const { integrity_check: text } of rows) {
-    // Several findings can stand in one row, under a heading.
+    // One row can have several findings, after a heading.
     for (const line of text.split('\n')) {
       if (line === 'ok' || line.startsWith('***') || line === '') continue
       const row = /^row (\d+) missing from index records_/.exec(line)
@@ -77,7 +77,7 @@ const noteTableOf = (db: Connection, recordId: number, notes: Notes): void => {
   if (row !== damaged && row !== null) notes.table(row.table_id)
 }
 
-/** As many as can be read. */
+/** All that can be read. */
 const readTableIds = (db: Connection): number[] => {
   const ids: number[] = []
   orDamage(() => {
@@ -98,7 +98,7 @@ const isDamagedTable = (db: Connection, tableId: number): boolean => {
           .get(tableId)!.n,
     )
   const columns = slots.map((slot) => `count(${slot}_hash) AS ${slot}`).join(', ')
-  // Through the index of keys to every row, and to the end of its data.
+  // Reads every row through the index of keys, and all of its data.
   const rows = orDamage(() =>
     db
       .prepare<Record<string, number>, [number]>(
@@ -142,7 +142,7 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
   for (let last = 0; ; ) {
     const rows = read(last, rowsMax)
     if (rows === damaged) {
-      // Fewer and fewer at once, up to the first that cannot be read; then on behind it.
+      // Smaller and smaller steps find the first row that cannot be read. The check continues after the damaged range.
       if (rowsMax > 1) rowsMax = Math.ceil(rowsMax / 8)
       else {
         const next = firstReadable(last, (afterId) => read(afterId, 1) !== damaged)
@@ -166,13 +166,13 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       for (const finding of findings) yield `record ${row.id} (table ${row.table_id}, ${showKey(row)}): ${finding}`
     }
     last = rows.at(-1)!.id
-    // A server that checks itself goes on answering.
+    // A server that checks its own store serves requests in between.
     await Bun.sleep(0)
   }
   notes.uncheckedRows(unchecked)
 }
 
-/** What a table declares; undefined if there is no such table, `damaged` if that cannot be read. */
+/** The indices of a table; undefined if there is no such table, `damaged` if its row cannot be read. */
 const tableIndices = (db: Connection) => {
   const find = db.prepare<{ indices: string }, [number]>('SELECT indices FROM tables WHERE id = ?1')
   const known = new Map<number, string | undefined | typeof damaged>()
@@ -193,7 +193,7 @@ const checkContent = (row: Row, indices: string | undefined | typeof damaged): s
   } catch {
     return 'its data is not JSON'
   }
-  // That its table cannot be read is a finding of its own.
+  // A table that cannot be read is a finding by itself.
   if (indices === damaged) return undefined
   try {
     const expected = indexEntries(JSON.parse(indices) as Indices, data as Record<string, unknown>)

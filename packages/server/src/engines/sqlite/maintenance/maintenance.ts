@@ -12,23 +12,23 @@ export class SqliteMaintenance implements Maintenance {
   }
 
   sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submitUpkeep<'sweepExpired'>({ kind: 'sweepExpired', nowMs, rowsMax })
+    return this.#store.channel.submitMaintenance<'sweepExpired'>({ kind: 'sweepExpired', nowMs, rowsMax })
   }
 
   purgeTables(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submitUpkeep<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
+    return this.#store.channel.submitMaintenance<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
   }
 
   async addChecksums(rowsMax: number): Promise<number> {
     const { channel, db, snapshot } = this.#store
     try {
-      return await channel.submitUpkeep<'addChecksums'>({ kind: 'addChecksums', rowsMax })
+      return await channel.submitMaintenance<'addChecksums'>({ kind: 'addChecksums', rowsMax })
     } catch (error) {
       if (!(error instanceof CubbyError) || error.code !== 'store_damaged') throw error
       snapshot.renew()
       const skipped = findDamagedRows(db, rowsMax)
       if (skipped === undefined) throw error
-      return channel.submitUpkeep<'addChecksums'>({ kind: 'addChecksums', rowsMax, skipped })
+      return channel.submitMaintenance<'addChecksums'>({ kind: 'addChecksums', rowsMax, skipped })
     }
   }
 

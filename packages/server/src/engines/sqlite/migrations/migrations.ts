@@ -3,20 +3,20 @@ import { cursorKeyBytes } from '../../../core/cursor-seal.ts'
 import type { Connection } from '../connection.ts'
 
 export interface Migration {
-  /** The version that it makes of the one before. */
+  /** The version after it. It is applied to a store of the version before. */
   to: number
-  /** Runs in a transaction of its own. It must not take longer for a large store: what has to visit rows is done later, in steps. */
+  /** Runs in its own transaction. Its time must not depend on the size of the store: work on all rows is done later, in steps. */
   run(db: Connection): void
 }
 
 export const newCursorSecret = (): string => randomBytes(cursorKeyBytes).toString('hex')
 
-/** Each says in full what it does: it must stay the same when the schema changes again. */
+/** In order. A migration is never changed after its release, so it uses no constant of the current schema. */
 export const migrations: Migration[] = [
   {
-    // A key that makes cursors opaque, and a checksum behind the data of every row. Rows get theirs beside the traffic: see
-    // records/add-checksums.ts. A column for it could not be added at once: ALTER TABLE reads every row of a strict table
-    // (2.5 s for a million), and Bun opens SQLite so that its schema cannot be written otherwise.
+    // Adds a key that makes cursors opaque, and a checksum at the end of every row's data. Existing rows get theirs while
+    // the server runs: see records/add-checksums.ts. The checksum has no column, because ALTER TABLE reads every row of a
+    // strict table (2.5 s for a million rows), and Bun does not let us edit the schema directly.
     to: 2,
     run(db) {
       db.run(`

@@ -23,14 +23,14 @@ export interface PrepareOptions {
 const startMsMax = 2_000
 
 /**
- * Makes an empty store, or brings an older one to this version. Safe when several processes start at once: one does it,
- * the others wait for it.
+ * Makes an empty store, or migrates an older one to this version. Safe when several processes start at once: one does it,
+ * and the others wait for it.
  */
 export const prepareStore = async (
   path: string,
   { isHolder, log = () => {}, faults }: PrepareOptions,
 ): Promise<void> => {
-  // SQLite gives its log and the log's index the mode of the database file.
+  // SQLite gives the WAL and its index the mode of the database file.
   makePrivateFile(path)
   try {
     const version = readVersion(path)
@@ -43,7 +43,7 @@ export const prepareStore = async (
   }
 }
 
-/** A server of an older version would go on writing rows without checksums: it has to stop first. */
+/** A server of an older version would keep writing rows without checksums: it has to stop first. */
 const prepareAsGuest = async (path: string, version: number, faults: string | undefined): Promise<void> => {
   const dataDir = dirname(path)
   for (const started = performance.now(); performance.now() - started < startMsMax; await Bun.sleep(50)) {
@@ -66,7 +66,7 @@ const prepareAsGuest = async (path: string, version: number, faults: string | un
   )
 }
 
-/** Refuses a file that is not ours or newer, before anything is changed in it. */
+/** Refuses a file that is not a Cubby store, or a newer one, before anything in it is changed. */
 const readVersion = (path: string): number => {
   const db = new Database(path, { readwrite: true })
   const pragma = (name: string): number =>
@@ -93,14 +93,14 @@ const prepareSchema = (path: string, faults: string | undefined): void => {
   const db = new Connection(path, 2_048)
   try {
     migrate(db, faults)
-    // Without these no request could be answered: better to say so at the start.
+    // No request can be answered without these: damage here is reported at the start.
     db.prepare('SELECT name, value FROM meta').all()
   } finally {
     closeUnlessMarked(dirname(path), () => db.close())
   }
 }
 
-/** Each step is one transaction, the version in it. The version is read in it too: another process may have been faster. */
+/** Each migration is one transaction, which also sets the version. It reads the version first: another process may have been faster. */
 export const migrate = (db: Connection, faults?: string): void => {
   while (versionOf(db) < schemaVersion) {
     db.run('BEGIN IMMEDIATE')

@@ -1,16 +1,16 @@
 import { slots } from '../../../core/tables/indices.ts'
 
-/** Raised with every change to the schema below, together with a migration; a store of a higher version is refused. */
+/** Every change to the schema below raises it and adds a migration. A store of a higher version is refused. */
 export const schemaVersion = 2
 
-/** 'Cuby': tells a Cubby store from any other SQLite file. */
+/** 'Cuby': distinguishes a Cubby store from any other SQLite file. */
 export const applicationId = 0x43756279
 
 // An index is not a second table: a record is one row that carries its index values, and SQLite keeps sparse
-// indexes over them. Every index ends in the row's id without naming it, as all SQLite indexes do. Large
-// `data` stands last, so that what is read beside it never lies behind its overflow pages; the row's checksum is its end
-// (core/records/checksum.ts).
-/** A new store. The migrations bring an older one to the same. `secretHex` is its cursor key. */
+// indexes over them. Every index ends in the row's id without naming it, as all SQLite indexes do. `data`,
+// which may be large, is the last column, so that no other column is on its overflow pages. The row's checksum is at the
+// end of `data` (core/records/checksum.ts).
+/** The schema of a new store. Migrations give an older store the same. `secretHex` is its cursor key. */
 export const makeSchema = (secretHex: string): string => `
   CREATE TABLE meta (
     name TEXT PRIMARY KEY,

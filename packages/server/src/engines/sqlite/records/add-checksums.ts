@@ -3,10 +3,10 @@ import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
 
-// Rows of version 0.1 have no checksum. Their ids lie below `unchecked_end`; those below `unchecked_next` have been given
-// one. When all have, both are removed, and from then on a row without a checksum counts as damaged.
+// Rows of version 0.1 have no checksum. Their ids are below `unchecked_end`; those below `unchecked_next` have got one.
+// When all have one, both are removed, and after the next start a row without a checksum counts as damaged.
 
-/** A step ends with the row that reaches this: rows are rewritten whole. */
+/** A step ends with the row that reaches this many bytes: whole rows are rewritten. */
 const stepBytesMax = 1024 * 1024
 
 /** Rows that cannot be read, by their ids. `to` is not among them. */
@@ -20,7 +20,7 @@ interface Row extends StoredRecord {
   tableId: number
 }
 
-/** The first row from one id up to, and not including, another. */
+/** The first row with an id from ?1 to below ?2. */
 const findRow = (db: Connection) =>
   db.prepare<Row, [number, number]>(`
     SELECT id, table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
@@ -38,15 +38,15 @@ const setMeta = (db: Connection, name: string, value: number): void => {
 export const acceptsUnchecked = (db: Connection): boolean => readMeta(db, 'unchecked_next') !== undefined
 
 /**
- * See `Maintenance.addChecksums`. Inside the transaction that is open on `db`, so it must not meet damage: after that no
- * COMMIT succeeds. It ends before the `skipped` rows or steps over them.
+ * See `Maintenance.addChecksums`. It runs in the transaction that is open on `db`, so it must not read a damaged page:
+ * after that no COMMIT succeeds. It stops before the `skipped` rows, or continues after them.
  */
 export const addChecksums = (db: Connection, rowsMax: number, skipped?: DamagedRows): number => {
   let next = readMeta(db, 'unchecked_next') ?? 0
   const end = readMeta(db, 'unchecked_end') ?? 0
   if (next >= end) return 0
   if (skipped?.from === next) {
-    // These stay without one, so rows without one have to be accepted for good.
+    // The skipped rows never get one, so rows without a checksum stay accepted.
     setMeta(db, 'unchecked_left', 1)
     next = skipped.to
   }
@@ -70,7 +70,7 @@ export const addChecksums = (db: Connection, rowsMax: number, skipped?: DamagedR
   return Math.max(1, rows)
 }
 
-/** On a connection that only reads: the rows that the next step would fail at. */
+/** The rows at which the next step would fail. Needs a connection that only reads. */
 export const findDamagedRows = (db: Connection, rowsMax: number): DamagedRows | undefined => {
   const end = readMeta(db, 'unchecked_end') ?? 0
   const find = findRow(db)

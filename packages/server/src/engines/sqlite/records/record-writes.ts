@@ -21,8 +21,8 @@ interface Found {
 }
 
 /**
- * The row was found by the entry of its key in the index. That the row itself has that key is seen here, where it is read
- * anyway; the plus signs keep SQLite from looking into the index again.
+ * The row was found through the index of keys. Here, where the row is read anyway, its own key is compared. The plus
+ * signs prevent SQLite from using the index again.
  */
 const byIdAndKey = 'id = ?1 AND +table_id = ?2 AND +hash_key = CAST(?3 AS BLOB) AND +range_key = CAST(?4 AS BLOB)'
 
@@ -63,8 +63,8 @@ export class RecordWrites {
   }
 
   /**
-   * All operations or none, unless it throws: then some may have been applied, and the transaction has to go. Every
-   * record is looked up before the first write, which is safe because nobody else writes meanwhile and no two
+   * All operations or none, unless it throws: then some may have been applied, and the transaction must be rolled back. Every
+   * record is looked up before the first write, which is safe because there is no other writer and no two
    * operations name the same record.
    */
   write(tableId: number, operations: RecordOperation[], nowMs: number): WriteResult {
@@ -89,7 +89,7 @@ export class RecordWrites {
     const { id, updated_at, ttl, data } = row
     const record = { hashKey, rangeKey, data, ttlSeconds: ttl, updatedAtMs: updated_at }
     const isDamaged = takeChecksum(tableId, record) === 'damaged'
-    // A write may replace or remove a damaged row, but what that holds cannot answer a condition.
+    // A write may replace or remove a damaged row, but no condition can be checked against it.
     if (isDamaged && condition !== undefined) throw damagedRecord(record)
     return { id, updated_at, ttl, isDamaged }
   }
@@ -105,8 +105,8 @@ export class RecordWrites {
       const { changes } = this.#update.run(live.id, tableId, hashKey, rangeKey, ...values, ...entries)
       if (changes > 0) return record.updatedAtMs
     }
-    // If the row in the way has expired, the record is created anew, with an id of its own. So it is if the row is
-    // damaged: then the index tells the version to exceed, because a changed bit could lead far into the future.
+    // If the existing row has expired or is damaged, the record is created again, with a new id. The version that a damaged
+    // row had is taken from the index: in the row, a changed bit could have made it a time far in the future.
     if (found !== null && (live !== undefined || !this.#removeRow(tableId, operation, found))) {
       const version = removeDamaged(this.#db, tableId, found.id)
       record.updatedAtMs = version === undefined ? writtenMs : Math.max(writtenMs, version + 1)
@@ -116,7 +116,7 @@ export class RecordWrites {
     return record.updatedAtMs
   }
 
-  /** One that has expired is left to the sweep. */
+  /** An expired record is left to the sweep. */
   #delete(tableId: number, key: RecordKey, found: Found | null, nowMs: number): boolean {
     if (found === null) return false
     const isThere = found.isDamaged || liveOf(found, nowMs) !== undefined

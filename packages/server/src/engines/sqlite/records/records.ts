@@ -35,7 +35,7 @@ export class SqliteRecords implements Records {
       if (row === null) return undefined
       const { hashKey, rangeKey } = key
       const record = { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
-      // Before the ttl is believed: a damaged one could hide the record.
+      // Before the ttl is used: a damaged one could hide the record.
       this.#store.rowCheck.take(table.id, record)
       return isExpired(row.ttl, nowMs) ? undefined : record
     } catch (error) {

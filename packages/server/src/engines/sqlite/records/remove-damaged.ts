@@ -27,10 +27,10 @@ const indexes: Index[] = [
 const columns = [...new Set(indexes.flatMap((index) => index.columns))].join(', ')
 
 /**
- * Removes a damaged row, inside the transaction that is open on `db`. SQLite looks for a row's index entries by what the row
- * holds, and refuses to remove one whose entries it does not find. So an index for which the row holds a changed value is
- * built anew first, which takes about a second for a million records. Returns the version that the row had, as far as
- * the index by time still knows it.
+ * Removes a damaged row, in the transaction that is open on `db`. SQLite looks for the index entries of a row by the
+ * values in the row, and does not remove a row whose entries it does not find. So an index whose value in the row has
+ * changed is rebuilt first, which takes about a second for a million records. Returns the version that the row had, if
+ * the index by time still has it.
  */
 export const removeDamaged = (db: Connection, tableId: number, id: number): number | undefined => {
   const row = db.prepare<Row, [number]>(`SELECT ${columns} FROM records WHERE id = ?1`).get(id)!
@@ -40,7 +40,7 @@ export const removeDamaged = (db: Connection, tableId: number, id: number): numb
   return version
 }
 
-// These read the indexes alone: the row is not to be believed.
+// These read only the indexes: the row cannot be trusted.
 
 const findVersion = (db: Connection, tableId: number, id: number): number | undefined =>
   db
@@ -49,7 +49,7 @@ const findVersion = (db: Connection, tableId: number, id: number): number | unde
     )
     .get(tableId, id)?.updated_at
 
-/** Whether the index has the entry for what the row holds; for a row that is not to be in it, whether it has none. */
+/** Whether the index has the entry that the row's values call for; if they call for none, whether it has none. */
 const isIndexed = (db: Connection, { name, columns, sparseBy }: Index, id: number, row: Row): boolean => {
   const find = (where: string, ...values: Value[]): boolean =>
     db.prepare(`SELECT 1 FROM records INDEXED BY ${name} WHERE ${where} AND id = ?1`).get(id, ...values) !== null

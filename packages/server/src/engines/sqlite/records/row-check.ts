@@ -4,7 +4,7 @@ import { takeChecksum } from '../../../core/records/checksum.ts'
 import { noRangeKey, type RecordKey } from '../../../core/records/record-key.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 
-/** Of damaged records, each in a line of its own. */
+/** Log lines about damaged records, one for each. */
 const linesMax = 100
 
 const showKey = ({ hashKey, rangeKey }: RecordKey): string =>
@@ -30,7 +30,7 @@ export class RowCheck {
     this.#acceptsUnchecked = acceptsUnchecked
   }
 
-  /** Takes the checksum off the record's data. Throws `store_damaged` for a row that is not as it was written. */
+  /** Removes the checksum from the end of the record's data. Throws `store_damaged` if the row does not match it. */
   take(tableId: number, record: StoredRecord): void {
     const state = takeChecksum(tableId, record)
     if (state === 'intact' || (state === 'unchecked' && this.#acceptsUnchecked)) return
@@ -38,7 +38,7 @@ export class RowCheck {
     throw damagedRecord(record)
   }
 
-  /** Once for each record, and not for ever: whoever repeats a request must not fill the log. */
+  /** Once for each record, and a bounded number in all: repeated requests must not fill the log. */
   #note(tableId: number, { hashKey, rangeKey }: RecordKey): void {
     const name = JSON.stringify([tableId, hashKey, rangeKey])
     if (this.#logged.size > linesMax || this.#logged.has(name)) return

@@ -10,13 +10,13 @@ import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import { damagedRecord, type RowCheck } from './row-check.ts'
 
-/** Of a row past its ttl `data` is null: it is not even read then. Or the row's id, where that is in doubt: see `columns`. */
+/** `data` is null for a row past its ttl, whose data is not read; it is the row's id if that ttl is in doubt: see `columns`. */
 type Row = Omit<StoredRecord, 'data'> & { data: string | number | null }
 
 type Bound = Uint8Array | string | number
 
-// A row past its ttl is stepped over without its data, so its checksum cannot be compared. Its entry in the index of ttls
-// vouches for it. Where there is none, damage may have changed the ttl, and the row's id is given, to read it in full.
+// A row past its ttl is skipped without reading its data, so its checksum cannot be compared. If the index of ttls has an
+// entry for it, the ttl is right. If not, damage may have changed the ttl: the row's id is returned, to read the whole row.
 const columns = `
   CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs, ttl AS ttlSeconds,
   CASE WHEN ttl <= ?1 THEN CASE WHEN NOT EXISTS (
@@ -43,7 +43,7 @@ const scanSql = (index: Scan['index'], descending: boolean): string => {
 }
 
 const byKey = 'table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)'
-/** Read from the index of keys alone. */
+/** Reads only the index of keys. */
 const idSql = `SELECT id FROM records WHERE ${byKey}`
 const rangeSql = (slot: Slot): string => `SELECT CAST(${slot}_range AS TEXT) AS range FROM records WHERE ${byKey}`
 
@@ -78,13 +78,13 @@ export class Scanner {
     for (const row of this.#statement(scan).iterate(...values)) {
       const isFull = records.length === rowsMax
       const isExpired = row.ttlSeconds !== null && row.ttlSeconds <= now
-      // One in doubt behind a full page is a matter for the next page.
+      // If the page is full, a row in doubt is left to the next page.
       if (isExpired && (row.data === null || !isFull)) {
         if (row.data !== null) this.#checkInFull(table.id, row.data as number)
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
         if (!isFull) this.#rowCheck.take(table.id, row as StoredRecord)
-        // This row is for the next page; that it is there tells that there is one.
+        // This row belongs to the next page. It shows that there is one.
         if (isFull || !meter.takes(row as StoredRecord)) {
           return { records, next: this.#positionOf(table, last!, scan.index) }
         }
@@ -110,8 +110,8 @@ export class Scanner {
   }
 
   /**
-   * The row's place in the order that was scanned. Looked up for the last row alone: to read it with every row would
-   * cost more. The snapshot is still the one that the row was read in.
+   * The row's position in the scanned order. Read only for the last row, in the snapshot that the row was read in:
+   * reading it with every row costs more.
    */
   #positionOf(table: Table, row: Row, index: Scan['index']): Position {
     const { hashKey, rangeKey } = row
@@ -123,7 +123,7 @@ export class Scanner {
     return { range: this.#indexRangeOf(table, row, index), id: found.id }
   }
 
-  /** Made from the data, which was compared with its checksum; the index values in the row were not. */
+  /** Computed from the data, which the checksum covers. It does not cover the index values in the row. */
   #indexRangeOf(table: Table, { hashKey, rangeKey, data }: Row, slot: Slot): string {
     if (typeof data === 'string') return readIndexEntries(table.indices, { data })[2 * slots.indexOf(slot) + 1]!
     // An expired row: its data was not read.

@@ -51,6 +51,6 @@ export class SqliteApiKeys implements ApiKeys {
   }
 
   noteUse(uses: KeyUse[]): Promise<void> {
-    return this.#store.channel.submitUpkeep<'recordKeyUse'>({ kind: 'recordKeyUse', uses })
+    return this.#store.channel.submitMaintenance<'recordKeyUse'>({ kind: 'recordKeyUse', uses })
   }
 }

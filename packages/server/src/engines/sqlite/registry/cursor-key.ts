@@ -11,7 +11,7 @@ export const readCursorKey = (db: Connection): CursorKey => {
   return { secret, acceptsPlain: accepts_plain === 1 }
 }
 
-/** The only row. As text, because that is how it comes to the writer's thread. */
+/** Replaces the key. In hex, because the writer thread gets its commands as text. */
 export const writeCursorKey = (db: Connection, secretHex: string, acceptsPlain: boolean): void => {
   db.prepare<unknown, [string, number]>('UPDATE cursor_key SET secret = unhex(?1), accepts_plain = ?2').run(
     secretHex,

@@ -11,7 +11,7 @@ export class SqliteOrganizations implements Organizations {
   }
 
   create(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#store.channel.submitUpkeep<'createOrganization'>({
+    return this.#store.channel.submitMaintenance<'createOrganization'>({
       kind: 'createOrganization',
       nowMs,
       name,
@@ -21,7 +21,7 @@ export class SqliteOrganizations implements Organizations {
   }
 
   bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#store.channel.submitUpkeep<'createOrganization'>({
+    return this.#store.channel.submitMaintenance<'createOrganization'>({
       kind: 'createOrganization',
       nowMs,
       name,

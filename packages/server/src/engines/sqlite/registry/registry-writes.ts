@@ -152,7 +152,7 @@ export class RegistryWrites {
     return toOrganization(row!)
   }
 
-  // ── Upkeep ───────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Maintenance ───────────────────────────────────────────────────────────────────────────────────────────────
 
   sweepExpired(nowMs: number, rowsMax: number): number {
     return this.#run(

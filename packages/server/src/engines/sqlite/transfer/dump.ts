@@ -27,7 +27,7 @@ interface DumpRow extends StoredRecord {
 
 /**
  * Reads a store through a connection and a transaction of its own: one snapshot from the first row to the last. A
- * damaged record is refused, not passed on.
+ * damaged record ends it with an error: it must not be copied.
  */
 export const openDump = (path: string, rowCheck: RowCheck): Dump => {
   const db = new Connection(path, 4_096)
@@ -68,7 +68,7 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
       try {
         db.run('COMMIT')
       } catch {
-        // It repeats the error of a read that met a damaged page.
+        // It repeats the error of a read that found a damaged page.
         if (db.inTransaction) db.run('ROLLBACK')
       }
       db.close()
@@ -93,11 +93,11 @@ async function* dumpRecords(
   let chunk: DumpedRecord[] = []
   let bytes = 0
   for (const row of orRefuseDamaged(db.path, rows.iterate(tableId, afterId))) {
-    // The index has it, but damage has hidden the row: it must not be left out in silence.
+    // The index has the row, but damage hides the row itself. It must not be left out without a message.
     if ((row.hashKey as string | null) === null)
       throw new StoreDamaged(`${db.path} is damaged: the row ${row.id} of table ${tableId} is gone`)
     rowCheck.take(tableId, row)
-    // Made from the data, which the checksum covers: the index values in the row it does not.
+    // Computed from the data, which the checksum covers. It does not cover the index values in the row.
     chunk.push({ ...row, tableId, entries: readIndexEntries(indices, row) })
     bytes += row.data.length
     if (bytes < chunkBytes && chunk.length < chunkRows) continue

@@ -5,7 +5,7 @@ import { indexColumns } from '../records/index-columns.ts'
 
 type Value = string | number | null
 
-/** Adds a copy's rows, ids and all. AUTOINCREMENT follows the highest id by itself; record ids are raised here. */
+/** Adds the rows of a copy with their ids. AUTOINCREMENT continues after the highest id by itself; record ids are raised here. */
 export const loadRows = (db: Connection, rows: LoadRows): void => {
   const insert = (sql: string) => db.prepare<unknown, Value[]>(sql)
   for (const { id, name, createdAtMs } of rows.organizations ?? []) {

@@ -22,10 +22,10 @@ export class SqliteTransfer implements Transfer {
     if (cursorKey !== undefined) {
       const { secret, acceptsPlain } = cursorKey
       const secretHex = Buffer.from(secret).toString('hex')
-      await this.#store.channel.submitUpkeep<'loadCursorKey'>({ kind: 'loadCursorKey', secretHex, acceptsPlain })
+      await this.#store.channel.submitMaintenance<'loadCursorKey'>({ kind: 'loadCursorKey', secretHex, acceptsPlain })
       this.#store.cursorSeal = new CursorSeal(cursorKey)
     }
-    await this.#store.channel.submitUpkeep<'load'>({ kind: 'load', rows: others })
+    await this.#store.channel.submitMaintenance<'load'>({ kind: 'load', rows: others })
   }
 
   lastRecordId(tableId: number): number {

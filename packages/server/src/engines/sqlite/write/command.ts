@@ -172,6 +172,6 @@ export const decodeGroup = (group: string): Command[] => {
 
 export const encodeOutcomes = (outcomes: Outcome[]): string => JSON.stringify(outcomes)
 
-/** A value that is undefined is none in JSON: `{}`. */
+/** JSON has no undefined: it becomes `{}`. */
 export const decodeOutcomes = (text: string): Outcome[] =>
   (JSON.parse(text) as Outcome[]).map((outcome) => ('failure' in outcome ? outcome : { value: outcome.value }))

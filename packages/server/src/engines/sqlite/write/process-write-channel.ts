@@ -10,7 +10,7 @@ import {
   type Outcome,
 } from './command.ts'
 import type { WriteChannel } from './write-channel.ts'
-import { upkeepLine } from './write-queue.ts'
+import { maintenanceOrgId } from './write-queue.ts'
 
 // Several serving processes on one store: the owner has the writer, and the workers send it their commands. All commands
 // that have arrived when a commit ends, from any worker, share the next commit.
@@ -112,8 +112,8 @@ export class ProcessWriteChannel implements WriteChannel {
     })
   }
 
-  submitUpkeep<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
-    return this.submit(upkeepLine, 0, command)
+  submitMaintenance<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
+    return this.submit(maintenanceOrgId, 0, command)
   }
 
   #send(): void {

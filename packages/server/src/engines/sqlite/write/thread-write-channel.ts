@@ -5,7 +5,7 @@ import { Checkpointer } from '../checkpoint/checkpointer.ts'
 import { endThread } from '../end-thread.ts'
 import { type Command, type CommandResults, decodeOutcomes, encodeGroup, type Outcome } from './command.ts'
 import type { WriteChannel } from './write-channel.ts'
-import { type QueuedWrite, upkeepLine, WriteQueue } from './write-queue.ts'
+import { maintenanceOrgId, type QueuedWrite, WriteQueue } from './write-queue.ts'
 import type { FromWriter, ToWriter } from './writer-thread.ts'
 
 /**
@@ -18,7 +18,7 @@ const restartPauseMs = 1_000
 
 const nothingInFlight = { requests: 0, bytes: 0 }
 
-/** A failure of the disk, after which this process must not go on: see disk-failure.ts. */
+/** A failure of the disk, after which this process must end: see disk-failure.ts. */
 export interface DiskFailure {
   cause: string
   /** A sync of the database file failed: end at once. Otherwise a commit failed, and its requests get an answer first. */
@@ -43,7 +43,7 @@ const unavailable = (): CubbyError =>
 
 /**
  * The serving thread's side of the writer thread. Sends queued writes to it, at most one commit's worth at a time, and
- * settles them with its answers. Reads do not pass through here.
+ * resolves or rejects each with the writer's answer. Reads do not pass through here.
  */
 export class ThreadWriteChannel implements WriteChannel {
   readonly #options: ThreadWriteChannelOptions
@@ -129,8 +129,8 @@ export class ThreadWriteChannel implements WriteChannel {
     })
   }
 
-  submitUpkeep<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
-    return this.submit(upkeepLine, 0, command)
+  submitMaintenance<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
+    return this.submit(maintenanceOrgId, 0, command)
   }
 
   get #isAtRest(): boolean {

@@ -1,6 +1,6 @@
 import type { Command, CommandResults } from './command.ts'
 
-/** The way to the only writer of a store: a thread of this process, or of the owner if this process is a worker. */
+/** The channel to the only writer of a store: a thread of this process, or of the owner if this process is a worker. */
 export interface WriteChannel {
   /** Whether writes are accepted. */
   readonly ready: boolean
@@ -10,7 +10,7 @@ export interface WriteChannel {
     bytes: number,
     command: Extract<Command, { kind: K }>,
   ): Promise<CommandResults[K]>
-  submitUpkeep<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]>
+  submitMaintenance<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]>
   /** Called after each commit, before any of its requests is answered. */
   onCommit: (commands: Command[]) => void
   /** Called with SQLite's error when a write or a checkpoint finds the store damaged. */

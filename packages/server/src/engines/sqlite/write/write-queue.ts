@@ -14,8 +14,8 @@ export interface QueuedWrite {
   reject(error: unknown): void
 }
 
-/** Our own upkeep has a line of its own, like an organization. Requests cannot fill it. */
-export const upkeepLine = 0
+/** Maintenance and the operator's commands take turns like one more organization. Requests cannot fill their queue. */
+export const maintenanceOrgId = 0
 
 const full = (): CubbyError =>
   new CubbyError('unavailable', 'The write queue is full; nothing was applied.', {
@@ -38,7 +38,7 @@ export class WriteQueue {
   /** Throws `unavailable` when the share or the queue is full. */
   push(orgId: number, write: QueuedWrite): void {
     write.orgId = orgId
-    if (orgId !== upkeepLine) {
+    if (orgId !== maintenanceOrgId) {
       const keySeq = keyOf(write)
       if (!this.#requests.hasRoom(orgId, keySeq, 1) || !this.#bytes.tryTake(orgId, keySeq, write.bytes)) throw full()
       this.#requests.take(orgId, keySeq, 1)
@@ -65,7 +65,7 @@ export class WriteQueue {
 
   #giveBack(write: QueuedWrite): void {
     const orgId = write.orgId!
-    if (orgId === upkeepLine) return
+    if (orgId === maintenanceOrgId) return
     const keySeq = keyOf(write)
     this.#requests.give(orgId, keySeq, 1)
     this.#bytes.give(orgId, keySeq, write.bytes)
