@@ -3,7 +3,7 @@ import type { EngineFlags, SettingSource } from '../../store/settings.ts'
 export const sqliteFlags = {
   'no-mmap': {
     type: 'switch',
-    help: 'with --data: read without a memory map; slower, but a bad sector does not end the process',
+    help: 'with --data: no memory map; slower, but a bad sector does not end the process',
   },
 } satisfies EngineFlags
 

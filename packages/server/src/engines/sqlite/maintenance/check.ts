@@ -5,8 +5,8 @@ import { type Indices, indexEntries, slots } from '../../../core/tables/indices.
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
-import { acceptsUnchecked } from '../records/add-checksums.ts'
 import { entriesSql } from '../records/index-columns.ts'
+import { acceptsUnchecked } from './add-checksums.ts'
 
 interface Row extends StoredRecord {
   id: number

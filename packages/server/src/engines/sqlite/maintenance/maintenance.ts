@@ -1,7 +1,7 @@
 import { CubbyError } from '../../../core/errors.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import type { OpenStore } from '../open-store.ts'
-import { findDamagedRows } from '../records/add-checksums.ts'
+import { findDamagedRows } from './add-checksums.ts'
 import { checkStore } from './check.ts'
 
 export class SqliteMaintenance implements Maintenance {

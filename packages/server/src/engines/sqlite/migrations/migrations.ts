@@ -15,7 +15,7 @@ export const newCursorSecret = (): string => randomBytes(cursorKeyBytes).toStrin
 export const migrations: Migration[] = [
   {
     // Adds a key that makes cursors opaque, and a checksum at the end of every row's data. Existing rows get theirs while
-    // the server runs: see records/add-checksums.ts. The checksum has no column, because ALTER TABLE reads every row of a
+    // the server runs: see maintenance/add-checksums.ts. The checksum has no column, because ALTER TABLE reads every row of a
     // strict table (2.5 s for a million rows), and Bun does not let us edit the schema directly.
     to: 2,
     run(db) {

@@ -28,7 +28,7 @@ const byIdAndKey = 'id = ?1 AND +table_id = ?2 AND +hash_key = CAST(?3 AS BLOB) 
 
 /**
  * Applies the puts and deletes of requests inside the transaction that is open on `db`. Copied rows are written by
- * transfer/load.ts; sweeps delete in registry-writes.ts.
+ * transfer/load.ts; sweeps delete in maintenance/sweep.ts.
  */
 export class RecordWrites {
   readonly #db: Connection

@@ -1,5 +1,5 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
-import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import { recoveryMs } from '../../../core/limits.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
@@ -150,31 +150,5 @@ export class RegistryWrites {
     )
     for (const key of keys) this.createApiKey(row!.id, key, nowMs)
     return toOrganization(row!)
-  }
-
-  // ── Maintenance ───────────────────────────────────────────────────────────────────────────────────────────────
-
-  sweepExpired(nowMs: number, rowsMax: number): number {
-    return this.#run(
-      'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
-      ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
-    )
-  }
-
-  /** One step: removes rows of the table that was deleted first, and the table's own row when no other is left. */
-  purgeTables(nowMs: number, rowsMax: number): number {
-    const table = this.#one<{ id: number }>(
-      'SELECT id FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1',
-      nowMs - recoveryMs - sweepGraceMs,
-    )
-    if (table === undefined) return 0
-    // Marked first: a table that has lost rows must not be restored, even if the clock steps back.
-    this.#run('UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
-    const removed = this.#run(
-      'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE table_id = ?1 LIMIT ?2)',
-      ...[table.id, rowsMax],
-    )
-    if (removed < rowsMax) this.#run('DELETE FROM tables WHERE id = ?1', table.id)
-    return removed + 1
   }
 }

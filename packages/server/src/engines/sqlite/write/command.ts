@@ -7,7 +7,7 @@ import type { Organization } from '../../../store/organizations.ts'
 import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
-import type { DamagedRows } from '../records/add-checksums.ts'
+import type { DamagedRows } from '../maintenance/add-checksums.ts'
 
 /**
  * The registry epoch at which the caller's key and table were looked up: `stamp`. If the epoch has moved since, the
@@ -19,7 +19,7 @@ export interface Fence {
   tableId: number | null
 }
 
-export interface WriteCommand {
+interface WriteCommand {
   kind: 'write'
   fence: Fence
   nowMs: number
@@ -34,7 +34,7 @@ interface Named {
   name: string
 }
 
-export type RegistryCommand =
+type RegistryCommand =
   | (Named & { kind: 'createTable'; indices: Indices })
   | (Named & { kind: 'deleteTable' })
   | (Named & { kind: 'restoreTable'; deletedAtMs: number | undefined })
@@ -42,13 +42,17 @@ export type RegistryCommand =
   | { kind: 'revokeApiKey'; fence: Fence; nowMs: number; orgId: number; id: string }
   | { kind: 'recordKeyUse'; uses: KeyUse[] }
   | { kind: 'createOrganization'; nowMs: number; name: string; keys: NewApiKey[]; onlyIfFirst: boolean }
-  | { kind: 'load'; rows: LoadRows }
+
+type MaintenanceCommand =
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
   | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
   | { kind: 'addChecksums'; rowsMax: number; skipped?: DamagedRows }
+
+type TransferCommand =
+  | { kind: 'load'; rows: LoadRows }
   | { kind: 'loadCursorKey'; secretHex: string; acceptsPlain: boolean }
 
-export type Command = WriteCommand | RegistryCommand
+export type Command = WriteCommand | RegistryCommand | MaintenanceCommand | TransferCommand
 
 /**
  * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. What is
@@ -158,7 +162,7 @@ export const decodeGroup = (group: string): Command[] => {
   while (at < numbers.length) {
     const count = next()
     if (count === otherCommand) {
-      commands.push(JSON.parse(nextText()!) as RegistryCommand)
+      commands.push(JSON.parse(nextText()!) as Command)
       continue
     }
     const fence = { stamp: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }

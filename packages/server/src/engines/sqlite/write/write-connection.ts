@@ -2,7 +2,8 @@ import { CubbyError } from '../../../core/errors.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
-import { addChecksums } from '../records/add-checksums.ts'
+import { addChecksums } from '../maintenance/add-checksums.ts'
+import { purgeTables, sweepExpired } from '../maintenance/sweep.ts'
 import { RecordWrites } from '../records/record-writes.ts'
 import { writeCursorKey } from '../registry/cursor-key.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
@@ -146,9 +147,9 @@ export class WriteConnection {
         this.#records.forgetReservedIds()
         return loadRows(this.#db, command.rows)
       case 'sweepExpired':
-        return registry.sweepExpired(command.nowMs, command.rowsMax)
+        return sweepExpired(this.#db, command.nowMs, command.rowsMax)
       case 'purgeTables':
-        return registry.purgeTables(command.nowMs, command.rowsMax)
+        return purgeTables(this.#db, command.nowMs, command.rowsMax)
       case 'addChecksums':
         return addChecksums(this.#db, command.rowsMax, command.skipped)
       case 'loadCursorKey':

@@ -1,0 +1,31 @@
+import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import type { Connection } from '../connection.ts'
+
+// One step each, in the transaction that is open on `db`.
+
+const run = (db: Connection, sql: string, ...values: number[]): number =>
+  db.prepare<unknown, number[]>(sql).run(...values).changes
+
+export const sweepExpired = (db: Connection, nowMs: number, rowsMax: number): number =>
+  run(
+    db,
+    'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
+    ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
+  )
+
+/** Removes rows of the table that was deleted first, and the table's own row when no other is left. */
+export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): number => {
+  const table = db
+    .prepare<{ id: number }, [number]>('SELECT id FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1')
+    .get(nowMs - recoveryMs - sweepGraceMs)
+  if (table === null) return 0
+  // Marked first: a table that has lost rows must not be restored, even if the clock steps back.
+  run(db, 'UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
+  const removed = run(
+    db,
+    'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE table_id = ?1 LIMIT ?2)',
+    ...[table.id, rowsMax],
+  )
+  if (removed < rowsMax) run(db, 'DELETE FROM tables WHERE id = ?1', table.id)
+  return removed + 1
+}
