@@ -164,15 +164,15 @@ export const serveWorker = (
   channel: Channel<WorkerOutcomes, WorkerCommands>,
   { damage, refusal }: OwnersView,
 ): void => {
-  let settled: [number, Outcome][] = []
+  let answered: [number, Outcome][] = []
   const answer = (number: number, outcome: Outcome): void => {
-    if (settled.length === 0) {
+    if (answered.length === 0) {
       setImmediate(() => {
-        channel.send({ outcomes: settled })
-        settled = []
+        channel.send({ outcomes: answered })
+        answered = []
       })
     }
-    settled.push([number, outcome])
+    answered.push([number, outcome])
   }
   const fail = (number: number, { code, message, hint, cause }: CubbyError): void =>
     answer(number, { failure: { code, message, hint, cause: cause as string } })

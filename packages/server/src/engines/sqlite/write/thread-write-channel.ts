@@ -182,14 +182,14 @@ export class ThreadWriteChannel implements WriteChannel {
   #onMessage(message: FromWriter): void {
     if ('outcomes' in message) {
       const { walPages, pendingPages, reopened, failure } = message
-      const settled = this.#takeSettled(decodeOutcomes(message.outcomes))
-      this.#noteCommit(settled.map(({ write }) => write.command))
+      const answered = this.#takeAnswered(decodeOutcomes(message.outcomes))
+      this.#noteCommit(answered.map(({ write }) => write.command))
       // Nothing may be started in answer to a commit whose sync failed.
       if (failure !== undefined) this.#checkpointer.note({ kind: 'failed' })
       this.#checkpointer.note({ kind: 'committed', walPages, pendingPages, reopened })
       // The next group is sent before these answers are written.
       this.#send()
-      this.#answer(settled)
+      this.#answer(answered)
       this.#noteRest()
       if (failure !== undefined) this.#endProcess({ cause: failure, atOnce: false })
     } else if ('checkpointed' in message) {
@@ -201,16 +201,16 @@ export class ThreadWriteChannel implements WriteChannel {
     }
   }
 
-  #takeSettled(outcomes: Outcome[]): Settled[] {
+  #takeAnswered(outcomes: Outcome[]): Answered[] {
     return this.#inFlight.splice(0, outcomes.length).map((write, i) => {
       this.#bytesInFlight -= write.bytes
       return { write, outcome: outcomes[i]! }
     })
   }
 
-  #answer(settled: Settled[]): void {
+  #answer(answered: Answered[]): void {
     let logged: string | undefined
-    for (const { write, outcome } of settled) {
+    for (const { write, outcome } of answered) {
       if ('value' in outcome) {
         write.resolve(outcome.value)
         continue
@@ -307,7 +307,7 @@ export class ThreadWriteChannel implements WriteChannel {
   }
 }
 
-interface Settled {
+interface Answered {
   write: QueuedWrite
   outcome: Outcome
 }
