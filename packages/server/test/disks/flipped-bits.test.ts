@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { closeSync, copyFileSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { CubbyError } from '../../src/core/errors.ts'
+import { pageExpiredRowsMax, recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
 import type { StoredRecord } from '../../src/core/records/stored-record.ts'
 import { StoreDamaged } from '../../src/core/store-refused.ts'
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
@@ -15,6 +16,7 @@ import {
   indexScan,
   makeDesk,
   nameOf,
+  numbered,
   primaryScan,
   putOf,
   startMs,
@@ -228,6 +230,7 @@ describe('a record of which one bit was changed', () => {
   const rowStart = (handle: number): number => findBytes(handle, before(`${name}#`))
   const cases: [string, (handle: number) => void][] = [
     ['its key', (handle) => flipBit(handle, rowStart(handle) + 2, 1)],
+    ['its key, to that of another record', (handle) => flipBit(handle, rowStart(handle) + name.length - 1, 1)],
     ['its version, a low bit', (handle) => flipBit(handle, rowStart(handle) + name.length + 1 + 5, 3)],
     ['its version, a high bit', (handle) => flipBit(handle, rowStart(handle) + name.length + 1, 6)],
     [
@@ -298,7 +301,7 @@ describe('a record of which one bit was changed', () => {
       test('store_damaged names its key and says what to do; the others are served, the store stays ready; one line is logged', async () => {
         await open(async (engine, desk, log) => {
           // The get finds it by the index, which still has its key.
-          if (what !== 'its key') {
+          if (!what.startsWith('its key')) {
             const error = await failure(() => desk.get(name, undefined, nowMs))
             expect(error.message).toBe(
               `The store is damaged: the record with hashKey "${name}" is not as it was written.`,
@@ -361,6 +364,34 @@ describe('a record of which one bit was changed', () => {
         })
       })
 
+      test('the sweep removes it once it has expired, and the store stays ready', async () => {
+        await open(async (engine) => {
+          const expiredMs = (startSeconds + 6_000_000) * 1000
+          while ((await engine.maintenance.sweepExpired(expiredMs, 3)) > 0);
+          expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
+          const dump = await engine.transfer.openDump()
+          const records = (await Array.fromAsync(dump.records(writtenDesk.table.id, 0))).flat()
+          await dump.close()
+          expect(records.filter(({ ttlSeconds }) => ttlSeconds !== null)).toEqual([])
+          expect(records).toHaveLength([...live.values()].filter(({ ttlSeconds }) => ttlSeconds === null).length)
+          expect(engine.ready()).toBe(true)
+        })
+      })
+
+      test('the purge of its table removes it, and the store stays ready', async () => {
+        await open(async (engine, desk) => {
+          const { caller } = desk.tenant
+          await engine.tables.delete(caller, desk.table.db, desk.table.name, nowMs)
+          while ((await engine.maintenance.purgeTables(nowMs + recoveryMs + sweepGraceMs, 20)) > 0);
+          expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
+          const dump = await engine.transfer.openDump()
+          expect(await Array.fromAsync(dump.tables())).toEqual([])
+          expect(await dump.countRecords(desk.table.id)).toBe(0)
+          await dump.close()
+          expect(engine.ready()).toBe(true)
+        })
+      })
+
       test('a batch replaces it, unless a condition of another operation fails: then nothing is changed', async () => {
         await open(async (engine, desk) => {
           const puts = [putOf(desk.table, name, { data: { shelf: 'new', n: 1 } }), putOf(desk.table, 'other', {})]
@@ -377,13 +408,97 @@ describe('a record of which one bit was changed', () => {
           const version = live.get(name)!.updatedAtMs
           for (const condition of ['exists', 'absent', { version }] as const) {
             // With its key changed it is found by the index, and only its version, ttl and data are looked at.
-            if (what === 'its key') continue
+            if (what.startsWith('its key')) continue
             await failure(() => desk.write([putOf(desk.table, name, { condition })], nowMs))
             await failure(() => desk.write([deleteOf(name, undefined, condition)], nowMs))
           }
         })
       })
     })
+  }
+})
+
+/** The pages of an index of the store in `path`. */
+const pagesOf = (path: string, name: string): number[] => {
+  const db = new Database(path, { readonly: true })
+  const pages = db.query<{ pageno: number }, [string]>('SELECT pageno FROM dbstat WHERE name = ?').all(name)
+  db.close()
+  return pages.map(({ pageno }) => pageno)
+}
+
+/** Flips a bit of the byte `offset` bytes behind the start of `bytes`. */
+const flipNear = (path: string, name: string, bytes: Buffer, offset: number, bit: number): void => {
+  const handle = openSync(path, 'r+')
+  try {
+    for (const page of pagesOf(path, name)) {
+      const content = Buffer.alloc(pageBytes)
+      readSync(handle, content, 0, pageBytes, (page - 1) * pageBytes)
+      const at = content.lastIndexOf(bytes)
+      if (at < 0) continue
+      flipBit(handle, (page - 1) * pageBytes + at + offset, bit)
+      return
+    }
+  } finally {
+    closeSync(handle)
+  }
+  throw new Error(`the bytes are not in ${name}`)
+}
+
+const asVersion = (updatedAtMs: number): Buffer => {
+  const bytes = Buffer.alloc(6)
+  bytes.writeUIntBE(updatedAtMs, 0, 6)
+  return bytes
+}
+
+test('a purge does not follow damaged index entries to a record of another table', async () => {
+  const dataDir = join(top, 'tables')
+  const path = join(dataDir, 'cubby.db')
+  let engine = await openSqliteEngine({ dataDir })
+  const { tenant } = await makeDesk(engine, {}, { name: 'first' })
+  const other = await makeDesk(engine, {}, { tenant, name: 'other' })
+  const deleted = await makeDesk(engine, {}, { tenant, name: 'deleted' })
+  expect([other.table.id, deleted.table.id]).toEqual([2, 3])
+  await other.put('a live one', { data: { n: 1 } }, startMs - 1)
+  await fill(
+    deleted,
+    numbered(30).map((name) => putOf(deleted.table, name)),
+  )
+  await engine.tables.delete(tenant.caller, 'app', 'deleted', startMs)
+  await engine.close()
+  // The id of the table stands before the rest of an entry.
+  flipNear(path, 'records_by_key', Buffer.from('a live one#'), -1, 0)
+  flipNear(path, 'records_by_time', asVersion(startMs - 1), -1, 0)
+  engine = await openSqliteEngine({ dataDir })
+  while ((await engine.maintenance.purgeTables(startMs + recoveryMs + sweepGraceMs, 20)) > 0);
+  expect(engine.ready()).toBe(true)
+  await engine.close()
+  const db = new Database(path, { readonly: true })
+  expect(db.query('SELECT table_id FROM records NOT INDEXED').all()).toEqual([{ table_id: 2 }])
+  expect(db.query('SELECT id FROM tables ORDER BY id').all()).toEqual([{ id: 1 }, { id: 2 }])
+  db.close()
+})
+
+test('a page that ends with a damaged expired record is refused: its cursor would lead past others', async () => {
+  const dataDir = join(top, 'expired')
+  const path = join(dataDir, 'cubby.db')
+  let engine = await openSqliteEngine({ dataDir })
+  const desk = await makeDesk(engine)
+  const puts = Array.from({ length: pageExpiredRowsMax + 1 }, (_, i) =>
+    putOf(desk.table, `k${i}`, { ttlSeconds: startSeconds + 10 }),
+  )
+  await fill(desk, puts)
+  await desk.put('behind', { data: { n: 1 } }, startMs + 1)
+  const last = `k${pageExpiredRowsMax - 1}`
+  expect(await desk.names(timeScan(), nowMs)).toEqual(['behind'])
+  await engine.close()
+  // Its version, which is where the next page of the index by time begins.
+  flipNear(path, 'records', Buffer.from(`${last}#`), last.length + 1 + 2, 6)
+  engine = await openSqliteEngine({ dataDir })
+  try {
+    const through = await deskThrough(engine, desk)
+    expect(await orDamaged(() => through.names(timeScan(), nowMs))).toBeUndefined()
+  } finally {
+    await engine.close()
   }
 })
 

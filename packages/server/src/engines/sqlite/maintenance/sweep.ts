@@ -1,17 +1,26 @@
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import type { Connection } from '../connection.ts'
+import { belongsTo, removeRows } from '../records/remove-damaged.ts'
 
 // One step each, in the transaction that is open on `db`.
 
 const run = (db: Connection, sql: string, ...values: number[]): number =>
   db.prepare<unknown, number[]>(sql).run(...values).changes
 
-export const sweepExpired = (db: Connection, nowMs: number, rowsMax: number): number =>
-  run(
+const findIds = (db: Connection, sql: string, ...values: number[]): number[] =>
+  db
+    .prepare<{ id: number }, number[]>(sql)
+    .all(...values)
+    .map(({ id }) => id)
+
+export const sweepExpired = (db: Connection, nowMs: number, rowsMax: number): number => {
+  const expired = findIds(
     db,
-    'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
+    'SELECT id FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
     ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
   )
+  return removeRows(db, expired)
+}
 
 /** Removes rows of the table that was deleted first, and the table's own row when no other is left. */
 export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): number => {
@@ -21,11 +30,9 @@ export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): num
   if (table === null) return 0
   // Marked first: a table that has lost rows must not be restored, even if the clock steps back.
   run(db, 'UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
-  const removed = run(
-    db,
-    'DELETE FROM records WHERE id IN (SELECT id FROM records WHERE table_id = ?1 LIMIT ?2)',
-    ...[table.id, rowsMax],
-  )
-  if (removed < rowsMax) run(db, 'DELETE FROM tables WHERE id = ?1', table.id)
+  const rows = findIds(db, 'SELECT id FROM records WHERE table_id = ?1 LIMIT ?2', ...[table.id, rowsMax])
+  // A damaged index entry may point to a record of another table.
+  const removed = removeRows(db, rows, (id) => belongsTo(db, table.id, id))
+  if (rows.length < rowsMax || removed === 0) run(db, 'DELETE FROM tables WHERE id = ?1', table.id)
   return removed + 1
 }

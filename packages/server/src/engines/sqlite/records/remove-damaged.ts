@@ -1,5 +1,8 @@
+import { takeChecksum } from '../../../core/records/checksum.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { Connection } from '../connection.ts'
+import { isDamage } from '../disk/damage.ts'
 
 type Value = number | string | Uint8Array | null
 type Row = Record<string, Value>
@@ -27,18 +30,77 @@ const indexes: Index[] = [
 const columns = [...new Set(indexes.flatMap((index) => index.columns))].join(', ')
 
 /**
- * Removes a damaged row, in the transaction that is open on `db`. SQLite looks for the index entries of a row by the
- * values in the row, and does not remove a row whose entries it does not find. So an index whose value in the row has
- * changed is rebuilt first, which takes about a second for a million records. Returns the version that the row had, if
- * the index by time still has it.
+ * Removes a damaged row, in the transaction that is open on `db`. Returns the version that the row had, if the index by
+ * time still has it.
  */
 export const removeDamaged = (db: Connection, tableId: number, id: number): number | undefined => {
-  const row = db.prepare<Row, [number]>(`SELECT ${columns} FROM records WHERE id = ?1`).get(id)!
+  const row = readRow(db, id)
   const version = isIndexed(db, byTime, id, row) ? (row.updated_at as number) : findVersion(db, tableId, id)
-  for (const index of indexes) if (!isIndexed(db, index, id, row)) db.run(`REINDEX ${index.name}`)
-  db.prepare<unknown, [number]>('DELETE FROM records WHERE id = ?1').run(id)
+  removeRow(db, id, row)
   return version
 }
+
+const readRow = (db: Connection, id: number): Row =>
+  db.prepare<Row, [number]>(`SELECT ${columns} FROM records WHERE id = ?1`).get(id)!
+
+/**
+ * SQLite looks for the index entries of a row by the values in the row, and does not remove a row whose entries it does
+ * not find. So an index whose value in the row has changed is dropped first and created again without the row, which takes
+ * about a second for a million records. REINDEX is not enough: the changed key can equal that of another record, and the
+ * index of keys is unique.
+ */
+const removeRow = (db: Connection, id: number, row = readRow(db, id)): void => {
+  const wrong = indexes.filter((index) => !isIndexed(db, index, id, row)).map(({ name }) => name)
+  const remake = wrong.map((name) => sqlOf(db, name))
+  for (const name of wrong) db.run(`DROP INDEX ${name}`)
+  db.prepare<unknown, [number]>('DELETE FROM records WHERE id = ?1').run(id)
+  for (const sql of remake) db.run(sql)
+}
+
+/**
+ * Removes expired or purged rows and returns how many. If one of them is damaged, the rows that `mayRemove` allows are
+ * removed one by one: a single statement would fail, and so would every later sweep.
+ */
+export const removeRows = (db: Connection, ids: number[], mayRemove = (_id: number): boolean => true): number => {
+  const list = JSON.stringify(ids)
+  // The index of keys is unique: SQLite removes the entry for the key in the row, even if it belongs to another row.
+  const changed = db.prepare<unknown, [string]>(`
+    SELECT 1 FROM records AS r WHERE id IN (SELECT value FROM json_each(?1)) AND NOT EXISTS (
+      SELECT 1 FROM records AS x INDEXED BY records_by_key
+      WHERE x.table_id = r.table_id AND x.hash_key = r.hash_key AND x.range_key = r.range_key AND x.id = r.id
+    ) LIMIT 1`)
+  if (changed.get(list) === null) {
+    db.run('SAVEPOINT removal')
+    try {
+      const remove = db.prepare<unknown, [string]>('DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))')
+      const { changes } = remove.run(list)
+      db.run('RELEASE removal')
+      return changes
+    } catch (error) {
+      if (!isDamage(error)) throw error
+    }
+    db.run('ROLLBACK TO removal')
+    db.run('RELEASE removal')
+  }
+  const removable = ids.filter(mayRemove)
+  for (const id of removable) removeRow(db, id)
+  return removable.length
+}
+
+/** Whether a row that an index lists for the table belongs to it, by its own table id or by its checksum. */
+export const belongsTo = (db: Connection, tableId: number, id: number): boolean => {
+  const row = db
+    .prepare<StoredRecord & { tableId: number }, [number]>(
+      `SELECT table_id AS tableId, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
+         updated_at AS updatedAtMs, ttl AS ttlSeconds, data
+       FROM records WHERE id = ?1`,
+    )
+    .get(id)
+  return row !== null && (row.tableId === tableId || takeChecksum(tableId, row) === 'intact')
+}
+
+const sqlOf = (db: Connection, index: string): string =>
+  db.prepare<{ sql: string }, [string]>('SELECT sql FROM sqlite_schema WHERE name = ?1').get(index)!.sql
 
 // These read only the indexes: the row cannot be trusted.
 

@@ -4,24 +4,24 @@ import { nowSeconds } from '../../../core/records/expiry.ts'
 import { PageMeter } from '../../../core/records/record-json.ts'
 import type { Position, Scan } from '../../../core/records/scan.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
-import { readIndexEntries, type Slot, slots } from '../../../core/tables/indices.ts'
+import { readIndexEntries, slots } from '../../../core/tables/indices.ts'
 import type { Page } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import { damagedRecord, type RowCheck } from './row-check.ts'
 
-/** `data` is null for a row past its ttl, whose data is not read; it is the row's id if that ttl is in doubt: see `columns`. */
-type Row = Omit<StoredRecord, 'data'> & { data: string | number | null }
+/** For a row past its ttl, `data` is not read. It is the row's id instead, negative if that ttl is in doubt: see `columns`. */
+type Row = Omit<StoredRecord, 'data'> & { data: string | number }
 
 type Bound = Uint8Array | string | number
 
 // A row past its ttl is skipped without reading its data, so its checksum cannot be compared. If the index of ttls has an
-// entry for it, the ttl is right. If not, damage may have changed the ttl: the row's id is returned, to read the whole row.
+// entry for it, the ttl is right. If not, damage may have changed the ttl, and the whole row must be read.
 const columns = `
   CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs, ttl AS ttlSeconds,
-  CASE WHEN ttl <= ?1 THEN CASE WHEN NOT EXISTS (
+  CASE WHEN ttl <= ?1 THEN CASE WHEN EXISTS (
     SELECT 1 FROM records AS x INDEXED BY records_by_ttl WHERE x.ttl = records.ttl AND x.id = records.id
-  ) THEN id END ELSE data END AS data`
+  ) THEN id ELSE -id END ELSE data END AS data`
 
 // A row comparison resumes inside rows of equal range at the right id, and SQLite turns it into an index seek.
 const between = (column: string, descending: boolean): string =>
@@ -45,7 +45,6 @@ const scanSql = (index: Scan['index'], descending: boolean): string => {
 const byKey = 'table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)'
 /** Reads only the index of keys. */
 const idSql = `SELECT id FROM records WHERE ${byKey}`
-const rangeSql = (slot: Slot): string => `SELECT CAST(${slot}_range AS TEXT) AS range FROM records WHERE ${byKey}`
 
 const inFullSql = `
   SELECT CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs,
@@ -79,8 +78,9 @@ export class Scanner {
       const isFull = records.length === rowsMax
       const isExpired = row.ttlSeconds !== null && row.ttlSeconds <= now
       // If the page is full, a row in doubt is left to the next page.
-      if (isExpired && (row.data === null || !isFull)) {
-        if (row.data !== null) this.#checkInFull(table.id, row.data as number)
+      const isInDoubt = isExpired && (row.data as number) < 0
+      if (isExpired && !(isInDoubt && isFull)) {
+        if (isInDoubt) this.#readInFull(table.id, row)
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
         if (!isFull) this.#rowCheck.take(table.id, row as StoredRecord)
@@ -105,8 +105,11 @@ export class Scanner {
     return statement
   }
 
-  #checkInFull(tableId: number, id: number): void {
-    this.#rowCheck.take(tableId, this.#db.prepare<StoredRecord, [number]>(inFullSql).get(id)!)
+  /** A row past its ttl, compared with its checksum. */
+  #readInFull(tableId: number, { data }: Row): StoredRecord {
+    const record = this.#db.prepare<StoredRecord, [number]>(inFullSql).get(Math.abs(data as number))!
+    this.#rowCheck.take(tableId, record)
+    return record
   }
 
   /**
@@ -114,20 +117,20 @@ export class Scanner {
    * reading it with every row costs more.
    */
   #positionOf(table: Table, row: Row, index: Scan['index']): Position {
-    const { hashKey, rangeKey } = row
-    const found = this.#db.prepare<{ id: number }, [number, string, string]>(idSql).get(table.id, hashKey, rangeKey)
-    // An expired row whose key is not the one it was written with.
-    if (found === null) throw damagedRecord(row)
-    if (index === 'primary') return { range: rangeKey, id: found.id }
-    if (index === 't') return { range: row.updatedAtMs, id: found.id }
-    return { range: this.#indexRangeOf(table, row, index), id: found.id }
+    // The next page starts after this row, so a row that was skipped unread is checked now.
+    const record = typeof row.data === 'string' ? (row as StoredRecord) : this.#readInFull(table.id, row)
+    const id = typeof row.data === 'string' ? this.#idOf(table, record) : Math.abs(row.data)
+    if (index === 'primary') return { range: record.rangeKey, id }
+    if (index === 't') return { range: record.updatedAtMs, id }
+    // Computed from the data, which the checksum covers. It does not cover the index values in the row.
+    return { range: readIndexEntries(table.indices, record)[2 * slots.indexOf(index) + 1]!, id }
   }
 
-  /** Computed from the data, which the checksum covers. It does not cover the index values in the row. */
-  #indexRangeOf(table: Table, { hashKey, rangeKey, data }: Row, slot: Slot): string {
-    if (typeof data === 'string') return readIndexEntries(table.indices, { data })[2 * slots.indexOf(slot) + 1]!
-    // An expired row: its data was not read.
-    const find = this.#db.prepare<{ range: string }, [number, string, string]>(rangeSql(slot))
-    return find.get(table.id, hashKey, rangeKey)!.range
+  #idOf(table: Table, record: StoredRecord): number {
+    const { hashKey, rangeKey } = record
+    const found = this.#db.prepare<{ id: number }, [number, string, string]>(idSql).get(table.id, hashKey, rangeKey)
+    // The index of keys has no entry for it: its key was changed by damage.
+    if (found === null) throw damagedRecord(record)
+    return found.id
   }
 }
