@@ -217,8 +217,10 @@ export class ThreadWriteChannel implements WriteChannel {
       }
       const { code, message, hint, cause } = outcome.failure
       // Once a commit: on a full disk every request of every commit fails with the same cause.
-      if (code === 'store_damaged') guard(() => this.onDamage(cause!))
-      else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
+      if (code === 'store_damaged') {
+        // Without a cause it is one damaged record that a condition was for: the store itself is not.
+        if (cause !== undefined) guard(() => this.onDamage(cause))
+      } else if (cause !== logged) this.#log('error', 'write failed', { code, cause })
       logged = cause
       write.reject(new CubbyError(code, message, { hint, cause }))
     }
