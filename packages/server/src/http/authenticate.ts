@@ -4,6 +4,7 @@ import { CubbyError } from '../core/errors.ts'
 import { call } from '../core/hint.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
+import { authorize } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { Engine } from '../store/engine.ts'
@@ -64,7 +65,8 @@ export class Authenticator {
     caller.nowMs = nowMs
     const { headers } = caller.request
     return andThen(findActiveKey(this.#engine, headers.get('authorization'), nowMs), (apiKey) => {
-      authorize(apiKey, caller.keyNeeded, caller.params.db, headers)
+      refuseInForeignPage(apiKey, headers)
+      authorize(apiKey, caller.keyNeeded, caller.params.db)
       this.#noteKeyUse(apiKey.id, nowMs)
       caller.access = { engine: this.#engine, apiKey }
     })
@@ -102,30 +104,12 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   }
 }
 
-/** Checks the kind of key, then the scope. `db` is the raw segment: an invalid name is in no key's scope. */
-const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: string | undefined, headers: Headers): void => {
-  if (apiKey.kind === 'public') {
-    if (keyNeeded !== 'read') {
-      throw new CubbyError('read_only_key', 'A public key reads records and tables; this request needs a secret key.', {
-        hint: 'Send it from your server with a secret key (svc_live_…).',
-      })
-    }
-  } else if (isFromForeignPage(headers)) {
-    throw new CubbyError('secret_key_in_browser', 'A secret key was sent by a web page of another origin.', {
-      hint: 'Use a public key (svc_pub_…) in browsers, revoke this one, and keep secret keys on your server.',
-    })
-  }
-  if (apiKey.databases === null) return
-  if (keyNeeded === 'manage-keys') {
-    throw new CubbyError('key_scope', 'A key limited to databases cannot manage keys.', {
-      hint: 'Use a secret key without a "databases" limit.',
-    })
-  }
-  if (db !== undefined && !apiKey.databases.includes(db)) {
-    throw new CubbyError('key_scope', 'The API key is limited to other databases.', {
-      hint: `It may use: ${apiKey.databases.join(', ')}.`,
-    })
-  }
+/** Only HTTP knows of browsers; a public key may be in one. */
+const refuseInForeignPage = (apiKey: ApiKey, headers: Headers): void => {
+  if (apiKey.kind === 'public' || !isFromForeignPage(headers)) return
+  throw new CubbyError('secret_key_in_browser', 'A secret key was sent by a web page of another origin.', {
+    hint: 'Use a public key (svc_pub_…) in browsers, revoke this one, and keep secret keys on your server.',
+  })
 }
 
 const isFromForeignPage = (headers: Headers): boolean => {

@@ -1,0 +1,27 @@
+import { CubbyError } from '../core/errors.ts'
+import type { ApiKey } from '../store/api-keys.ts'
+import type { KeyNeeded } from './operation.ts'
+
+/**
+ * Throws if the API key does not allow an operation: first by its kind, then by its databases. Every adapter calls this
+ * before `run`, which does not check it. `db` is the member as it was sent: an invalid name is in no key's scope.
+ */
+export const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: unknown): void => {
+  if (keyNeeded === 'operator') throw new Error('an adapter offered an operation of operators to an API key')
+  if (apiKey.kind === 'public' && keyNeeded !== 'read') {
+    throw new CubbyError('read_only_key', 'A public key reads records and tables; this request needs a secret key.', {
+      hint: 'Send it from your server with a secret key (svc_live_…).',
+    })
+  }
+  if (apiKey.databases === null) return
+  if (keyNeeded === 'manage-keys') {
+    throw new CubbyError('key_scope', 'A key limited to databases cannot manage keys.', {
+      hint: 'Use a secret key without a "databases" limit.',
+    })
+  }
+  if (db !== undefined && !apiKey.databases.includes(db as string)) {
+    throw new CubbyError('key_scope', 'The API key is limited to other databases.', {
+      hint: `It may use: ${apiKey.databases.join(', ')}.`,
+    })
+  }
+}

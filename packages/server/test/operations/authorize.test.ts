@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test'
+import { CubbyError } from '../../src/core/errors.ts'
+import { authorize } from '../../src/operations/authorize.ts'
+import { catalogue, inputMembers } from '../../src/operations/catalogue.ts'
+import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
+import type { ApiKey } from '../../src/store/api-keys.ts'
+
+// `run` does what it is told. Which API key may call it is one rule for all adapters, not a part of HTTP.
+
+const keyOf = (kind: ApiKey['kind'], databases: string[] | null): ApiKey => ({
+  seq: 1,
+  id: 'key_x',
+  orgId: 1,
+  kind,
+  name: null,
+  lastFour: 'wxyz',
+  databases,
+  createdAtMs: 0,
+  lastUsedAtMs: null,
+  expiresAtMs: null,
+  revokedAtMs: null,
+  stamp: 0,
+})
+
+const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): string => {
+  try {
+    authorize(apiKey, keyNeeded, db)
+    return 'allowed'
+  } catch (error) {
+    return error instanceof CubbyError ? error.code : 'a fault of the adapter'
+  }
+}
+
+const readOnly = ['describeTable', 'getRecord', 'listDatabases', 'listTables', 'queryRecords']
+const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey']
+
+for (const entry of Object.values<CatalogueEntry>(catalogue)) {
+  const { id } = entry
+  const expected = (apiKey: ApiKey, db: unknown): string => {
+    if (id.includes('Organization')) return 'a fault of the adapter'
+    if (apiKey.kind === 'public' && !readOnly.includes(id)) return 'read_only_key'
+    if (apiKey.databases === null) return 'allowed'
+    if (ofKeys.includes(id)) return 'key_scope'
+    return db === undefined || db === 'app' ? 'allowed' : 'key_scope'
+  }
+
+  test(`${id}: which API keys may call it`, () => {
+    const dbs = inputMembers(entry).includes('db') ? ['app', 'other', 'App', '', null, 5, ['app']] : [undefined]
+    for (const kind of ['secret', 'public'] as const) {
+      for (const databases of [null, ['app'], ['zz', 'app']]) {
+        const apiKey = keyOf(kind, databases)
+        for (const db of dbs) {
+          expect([kind, databases, db, outcome(apiKey, entry, db)]).toEqual([kind, databases, db, expected(apiKey, db)])
+        }
+      }
+    }
+  })
+}
