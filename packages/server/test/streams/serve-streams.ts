@@ -20,11 +20,15 @@ const seen = {
   uploads: 0,
   sources: 0,
   sourcesStarted: 0,
+  /** Handlers that have read their upload and work on, until `PUT /streams/finish`. */
+  working: 0,
   /** Codes of the errors that ended an upload. */
   faults: [] as string[],
 }
 
 const chunkPauseMs: Record<string, number> = { slow: 20, stuck: 600_000 }
+
+const finish = Promise.withResolvers<void>()
 
 const receive = async (exchange: Exchange): Promise<Response> => {
   const { kind } = exchange.params
@@ -47,6 +51,11 @@ const receive = async (exchange: Exchange): Promise<Response> => {
     throw error
   } finally {
     seen.uploads--
+  }
+  if (kind === 'finish') finish.resolve()
+  if (kind === 'working') {
+    seen.working++
+    await finish.promise
   }
   return respondJson(exchange.requestId, { bytes, sha256: hash.digest('hex') })
 }

@@ -70,7 +70,13 @@ export class StreamServer {
     return checkAnswer(answer, key)
   }
 
-  async seen(): Promise<{ uploads: number; sources: number; sourcesStarted: number; faults: string[] }> {
+  async seen(): Promise<{
+    uploads: number
+    working: number
+    sources: number
+    sourcesStarted: number
+    faults: string[]
+  }> {
     return (await this.fetch('GET', '/seen', this.keys[1]![1]!)).body as never
   }
 

@@ -171,6 +171,9 @@ describe('what uploads hold', () => {
       return answers.every(({ status }) => status === 200) || undefined
     })
 
+  const untilWorking = (count: number): Promise<true> =>
+    eventually('all bodies are read', async () => (await server.seen()).working === count || undefined)
+
   test('is bounded for a key, and another key and organization are served', async () => {
     const open = await Promise.all(Array.from({ length: atOnce }, () => begin('count', declared(mib))))
     await eventually('all are read', async () => (await server.seen()).uploads === atOnce || undefined)
@@ -188,6 +191,23 @@ describe('what uploads hold', () => {
       connection.close()
     }
     await expectAllRoom()
+  })
+
+  test('is given back at the end of the body, also while the handler works on', async () => {
+    const open: RawConnection[] = []
+    for (let n = 0; n < 2 * atOnce; n++) {
+      const connection = await begin('working', declared(4))
+      connection.send('work')
+      open.push(connection)
+    }
+    const answers = open.map((connection) => connection.answer())
+    const first = Promise.race(answers)
+    // An upload that found no room would be answered at once.
+    const isAnswered = Promise.race([first.then(() => true), untilWorking(open.length).then(() => false)])
+    expect(await isAnswered).toBe(false)
+    expect((await server.fetch('PUT', '/streams/finish', key, 'x')).status).toBe(200)
+    for (const answer of answers) expect(ok(await answer).bytes).toBe(4)
+    for (const connection of open) connection.close()
   })
 
   test('is given back when senders go away, and the handler is told', async () => {
