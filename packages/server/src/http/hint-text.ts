@@ -23,14 +23,21 @@ export const httpHint = (hint: Hint | undefined): string | undefined =>
 const written =
   /(?:GET|PUT|POST|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After|add it to the path/g
 
+/**
+ * What Cubby's own hints name. A server can send anything, and a user may paste what a command suggests into a shell: a call
+ * with any other value stays as it was written.
+ */
+const plainValue = /^[A-Za-z0-9_-]+$/
+
 const readPath = (path: string, wanted: string): Record<string, string> | undefined => {
   const segments = wanted.split('/')
   const input: Record<string, string> = {}
   const fits = path.split('/').every((part, i) => {
     const segment = segments[i]
     if (segment === undefined || !part.startsWith(':')) return part === segment
-    if (segment !== part) input[part.slice(1)] = decodeURIComponent(segment)
-    return true
+    if (segment === part) return true
+    input[part.slice(1)] = segment
+    return plainValue.test(segment)
   })
   return fits && path.split('/').length === segments.length ? input : undefined
 }
@@ -42,7 +49,9 @@ const readCall = (text: string): SuggestedCall | undefined => {
     for (const candidate of route.paths) {
       const input = readPath(candidate, path!)
       if (input === undefined) continue
-      return { operation: route.operation.id, input: { ...input, ...Object.fromEntries(new URLSearchParams(query)) } }
+      const parameters = [...new URLSearchParams(query)]
+      if (!parameters.every(([, value]) => plainValue.test(value))) return undefined
+      return { operation: route.operation.id, input: { ...input, ...Object.fromEntries(parameters) } }
     }
   }
   return undefined

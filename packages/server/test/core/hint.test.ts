@@ -41,6 +41,19 @@ test('text without a call stays as it is', () => {
   }
 })
 
+test('a call with a value that is no name stays as it was written', () => {
+  for (const text of [
+    'See GET /v1/a%zz',
+    'Create it: POST /v1/x%3Brm%20-rf%20~/y',
+    'Create it: POST /v1/$(id)/y',
+    'See GET /v1/app?deleted=%3Bid',
+    'See GET /v1/%1b%5B31m',
+  ]) {
+    expect(httpHint(readHttpHint(text))).toBe(text)
+    expect([readHttpHint(text)].flat().every((part) => typeof part === 'string')).toBe(true)
+  }
+})
+
 test('an API key in any part of a hint is masked', () => {
   const key = `svc_live_${'x'.repeat(38)}`
   const hint = [`Not ${key}: `, call('revokeApiKey', { id: key })]
