@@ -268,6 +268,8 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
       const api = await startOnShim(...args)
       const put = (hashKey: string) => api.put(tablePath, { hashKey, data: {} })
       expect((await put('before')).status).toBe(200)
+      // The failing sync takes so long that the server has accepted every request by then: only those are promised an answer.
+      shim.set('failedSyncMs', 1_000)
       shim.set('failWalSyncs', 1)
       const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => put(`k${i}`)))
       const codes = answers.map((answer) => answer.body.error?.code)
