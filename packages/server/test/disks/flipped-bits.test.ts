@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { closeSync, copyFileSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { CubbyError } from '../../src/core/errors.ts'
 import { pageExpiredRowsMax, recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
@@ -416,6 +416,70 @@ describe('a record of which one bit was changed', () => {
           expect(log.filter((line) => line.startsWith('the store is damaged'))).toEqual([])
           expect(engine.ready()).toBe(true)
         })
+      })
+    })
+  }
+})
+
+// The data of a large record is not read by a write that replaces it, so its version and ttl are compared with the indexes.
+describe('a large record of which one bit was changed', () => {
+  const name = 'large'
+  const ttlSeconds = startSeconds + 5_000_000
+  const version = startMs + 7_000
+
+  const open = async (
+    offset: number,
+    bit: number,
+    use: (engine: Engine, desk: Desk) => Promise<void>,
+  ): Promise<void> => {
+    const dataDir = join(top, `large-${++copies}`)
+    const sound = await openSqliteEngine({ dataDir })
+    const written = await makeDesk(sound, indices)
+    await written.put(name, { data: { shelf: 'a', n: 1, text: 'z'.repeat(50_000) }, ttlSeconds }, version)
+    await written.put('other', { data: { shelf: 'a', n: 2 } }, version)
+    await sound.close()
+    const path = join(dataDir, 'cubby.db')
+    const row = Buffer.alloc(name.length + 1 + 6 + 4)
+    row.write(`${name}#`)
+    row.writeUIntBE(version, name.length + 1, 6)
+    row.writeUInt32BE(ttlSeconds, name.length + 1 + 6)
+    const at = readFileSync(path).indexOf(row)
+    expect(at).toBeGreaterThan(0)
+    const handle = openSync(path, 'r+')
+    flipBit(handle, at + name.length + 1 + offset, bit)
+    closeSync(handle)
+    const engine = await openSqliteEngine({ dataDir })
+    try {
+      await use(engine, await deskThrough(engine, written))
+    } finally {
+      await engine.close()
+    }
+  }
+
+  const cases: [string, number, number][] = [
+    ['its version, a high bit', 0, 6],
+    ['its version, a low bit', 5, 3],
+    ['its ttl, so that it seems to have expired', 6, 6],
+    ['its ttl, a low bit', 9, 0],
+  ]
+  for (const [what, offset, bit] of cases) {
+    test(`${what}: a put replaces it, with the next version`, async () => {
+      await open(offset, bit, async (engine, desk) => {
+        expect(await desk.put(name, { data: { shelf: 'new', n: 1 } }, version - 5_000)).toBe(version + 1)
+        expect((await desk.get(name, undefined, nowMs))?.data).toBe('{"shelf":"new","n":1}')
+        expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
+      })
+    })
+
+    test(`${what}: a delete removes it; a condition on it is rejected`, async () => {
+      await open(offset, bit, async (engine, desk) => {
+        for (const condition of ['exists', 'absent', { version }] as const) {
+          const error = await desk.write([deleteOf(name, undefined, condition)], nowMs).catch((thrown) => thrown)
+          expect(isDamage(error)).toBe(true)
+        }
+        expect(await desk.remove(name, undefined, nowMs)).toBe(true)
+        expect(await desk.list(timeScan(), nowMs)).toHaveLength(1)
+        expect(await Array.fromAsync(engine.maintenance.check())).toEqual([])
       })
     })
   }
