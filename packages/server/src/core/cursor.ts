@@ -5,32 +5,33 @@ import { CubbyError } from './errors.ts'
 import { cursorCharactersMax } from './limits.ts'
 import type { Position, Scan } from './records/scan.ts'
 
-// A cursor is base64url of a version byte and sealed JSON: [the query's fingerprint or the listing's name, …where the page ended]. The seal hides the ids in it,
-// which are given out store-wide and would let one organization meter the others. No table is ever found through it.
+// A cursor is base64url of a version byte and sealed JSON: [fingerprint of the query or name of the listing, …position of
+// the last entry]. The seal hides the ids in it: they are counted store-wide, so one organization could measure how much
+// the others write. A cursor is never used to find a table.
 
 const sealedVersion = 2
 const versionByte = Buffer.of(sealedVersion)
 
-/** Cursors of version 0.1 are base64url of plain JSON, which begins so. */
+/** Cursors of version 0.1 are base64url of plain JSON, an array. */
 const plainVersion = 1
 const plainFirstByte = '['.charCodeAt(0)
 
-/** Of a number in a cursor, as JSON. */
+/** The longest number in a cursor, as JSON. */
 const numberCharactersMax = String(Number.MIN_SAFE_INTEGER).length
 
 const refuse = (reason: string): never => {
   throw new CubbyError('invalid_cursor', `cursor ${reason}`, {
     field: 'cursor',
-    hint: 'Pass the cursor of the previous answer with the same request otherwise, or leave it out to start over.',
+    hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   })
 }
 
 const encode = (seal: CursorSeal, parts: (string | number)[]): string => {
   const text = JSON.stringify(parts)
-  // Numbers take the same room whatever their size: the length must not tell how far the store has counted.
+  // All numbers are padded to the same length: the length of a cursor must not show how large an id is.
   let spaces = 0
   for (const part of parts) if (typeof part === 'number') spaces += numberCharactersMax - String(part).length
-  // A multiple of three bytes: base64 then has no unused bits, which could be changed without being noticed.
+  // A multiple of three bytes: then base64 has no unused bits, which somebody could change unnoticed.
   const bytes = 1 + CursorSeal.overheadBytes + Buffer.byteLength(text) + spaces
   spaces += (3 - (bytes % 3)) % 3
   const sealed = seal.seal(Buffer.from(text + ' '.repeat(spaces)))
@@ -52,7 +53,7 @@ const readSealed = (seal: CursorSeal, cursor: string, bytes: Buffer): unknown[] 
 }
 
 const readPlain = (seal: CursorSeal, bytes: Buffer): unknown[] | undefined => {
-  // Whoever may write plain cursors can find out ids by trying. A store that never gave any out reads none.
+  // A client that writes its own plain cursors can find ids by trying. A store that never sent plain cursors rejects them.
   if (!seal.acceptsPlain || bytes[0] !== plainFirstByte) return undefined
   try {
     const parts: unknown = JSON.parse(bytes.toString())

@@ -96,7 +96,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   invalid_cursor: {
     message: 'cursor cannot be read.',
     field: 'cursor',
-    hint: 'Pass the cursor of the previous answer with the same request otherwise, or leave it out to start over.',
+    hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   },
   missing_api_key: {
     message: 'The request carries no API key.',

@@ -310,7 +310,7 @@ describe('a cursor that cannot be read', () => {
   })
 
   test('gets a hint at what to do', () => {
-    expect(refusal(() => decodeScanCursor(seal, 'a', 1, byteScan())).hint).toContain('leave it out to start over')
+    expect(refusal(() => decodeScanCursor(seal, 'a', 1, byteScan())).hint).toContain('leave it out for the first page')
   })
 })
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { bodiesInFlightBytesMax, bodyMsMax } from '../../src/core/limits.ts'
-import { type Answer, eventually, type Server, startServer } from '../harness.ts'
+import { eventually, type Server, startServer } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
+import { type SlowSender, sendSlowly } from '../slow-sender.ts'
 
 // Bodies are memory that strangers fill. Each is bounded, all of them together are, and so is the time one may take.
 
@@ -32,15 +33,6 @@ afterAll(async () => {
   await server?.stop()
 })
 
-interface SlowSender {
-  startedAtMs: number
-  answer: Promise<Answer>
-  answeredAtMs: Promise<number>
-  closed: Promise<void>
-  stop(): void
-}
-
-/** Sends a body that never ends: nothing more after its first bytes, or a drop now and then. */
 const beginSlowBody = async (
   headers: [string, string][],
   first: string,
@@ -48,17 +40,7 @@ const beginSlowBody = async (
 ): Promise<SlowSender> => {
   const connection = await connectRaw(server.port, bodyMsMax + 20_000)
   connection.send(rawRequest(server, 'PUT', table.path, { key: table.api.key, headers }))
-  connection.send(first)
-  const startedAtMs = performance.now()
-  const timer = setInterval(() => drop !== undefined && connection.send(drop), 1_000)
-  const answer = connection.answer()
-  const answeredAtMs = answer.then(() => performance.now())
-  answeredAtMs.catch(() => {})
-  const stop = () => {
-    clearInterval(timer)
-    connection.close()
-  }
-  return { startedAtMs, answer, answeredAtMs, closed: connection.closed, stop }
+  return sendSlowly(connection, first, drop)
 }
 
 /** Resolves when the server has closed the connection. */

@@ -6,6 +6,7 @@ import { eventually } from '../harness.ts'
 import { canReadMemory, watchMemory } from '../hostile/stage.ts'
 import { ok, refused } from '../http/service.ts'
 import type { RawConnection } from '../raw-connection.ts'
+import { type SlowSender, sendSlowly } from '../slow-sender.ts'
 import { StreamServer } from './stream-server.ts'
 
 // A body that is read as a stream may be larger than the memory of the process. What arrives faster than it is read, and what
@@ -43,28 +44,8 @@ const begin = async (kind: string, headers: [string, string][], withKey = key, a
   return connection
 }
 
-interface SlowSender {
-  startedAtMs: number
-  answer: Promise<Answer>
-  answeredAtMs: Promise<number>
-  closed: Promise<void>
-  stop(): void
-}
-
-const beginSlow = async (headers: [string, string][], first: string, drop: string | undefined): Promise<SlowSender> => {
-  const connection = await begin('count', headers, slowServer.keys[0]![0]!, slowServer)
-  connection.send(first)
-  const startedAtMs = performance.now()
-  const timer = setInterval(() => drop !== undefined && connection.send(drop), 1_000)
-  const answer = connection.answer()
-  const answeredAtMs = answer.then(() => performance.now())
-  answeredAtMs.catch(() => {})
-  const stop = () => {
-    clearInterval(timer)
-    connection.close()
-  }
-  return { startedAtMs, answer, answeredAtMs, closed: connection.closed, stop }
-}
+const beginSlow = async (headers: [string, string][], first: string, drop: string | undefined): Promise<SlowSender> =>
+  sendSlowly(await begin('count', headers, slowServer.keys[0]![0]!, slowServer), first, drop)
 
 /** A sender that takes longer than a text may, but makes progress all the time. */
 const sendSteadily = async (): Promise<Answer> => {

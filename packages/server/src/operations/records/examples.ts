@@ -287,7 +287,7 @@ export const queryRecords: Example[] = [
       code: 'invalid_cursor',
       message: 'cursor belongs to another query: table, hash, index, range and direction must be those it came with.',
       field: 'cursor',
-      hint: 'Pass the cursor of the previous answer with the same request otherwise, or leave it out to start over.',
+      hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
     },
   },
 ]

@@ -46,7 +46,7 @@ const readRow = (db: Connection, id: number): Row =>
 /**
  * SQLite looks for the index entries of a row by the values in the row, and does not remove a row whose entries it does
  * not find. So an index whose value in the row has changed is dropped first and created again without the row, which takes
- * about a second for a million records. REINDEX is not enough: the changed key can equal that of another record, and the
+ * one to two seconds per million records. REINDEX is not enough: the changed key can equal that of another record, and the
  * index of keys is unique.
  */
 const removeRow = (db: Connection, id: number, row = readRow(db, id)): void => {
