@@ -1,6 +1,6 @@
 // Saves orders and queries them: the basics of Cubby for plain Node, in one file.
 
-import { Cubby, CubbyError } from '@cubby/client'
+import { Cubby, CubbyError } from '@cubbydb/client'
 
 const { CUBBY_URL = 'http://127.0.0.1:4600', CUBBY_KEY } = process.env
 if (!CUBBY_KEY) throw new Error('Set CUBBY_KEY; see README.md.')

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { Cubby, CubbyError } from '@cubby/client'
+import { Cubby, CubbyError } from '@cubbydb/client'
 
 const { CUBBY_URL = 'http://127.0.0.1:4600', CUBBY_KEY, CUBBY_PUBLIC_KEY, PORT = '8080' } = process.env
 if (!CUBBY_KEY || !CUBBY_PUBLIC_KEY) throw new Error('Set CUBBY_KEY and CUBBY_PUBLIC_KEY; see README.md.')
@@ -15,7 +15,7 @@ const todos = db.table('todos')
 
 const files = {
   '/': ['text/html', await readFile(new URL('index.html', import.meta.url))],
-  '/cubby.js': ['text/javascript', await readFile(fileURLToPath(import.meta.resolve('@cubby/client')))],
+  '/cubby.js': ['text/javascript', await readFile(fileURLToPath(import.meta.resolve('@cubbydb/client')))],
   '/config.json': ['application/json', JSON.stringify({ url: CUBBY_URL, key: CUBBY_PUBLIC_KEY })],
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { Cubby, CubbyError, SaveError } from '@cubby/client'
+import { Cubby, CubbyError, SaveError } from '@cubbydb/client'
 
 assert.equal(process.versions.bun, undefined)
 const { CUBBY_URL: url, CUBBY_KEY: key, CUBBY_PUBLIC_KEY: publicKey } = process.env

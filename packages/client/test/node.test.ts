@@ -6,7 +6,7 @@ import { inTemporaryDirectory, startRealServer } from './real-server.ts'
 
 test('the built package works in a plain Node script', async () => {
   await inTemporaryDirectory(async (directory) => {
-    await build(join(directory, 'node_modules/@cubby/client'))
+    await build(join(directory, 'node_modules/@cubbydb/client'))
     await cp(join(import.meta.dir, 'node-script.mjs'), join(directory, 'script.mjs'))
     const server = await startRealServer()
     try {

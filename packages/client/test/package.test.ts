@@ -12,14 +12,14 @@ let dist: string
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cubby-client-'))
-  dist = join(directory, 'node_modules/@cubby/client')
+  dist = join(directory, 'node_modules/@cubbydb/client')
   await build(dist)
 }, 60_000)
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 test('the module is under 5 kB, minified and gzipped', async () => {
   const bytes = Bun.gzipSync(await Bun.file(join(dist, 'index.js')).bytes(), { level: 9 }).length
-  console.log(`@cubby/client: ${bytes} bytes gzipped`)
+  console.log(`@cubbydb/client: ${bytes} bytes gzipped`)
   expect(bytes).toBeLessThan(bytesMax)
 })
 
@@ -31,7 +31,7 @@ test('it is one module that imports nothing, and has no dependencies', async () 
 
 test('the published manifest points to files that are there', async () => {
   const published = await Bun.file(join(dist, 'package.json')).json()
-  expect(published).toMatchObject({ name: '@cubby/client', version: manifest.version, type: 'module' })
+  expect(published).toMatchObject({ name: '@cubbydb/client', version: manifest.version, type: 'module' })
   expect(published.private).toBeUndefined()
   const files = await readdir(dist)
   for (const path of Object.values<string>(published.exports['.'])) expect(files).toContain(path.slice(2))
@@ -63,7 +63,7 @@ test.each([
   'the declarations compile in another project: module %s',
   async (module, moduleResolution) => {
     const source = await Bun.file(join(import.meta.dir, 'types.ts')).text()
-    await Bun.write(join(directory, 'types.ts'), source.replace('../src/index.ts', '@cubby/client'))
+    await Bun.write(join(directory, 'types.ts'), source.replace('../src/index.ts', '@cubbydb/client'))
     await Bun.write(join(directory, 'package.json'), '{ "type": "module" }')
     await Bun.write(
       join(directory, 'tsconfig.json'),

@@ -283,7 +283,9 @@ describe('the commands that are shown', () => {
     const blocks = blocksOf('docs/operating.md')
     const pasted = blocks.filter(
       ({ language, text }) =>
-        language === 'sh' && (/^npx cubby (?!serve)/.test(text) || text.startsWith('curl ')) && !text.includes('sudo'),
+        language === 'sh' &&
+        (/^npx cubbydb (?!serve)/.test(text) || text.startsWith('curl ')) &&
+        !text.includes('sudo'),
     )
     expect(pasted.length).toBeGreaterThan(3)
     // npx finds the cubby of the repository; here it is this one.
@@ -556,7 +558,7 @@ describe('commands and flags', () => {
   test('the defaults that are shown are those of the command', () => {
     const serve = commands.find(({ name }) => name === 'serve')!.flags
     const [data, host, port] = ['data', 'host', 'port'].map((flag) => serve[flag]!.default)
-    expect(read('docs/operating.md')).toContain(`npx cubby serve --data ${data} --host ${host} --port ${port}\n`)
+    expect(read('docs/operating.md')).toContain(`npx cubbydb serve --data ${data} --host ${host} --port ${port}\n`)
     expect(read('README.md')).toContain(`\`http://${host}:${port}\``)
     expect(read('README.md')).toContain(`\`${data}\``)
   })

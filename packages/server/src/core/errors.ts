@@ -1,9 +1,9 @@
-import type { ErrorCode } from '@cubby/client'
+import type { ErrorCode } from '@cubbydb/client'
 import { maskApiKeys } from './api-keys/mask-api-keys.ts'
 import { type Hint, maskHint } from './hint.ts'
 
 // The client owns the codes: the server cannot send a code that the client does not know.
-export type { ErrorCode } from '@cubby/client'
+export type { ErrorCode } from '@cubbydb/client'
 
 export interface ErrorDetails {
   /** The path of the wrong field: `data.status`, `operations[3].hashKey`. */

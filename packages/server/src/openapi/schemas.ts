@@ -1,4 +1,4 @@
-import type { ErrorResponse } from '@cubby/client'
+import type { ErrorResponse } from '@cubbydb/client'
 import { errorCodes } from '../core/error-codes.ts'
 import { requestIdCharactersMax } from '../core/limits.ts'
 import { objectOf, type Schema } from '../operations/schema.ts'

@@ -18,9 +18,10 @@ const runIn = async (cwd: string, command: string[], env = process.env) => {
 }
 
 describe('the launcher', () => {
-  test.skipIf(Bun.which('npx') === null)('npx cubby, inside the repository', async () => {
+  test.skipIf(Bun.which('npx') === null)('npx cubbydb, inside the repository', async () => {
+    expect(await runIn(root, ['npx', 'cubbydb', '--version'])).toEqual(version)
+    expect(await runIn(join(root, 'packages/server'), ['npx', 'cubbydb', '--version'])).toEqual(version)
     expect(await runIn(root, ['npx', 'cubby', '--version'])).toEqual(version)
-    expect(await runIn(join(root, 'packages/server'), ['npx', 'cubby', '--version'])).toEqual(version)
   })
 
   test('node_modules/.bin/cubby, from anywhere and without bun on the path', async () => {

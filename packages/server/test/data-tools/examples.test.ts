@@ -30,7 +30,7 @@ beforeAll(async () => {
   dir = makeTempDir()
   commands = makeCommands(join(dir, 'commands'))
   cpSync(join(root, 'examples'), join(dir, 'examples'), { recursive: true })
-  const client = join(dir, 'node_modules/@cubby/client')
+  const client = join(dir, 'node_modules/@cubbydb/client')
   await buildScript(client)
   writeFileSync(join(client, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
   server = await startServer()

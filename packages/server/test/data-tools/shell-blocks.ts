@@ -38,7 +38,8 @@ export const makeCommands = (dir: string): string => {
     chmodSync(join(dir, name), 0o755)
   }
   write('cubby', `exec '${process.execPath}' '${mainFile}' "$@"`)
-  // `npx cubby …` finds the cubby of the repository; here it is this one.
+  // `npx cubbydb …` finds the command of the repository; here it is this one.
+  write('cubbydb', 'exec cubby "$@"')
   write('npx', 'exec "$@"')
   // Pages that say `npm run build` are run where the client is built already.
   write('npm', 'exit 0')

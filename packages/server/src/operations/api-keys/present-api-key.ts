@@ -1,4 +1,4 @@
-import type { CreateKeyResponse, KeyMetadata } from '@cubby/client'
+import type { CreateKeyResponse, KeyMetadata } from '@cubbydb/client'
 import { maskApiKey } from '../../core/api-keys/api-key.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 

@@ -1,4 +1,4 @@
-import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse } from '@cubby/client'
+import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse } from '@cubbydb/client'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
 import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema } from '../schema.ts'
 

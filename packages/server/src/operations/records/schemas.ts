@@ -12,7 +12,7 @@ import type {
   RangeOperator,
   RecencyQuery,
   RecordResponse,
-} from '@cubby/client'
+} from '@cubbydb/client'
 import {
   batchOperationsMax,
   cursorCharactersMax,

@@ -1,4 +1,4 @@
-import type { ActiveTable, DeletedTable } from '@cubby/client'
+import type { ActiveTable, DeletedTable } from '@cubbydb/client'
 import { recoveryMs } from '../../core/limits.ts'
 import type { Table } from '../../store/tables.ts'
 

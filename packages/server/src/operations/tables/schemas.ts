@@ -6,7 +6,7 @@ import type {
   ListDatabasesResponse,
   ListTablesResponse,
   RestoreTableRequest,
-} from '@cubby/client'
+} from '@cubbydb/client'
 import {
   cursorCharactersMax,
   indexFieldCharactersMax,
