@@ -7,10 +7,17 @@ import { fileURLToPath } from 'node:url'
 import { Cubby, CubbyError } from '@cubbydb/client'
 
 const { CUBBY_URL = 'http://127.0.0.1:4600', CUBBY_KEY, CUBBY_PUBLIC_KEY, PORT = '8080' } = process.env
-if (!CUBBY_KEY || !CUBBY_PUBLIC_KEY) throw new Error('Set CUBBY_KEY and CUBBY_PUBLIC_KEY; see README.md.')
+const fail = (reason) => {
+  console.error(reason)
+  process.exit(1)
+}
+if (!CUBBY_KEY || !CUBBY_PUBLIC_KEY) fail('Set CUBBY_KEY (svc_live_…) and CUBBY_PUBLIC_KEY (svc_pub_…); see README.md.')
 
 const db = new Cubby({ url: CUBBY_URL, key: CUBBY_KEY }).db('todo')
-await db.tables.create('todos', { indices: { i1: { hashField: 'list', rangeField: 'createdAt' } } })
+// The first request also shows whether the server runs and knows the key.
+await db.tables
+  .create('todos', { indices: { i1: { hashField: 'list', rangeField: 'createdAt' } } })
+  .catch((error) => fail(`Cubby at ${CUBBY_URL} did not create the table: ${error.message}`))
 const todos = db.table('todos')
 
 const files = {
@@ -83,4 +90,6 @@ const server = createServer(async (request, response) => {
   }
 })
 
-server.listen(Number(PORT), '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
+server.listen(Number(PORT), '127.0.0.1', () => {
+  console.log(`todo app: http://127.0.0.1:${server.address().port} (open it in a browser; Ctrl-C stops it)`)
+})

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { cpSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { buildScript } from '../../../client/build.ts'
@@ -55,6 +55,25 @@ for (const name of ['node-script', 'bulk-import']) {
   })
 }
 
+for (const script of ['node-script/orders.mjs', 'todo/server.mjs']) {
+  test(`${script} says in one line that a key is missing or wrong`, async () => {
+    const run = async (keys: Record<string, string>): Promise<string> => {
+      const child = Bun.spawn(['node', join('examples', script)], {
+        cwd: dir,
+        env: { PATH: process.env.PATH, CUBBY_URL: server.url, ...keys },
+        stdout: 'ignore',
+        stderr: 'pipe',
+      })
+      const said = await new Response(child.stderr).text()
+      expect(await child.exited).toBe(1)
+      return said
+    }
+    expect(await run({})).toMatch(/^Set CUBBY_KEY .*see README\.md\.\n$/)
+    const wrong = { CUBBY_KEY: 'svc_live_x', CUBBY_PUBLIC_KEY: org.publicKey }
+    expect(await run(wrong)).toMatch(/^Cubby at http:\S+ did not create the table: .*API key.*\n$/)
+  })
+}
+
 const executablePath = findChromium('the page of examples/todo')
 
 describe('todo', () => {
@@ -69,8 +88,10 @@ describe('todo', () => {
       stderr: 'inherit',
     })
     const { value } = await app.stdout.getReader().read()
-    url = Buffer.from(value!).toString().trim()
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    const printed = Buffer.from(value!).toString()
+    const [shown] = /^todo app: .*$/m.exec(readFileSync(join(root, 'examples/todo/README.md'), 'utf8'))!
+    url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)![0]
+    expect(printed).toBe(`${shown.replace('http://127.0.0.1:8080', url)}\n`)
   })
   afterAll(async () => {
     app?.kill()
