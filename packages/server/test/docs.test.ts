@@ -251,6 +251,13 @@ describe('the commands that are shown', () => {
     removeTempDir(top)
   })
 
+  // npx finds the cubby of the repository; here it is this one.
+  const npx = `npx() { shift; '${process.execPath}' '${mainFile}' "$@"; }\n`
+  const storeEnv = (): Record<string, string> => {
+    const [, , , store] = storeArguments(top)
+    return store === undefined ? env : { ...env, CUBBY_STORE: store }
+  }
+
   const runProgram = async (text: string): Promise<{ out: string; problems: string }> => {
     const child = Bun.spawn([process.execPath, '-'], {
       cwd: root,
@@ -279,6 +286,15 @@ describe('the commands that are shown', () => {
     expect(await runProgram(program!.text)).toEqual({ out: 'o-1 paid\no-2 open\no-4 open\n', problems: '' })
   })
 
+  test.skipIf(!shell)('the command of the README for a lost key prints a key that works', async () => {
+    const pasted = blocksOf('README.md', section('README.md', '## Start')).filter(({ text }) => /^npx /.test(text))
+    expect(pasted.map(({ text }) => text)).toEqual(['npx cubbydb keys create --org default --kind secret\n'])
+    const [output] = await runBlocks(pasted, storeEnv(), npx)
+    const [, key] = /^key +(svc_live_\w{38})$/m.exec(output!)!
+    const answer = await fetch(`${env.CUBBY_URL}/v1`, { headers: { authorization: `Bearer ${key}` } })
+    expect(answer.status).toBe(200)
+  })
+
   test.skipIf(!shell)("the operator's commands work as they are pasted, beside the server", async () => {
     const blocks = blocksOf('docs/operating.md')
     const pasted = blocks.filter(
@@ -288,10 +304,7 @@ describe('the commands that are shown', () => {
         !text.includes('sudo'),
     )
     expect(pasted.length).toBeGreaterThan(3)
-    // npx finds the cubby of the repository; here it is this one.
-    const npx = `npx() { shift; '${process.execPath}' '${mainFile}' "$@"; }\n`
-    const [, , , store] = storeArguments(top)
-    const outputs = await runBlocks(pasted, { ...env, ...(store === undefined ? {} : { CUBBY_STORE: store }) }, npx)
+    const outputs = await runBlocks(pasted, storeEnv(), npx)
     pasted.forEach((block, i) => {
       const next = blocks[blocks.indexOf(block) + 1]
       if (next?.language === 'text') expect(`${next.at} ${outputs[i]}`).toBe(`${next.at} ${next.text}`)
@@ -517,7 +530,7 @@ describe('commands and flags', () => {
     let calls = 0
     for (const path of documents) {
       for (const line of codeLines(path)) {
-        for (const [, rest] of line.matchAll(/(?:^|[\s/])cubby((?: +[^\s|&;]+)+)/g)) {
+        for (const [, rest] of line.matchAll(/(?:^|[\s/])cubby(?:db)?((?: +[^\s|&;]+)+)/g)) {
           const words = rest!.trim().split(/ +/)
           if (!/^(--)?[a-z]+$/.test(words[0]!)) continue
           calls++
@@ -595,9 +608,15 @@ describe('commands and flags', () => {
 // ── Between the documents ──────────────────────────────────────────────────────────────────────────────────
 
 describe('between the documents', () => {
+  test('the README links every page of docs/', () => {
+    const linked = Array.from(read('README.md').matchAll(/\]\((docs\/[^)#]+)\)/g), ([, path]) => path!)
+    expect(markdownIn('docs').filter((path) => !linked.includes(path))).toEqual([])
+  })
+
   test('every link leads to a file and a heading that exist', () => {
     const broken: string[] = []
-    for (const path of documents) {
+    const examples = readdirSync(join(root, 'examples')).map((name) => `examples/${name}/README.md`)
+    for (const path of [...documents, 'packages/client/README.md', ...examples]) {
       const text = withoutBlocks(read(path)).replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''))
       for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^[a-z]+:/.test(target!)) continue
