@@ -295,6 +295,22 @@ describe('the commands that are shown', () => {
     expect(answer.status).toBe(200)
   })
 
+  test('a second start prints that command and the address of /docs', async () => {
+    const [command] = /^npx cubbydb keys create .*$/m.exec(section('README.md', '## Start'))!
+    const cwd = makeTempDir()
+    let printed = ''
+    for (let start = 1; start <= 2; start++) {
+      const again = spawnServe({ dataDir: cwd, cwd, bare: true, args: ['--port', '0'] })
+      await again.ready
+      expect(await again.end()).toBe(0)
+      printed = again.stdout
+    }
+    removeTempDir(cwd)
+    expect(printed.split('\n')).toContainEqual(expect.stringMatching(new RegExp(`: ${command}$`)))
+    expect(printed).toMatch(/http:\/\/127\.0\.0\.1:\d+\/docs\n/)
+    expect(printed).not.toContain('svc_')
+  })
+
   test.skipIf(!shell)("the operator's commands work as they are pasted, beside the server", async () => {
     const blocks = blocksOf('docs/operating.md')
     const pasted = blocks.filter(
