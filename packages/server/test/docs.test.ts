@@ -32,6 +32,11 @@ const markdownIn = (dir: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(dir, name))
 const documents = [...markdownIn('.'), ...markdownIn('docs')]
+const everyPage = [
+  ...documents,
+  'packages/client/README.md',
+  ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}/README.md`),
+]
 
 // ── Markdown ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -562,6 +567,15 @@ describe('commands and flags', () => {
     expect(faults).toEqual([])
   })
 
+  test('no page calls the command by the name of a package that is not ours', () => {
+    const calls = everyPage.flatMap((path) =>
+      codeLines(path)
+        .filter((line) => /\b(?:npx|bunx|npm i|npm install) cubby\s/.test(line))
+        .map((line) => `${path}: ${line}`),
+    )
+    expect(calls).toEqual([])
+  })
+
   test('every flag that is named alone is a flag of some command', () => {
     const known = new Set(['help', 'version', ...commands.flatMap(({ flags }) => Object.keys(flags))])
     const named = documents.flatMap((path) =>
@@ -631,8 +645,7 @@ describe('between the documents', () => {
 
   test('every link leads to a file and a heading that exist', () => {
     const broken: string[] = []
-    const examples = readdirSync(join(root, 'examples')).map((name) => `examples/${name}/README.md`)
-    for (const path of [...documents, 'packages/client/README.md', ...examples]) {
+    for (const path of everyPage) {
       const text = withoutBlocks(read(path)).replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''))
       for (const [, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^[a-z]+:/.test(target!)) continue
