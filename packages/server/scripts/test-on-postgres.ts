@@ -10,6 +10,7 @@ const suites =
     : [
         'packages/server/test/http',
         'packages/server/test/model.test.ts',
+        'packages/server/test/data-tools/modelling.test.ts',
         'packages/server/test/hostile/writers.test.ts',
         'packages/server/test/hostile/pipelining.test.ts',
       ]
