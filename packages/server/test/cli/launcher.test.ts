@@ -81,4 +81,24 @@ describe('the launcher', () => {
       removeTempDir(dir)
     }
   })
+
+  // Without `exec` in the script, npm ends only its shell, and the server keeps the store locked.
+  test.skipIf(Bun.which('npm') === null)('npm start: SIGTERM to npm stops the server', async () => {
+    const dir = makeTempDir()
+    const child = Bun.spawn(['npm', 'start', '--', '--no-bootstrap', '--port', '0', '--data', dir], {
+      ...{ cwd: root, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
+    })
+    try {
+      let log = ''
+      // The stream ends when the last process that holds it ends, which is the server.
+      for await (const chunk of child.stderr) {
+        log += new TextDecoder().decode(chunk)
+        if (log.includes('listening') && !log.includes('stopping')) child.kill('SIGTERM')
+      }
+      expect(log).toContain('stopped')
+    } finally {
+      child.kill('SIGKILL')
+      removeTempDir(dir)
+    }
+  })
 })
