@@ -97,6 +97,21 @@ describe('records', () => {
     expect(found.map((record) => record?.hashKey)).toEqual(names.map((name, i) => (i % 3 > 0 ? name : undefined)))
   })
 
+  test('find reads any number of records of any size', async () => {
+    const { orders } = await newTable()
+    const names = Array.from({ length: 230 }, (_, i) => `k${i}`)
+    // One in ten is large: an answer has room for a few of them.
+    const big = 'x'.repeat(300_000)
+    const data = (i: number) => ({ ...order('open', i), note: i % 10 === 0 ? big : '' })
+    await orders.save(names.map((hashKey, i) => ({ hashKey, data: data(i) })))
+    const found = await orders.find([...names, 'nobody', 'k7', { hashKey: 'k8', rangeKey: '#' }])
+    expect(found.slice(0, 230).map((record) => record?.data.total)).toEqual(names.map((_, i) => i))
+    expect(found.slice(230).map((record) => record?.hashKey)).toEqual([undefined, 'k7', 'k8'])
+    expect(found[10]?.data).toMatchObject({ note: big })
+    const error = await failureOf(orders.find(['a', 'x'.repeat(1025)]))
+    expect(error).toMatchObject({ code: 'invalid_key', status: 400, field: 'keys[1].hashKey' })
+  })
+
   test('batch puts and deletes, all or none', async () => {
     const { orders } = await newTable()
     await orders.save({ hashKey: 'a', data: order('open', 1) })

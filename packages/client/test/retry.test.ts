@@ -26,6 +26,9 @@ describe('reads', () => {
   ])('are repeated after %s', async (_, reply) => {
     const get = client([reply(), json(record)])
     expect(await get.table.findOne('a')).toEqual(record)
+    const find = client([reply(), json({ items: [record], missing: [], unread: [] })])
+    expect(await find.table.find(['a'])).toEqual([record])
+    expect(find.requests.map(({ body }) => body)).toEqual(Array(2).fill({ keys: [{ hashKey: 'a' }] }))
     const query = client([reply(), json(page)])
     expect(await query.table.query({ hash: 'a' })).toEqual({ items: [], count: 0, cursor: null })
     expect(query.requests.map(({ body }) => body)).toEqual([{ hash: 'a' }, { hash: 'a' }])

@@ -4,6 +4,7 @@ import { failureOf, fakeCubby, json, key, refused, type SentRequest } from './fa
 
 const record = { hashKey: 'a', data: { n: 1 }, updatedAt: 5 }
 const empty = { items: [], count: 0, cursor: null }
+const nothing = { items: [], missing: [{ hashKey: 'a/b' }], unread: [] }
 const line = ({ method, path }: SentRequest) => `${method} ${path}`
 
 describe('requests', () => {
@@ -78,7 +79,7 @@ describe('keys in paths', () => {
     ] as const) {
       const refusal = { code: 'invalid_key', status: 0, field }
       expect(await failureOf(table.findOne(key))).toMatchObject(refusal)
-      expect(await failureOf(table.find([key]))).toMatchObject(refusal)
+      expect(await failureOf(table.find(['fine', key]))).toMatchObject({ ...refusal, field: `keys[1].${field}` })
       expect(await failureOf(table.remove(key))).toMatchObject(refusal)
       expect(await failureOf(table.save({ ...key, data: {} }))).toMatchObject(refusal)
       expect(
@@ -118,51 +119,41 @@ describe('keys in paths', () => {
 describe('keys with /, \\ or NUL', () => {
   const keys = [{ hashKey: 'a/b' }, { hashKey: 'a\\b' }, { hashKey: 'a\0b' }, { hashKey: 'a', rangeKey: '/' }]
 
-  test.each(keys)('%j is read by query', async (key) => {
+  test.each(keys)('%j is read by find', async (key) => {
     const found = { ...record, ...key }
-    const { table, requests } = fakeCubby([json({ items: [found], count: 1, cursor: null })])
+    const { table, requests } = fakeCubby([json({ items: [found], missing: [], unread: [] })])
     expect(await table.findOne(key)).toEqual(found)
-    expect(requests.map(line)).toEqual(['POST /v1/app/orders/query'])
-    expect(requests[0]!.body).toEqual({ hash: key.hashKey, range: { eq: key.rangeKey ?? '#' } } as never)
-  })
-
-  test('a page that is empty but not the last is not the end of the search', async () => {
-    const found = { ...record, hashKey: 'a/b' }
-    const { table, requests } = fakeCubby([
-      json({ ...empty, cursor: 'c1' }),
-      json({ items: [found], count: 1, cursor: 'c2' }),
-    ])
-    expect(await table.findOne('a/b')).toEqual(found)
-    expect(requests[1]!.body).toMatchObject({ cursor: 'c1' })
+    expect(requests.map(line)).toEqual(['POST /v1/app/orders/find'])
+    expect(requests[0]!.body).toEqual({ keys: [key] })
   })
 
   test('one that is not there is undefined', async () => {
-    expect(await fakeCubby([json(empty)]).table.findOne('a/b')).toBeUndefined()
+    expect(await fakeCubby([json(nothing)]).table.findOne('a/b')).toBeUndefined()
   })
 
   test.each(keys)('%j is removed by batch', async (key) => {
     const { table, requests } = fakeCubby([
-      json({ items: [{ ...record, ...key }], count: 1, cursor: null }),
+      json({ items: [{ ...record, ...key }], missing: [], unread: [] }),
       json({ count: 1 }),
     ])
     expect(await table.remove(key)).toEqual({ deleted: true })
-    expect(requests.map(line)).toEqual(['POST /v1/app/orders/query', 'POST /v1/app/orders/batch'])
+    expect(requests.map(line)).toEqual(['POST /v1/app/orders/find', 'POST /v1/app/orders/batch'])
     expect(requests[1]!.body).toEqual({ operations: [{ op: 'delete', ...key, ifUpdatedAt: 5 }] } as never)
   })
 
   test('remove returns deleted: false if there was no record', async () => {
-    const { table, requests } = fakeCubby([json(empty)])
+    const { table, requests } = fakeCubby([json(nothing)])
     expect(await table.remove('a/b')).toEqual({ deleted: false })
     expect(requests).toHaveLength(1)
   })
 
   test('remove reads again when the record was written in between', async () => {
-    const pageOf = (updatedAt: number) =>
-      json({ items: [{ ...record, hashKey: 'a/b', updatedAt }], count: 1, cursor: null })
+    const foundAt = (updatedAt: number) =>
+      json({ items: [{ ...record, hashKey: 'a/b', updatedAt }], missing: [], unread: [] })
     const { table, requests } = fakeCubby([
-      pageOf(5),
+      foundAt(5),
       refused(412, 'precondition_failed'),
-      pageOf(6),
+      foundAt(6),
       json({ count: 1 }),
     ])
     expect(await table.remove('a/b')).toEqual({ deleted: true })
@@ -178,7 +169,7 @@ describe('keys with /, \\ or NUL', () => {
   })
 
   test('remove with ifMatch * of one that is not there is precondition_failed', async () => {
-    const { table } = fakeCubby([json(empty)])
+    const { table } = fakeCubby([json(nothing)])
     expect(await failureOf(table.remove('a/b', { ifMatch: '*' }))).toMatchObject({
       code: 'precondition_failed',
       status: 412,
@@ -351,44 +342,92 @@ describe('findOne and find', () => {
     expect(await failureOf(table.findOne('a'))).toMatchObject({ code: 'table_not_found', status: 404 })
   })
 
-  test('find answers in the order of the keys, undefined where there is no record', async () => {
-    const { table } = fakeCubby(({ path }) => {
-      const hashKey = path.split('/').at(-1)!
-      return hashKey === 'b' ? refused(404, 'record_not_found') : json({ ...record, hashKey })
+  /** A server with every record but `b`, with room for so many in an answer. */
+  const findServer = (itemsMax = 100) =>
+    fakeCubby(({ body }) => {
+      const keys = body!.keys as { hashKey: string }[]
+      const read = keys.slice(0, itemsMax)
+      return json({
+        items: read.filter(({ hashKey }) => hashKey !== 'b').map((key) => ({ ...key, data: {}, updatedAt: 5 })),
+        missing: read.filter(({ hashKey }) => hashKey === 'b'),
+        unread: keys.slice(itemsMax),
+      })
     })
-    const found = await table.find(['c', 'b', 'a', 'c'])
-    expect(found.map((record) => record?.hashKey)).toEqual(['c', undefined, 'a', 'c'])
+  const many = (count: number) => Array.from({ length: count }, (_, i) => `k${i}`)
+  const counts = (requests: SentRequest[]) => requests.map(({ body }) => (body!.keys as unknown[]).length)
+
+  test('find is one request, answered in the order of the keys, undefined where there is no record', async () => {
+    const { table, requests } = findServer()
+    const found = await table.find(['c', 'b', { hashKey: 'a', rangeKey: 'r' }, record])
+    expect(found.map((record) => record?.hashKey)).toStrictEqual(['c', undefined, 'a', 'a'])
+    expect(found.map((record) => record?.rangeKey)).toEqual([undefined, undefined, 'r', undefined])
+    expect(requests.map(line)).toEqual(['POST /v1/app/orders/find'])
+    expect(requests[0]!.body).toEqual({
+      keys: [{ hashKey: 'c' }, { hashKey: 'b' }, { hashKey: 'a', rangeKey: 'r' }, { hashKey: 'a' }],
+    })
     expect(await table.find([])).toEqual([])
+    expect(requests).toHaveLength(1)
+  })
+
+  test('find asks for a record once, however often its key is given; # is no range key', async () => {
+    const { table, requests } = findServer()
+    const found = await table.find(['c', { hashKey: 'c', rangeKey: '#' }, 'b', 'c', 'b'])
+    expect(found.map((record) => record?.hashKey)).toEqual(['c', 'c', undefined, 'c', undefined])
+    expect(requests[0]!.body).toEqual({ keys: [{ hashKey: 'c' }, { hashKey: 'b' }] })
+  })
+
+  test('find asks again for what an answer had no room for', async () => {
+    const { table, requests } = findServer(3)
+    const keys = ['x', 'b', ...many(6)]
+    expect((await table.find(keys)).map((record) => record?.hashKey)).toEqual(['x', undefined, ...many(6)])
+    expect(counts(requests)).toEqual([8, 5, 2])
+  })
+
+  test('find puts at most 100 keys into a request', async () => {
+    const { table, requests } = findServer()
+    expect((await table.find(many(250))).map((record) => record?.hashKey)).toEqual(many(250))
+    expect(counts(requests)).toEqual([100, 100, 50])
+  })
+
+  test('find puts no more into a request than a body may have, escapes included', async () => {
+    const { table, requests } = findServer()
+    const long = (i: number) => `${'\u0001'.repeat(1_020)}${1_000 + i}`
+    const wide = (i: number) => `${'ü'.repeat(510)}${1_000 + i}`
+    const keys = Array.from({ length: 120 }, (_, i) => ({ hashKey: long(i), rangeKey: i % 10 ? long(i) : wide(i) }))
+    const found = await table.find(keys)
+    expect(found.map((record) => record?.hashKey)).toEqual(keys.map(({ hashKey }) => hashKey))
+    expect(requests.length).toBe(2)
+    for (const { text } of requests) expect(Buffer.byteLength(text!)).toBeLessThanOrEqual(1_048_576)
   })
 
   test.each([
-    [undefined, 8],
+    [undefined, 4],
     [3, 3],
     [0, 1],
+    [Number.POSITIVE_INFINITY, 10],
   ])('find with concurrency %p has at most %d requests in flight', async (concurrency, most) => {
-    let underWay = 0
+    let inFlight = 0
     let peak = 0
-    const { table } = fakeCubby(async () => {
-      peak = Math.max(peak, ++underWay)
+    const { table } = fakeCubby(async ({ body }) => {
+      peak = Math.max(peak, ++inFlight)
       await Promise.resolve()
-      underWay--
-      return json(record)
+      inFlight--
+      return json({ items: [], missing: body!.keys, unread: [] })
     })
-    const keys = Array.from({ length: 40 }, (_, i) => `k${i}`)
-    expect(await table.find(keys, { concurrency })).toHaveLength(40)
+    expect(await table.find(many(1_000), { concurrency })).toHaveLength(1_000)
     expect(peak).toBe(most)
   })
 
-  test('find stops asking after a failure', async () => {
-    const { table, requests } = fakeCubby(({ path }) =>
-      path.endsWith('/k3') ? refused(403, 'revoked_api_key') : json(record),
-    )
-    const keys = Array.from({ length: 500 }, (_, i) => `k${i}`)
-    expect(await failureOf(table.find(keys))).toMatchObject({ code: 'revoked_api_key' })
-    const sent = requests.length
-    expect(sent).toBeLessThan(50)
-    await new Promise((resolve) => setTimeout(resolve))
-    expect(requests.length).toBeLessThan(50)
+  test('find stops asking after a failure, for what had no room too', async () => {
+    const { table, requests } = fakeCubby(async ({ body }) => {
+      const keys = body!.keys as { hashKey: string }[]
+      if (keys[0]!.hashKey === 'k100') return refused(403, 'revoked_api_key')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return json({ items: [], missing: keys.slice(0, 1), unread: keys.slice(1) })
+    })
+    expect(await failureOf(table.find(many(5_000)))).toMatchObject({ code: 'revoked_api_key' })
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(requests).toHaveLength(4)
   })
 })
 

@@ -121,6 +121,9 @@ export const reading = async () => {
   for await (const record of orders.query({ hash: 'a' })) record.data.total.toFixed()
   const many = await orders.find(['a', { hashKey: 'a', rangeKey: 'b' }, found!])
   many[0]?.data.customer
+  // @ts-expect-error it may be undefined
+  many[0].data
+  holds<Equal<typeof many, (typeof found)[]>>()
   const open = await app.table('orders').findOne('a')
   holds<Equal<typeof open, RecordResponse<{ [x: string]: unknown }> | undefined>>()
   return { status, shippedAt, cursor }

@@ -450,8 +450,8 @@ describe('docs/http-api.md', () => {
   test('lists every route with the key that it needs, and no other', () => {
     const served = Object.entries(routes).flatMap(([path, methods]) =>
       Object.entries(methods)
-        // `query`, `batch` and `restore` are hash keys like any other for GET and DELETE.
-        .filter(([method]) => !/\/(query|batch|restore)$/.test(path) || method === 'POST')
+        // `query`, `find`, `batch` and `restore` are hash keys like any other for GET and DELETE.
+        .filter(([method]) => !/\/(query|find|batch|restore)$/.test(path) || method === 'POST')
         .map(([method, route]) => [`${method} ${path}`, needs[route.keyNeeded]!]),
     )
     const listed = tableRows(section('docs/http-api.md', '## Routes')).map(([route, , key]) => [

@@ -6,6 +6,7 @@ import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
 import { conditionCases } from './conformance/conditions.ts'
 import { expiryCases } from './conformance/expiry.ts'
+import { findCases } from './conformance/finds.ts'
 import { orderCases } from './conformance/order.ts'
 import { organizationCases } from './conformance/organizations.ts'
 import { pageCases } from './conformance/pages.ts'
@@ -108,6 +109,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('conditions', () => conditionCases(it))
     describe('batches', () => batchCases(it))
     describe('creation order', () => orderCases(it))
+    describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))
     describe('pages', () => pageCases(it))
     describe('ttl', () => expiryCases(it))

@@ -9,6 +9,7 @@ import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import {
   currentVersion,
   deleteAlone,
+  findRecords,
   getRecord,
   guardBatch,
   indexColumns,
@@ -22,7 +23,7 @@ setDefaultTimeout(30_000)
 // A page is one walk of one index, from the bound on, as long as the page is. Otherwise page 10,000 costs more than
 // page 1, and a large table is slow for everybody.
 
-type Value = string | number | Buffer | null
+type Value = string | number | Buffer | Buffer[] | null
 
 const rowsInTable = 20_000
 const pageRows = 50
@@ -59,6 +60,10 @@ const reads: [Statement, Value[]][] = [
   [currentVersion, [...key, 1]],
 ]
 
+const found = 100
+const foundKeys = Array.from({ length: found }, (_, i) => bytes(String(4 * i + 1).padStart(8, '0')))
+const find: [Statement, Value[]] = [findRecords, [foundKeys.map(() => bytes('ssame')), foundKeys, 1, 1, 1_048_576]]
+
 const writes: [Statement, Value[]][] = [
   [putAlone('none', true), [...put, 7]],
   [putAlone('absent', true), [...put, 7]],
@@ -86,6 +91,7 @@ const isScan = (node: PlanNode): boolean => / Scan$/.test(node['Node Type']) && 
 
 const literal = (value: Value): string => {
   if (value === null) return 'null'
+  if (Array.isArray(value)) return `array[${value.map((one) => `${literal(one)}::bytea`).join(', ')}]`
   return Buffer.isBuffer(value) ? `'\\x${value.toString('hex')}'` : `'${value}'`
 }
 
@@ -93,7 +99,9 @@ const execute = (statement: Statement, values: Value[]): string =>
   `execute ${statement.name} (${values.map(literal).join(', ')})`
 
 const prepareAll = async (client: pg.Client): Promise<void> => {
-  for (const [{ name, text }] of [...scans.map(({ statement }) => [statement]), ...reads, ...writes] as [Statement][]) {
+  for (const [{ name, text }] of [...scans.map(({ statement }) => [statement]), ...reads, find, ...writes] as [
+    Statement,
+  ][]) {
     await client.query(`prepare ${name} as ${text}`)
   }
 }
@@ -140,7 +148,7 @@ const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {
     await client.query(engineSettings)
     await prepareAll(client)
     for (const { statement, values } of scans) await client.query(execute(statement, values))
-    for (const [statement, values] of reads) await client.query(execute(statement, values))
+    for (const [statement, values] of [...reads, find]) await client.query(execute(statement, values))
     for (const [statement, values] of writes) await client.query(execute(statement, values)).catch(() => {})
     await fill(client)
   },
@@ -206,6 +214,27 @@ for (const [name, prepare] of Object.entries(circumstances)) {
         expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_record_pkey', 'Actual Rows': 1 })
         expect(looks[0]!['Index Cond']).toContain('range_key =')
       }
+    })
+
+    test('a find is one look into the primary key for each key', async () => {
+      const looks = (await planOf(client, ...find))
+        .filter(isScan)
+        .filter((node) => !/^Function/.test(node['Node Type']))
+      expect(looks).toHaveLength(1)
+      expect(looks[0]).toMatchObject({ 'Index Name': 'cubby_record_pkey', 'Actual Rows': 1, 'Actual Loops': found })
+      expect(looks[0]!['Index Cond']).toMatch(/table_id = .*hash_key = .*range_key = /)
+    })
+
+    // A hundred large records would be 40 MB on the way to this process.
+    test('a find returns data up to the bytes wanted, then one row without', async () => {
+      const [statement, [hashKeys, rangeKeys, table, now]] = find
+      const sql = execute(statement, [hashKeys!, rangeKeys!, table!, now!, 600])
+      const { rows } = await client.query({ text: sql, rowMode: 'array' })
+      const data = rows.map((row) => row[3])
+      expect(data.length).toBeGreaterThan(5)
+      expect(data.length).toBeLessThan(20)
+      expect(data.indexOf(null)).toBe(data.length - 1)
+      expect(rows.map(([place]) => Number(place))).toEqual(rows.map((_, i) => i + 1))
     })
 
     test('puts and deletes find their row, their table and their key by the primary keys', async () => {

@@ -66,6 +66,28 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('serve --wor
     }
   })
 
+  test('a find through one process sees all of a batch through another or nothing of it, and what was answered', async () => {
+    const keys = Array.from({ length: 25 }, (_, i) => ({ hashKey: `find-${i}` }))
+    const states = new Set<number>()
+    const read = async (connection: RawConnection): Promise<number> => {
+      const { body } = await ask(connection, 'POST', '/v1/app/notes/find', { keys })
+      const seen = new Set<number>(body.items.map((item: { data: { n: number } }) => item.data.n))
+      expect([body.items.length, seen.size]).toEqual(seen.size === 0 ? [0, 0] : [25, 1])
+      const n = [...seen][0] ?? -1
+      states.add(n)
+      return n
+    }
+    const [writer, ...readers] = connections
+    for (let n = 0; n < 60; n++) {
+      const operations = keys.map((key) => ({ op: 'put', ...key, data: { n } }))
+      const written = ask(writer!, 'POST', '/v1/app/notes/batch', { operations })
+      await Promise.all(readers.map(read))
+      expect((await written).status).toBe(200)
+      expect(await Promise.all(readers.map(read))).toEqual(readers.map(() => n))
+    }
+    expect(states.size).toBeGreaterThanOrEqual(60)
+  })
+
   test('of writers in all processes that name the same version exactly one wins', async () => {
     await api.put('/v1/app/notes', { hashKey: 'race', data: {} })
     for (let round = 0; round < 10; round++) {

@@ -18,10 +18,10 @@ export const checkKey = (key: RecordKey, prefix = ''): void => {
   if (key.rangeKey !== undefined) checkPart(key.rangeKey, `${prefix}rangeKey`)
 }
 
-export const parseKey = (key: Key): RecordKey => {
+export const parseKey = (key: Key, prefix = ''): RecordKey => {
   const { hashKey, rangeKey } = typeof key === 'string' ? { hashKey: key } : (key ?? {})
   const parsed = rangeKey === undefined ? { hashKey } : { hashKey, rangeKey }
-  checkKey(parsed)
+  checkKey(parsed, prefix)
   return parsed
 }
 

@@ -6,6 +6,7 @@ import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
   BatchResponse,
   DeleteRecordResponse,
+  FindResponse,
   Indices,
   MinimalRecordResponse,
   QueryResponse,
@@ -13,14 +14,15 @@ import type {
   RecordResponse,
 } from '../transport/wire.ts'
 import { parseCondition } from './condition.ts'
-import { checkKey, type Key, keyPath, noRangeKey, parseKey } from './record-key.ts'
+import { findMany } from './find-many.ts'
+import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
 import { batchBody, type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
 import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, TableQuery } from './typed-table.ts'
 
 export type SaveOptions = RequestOptions & Condition
 
 export interface FindOptions extends RequestOptions {
-  /** How many requests may be in flight. Default 8. */
+  /** How many requests may be in flight. Default 4. */
   concurrency?: number
 }
 
@@ -124,11 +126,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   async findOne(key: Key, options?: RequestOptions): Promise<TableRecord<Data> | undefined> {
     const recordKey = parseKey(key)
     const path = keyPath(recordKey)
-    if (path === undefined) {
-      const query = { hash: recordKey.hashKey, range: { eq: recordKey.rangeKey ?? noRangeKey } }
-      for await (const record of this.#query(query, options)) return record
-      return undefined
-    }
+    if (path === undefined) return (await this.find([recordKey], options))[0]
     try {
       return await this.#send({ method: 'GET', path: this.#path + path, effect: 'read' }, options)
     } catch (error) {
@@ -137,22 +135,20 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     }
   }
 
-  /** The records of many keys, in the order of the keys. Undefined for a record that does not exist. */
+  /**
+   * The records of many keys, in the order of the keys. Undefined for a record that does not exist. 100 keys are read in
+   * each request, several requests at once.
+   */
   async find(keys: readonly Key[], options: FindOptions = {}): Promise<(TableRecord<Data> | undefined)[]> {
-    const found: (TableRecord<Data> | undefined)[] = new Array(keys.length)
-    let next = 0
-    const work = async () => {
-      while (next < keys.length) {
-        const i = next++
-        found[i] = await this.findOne(keys[i]!, options)
-      }
-    }
-    try {
-      await Promise.all(Array.from({ length: Math.min(Math.max(1, options.concurrency ?? 8), keys.length) }, work))
-    } finally {
-      next = keys.length
-    }
-    return found
+    return findMany(
+      keys,
+      (body) =>
+        this.#send<FindResponse<ReadData<Data>>>(
+          { method: 'POST', path: `${this.#path}/find`, effect: 'read', body },
+          options,
+        ),
+      options.concurrency,
+    )
   }
 
   /** Await it to get one page, or use `for await` to get the records of all pages. */

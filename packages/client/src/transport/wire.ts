@@ -162,6 +162,21 @@ export interface QueryResponse<Data = Record<string, unknown>> {
   cursor: string | null
 }
 
+/** `POST /v1/:db/:table/find`: 1 to 100 keys, none twice. */
+export interface FindRequest {
+  keys: RecordKey[]
+}
+
+/** Every key asked for is in exactly one of the three. */
+export interface FindResponse<Data = Record<string, unknown>> {
+  /** The records found, in the order asked. */
+  items: RecordResponse<Data>[]
+  /** The keys of records that do not exist. */
+  missing: RecordKey[]
+  /** The keys for which the response had no room. Ask for them again. */
+  unread: RecordKey[]
+}
+
 // ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface PutOperation<Data = Record<string, unknown>> extends PutRecordRequest<Data> {

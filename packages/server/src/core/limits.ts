@@ -6,7 +6,7 @@ const KIB = 1024
 const MIB = 1024 * KIB
 
 // Requests.
-/** A put. */
+/** A put or a find. */
 export const bodyBytesMax = 1 * MIB
 export const batchBodyBytesMax = 12 * MIB
 /** A body without a record: a query, a table's declaration, a restore, an API key. */
@@ -18,6 +18,7 @@ export const ttlSecondsMax = 253_402_300_799
 /** How far in the past the ttl of a put may be. An earlier one is a mistake. */
 export const ttlPastSecondsMax = 86_400
 export const batchOperationsMax = 25
+export const findKeysMax = 100
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
 export const requestIdCharactersMax = 128

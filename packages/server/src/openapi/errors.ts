@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts'
-import { batchOperationsMax, bodyBytesMax, dataBytesMax } from '../core/limits.ts'
+import { batchOperationsMax, bodyBytesMax, dataBytesMax, findKeysMax } from '../core/limits.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 
 /** The meaning of each code in one sentence. */
@@ -16,8 +16,8 @@ export const meanings: Record<ErrorCode, string> = {
   invalid_range: 'The range is not one operator with a valid operand, or the index has no range field.',
   invalid_cursor: 'The cursor cannot be read or belongs to another request.',
   invalid_ttl: '`ttl` is not an integer of epoch seconds, or is more than a day in the past.',
-  batch_too_large: `The batch has more than ${batchOperationsMax} operations.`,
-  batch_duplicate_keys: 'Two operations of a batch name the same record.',
+  batch_too_large: `The batch has more than ${batchOperationsMax} operations, or the find more than ${findKeysMax} keys.`,
+  batch_duplicate_keys: 'Two operations of a batch, or two keys of a find, name the same record.',
   missing_api_key: 'There is no `Authorization` header.',
   invalid_api_key: 'The API key is unknown or malformed.',
   expired_api_key: 'The API key has expired.',

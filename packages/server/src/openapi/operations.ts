@@ -15,7 +15,8 @@ export const tags = {
   Tables:
     'A database exists while it has a table. Indices are declared when a table is created and cannot be changed later.',
   Records: 'A record is a JSON object with a hash key and an optional range key.',
-  'Queries and batches': 'Many records at once: read in the order of an index, or written all or none.',
+  'Queries and batches':
+    'Many records at once: read in the order of an index or by their keys, or written all or none.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit.',
   Service: 'These routes need no API key.',
 }
@@ -46,7 +47,7 @@ export interface HttpOperation {
 }
 
 export const pathOfVerb =
-  '`query`, `batch` and `restore` are verbs only for POST; here the word is an ordinary hash key.'
+  '`query`, `find`, `batch` and `restore` are verbs only for POST; here the word is an ordinary hash key.'
 
 /** What HTTP adds to the catalogue's description. */
 interface HttpNotes
@@ -152,6 +153,7 @@ export const operations = {
   }),
 
   queryRecords: routed('queryRecords', { tag: 'Queries and batches' }),
+  findRecords: routed('findRecords', { tag: 'Queries and batches' }),
   applyBatch: routed('applyBatch', { tag: 'Queries and batches' }),
 
   createApiKey: routed('createApiKey', {

@@ -45,8 +45,14 @@ export interface Page {
 }
 
 export interface Records {
-  /** `keySeq`, here and in `scan`: the API key, so that an engine that queues reads can let API keys take turns. */
+  /** `keySeq`, here, in `find` and in `scan`: the API key, so that an engine that queues reads can let API keys take turns. */
   get(table: Table, key: RecordKey, nowMs: number, keySeq?: number): Awaitable<StoredRecord | undefined>
+  /**
+   * For each key, in this order, what `get` returns for it, all from one snapshot. The result ends before the first record
+   * with which the records would exceed `pageBytesMax` bytes as they are sent (`FoundRecords`), so it may be shorter than
+   * `keys`; it has at least one entry. No two keys may be equal.
+   */
+  find(table: Table, keys: RecordKey[], nowMs: number, keySeq?: number): Awaitable<(StoredRecord | undefined)[]>
   /**
    * Records that have not expired, in order: at most `rowsMax`, and at most `pageBytesMax` bytes as they are sent
    * (`PageMeter`), but at least one if there is one.

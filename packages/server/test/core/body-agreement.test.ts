@@ -12,6 +12,7 @@ import { refuseDuplicateMembers, valueSpan } from '../../src/core/text/json-span
 import { parsePlainBody } from '../../src/core/text/plain-body.ts'
 import { parseCreateApiKey } from '../../src/operations/api-keys/create-api-key.ts'
 import { parseBatch, parseBatchInSteps } from '../../src/operations/records/apply-batch.ts'
+import { parseFindInSteps } from '../../src/operations/records/find-records.ts'
 import { parsePut } from '../../src/operations/records/put-record.ts'
 import { parseCreateTable } from '../../src/operations/tables/create-table.ts'
 import { parseRestoreTable } from '../../src/operations/tables/restore-table.ts'
@@ -330,6 +331,52 @@ describe('index values are read from the text of data as JSON.parse would give t
       { numRuns: 3000 },
     )
     expect(indexed).toBeGreaterThan(30)
+  })
+})
+
+describe('a find', () => {
+  const keyObject = nearly(
+    [
+      ['rangeKey', keyText],
+      ['hashKey', fc.oneof({ arbitrary: keyText, weight: 3 }, stringText)],
+    ],
+    memberOf(['hashKey', 'rangeKey', 'data'], keyText),
+  )
+  const findText = fc.oneof(
+    listText(keyObject, 3).map((list) => `{"keys":${list}}`),
+    nearly([['keys', listText(fc.oneof(keyObject, wildValue), 2)]], memberOf(['keys'], scalarText, wildValue)),
+  )
+  const parse = (text: string) => runThrough(parseFindInSteps(text))
+
+  test('is the same whether it is built at once or walked, and at once or in steps', () => {
+    let taken = 0
+    fc.assert(
+      fc.property(fc.oneof({ arbitrary: findText, weight: 9 }, wildValue), (text) => {
+        const expected = outcome(() => parse(text))
+        // Behind white space it is never built at once; with a lot of it, not even its JSON is.
+        for (const units of [1, 3_000, 300_000]) {
+          expect(outcome(() => parse(text + ' '.repeat(units)))).toEqual(expected)
+        }
+        if ('value' in (expected as object)) {
+          taken++
+          const compact = JSON.stringify(JSON.parse(text))
+          expect(outcome(() => parse(compact))).toEqual(expected)
+        }
+      }),
+      { numRuns: 1000 },
+    )
+    expect(taken).toBeGreaterThan(30)
+  })
+
+  test('is read in steps', () => {
+    const steps = parseFindInSteps(`{"keys":[${'{"hashKey":"a"},'.repeat(60_000)}1]}`)
+    let count = 0
+    expect(
+      outcome(() => {
+        while (steps.next().done !== true) count++
+      }),
+    ).toMatchObject({ code: 'batch_too_large' })
+    expect(count).toBeGreaterThan(1.7 * Math.floor((16 * 60_000) / stepUnits))
   })
 })
 

@@ -134,6 +134,11 @@ const readEverything = async (engine: Engine): Promise<number> => {
   for (const record of live.values()) {
     await compare(`get ${nameOf(record)}`, () => desk.get(record.hashKey, record.rangeKey, nowMs), record)
   }
+  const all = [...live.values()]
+  for (let at = 0; at < all.length; at += 10) {
+    const some = all.slice(at, at + 10)
+    await compare(`find ${some.map(nameOf)}`, async () => engine.records.find(desk.table, some, nowMs), some)
+  }
   for (const [i, scan] of scans.entries()) {
     await compare(`scan ${i}`, () => desk.list(scan, nowMs, 7), expectedOf[i]!)
   }
@@ -308,6 +313,11 @@ describe('a record of which one bit was changed', () => {
             )
             expect(error.hint).toMatch(/^Put or delete that record.*restore a backup/)
             await failure(() => desk.get(name, undefined, nowMs))
+            const found = await failure(async () => {
+              const others = [...live.values()].filter((record) => nameOf(record) !== name).slice(0, 5)
+              return engine.records.find(desk.table, [...others, { hashKey: name, rangeKey: '#' }], nowMs)
+            })
+            expect([found.message, found.hint]).toEqual([error.message, error.hint])
             expect(log.filter((line) => line.startsWith('a record is damaged'))).toHaveLength(1)
           }
           for (const record of live.values()) {

@@ -20,6 +20,8 @@ setDefaultTimeout(inFull(300_000, 60_000))
 let stage: Stage
 let pages: TestTable
 let expired: TestTable
+/** One find of its records fills an answer. */
+let large: TestTable
 /** A second key of the organization: within an organization, keys take turns. */
 let secondKey: string
 beforeAll(async () => {
@@ -31,6 +33,11 @@ beforeAll(async () => {
   await fillTable(
     pages,
     Array.from({ length: 1_000 }, (_, n) => ({ hashKey: 'page', rangeKey: `r${n}`, data })),
+  )
+  large = await makeTable(api)
+  await fillTable(
+    large,
+    Array.from({ length: 100 }, (_, n) => ({ hashKey: `r${n}`, data: { text: 'x'.repeat(10_300) } })),
   )
   expired = await makeTable(api)
   // Gone for every read, and five minutes too young for the sweep.
@@ -49,6 +56,12 @@ const query = (table: TestTable, body: string): LoopRequest => ({
   path: `${table.path}/query`,
   key: stage.attacker.organization.publicKey,
   body,
+})
+
+/** A find of 100 keys. */
+const find = (table: TestTable, key: (n: number) => object): LoopRequest => ({
+  ...query(table, JSON.stringify({ keys: Array.from({ length: 100 }, (_, n) => key(n)) })),
+  path: `${table.path}/find`,
 })
 
 const nested = (open: string, close: string, bytes: number): string => {
@@ -93,6 +106,10 @@ const attacks: Record<string, () => LoopRequest[]> = {
   ],
   'puts nested deep': () => [
     { method: 'PUT', path: pages.path, key: secondKey, body: `{"hashKey":"deep","data":${deepData()}}` },
+  ],
+  'finds of 100 keys, of answers of 1 MiB and of nothing': () => [
+    find(large, (n) => ({ hashKey: `r${n}` })),
+    find(large, (n) => ({ hashKey: `nobody ${n}` })),
   ],
   'batches of 10 MB': () => [largeBatch()],
   'batches of 10 MB that are refused': () => [batch(() => '[]', 3_300_000)],

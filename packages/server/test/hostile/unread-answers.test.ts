@@ -73,6 +73,13 @@ describe.skipIf(!canRefuseToRead())('connections that never take their answers: 
     await expectRoomAgain()
   })
 
+  test(`${connections} that ask for many records by their keys`, async () => {
+    const keys = Array.from({ length: 40 }, (_, n) => ({ hashKey: 'page', rangeKey: `r${n}` }))
+    const attack = { ...pageAttack(), head: publicHead('POST', `${pages.path}/find`), body: JSON.stringify({ keys }) }
+    await expectOthersServed(attack, inFull(20_000, 2_000))
+    await expectRoomAgain()
+  })
+
   test('1,000 that ask for a large record with a public key', async () => {
     const attack: UnreadAttack = {
       ...pageAttack(),

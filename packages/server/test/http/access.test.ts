@@ -137,6 +137,15 @@ const routes: Record<string, Route> = {
     own: 200,
     outOfScope: 'key_scope',
   },
+  find: {
+    method: 'POST',
+    path: ({ table }) => `${table.path}/find`,
+    body: { keys: [{ hashKey: 'a' }] },
+    public: 'may',
+    stranger: 'table_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
   batch: {
     method: 'POST',
     path: ({ table }) => `${table.path}/batch`,

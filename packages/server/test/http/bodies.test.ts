@@ -14,6 +14,7 @@ const takers = async () => {
     { what: 'restore', method: 'POST', path: `${table.path}/restore`, body: '{"deletedAt":1}' },
     { what: 'put', method: 'PUT', path: table.path, body: '{"hashKey":"a","data":{}}' },
     { what: 'query', method: 'POST', path: `${table.path}/query`, body: '{"hash":"a"}' },
+    { what: 'find', method: 'POST', path: `${table.path}/find`, body: '{"keys":[{"hashKey":"a"}]}' },
     {
       what: 'batch',
       method: 'POST',
@@ -60,8 +61,8 @@ describe('a body is JSON in UTF-8, otherwise invalid_json', () => {
         ['[', ']'],
         ['{"a":', '}'],
       ] as const) {
-        // As many as a body without data has room for; a put and a batch take more.
-        const levels = taker.what === 'put' || taker.what === 'batch' ? 100_000 : 10_000
+        // As many as a body without data has room for; a put, a find and a batch take more.
+        const levels = ['put', 'find', 'batch'].includes(taker.what) ? 100_000 : 10_000
         const nested = `${open.repeat(levels)}1${close.repeat(levels)}`
         const name = taker.body.slice(0, taker.body.indexOf(':'))
         for (const body of [nested, `${name}:${nested}}`]) {
@@ -143,11 +144,11 @@ describe('size', () => {
 
   for (const chunked of [false, true]) {
     const how = chunked ? 'chunked' : 'with a length'
-    test(`1 MiB for a put, 64 KiB for all but a batch; one byte more is 413 body_too_large (${how})`, async () => {
+    test(`1 MiB for a put and a find, 64 KiB for all but a batch; one byte more is 413 body_too_large (${how})`, async () => {
       const { server, org } = service
       for (const { what, method, path, body } of await takers()) {
         if (what === 'batch') continue
-        const most = what === 'put' ? mib : 64 * kib
+        const most = what === 'put' || what === 'find' ? mib : 64 * kib
         const fits = await server.request(method, path, { key: org.secretKey, body: padded(body, most), chunked })
         expect(fits.status).toBeLessThan(300)
         const over = await server.request(method, path, { key: org.secretKey, body: padded(body, most + 1), chunked })
@@ -236,6 +237,7 @@ describe('an unknown field is rejected by name', () => {
       ['DELETE', `${table.path}/a`],
       ['DELETE', `${table.path}/a/b`],
       ['POST', `${table.path}/query`, '{"hash":"a"}'],
+      ['POST', `${table.path}/find`, '{"keys":[{"hashKey":"a"}]}'],
       ['POST', `${table.path}/batch`, '{"operations":[{"op":"delete","hashKey":"a"}]}'],
       ['GET', '/api/keys'],
       ['POST', '/api/keys', '{"kind":"public"}'],
@@ -265,6 +267,8 @@ describe('a member that occurs twice in the envelope is rejected', () => {
     ['restore', '{"deletedAt":1,"deletedAt":1}', 'deletedAt'],
     ['query', '{"hash":"a","hash":"b"}', 'hash'],
     ['query', '{"hash":"a","range":{"eq":"a","eq":"b"}}', 'range.eq'],
+    ['find', '{"keys":[{"hashKey":"a"}],"keys":[]}', 'keys'],
+    ['find', '{"keys":[{"hashKey":"a"},{"hashKey":"b","hash\\u004bey":"c"}]}', 'keys[1].hashKey'],
     ['batch', '{"operations":[],"operations":[{"op":"delete","hashKey":"a"}]}', 'operations'],
     ['batch', '{"operations":[{"op":"delete","op":"put","hashKey":"a","data":{}}]}', 'operations[0].op'],
     ['batch', '{"operations":[{"op":"put","hashKey":"a","data":{},"d\\u0061ta":{}}]}', 'operations[0].data'],

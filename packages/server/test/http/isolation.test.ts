@@ -30,6 +30,7 @@ const onTable = (db: string, table: string): [string, string, Json?][] => [
   ['DELETE', `/v1/${db}/${table}/a/r`],
   ['POST', `/v1/${db}/${table}/query`, { hash: 'a' }],
   ['POST', `/v1/${db}/${table}/query`, { index: 'i1', hash: 'x' }],
+  ['POST', `/v1/${db}/${table}/find`, { keys: [{ hashKey: 'a' }, { hashKey: 'a', rangeKey: 'r' }] }],
   ['POST', `/v1/${db}/${table}/batch`, { operations: [{ op: 'delete', hashKey: 'a' }] }],
 ]
 

@@ -202,7 +202,7 @@ describe('ordinary characters', () => {
 })
 
 describe('records whose hash key is the name of an action', () => {
-  for (const key of ['query', 'batch', 'restore']) {
+  for (const key of ['query', 'find', 'batch', 'restore']) {
     test(`GET, HEAD and DELETE of "${key}", with and without a range key`, async () => {
       const table = await service.table()
       const plain = await table.put(key, { n: 1 })

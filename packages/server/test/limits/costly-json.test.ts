@@ -119,6 +119,17 @@ describe.skipIf(!existsSync('/proc/self/status'))('JSON that is made to cost muc
     }
   })
 
+  test('a find of a hundred thousand keys is rejected in the same way', async () => {
+    for (const element of ['{"999":1},', '1,']) {
+      const body = `{"keys":[${element.repeat(Math.floor((0.9 * mb) / element.length))}1]}`
+      const { gainedBytes, longestMs } = await whileRunning(async () => {
+        for (let i = 0; i < 10; i++) refused(await table.api.post(`${table.path}/find`, body), 400, 'batch_too_large')
+      })
+      expect(gainedBytes).toBeLessThan(250 * mb)
+      expect(longestMs).toBeLessThan(stallMsMax)
+    }
+  })
+
   test('so are objects of the envelope with a million members', async () => {
     const members = Array.from({ length: 1_000_000 }, (_, i) => `"m${i.toString(36)}":1`).join()
     const { gainedBytes, longestMs } = await whileRunning(async () => {

@@ -114,6 +114,7 @@ export class Lane {
     const step = this.#random.weighted<() => Promise<void>>([
       [30, () => this.#put(name)],
       [10, () => this.#get(name)],
+      [6, () => this.#find(name)],
       [8, () => this.#delete(name)],
       [14, () => this.#batch(name)],
       [26, () => this.#query(name)],
@@ -295,6 +296,33 @@ export class Lane {
       expect(answer.text).toContain(record.text)
       expect(answer.headers.get('etag')).toBe(`"${record.updatedAt}"`)
     }
+  }
+
+  async #find(name: string): Promise<void> {
+    const random = this.#random
+    const table = this.naive.active.get(name)
+    const keys = new Map<string, { hashKey: string; rangeKey: string }>()
+    for (let n = random.int(1, 20); n > 0; n--) {
+      const key = this.#makeKey()
+      keys.set(placeOf(key), key)
+    }
+    const asked = [...keys.values()].map(({ hashKey, rangeKey }) => {
+      const members = [`"hashKey":${JSON.stringify(hashKey)}`]
+      if (rangeKey !== '#' || random.chance(0.2)) members.push(`"rangeKey":${JSON.stringify(rangeKey)}`)
+      return `{${random.shuffled(members).join(random.pick([',', ' , ']))}}`
+    })
+    const doubled = random.chance(0.05)
+    if (doubled) asked.splice(random.int(0, asked.length), 0, random.pick(asked))
+    const answer = await this.#ask(this.#reader, 'POST', `/${name}/find`, `{"keys":[${asked.join(',')}]}`)
+    if (doubled) return this.#expectRefusal(answer, 'batch_duplicate_keys')
+    if (table === undefined) return this.#expectRefusal(answer, 'table_not_found')
+    const records = [...keys.keys()].map((place) => table.live(place, this.#now()))
+    const items = records.flatMap((record) => (record === undefined ? [] : [this.#shown(record)]))
+    const missing = [...keys.values()]
+      .filter((_, i) => records[i] === undefined)
+      .map(({ hashKey, rangeKey }) => (rangeKey === '#' ? { hashKey } : { hashKey, rangeKey }))
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: { items, missing, unread: [] } })
+    for (const record of records) if (record !== undefined) expect(answer.text).toContain(record.text)
   }
 
   async #delete(name: string): Promise<void> {

@@ -136,6 +136,32 @@ describe('a query', () => {
   })
 })
 
+describe('a find', () => {
+  const find = async (body: Json) => {
+    const table = await service.table()
+    return service.api.post(`${table.path}/find`, body)
+  }
+  const one = (key: Json) => ({ keys: [key] })
+  const keys = (length: number) => ({ keys: many(length, (i) => ({ hashKey: `k${i}` })) })
+  agree('FindRequest', find, {
+    'of 100 keys': keys(100),
+    'of 101 keys': keys(101),
+    'of none': keys(0),
+    'without keys': {},
+    'with keys that are null': { keys: null },
+    'of a hash key and a range key': one({ hashKey: 'a', rangeKey: '#' }),
+    'of a key that is text': one('a'),
+    'without a hash key': one({ rangeKey: 'a' }),
+    'of an empty hash key': one({ hashKey: '' }),
+    'of a range key that is null': one({ hashKey: 'a', rangeKey: null }),
+    'of a hash key of 1,024 bytes': one({ hashKey: text(1024) }),
+    'of a hash key of 1,025 bytes': one({ hashKey: text(1025) }),
+    'of the hash key ".."': one({ hashKey: '..' }),
+    'of a key with a field that is not known': one({ hashKey: 'a', data: {} }),
+    'with a field that is not known': { ...keys(1), limit: 1 },
+  })
+})
+
 describe('a batch', () => {
   const batch = async (body: Json) => {
     const table = await service.table()

@@ -4,6 +4,7 @@ import {
   batchOperationsMax,
   bodyBytesMax,
   dataBytesMax,
+  findKeysMax,
   plainBodyBytesMax,
 } from '../../src/core/limits.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
@@ -74,6 +75,7 @@ const hasBody = ({ object }: Operation): boolean => object.requestBody !== undef
 const names = (part: string) => (operation: Operation) => operation.path.includes(`{${part}}`)
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const isFind = ({ id }: Operation): boolean => id === 'findRecords'
 const endsInParameter = ({ path }: Operation): boolean => path.endsWith('}')
 
 /** How a good request is made to meet the code, and for which operations that can be tried. */
@@ -115,7 +117,7 @@ const faults: Record<
     tries: hasBody,
     spoil: (_, to) => ({
       body: ' '.repeat(
-        (isBatch(to) ? batchBodyBytesMax : to.id === 'putRecord' ? bodyBytesMax : plainBodyBytesMax) + 1,
+        (isBatch(to) ? batchBodyBytesMax : isPut(to) || isFind(to) ? bodyBytesMax : plainBodyBytesMax) + 1,
       ),
     }),
   },
@@ -136,8 +138,12 @@ const faults: Record<
     },
   },
   batch_too_large: {
-    tries: isBatch,
-    spoil: () => {
+    tries: (operation) => isBatch(operation) || isFind(operation),
+    spoil: (_, to) => {
+      if (isFind(to)) {
+        const keys = Array.from({ length: findKeysMax + 1 }, (_, i) => ({ hashKey: `k${i}` }))
+        return { body: JSON.stringify({ keys }) }
+      }
       const operations = Array.from({ length: batchOperationsMax + 1 }, (_, i) => ({ op: 'delete', hashKey: `k${i}` }))
       return { body: JSON.stringify({ operations }) }
     },
@@ -245,6 +251,12 @@ describe('what a request knows', () => {
       const { schema } = operation.object.requestBody.content['application/json']
       expect([operation.id, ...known(answer)]).toEqual([operation.id, ...fieldsOf(schema).sort()])
     }
+  })
+
+  test('of fields in a key of a find is what is described', async () => {
+    const body = JSON.stringify({ keys: [{ hashKey: 'a', zzz: 1 }] })
+    const answer = await send({ ...goodRequest(all.find(isFind)!), body })
+    expect(known(answer)).toEqual(fieldsOf(document.components.schemas.RecordKey).sort())
   })
 
   test('of fields in an operation of a batch is what is described', async () => {

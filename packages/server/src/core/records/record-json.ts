@@ -25,7 +25,7 @@ export const pageJson = (records: StoredRecord[], cursor: string | null): string
 const bytesOf = (record: StoredRecord): number =>
   Buffer.byteLength(recordJson({ ...record, data: '' })) + Buffer.byteLength(record.data)
 
-const longestFrame = '{"hashKey":"","rangeKey":"","data":,"ttl":253402300799,"updatedAt":9007199254740991},'
+export const longestFrame = '{"hashKey":"","rangeKey":"","data":,"ttl":253402300799,"updatedAt":9007199254740991},'
 
 /** An upper bound of the record's bytes with its comma. A unit of a key takes at most six bytes (an escape), one of data three. */
 const bytesAtMost = ({ hashKey, rangeKey, data }: StoredRecord): number =>

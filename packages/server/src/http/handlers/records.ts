@@ -5,6 +5,7 @@ import { parseQuery } from '../../core/records/query.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import { applyBatch, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
+import { findRecords, parseFindInSteps, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
 import { queryRecords } from '../../operations/records/query-records.ts'
@@ -12,7 +13,14 @@ import { refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
 import { parseParameters } from '../query-parameters.ts'
-import { respondMinimal, respondNotModified, respondRecord, respondRecords, respondText } from '../respond.ts'
+import {
+  respondLongText,
+  respondMinimal,
+  respondNotModified,
+  respondRecord,
+  respondRecords,
+  respondText,
+} from '../respond.ts'
 import { addressOf, keyOf, readMembers, refuseExtras } from './gather.ts'
 
 // One handler per operation: it collects the input, with checks in the documented order, runs the operation and answers.
@@ -74,6 +82,15 @@ export const recordHandlers = {
     const input = { db, table, query: parseQuery(members) }
     const { records, cursor } = await queryRecords(exchange.access, input, exchange.nowMs)
     return respondRecords(exchange, records, cursor)
+  },
+
+  async findRecords(exchange: Exchange): Promise<Response> {
+    const { db, table } = addressOf(exchange)
+    const text = await exchange.readBody(bodyBytesMax)
+    const keys = await exchange.runSteps(parseFindInSteps(text))
+    refuseExtras(exchange)
+    const found = await findRecords(exchange.access, { db, table, keys }, exchange.nowMs)
+    return respondLongText(exchange, presentFound(found))
   },
 
   async applyBatch(exchange: Exchange): Promise<Response> {

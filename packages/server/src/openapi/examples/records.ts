@@ -29,7 +29,7 @@ const unchanged = (parameters: Record<string, string>, updatedAt: number): HttpE
 })
 
 /** For POST these words are verbs; for GET and DELETE they are ordinary hash keys. */
-const verbs = ['query', 'batch', 'restore']
+const verbs = ['query', 'find', 'batch', 'restore']
 const named = (hashKey: string) => ({ hashKey, data: { note: 'an ordinary key' } })
 const givenNamed = (hashKey: string) => [givenStep(putInOrders(named(hashKey), laterAt))]
 

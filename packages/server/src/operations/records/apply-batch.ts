@@ -6,49 +6,17 @@ import { parseRecordToPut, type RecordToPut } from '../../core/records/record-da
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { type RunSteps, runThrough, type Steps, stepUnits } from '../../core/steps.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
-import { isCheapToBuild, JsonScan, parseJson } from '../../core/text/json-scan.ts'
-import { ArrayWalk, type Envelope, extendSpan, openSpan, readEnvelope } from '../../core/text/json-span.ts'
+import type { Envelope } from '../../core/text/json-span.ts'
+import { type ElementList, readListBody } from '../../core/text/list-body.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
 import { type Access, parseAddress, requireTable, type TableAddress, writeRecords } from '../access.ts'
 import { defineOperation } from '../operation.ts'
 import { parseIfUpdatedAt, preconditionFailed } from './condition.ts'
+import { refuseSameRecord } from './refuse-same-record.ts'
 
 export type BatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
-
-/** The array `operations`: its elements up to the limit of a batch, and the count of all. */
-interface OperationList {
-  first: Envelope[]
-  count: number
-}
-
-/**
- * Returns the end of the array that starts at `at`. It reads the whole array, even operations beyond the limit: a
- * duplicate member is rejected anywhere.
- */
-function* readOperations(text: string, at: number, list: OperationList): Steps<number> {
-  let pausedAt = at
-  const walk = new ArrayWalk(text, at)
-  while (walk.next()) {
-    const keeps = walk.position < batchOperationsMax
-    if (keeps || text[walk.at] === '{') {
-      const operation = yield* readEnvelope(text, walk.at, `operations[${walk.position}]`, { keeps })
-      if (keeps) list.first.push(operation)
-      walk.at = operation.end
-    } else {
-      const span = openSpan(text, walk.at)
-      while (!extendSpan(text, span)) yield
-      walk.at = span.end
-    }
-    if (walk.at - pausedAt >= stepUnits) {
-      yield
-      pausedAt = walk.at
-    }
-  }
-  list.count = walk.position
-  return walk.at
-}
 
 const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
   const name = `operations[${position}]`
@@ -79,37 +47,9 @@ const refuseOnDelete = (members: Members, prefix: string): void => {
   refuseUnknownMembers(members, ['op', 'hashKey', 'rangeKey', 'ifUpdatedAt'], prefix)
 }
 
-const refuseDuplicateKeys = (operations: BatchOperation[]): void => {
-  const seen = new Map<string, number>()
-  operations.forEach(({ hashKey, rangeKey }, position) => {
-    const slot = JSON.stringify([hashKey, rangeKey])
-    const earlier = seen.get(slot)
-    if (earlier !== undefined) {
-      throw new CubbyError(
-        'batch_duplicate_keys',
-        `operations[${position}] names the same record as operations[${earlier}].`,
-        { field: `operations[${position}]`, hint: 'Send the two operations in separate requests.' },
-      )
-    }
-    seen.set(slot, position)
-  })
-}
+const readBatch = (text: string) => readListBody(text, 'operations', batchOperationsMax)
 
-/** Reads the text without checking that it is a batch. */
-function* readBatch(text: string): Steps<{ members: Members; list: OperationList }> {
-  if (isCheapToBuild(text)) parseJson(text)
-  else {
-    const scan = new JsonScan(text)
-    while (!scan.run(stepUnits)) yield
-  }
-  const list: OperationList = { first: [], count: 0 }
-  const { value } = yield* readEnvelope(text, 0, '', {
-    into: (name, at) => (name === 'operations' && text[at] === '[' ? readOperations(text, at, list) : undefined),
-  })
-  return { members: parseObject(value), list }
-}
-
-const parseOperations = (text: string, operations: unknown, list: OperationList, nowMs: number): BatchOperation[] => {
+const parseOperations = (text: string, operations: unknown, list: ElementList, nowMs: number): BatchOperation[] => {
   if (!Array.isArray(operations) || list.count === 0) {
     throw new CubbyError(
       'invalid_request',
@@ -125,7 +65,7 @@ const parseOperations = (text: string, operations: unknown, list: OperationList,
     )
   }
   const parsed = list.first.map((operation, i) => parseOperation(operation, text, nowMs, i))
-  refuseDuplicateKeys(parsed)
+  refuseSameRecord(parsed, 'operations', 'Send the two operations in separate requests.')
   return parsed
 }
 

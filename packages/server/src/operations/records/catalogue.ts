@@ -4,6 +4,7 @@ import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { applyBatchOperation } from './apply-batch.ts'
 import { deleteRecordOperation } from './delete-record.ts'
 import * as examples from './examples.ts'
+import { findRecordsOperation } from './find-records.ts'
 import { getRecordOperation } from './get-record.ts'
 import { putRecordOperation } from './put-record.ts'
 import { queryRecordsOperation } from './query-records.ts'
@@ -45,6 +46,11 @@ export const recordCatalogue = {
     input: inputOf({ ...recordSchemas.QueryRequest, oneOf: queryForms }, addressMembers, addressRequired),
     output: ref('QueryResponse'),
     examples: examples.queryRecords,
+  }),
+  findRecords: entry(findRecordsOperation, {
+    input: inputOf(recordSchemas.FindRequest, addressMembers, addressRequired),
+    output: ref('FindResponse'),
+    examples: examples.findRecords,
   }),
   applyBatch: entry(applyBatchOperation, {
     input: inputOf(recordSchemas.BatchRequest, addressMembers, addressRequired),

@@ -292,6 +292,55 @@ export const queryRecords: Example[] = [
   },
 ]
 
+export const findRecords: Example[] = [
+  {
+    name: 'find',
+    summary: 'Two orders and a draft, one of which does not exist',
+    input: {
+      ...inOrders,
+      keys: [{ hashKey: 'ada', rangeKey: 'o-2' }, { hashKey: 'ada', rangeKey: 'o-9' }, { hashKey: 'draft' }],
+    },
+    output: {
+      items: [second, { ...draft, updatedAt: draftAt }],
+      missing: [{ hashKey: 'ada', rangeKey: 'o-9' }],
+      unread: [],
+    },
+  },
+  {
+    name: 'sameRecordTwice',
+    summary: 'One record twice',
+    input: { ...inOrders, keys: [{ hashKey: 'draft' }, { hashKey: 'draft', rangeKey: '#' }] },
+    error: {
+      code: 'batch_duplicate_keys',
+      message: 'keys[1] names the same record as keys[0].',
+      field: 'keys[1]',
+      hint: 'Name each record once. No rangeKey and "#" are the same.',
+    },
+  },
+  {
+    name: 'noKeys',
+    summary: 'No keys',
+    input: { ...inOrders, keys: [] },
+    error: {
+      code: 'invalid_request',
+      message: 'keys is empty; it takes 1 to 100 record keys.',
+      field: 'keys',
+      hint: 'Write it as [{ "hashKey": … }, { "hashKey": …, "rangeKey": … }].',
+    },
+  },
+  {
+    name: 'noHashKey',
+    summary: 'A key without a hash key',
+    input: { ...inOrders, keys: [{ hashKey: 'draft' }, { rangeKey: 'o-1' }] },
+    error: {
+      code: 'invalid_key',
+      message: 'keys[1].hashKey is missing; it takes a string.',
+      field: 'keys[1].hashKey',
+      hint: 'Give keys[1].hashKey as a string of 1 to 1024 bytes.',
+    },
+  },
+]
+
 export const applyBatch: Example[] = [
   {
     name: 'mixed',

@@ -3,6 +3,8 @@ import type {
   BatchResponse,
   DeleteOperation,
   DeleteRecordResponse,
+  FindRequest,
+  FindResponse,
   IndexQuery,
   MinimalRecordResponse,
   PrimaryQuery,
@@ -11,6 +13,7 @@ import type {
   QueryResponse,
   RangeOperator,
   RecencyQuery,
+  RecordKey,
   RecordResponse,
 } from '@cubbydb/client'
 import {
@@ -18,6 +21,7 @@ import {
   cursorCharactersMax,
   dataBytesMax,
   dataDepthMax,
+  findKeysMax,
   indexStringBytesMax,
   keyBytesMax,
   pageBytesMax,
@@ -197,6 +201,44 @@ export const recordSchemas = {
       items: { type: 'array', items: ref('Record'), maxItems: pageRowsMax },
       count: { type: 'integer', minimum: 0, maximum: pageRowsMax, description: 'The number of items in this page.' },
       cursor: nextCursor,
+    },
+  ),
+
+  RecordKey: closed(objectOf<RecordKey>('The key of a record.', ['hashKey'], { hashKey, rangeKey })),
+  FindRequest: closed(
+    objectOf<FindRequest>('The keys of the records to read.', ['keys'], {
+      keys: {
+        type: 'array',
+        minItems: 1,
+        maxItems: findKeysMax,
+        items: ref('RecordKey'),
+        description: 'No two keys may name the same record.',
+      },
+    }),
+  ),
+  FindResponse: objectOf<FindResponse>(
+    'The records found. Every key asked for is in exactly one of the three lists.',
+    ['items', 'missing', 'unread'],
+    {
+      items: {
+        type: 'array',
+        items: ref('Record'),
+        maxItems: findKeysMax,
+        description: `The records found, in the order of \`keys\`: at most ${number(pageBytesMax)} bytes of JSON text, keys and escapes included.`,
+      },
+      missing: {
+        type: 'array',
+        items: ref('RecordKey'),
+        maxItems: findKeysMax,
+        description: 'The keys of records that do not exist, as asked. `"rangeKey": "#"` is left out.',
+      },
+      unread: {
+        type: 'array',
+        items: ref('RecordKey'),
+        maxItems: findKeysMax,
+        description:
+          'The keys for which `items` had no room: that of the first record that did not fit, and all after it. Ask for them again.',
+      },
     },
   ),
 

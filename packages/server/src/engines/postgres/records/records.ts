@@ -10,6 +10,7 @@ import { toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Registry } from '../registry/registry.ts'
+import { findByKeys } from './finder.ts'
 import { RecordWrites, revokedApiKey } from './record-writes.ts'
 import { readPage } from './scanner.ts'
 import { getRecord } from './statements.ts'
@@ -50,6 +51,10 @@ export class PostgresRecords implements Records {
       ttlSeconds: ttl == null ? null : Number(ttl),
       updatedAtMs: Number(updatedAt),
     }
+  }
+
+  find(table: Table, keys: RecordKey[], nowMs: number, keySeq = 0): Promise<(StoredRecord | undefined)[]> {
+    return findByKeys(this.#db, { orgId: table.orgId, keySeq }, table.id, keys, nowMs)
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq = 0): Promise<Page> {

@@ -193,6 +193,33 @@ export const getRecord: Statement = {
   text: `select r.data, r.ttl, r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
 }
 
+/** Minimum size of a record in the answer to a find: the escapes of its keys are not counted. */
+const foundBytesAtLeast = `${recordFrameBytesMin} + octet_length(r.hash_key) + octet_length(r.range_key) + octet_length(r.data)`
+
+/**
+ * $1 $2 arrays of hash keys and range keys, $3 table, $4 now in seconds, $5 bytes wanted. A row for each live record: the
+ * position of its key, counted from 1, its ttl, version and data. The last one has no data if it did not fit. The length of
+ * data that is stored out of line is known without reading it. The limit forces one look for each key: in an empty store,
+ * the planner would choose to scan the whole table once, and keep that plan.
+ */
+export const findRecords: Statement = {
+  name: 'find',
+  text: `
+    select p.place, p.ttl, p.updated_at, case when p.bytes <= $5::bigint then p.data end
+    from (
+      select w.*, sum(w.size) over (order by w.place rows unbounded preceding) as bytes
+      from (
+        select v.place, l.*
+        from unnest($1::bytea[], $2::bytea[]) with ordinality as v (hash_key, range_key, place)
+        cross join lateral (
+          select r.ttl, r.updated_at, r.data, ${foundBytesAtLeast} as size from cubby_record as r
+          where r.table_id = $3::bigint and r.hash_key = v.hash_key and r.range_key = v.range_key and ${live(4)} limit 1
+        ) as l
+      ) as w
+    ) as p
+    where p.bytes - p.size <= $5::bigint order by p.place`,
+}
+
 // ── Scans ──────────────────────────────────────────────────────────────────────────────────────────────────
 // $1 table, $2 now in seconds, $3 rows to scan, $4 expired rows to skip, $5 records wanted, $6 bytes wanted,
 // $7 records returned whatever their size, $8 low, $9 high; then the id of the row comparison (not in primary), and last

@@ -1,0 +1,118 @@
+import { describeValue } from '../../core/describe-value.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { findKeysMax } from '../../core/limits.ts'
+import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
+import { findJson } from '../../core/records/find.ts'
+import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
+import { runThrough, type Steps } from '../../core/steps.ts'
+import { isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
+import { readListBody } from '../../core/text/list-body.ts'
+import { type Access, parseAddress, requireTable, type TableAddress } from '../access.ts'
+import { defineOperation } from '../operation.ts'
+import { refuseSameRecord } from './refuse-same-record.ts'
+
+interface FindBody {
+  members: Members
+  /** The elements of `keys`, up to the limit of a find or more. */
+  first: unknown[]
+  /** The number of all elements. */
+  count: number
+}
+
+/** A body without white space, as most clients send it, is built at once: that takes a third of the time. */
+const buildFind = (text: string): FindBody | undefined => {
+  if (!isCheapToBuild(text)) return undefined
+  const value = parseJson(text)
+  // Parsing keeps only one of two members with the same name.
+  if (JSON.stringify(value) !== text) return undefined
+  const members = parseObject(value)
+  const first = Array.isArray(members.keys) ? members.keys : []
+  return { members, first, count: first.length }
+}
+
+function* readFind(text: string): Steps<FindBody> {
+  const built = buildFind(text)
+  if (built !== undefined) return built
+  const { members, list } = yield* readListBody(text, 'keys', findKeysMax)
+  return { members, first: list.first.map(({ value }) => value), count: list.count }
+}
+
+const parseKey = (value: unknown, position: number): RecordKey => {
+  const name = `keys[${position}]`
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CubbyError('invalid_request', `${name} is ${describeValue(value)}; it takes an object.`, {
+      field: name,
+      hint: 'Write it as { "hashKey": … }, or as { "hashKey": …, "rangeKey": … }.',
+    })
+  }
+  const members = value as Members
+  refuseUnknownMembers(members, ['hashKey', 'rangeKey'], `${name}.`)
+  return parseRecordKey(members.hashKey, members.rangeKey, `${name}.`)
+}
+
+const parseKeys = ({ members: { keys, ...others }, first, count }: FindBody): RecordKey[] => {
+  refuseUnknownMembers(others, ['keys'])
+  if (!Array.isArray(keys) || count === 0) {
+    throw new CubbyError(
+      'invalid_request',
+      `keys is ${Array.isArray(keys) ? 'empty' : describeValue(keys)}; it takes 1 to ${findKeysMax} record keys.`,
+      { field: 'keys', hint: 'Write it as [{ "hashKey": … }, { "hashKey": …, "rangeKey": … }].' },
+    )
+  }
+  if (count > findKeysMax) {
+    throw new CubbyError('batch_too_large', `keys has ${count} keys; a find takes at most ${findKeysMax}.`, {
+      field: 'keys',
+      hint: `Ask for ${findKeysMax} at a time.`,
+    })
+  }
+  const parsed = first.map(parseKey)
+  refuseSameRecord(parsed, 'keys', 'Name each record once. No rangeKey and "#" are the same.')
+  return parsed
+}
+
+/** In steps, because a find may have 1 MiB. */
+export function* parseFindInSteps(text: string): Steps<RecordKey[]> {
+  return parseKeys(yield* readFind(text))
+}
+
+export interface FindRecordsInput extends TableAddress {
+  keys: RecordKey[]
+}
+
+/** `entries` has what was found for each of the first keys; there was no room in the answer for the others. */
+export interface FindRecordsOutput {
+  keys: RecordKey[]
+  entries: (StoredRecord | undefined)[]
+}
+
+export const findRecords = async (
+  access: Access,
+  { db, table: name, keys }: FindRecordsInput,
+  nowMs: number,
+): Promise<FindRecordsOutput> => {
+  const table = await requireTable(access, { db, table: name }, nowMs)
+  return { keys, entries: await access.engine.records.find(table, keys, nowMs, access.apiKey.seq) }
+}
+
+export const presentFound = ({ keys, entries }: FindRecordsOutput): string => findJson(keys, entries)
+
+export const findRecordsOperation = defineOperation({
+  id: 'findRecords',
+  area: 'records',
+  summary: 'Get several records by their keys',
+  description:
+    'Returns the records in the order of `keys`. All are read from one state of the table: of a batch, either everything is visible or nothing. Keys without a record are in `missing`. When `items` is full, the remaining keys are in `unread`: ask for those again.',
+  keyNeeded: 'read',
+  effect: 'reads',
+  returns: 'The records found, and the keys of those that do not exist or did not fit.',
+  codes: ['invalid_key', 'batch_too_large', 'batch_duplicate_keys', 'table_not_found'],
+  parse(text): FindRecordsInput {
+    const { members, ...list } = runThrough(readFind(text))
+    const { db, table, ...find } = members
+    const address = parseAddress(db, table)
+    return { ...address, keys: parseKeys({ members: find, ...list }) }
+  },
+  run: findRecords,
+  present: presentFound,
+})

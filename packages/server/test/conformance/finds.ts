@@ -1,0 +1,197 @@
+import { expect } from 'bun:test'
+import { dataBytesMax, findKeysMax, keyBytesMax, pageBytesMax } from '../../src/core/limits.ts'
+import { recordJson } from '../../src/core/records/record-json.ts'
+import type { RecordKey } from '../../src/core/records/record-key.ts'
+import type { StoredRecord } from '../../src/core/records/stored-record.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import type { Case } from '../engine-conformance.ts'
+import { type Desk, deleteOf, fill, makeDesk, numbered, putOf, startMs, startSeconds, versionsOf } from './material.ts'
+
+const keyOf = (hashKey: string, rangeKey = '#'): RecordKey => ({ hashKey, rangeKey })
+
+const find = async (engine: Engine, desk: Desk, keys: RecordKey[], nowMs = startMs) =>
+  engine.records.find(desk.table, keys, nowMs)
+
+/** The bytes of `items` as sent. */
+const sentBytes = (entries: (StoredRecord | undefined)[]): number =>
+  Buffer.byteLength(`[${entries.flatMap((record) => (record === undefined ? [] : [recordJson(record)])).join()}]`)
+
+export const findCases = (it: Case): void => {
+  it('find: what get returns for each key, in the order asked', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    await desk.put('a', { data: { n: 1 } })
+    await desk.put('a', { rangeKey: 'r', data: ' { "n" : 1.0 }'.trim(), ttlSeconds: startSeconds + 60 })
+    await desk.put('b', { data: { n: 3 } }, startMs + 5)
+    const keys = [keyOf('b'), keyOf('a', 'r'), keyOf('nobody'), keyOf('r', 'a'), keyOf('a'), keyOf('b', 'r')]
+    const expected = []
+    for (const { hashKey, rangeKey } of keys) expected.push(await desk.get(hashKey, rangeKey))
+    expect(expected.map((record) => record?.data)).toEqual([
+      '{"n":3}',
+      '{ "n" : 1.0 }',
+      undefined,
+      undefined,
+      '{"n":1}',
+      undefined,
+    ])
+    expect(await find(engine, desk, keys)).toEqual(expected)
+    expect(await find(engine, desk, keys.toReversed())).toEqual(expected.toReversed())
+    expect(await find(engine, desk, [keyOf('nobody')])).toEqual([undefined])
+  })
+
+  it('find: keys take any character, and are apart when their bytes are', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const odd = ['\0', 'a', 'a\0', 'a\0b', 'a/b', '\\', '\\x61', '{"a"}', 'é', 'e\u0301', '\u{1f511}', '\ufeff', 'null']
+    for (const key of odd) await desk.put(key, { rangeKey: `\0${key}`, data: { key } })
+    const keys = odd.flatMap((key) => [keyOf(key, `\0${key}`), keyOf(key, key)])
+    const found = await find(engine, desk, keys)
+    expect(found.map((record) => record?.data)).toEqual(
+      odd.flatMap((key) => [JSON.stringify({ key }), undefined] as const),
+    )
+    expect(found.flatMap((record) => (record === undefined ? [] : [record.hashKey]))).toEqual(odd)
+  })
+
+  it('find: the greatest number of keys, each of the greatest length', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const long = (i: number): string => `${'é'.repeat(keyBytesMax / 2 - 2)}${String(i).padStart(4, '0')}`
+    const keys = Array.from({ length: findKeysMax }, (_, i) => keyOf(long(i), long(findKeysMax - i)))
+    const half = keys.filter((_, i) => i % 2 === 0)
+    await fill(
+      desk,
+      half.map(({ hashKey, rangeKey }) => putOf(desk.table, hashKey, { rangeKey })),
+    )
+    const found = await find(engine, desk, keys)
+    expect(found.map((record) => record !== undefined)).toEqual(keys.map((_, i) => i % 2 === 0))
+  })
+
+  it('find: never a record of another table', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const other = await makeDesk(engine, {}, { tenant: desk.tenant, name: 'other' })
+    await desk.put('a', { data: { n: 1 } })
+    await other.put('b', { data: { n: 2 } })
+    expect((await find(engine, desk, [keyOf('a'), keyOf('b')])).map((record) => record?.data)).toEqual([
+      '{"n":1}',
+      undefined,
+    ])
+  })
+
+  it('find: a record is gone from the instant its ttl begins', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    await desk.put('a', { ttlSeconds: startSeconds + 10 })
+    await desk.put('b', { ttlSeconds: startSeconds + 11 })
+    const keys = [keyOf('a'), keyOf('b')]
+    const names = async (nowMs: number) => (await find(engine, desk, keys, nowMs)).map((record) => record?.hashKey)
+    expect(await names(startMs + 9_999)).toEqual(['a', 'b'])
+    expect(await names(startMs + 10_000)).toEqual([undefined, 'b'])
+    expect(await names(startMs + 11_000)).toEqual([undefined, undefined])
+  })
+
+  // Otherwise one request of a hundred keys would be an answer of 40 MB.
+  it('find: ends before the first record that does not fit, whether or not a later one would', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const data = `{"x":"${'x'.repeat(dataBytesMax - 8)}"}`
+    for (const name of ['a', 'b', 'c', 'd']) await desk.put(name, { data })
+    await desk.put('small')
+    const keys = ['a', 'none', 'b', 'missing', 'c', 'small', 'absent', 'd'].map((name) => keyOf(name))
+    const found = await find(engine, desk, keys)
+    expect(found.map((record) => record?.hashKey)).toEqual(['a', undefined, 'b', undefined])
+    // Asked again, the rest comes.
+    const rest = await find(engine, desk, keys.slice(found.length))
+    expect(rest.map((record) => record?.hashKey)).toEqual(['c', 'small', undefined, 'd'])
+  })
+
+  it('find: takes exactly as many bytes as sent, escapes and commas included', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    // A control character takes one byte in the store and six in an answer.
+    const names = Array.from({ length: 90 }, (_, i) => `${'\u0001'.repeat(900)}${String(i).padStart(3, '0')}`)
+    const rows = names.map((name) => putOf(desk.table, name, { rangeKey: '"', data: { x: 'é'.repeat(3_200) } }))
+    await fill(desk, rows)
+    const found = await find(
+      engine,
+      desk,
+      names.map((name) => keyOf(name, '"')),
+    )
+    const total = found.length
+    expect(total).toBeGreaterThan(80)
+    expect(total).toBeLessThan(90)
+    const bytes = sentBytes(found)
+    expect(bytes).toBeLessThanOrEqual(pageBytesMax)
+    expect(bytes + sentBytes([found[0]])).toBeGreaterThan(pageBytesMax)
+
+    // One more record that fills the answer to the last byte, and one that has a byte too much.
+    const room = pageBytesMax - bytes - 1
+    const empty: StoredRecord = {
+      hashKey: 'last',
+      rangeKey: '#',
+      data: '{"x":""}',
+      ttlSeconds: null,
+      updatedAtMs: startMs,
+    }
+    const text = 'x'.repeat(room - Buffer.byteLength(recordJson(empty)))
+    const keys = [...names.slice(0, total).map((name) => keyOf(name, '"')), keyOf('last')]
+    await desk.put('last', { data: { x: `${text}x` } })
+    expect(await find(engine, desk, keys)).toHaveLength(total)
+    await desk.remove('last')
+    await desk.put('last', { data: { x: text } })
+    const full = await find(engine, desk, keys)
+    expect(full).toHaveLength(total + 1)
+    expect(sentBytes(full)).toBe(pageBytesMax)
+    // A key without a record takes no room.
+    expect(await find(engine, desk, [...keys, keyOf('none')])).toHaveLength(total + 2)
+  })
+
+  it('find: the largest record fits, with keys that are all escapes', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const key = '\u0001'.repeat(keyBytesMax)
+    await desk.put(key, { rangeKey: key, data: `{"x":"${'x'.repeat(dataBytesMax - 8)}"}`, ttlSeconds: 253402300799 })
+    expect(await find(engine, desk, [keyOf(key, key), keyOf('none')])).toEqual([await desk.get(key, key), undefined])
+  })
+
+  // A caller that reads an order and its lines would see an order without a line.
+  it('find: sees all of a batch or nothing of it', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const names = numbered(25)
+    const keys = names.map((name) => keyOf(name))
+    let reading = true
+    const write = async (from: number): Promise<void> => {
+      for (let n = from; reading; n += 2) {
+        // Every third takes all of them away.
+        const operations = names.map((name) =>
+          n % 3 === 2 ? deleteOf(name) : putOf(desk.table, name, { data: { n } }),
+        )
+        versionsOf(await desk.write(operations, startMs + n))
+      }
+    }
+    const writers = [write(0), write(1)]
+    const seen = new Set<string | undefined>()
+    try {
+      while (seen.size < 80) {
+        const states = new Set((await find(engine, desk, keys)).map((record) => record?.data))
+        expect(states.size).toBe(1)
+        for (const state of states) seen.add(state)
+        await Bun.sleep(0)
+      }
+    } finally {
+      reading = false
+      await Promise.all(writers)
+    }
+    expect(seen.has(undefined)).toBe(true)
+  })
+
+  it('find: sees every write that was acknowledged before it', async ({ engine }) => {
+    const desk = await makeDesk(engine)
+    const names = numbered(8)
+    const keys = names.map((name) => keyOf(name))
+    for (let n = 0; n < 30; n++) {
+      await desk.put(names[n % 8]!, { data: { n } })
+      expect((await find(engine, desk, keys))[n % 8]?.data).toBe(`{"n":${n}}`)
+    }
+  })
+
+  it('find: beside another process on the store', async ({ engine, openBeside }) => {
+    const desk = await makeDesk(engine)
+    await desk.put('a', { data: { n: 1 } })
+    const other = await openBeside()
+    const found = await other.records.find(desk.table, [keyOf('a'), keyOf('b')], startMs)
+    expect(found.map((record) => record?.data)).toEqual(['{"n":1}', undefined])
+  })
+}
