@@ -12,7 +12,7 @@ import { logAnswered, type Observer, observed } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
-import { allowedMethods, literalHashKey, type Method, type Route } from './routes.ts'
+import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
 
 export interface PipelineOptions {
@@ -67,13 +67,13 @@ export class Pipeline implements Shared {
   /** The handler for one path: answers its methods, and rejects all others. */
   handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
     const allow = allowedMethods(methods)
-    const hashKey = literalHashKey(path)
+    const word = literalParameter(path)
     const routeOf = (method: string): Route | undefined => methods[(method === 'HEAD' ? 'GET' : method) as Method]
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
     return observed(this.#observer, { path, operationOf }, (request) => {
       const route = routeOf(request.method)
       if (route === undefined) return this.#withoutRoute(request, allow)
-      return this.#answer(this.#identify(request, route, hashKey))
+      return this.#answer(this.#identify(request, route, word))
     })
   }
 
@@ -120,8 +120,8 @@ export class Pipeline implements Shared {
     return closingIfUnread(request, respondError(requestId, error, allow))
   }
 
-  #identify(request: Request, route: Route, hashKey: string | undefined): RequestExchange {
-    const params = hashKey === undefined ? request.params : { ...request.params, hashKey }
+  #identify(request: Request, route: Route, word: ReturnType<typeof literalParameter>): RequestExchange {
+    const params = word === undefined ? request.params : { ...request.params, ...word }
     return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
   }
 

@@ -5,7 +5,7 @@ import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
 import { type Handler, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { type Pages, respondPage } from './respond.ts'
-import { openRoutes, type RouteTable, routes } from './routes.ts'
+import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
 export interface HttpOptions extends PipelineOptions {
   host: string
@@ -52,7 +52,7 @@ const openHandlersOf = (
 export const startHttp = (options: HttpOptions): HttpServer => {
   const pipeline = new Pipeline(options)
   const handlers = Object.fromEntries(
-    Object.entries(options.routes ?? routes).map(([path, methods]) => [path, pipeline.handlerFor(path, methods)]),
+    Object.entries(options.routes ?? servedRoutes).map(([path, methods]) => [path, pipeline.handlerFor(path, methods)]),
   )
   const server = Bun.serve({
     hostname: options.host,

@@ -16,7 +16,7 @@ export const tags = {
     'A database exists while it has a table. Indices are declared when a table is created and cannot be changed later.',
   Records: 'A record is a JSON object with a hash key and an optional range key.',
   'Queries and batches': 'Many records at once: read in the order of an index, or written all or none.',
-  'API keys': 'Managing keys needs a secret key without a `databases` limit.',
+  'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
 
@@ -159,6 +159,7 @@ export const operations = {
     answers: { 201: { description: 'The new key.', schema: 'CreateKeyResponse' } },
   }),
   listApiKeys: routed('listApiKeys', { tag: 'API keys' }),
+  describeOwnApiKey: routed('describeOwnApiKey', { tag: 'API keys' }),
   revokeApiKey: routed('revokeApiKey', { tag: 'API keys', note: 'The request has no body.' }),
 
   // ── Service: about the process, not a store ──────────────────────────────────────────────────────────────────

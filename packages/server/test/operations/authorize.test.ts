@@ -31,7 +31,7 @@ const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): st
   }
 }
 
-const readOnly = ['describeTable', 'getRecord', 'listDatabases', 'listTables', 'queryRecords']
+const readOnly = ['describeOwnApiKey', 'describeTable', 'getRecord', 'listDatabases', 'listTables', 'queryRecords']
 const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey']
 
 for (const entry of Object.values<CatalogueEntry>(catalogue)) {

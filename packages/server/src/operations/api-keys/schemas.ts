@@ -1,4 +1,4 @@
-import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse } from '@cubbydb/client'
+import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '@cubbydb/client'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
 import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema } from '../schema.ts'
 
@@ -11,6 +11,18 @@ const keyFields = {
   createdAt: milliseconds('When the key was created.'),
   expiresAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
 } satisfies Record<string, Schema>
+
+const listedKeyFields = {
+  ...keyFields,
+  status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
+  lastUsedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds; may lag by a minute.' }),
+  revokedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
+} satisfies Record<string, Schema>
+
+const listedKeyRequired = [
+  ...(['id', 'kind', 'name', 'masked', 'databases'] as const),
+  ...(['status', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'] as const),
+]
 
 export const apiKeySchemas = {
   CreateKeyRequest: closed(
@@ -42,16 +54,11 @@ export const apiKeySchemas = {
       },
     },
   ),
-  Key: objectOf<KeyMetadata>(
-    'A key without its text.',
-    ['id', 'kind', 'name', 'masked', 'databases', 'status', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
-    {
-      ...keyFields,
-      status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
-      lastUsedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds; may lag by a minute.' }),
-      revokedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
-    },
-  ),
+  Key: objectOf<KeyMetadata>('A key without its text.', [...listedKeyRequired], listedKeyFields),
+  OwnKey: objectOf<OwnKey>('The calling key.', [...listedKeyRequired, 'organization'], {
+    ...listedKeyFields,
+    organization: { type: 'string', description: 'The name of the organization that the key belongs to.' },
+  }),
   ListKeysResponse: objectOf<ListKeysResponse>('Keys, newest first.', ['keys', 'cursor'], {
     keys: { type: 'array', items: ref('Key') },
     cursor: nextCursor,
