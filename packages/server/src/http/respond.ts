@@ -87,6 +87,30 @@ export const respondError = (requestId: string, error: CubbyError, allow?: strin
   return response
 }
 
+export interface EntryPoint {
+  name: string
+  version: string
+  /** Absolute URLs. */
+  docs: string
+  openapi: string
+}
+
+/** It depends on Accept, and on the host by which the server was reached: `private` keeps shared caches from storing it. */
+export const respondEntryPoint = (requestId: string, entryPoint: EntryPoint): Response => {
+  const response = respondJson(requestId, entryPoint)
+  response.headers.set('Vary', 'Accept')
+  return response
+}
+
+/** For browsers, from the entry point to a page. `path` is relative to the host, so it is right behind every proxy. */
+export const respondRedirect = (requestId: string, path: string): Response => {
+  const response = respond(requestId, null, 302)
+  response.headers.delete('Content-Type')
+  response.headers.set('Location', path)
+  response.headers.set('Vary', 'Accept')
+  return response
+}
+
 /** An answer that is the same for every caller. */
 export interface Page {
   body: Blob

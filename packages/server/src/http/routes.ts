@@ -54,6 +54,7 @@ export const servedRoutes: RouteTable = {
 
 /** Routes that need no key and answer only GET and HEAD. */
 export const openRoutes = {
+  '/': 'getEntryPoint',
   '/healthz': 'checkHealth',
   '/readyz': 'checkReadiness',
   '/openapi.json': 'getDescription',

@@ -164,6 +164,18 @@ export const operations = {
 
   // ── Service: about the process, not a store ──────────────────────────────────────────────────────────────────
 
+  getEntryPoint: {
+    tag: 'Service',
+    summary: 'Where is everything?',
+    description:
+      'The name and version of the server, and the addresses of its descriptions. A browser, whose `Accept` prefers `text/html`, is redirected to the page.',
+    answers: {
+      200: { description: 'Name, version and addresses.', schema: 'EntryPoint' },
+      302: { description: 'To a browser: the page for people.', headers: ['Location'] },
+    },
+    codes: ['internal'],
+    examples: service.getEntryPoint,
+  },
   checkHealth: {
     tag: 'Service',
     summary: 'Is the process alive?',
