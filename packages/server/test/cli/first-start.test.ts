@@ -144,14 +144,18 @@ describe('the very first start', () => {
   })
 })
 
-describe('a later start', () => {
+// The command for a PostgreSQL store: serve-flags.test.ts.
+describe.skipIf(!storeIsEmbedded())('a later start', () => {
+  /** As the first start leaves it. */
+  const makeStore = () => runCubbyJson(dir, ['orgs', 'create', 'default'])
+
   /** The line for those who have lost the first keys, as they copy it. */
   const keyCommand = (stdout: string): string => /^To create another API key: npx cubbydb (.+)$/m.exec(stdout)![1]!
 
   /** Runs it with a shell, as it stands, but with the program of this repository. */
-  const runInShell = async (command: string, env: Record<string, string> = {}): Promise<string> => {
+  const runInShell = async (command: string): Promise<string> => {
     const child = Bun.spawn(['sh', '-c', `"$BUN" "$MAIN" ${command} --json`], {
-      env: { ...process.env, ...env, BUN: process.execPath, MAIN: mainFile },
+      env: { ...process.env, BUN: process.execPath, MAIN: mainFile },
       stdin: 'ignore',
       stdout: 'pipe',
     })
@@ -163,7 +167,7 @@ describe('a later start', () => {
   for (const workers of ['1', '2']) {
     test(`says how to create another key, in one line that works (--workers ${workers})`, async () => {
       dir = join(top, "it's a data directory")
-      await startAndStop()
+      await makeStore()
       const later = spawnServe({ dataDir: dir, args: ['--workers', workers] })
       await later.ready
       const command = await eventually('the line', () =>
@@ -173,24 +177,14 @@ describe('a later start', () => {
         `The API is documented at ${later.server.url}/docs\nTo create another API key: npx cubbydb ${command}\n`,
       )
       expect(command).toStartWith('keys create --org default --kind secret --')
-      const { key } = JSON.parse(await runInShell(storeIsEmbedded() ? command : withPassword(command)))
+      const { key } = JSON.parse(await runInShell(command))
       ok(await later.server.as(key).get('/v1'))
       expect(await later.end()).toBe(0)
       expect(later.stderr).not.toMatch(/svc_(live|pub)_/)
     })
   }
 
-  test('a password of the store is not printed', async () => {
-    if (storeIsEmbedded()) return
-    await startAndStop()
-    const { stdout } = await startAndStop()
-    const { password } = new URL(process.env.CUBBY_TEST_STORE!)
-    if (password !== '') expect(stdout).not.toContain(password)
-    expect(stdout).toContain('--store ')
-  })
-
   test('without flags the command needs none: the default and the environment are the same for it', async () => {
-    if (!storeIsEmbedded()) return
     for (const [env, place] of [
       [{}, join(top, 'cubby-data')],
       [{ CUBBY_DATA: dir }, dir],
@@ -205,12 +199,7 @@ describe('a later start', () => {
   })
 
   test('with --no-bootstrap prints nothing', async () => {
-    await startAndStop()
+    await makeStore()
     expect((await startAndStop(['--no-bootstrap'])).stdout).toBe('')
   })
 })
-
-const withPassword = (command: string): string => {
-  const { password } = new URL(process.env.CUBBY_TEST_STORE!)
-  return command.replace(':PASSWORD@', `:${password}@`)
-}
