@@ -4,11 +4,12 @@ import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Engine } from '../store/engine.ts'
 import { Admission } from './admit.ts'
+import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
 import { answerError, closingIfUnread } from './answer-error.ts'
 import { Answers } from './answers.ts'
 import { Authenticator } from './authenticate.ts'
 import { BodyReader } from './body.ts'
-import { logAnswered, type Observer, observed } from './observe.ts'
+import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
@@ -75,7 +76,7 @@ export class Pipeline implements Shared {
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
     return observed(this.#observer, { path, operationOf }, (request) => {
       const route = routeOf(request.method)
-      if (route === undefined) return this.#withoutRoute(request, allow)
+      if (route === undefined) return this.#withoutRoute(request, path, allow)
       return this.#answer(this.#identify(request, route, word))
     })
   }
@@ -85,7 +86,7 @@ export class Pipeline implements Shared {
     const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
     const operationOf = (method: string): string | undefined => (isRead(method) ? operation : undefined)
     return observed(this.#observer, { path, operationOf }, async (request, server) => {
-      if (!isRead(request.method)) return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
+      if (!isRead(request.method)) return this.#withoutRoute(request, path, 'GET, HEAD, OPTIONS')
       const requestId = requestIdOf(request.headers)
       try {
         return closingIfUnread(request, await answer(requestId, request, server.url.origin))
@@ -108,19 +109,19 @@ export class Pipeline implements Shared {
       const requestId = requestIdOf(request.headers)
       if (request.method === 'OPTIONS') return respondPreflight(requestId)
       const error = new CubbyError('route_not_found', 'No route has this path.', {
-        hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+        hint: lostPathHint(request.method, pathOf(request.url)),
       })
       return closingIfUnread(request, respondError(requestId, error))
     })
   }
 
-  #withoutRoute(request: Request, allow: string): Response {
+  #withoutRoute(request: Request, path: string, allow: string): Response {
     const requestId = requestIdOf(request.headers)
     if (request.method === 'OPTIONS') return respondPreflight(requestId)
     const error = new CubbyError('method_not_allowed', `${request.method} is not a method of this path.`, {
-      hint: `It takes ${allow}.`,
+      hint: wrongMethodHint(request.method, path, request.params, allow),
     })
-    return closingIfUnread(request, respondError(requestId, error, allow))
+    return closingIfUnread(request, respondError(requestId, error, { allow }))
   }
 
   #identify(request: Request, route: Route, word: ReturnType<typeof literalParameter>): RequestExchange {
@@ -197,6 +198,8 @@ export class Pipeline implements Shared {
   }
 
   #answerError(exchange: RequestExchange, error: unknown): Response {
-    return closingIfUnread(exchange.request, answerError(this.log, exchange.requestId, error))
+    const { request, requestId, route, params } = exchange
+    const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
+    return closingIfUnread(request, answerError(this.log, requestId, hinted, namesIn(params)))
   }
 }

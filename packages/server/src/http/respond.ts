@@ -4,7 +4,7 @@ import { noRangeKey } from '../core/records/record-key.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
-import { httpHint } from './hint-text.ts'
+import { docsNote, httpHint, type Names } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
@@ -76,10 +76,19 @@ export const respondStream = (
   return response
 }
 
-export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
+interface ErrorContext {
+  /** For `method_not_allowed`. */
+  allow?: string
+  /** What a call in the hint is about, if it does not say so itself. */
+  names?: Names
+}
+
+export const respondError = (requestId: string, error: CubbyError, { allow, names }: ErrorContext = {}): Response => {
   const { code, message, field } = error
-  const hint = httpHint(error.hint)
   const status = statusOf[code]
+  const isLost = status === 401 || code === 'route_not_found'
+  const own = httpHint(error.hint, names)
+  const hint = isLost ? [own, docsNote].join(' ').trimStart() : own
   const response = respondJson(requestId, { error: { code, message, field, hint, requestId } }, status)
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))

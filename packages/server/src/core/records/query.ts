@@ -31,6 +31,12 @@ const parseIndexName = (value: unknown): Query['index'] => {
   })
 }
 
+const missingHash = (): CubbyError =>
+  new CubbyError('invalid_key', 'hash is missing; it takes a string.', {
+    field: 'hash',
+    hint: 'Give hash, or index: "t" for the newest records of the table.',
+  })
+
 export const parseQuery = (members: Members): Query => {
   refuseUnknownMembers(members, fields)
   const index = parseIndexName(members.index)
@@ -49,6 +55,7 @@ export const parseQuery = (members: Members): Query => {
       },
     )
   }
+  if (index === 'primary' && members.hash === undefined) throw missingHash()
   if (index === 'primary') parseKeyPart(members.hash, 'hash')
   return {
     index,

@@ -12,18 +12,6 @@ const keyFields = {
   expiresAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
 } satisfies Record<string, Schema>
 
-const listedKeyFields = {
-  ...keyFields,
-  status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
-  lastUsedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds; may lag by a minute.' }),
-  revokedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
-} satisfies Record<string, Schema>
-
-const listedKeyRequired = [
-  ...(['id', 'kind', 'name', 'masked', 'databases'] as const),
-  ...(['status', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'] as const),
-]
-
 export const apiKeySchemas = {
   CreateKeyRequest: closed(
     objectOf<CreateKeyRequest>('The properties of the new key.', ['kind'], {
@@ -54,13 +42,32 @@ export const apiKeySchemas = {
       },
     },
   ),
-  Key: objectOf<KeyMetadata>('A key without its text.', [...listedKeyRequired], listedKeyFields),
-  OwnKey: objectOf<OwnKey>('The calling key.', [...listedKeyRequired, 'organization'], {
-    ...listedKeyFields,
-    organization: { type: 'string', description: 'The name of the organization that the key belongs to.' },
-  }),
+  Key: objectOf<KeyMetadata>(
+    'A key without its text.',
+    ['id', 'kind', 'name', 'masked', 'databases', 'status', 'createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
+    {
+      ...keyFields,
+      status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
+      lastUsedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds; may lag by a minute.' }),
+      revokedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
+    },
+  ),
   ListKeysResponse: objectOf<ListKeysResponse>('Keys, newest first.', ['keys', 'cursor'], {
     keys: { type: 'array', items: ref('Key') },
     cursor: nextCursor,
   }),
+} satisfies Record<string, Schema>
+
+const { Key } = apiKeySchemas
+const beside = objectOf<Omit<OwnKey, keyof KeyMetadata>>('The calling key.', ['organization'], {
+  organization: { type: 'string', description: 'The name of the organization that the key belongs to.' },
+})
+
+/** A key as it is listed, with more members beside, in one flat object. */
+export const ownKeySchemas = {
+  OwnKey: {
+    ...beside,
+    properties: { ...Key.properties, ...beside.properties },
+    required: [...Key.required!, ...beside.required!],
+  },
 } satisfies Record<string, Schema>
