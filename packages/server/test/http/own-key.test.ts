@@ -30,6 +30,12 @@ describe('GET /api/keys/self', () => {
     })
   }
 
+  test('is the calling key, not its neighbours', async () => {
+    const keys: Json[] = []
+    for (let i = 0; i < 3; i++) keys.push(await createKey(service.api))
+    for (const { id, key } of keys) expect(ok(await service.server.as(key).get('/api/keys/self')).id).toBe(id)
+  })
+
   test('lastUsedAt is that of the listing: null before a use is written, then the use', async () => {
     const { id, key } = await createKey(service.api)
     const own = service.server.as(key)
