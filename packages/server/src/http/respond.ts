@@ -61,6 +61,30 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
 
+export interface EntryPoint {
+  name: string
+  version: string
+  /** Absolute URLs. */
+  docs: string
+  openapi: string
+}
+
+/** It depends on Accept, and on the host by which the server was reached: `private` keeps shared caches from storing it. */
+export const respondEntryPoint = (requestId: string, entryPoint: EntryPoint): Response => {
+  const response = respondJson(requestId, entryPoint)
+  response.headers.set('Vary', 'Accept')
+  return response
+}
+
+/** For browsers, from the entry point to a page. `path` is relative to the host, so it is right behind every proxy. */
+export const respondRedirect = (requestId: string, path: string): Response => {
+  const response = respond(requestId, null, 302)
+  response.headers.delete('Content-Type')
+  response.headers.set('Location', path)
+  response.headers.set('Vary', 'Accept')
+  return response
+}
+
 export const respondRecords = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
   respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
@@ -93,30 +117,6 @@ export const respondError = (requestId: string, error: CubbyError, { allow, name
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))
   if (allow !== undefined) response.headers.set('Allow', allow)
-  return response
-}
-
-export interface EntryPoint {
-  name: string
-  version: string
-  /** Absolute URLs. */
-  docs: string
-  openapi: string
-}
-
-/** It depends on Accept, and on the host by which the server was reached: `private` keeps shared caches from storing it. */
-export const respondEntryPoint = (requestId: string, entryPoint: EntryPoint): Response => {
-  const response = respondJson(requestId, entryPoint)
-  response.headers.set('Vary', 'Accept')
-  return response
-}
-
-/** For browsers, from the entry point to a page. `path` is relative to the host, so it is right behind every proxy. */
-export const respondRedirect = (requestId: string, path: string): Response => {
-  const response = respond(requestId, null, 302)
-  response.headers.delete('Content-Type')
-  response.headers.set('Location', path)
-  response.headers.set('Vary', 'Accept')
   return response
 }
 

@@ -31,12 +31,6 @@ const parseIndexName = (value: unknown): Query['index'] => {
   })
 }
 
-const missingHash = (): CubbyError =>
-  new CubbyError('invalid_key', 'hash is missing; it takes a string.', {
-    field: 'hash',
-    hint: 'Give hash, or index: "t" for the newest records of the table.',
-  })
-
 export const parseQuery = (members: Members): Query => {
   refuseUnknownMembers(members, fields)
   const index = parseIndexName(members.index)
@@ -67,6 +61,12 @@ export const parseQuery = (members: Members): Query => {
     cursor: members.cursor ?? undefined,
   }
 }
+
+const missingHash = (): CubbyError =>
+  new CubbyError('invalid_key', 'hash is missing; it takes a string.', {
+    field: 'hash',
+    hint: 'Give hash, or index: "t" for the newest records of the table.',
+  })
 
 const declaredIndexScan = (query: Query, slot: Slot, indices: Indices): Scan => {
   const declaration = indices[slot]
