@@ -521,4 +521,18 @@ describe('API keys', () => {
     for await (const { id } of cubby.keys.list({ limit: 1 })) ids.push(id)
     expect(ids).toHaveLength(3)
   })
+
+  test('self: the key that the client uses, also a public one, with its organization', async () => {
+    const created = await cubby.keys.create({ kind: 'public', name: 'who am I', databases: ['app'] })
+    const own = await server.cubby({ key: created.key }).keys.self()
+    expect(own).toMatchObject({
+      id: created.id,
+      kind: 'public',
+      name: 'who am I',
+      databases: ['app'],
+      status: 'active',
+    })
+    expect(own.organization).toBe((await cubby.keys.self()).organization)
+    expect(own.organization).toMatch(/^[a-z0-9_-]+$/)
+  })
 })

@@ -179,8 +179,10 @@ describe('examples', () => {
         .filter(({ status }) => status < 400)
         .map(({ status }) => `${operation.id} ${status}`),
     )
-    // A 304 to HEAD is that to GET, which is shown.
-    expect(successes.filter((one) => !shown.includes(one) && !/^head.* 304$/.test(one))).toEqual([])
+    // A 304 to HEAD is that to GET, which is shown. The redirect depends on Accept, which OpenAPI does not allow as a
+    // parameter; http/entry-point.test.ts tests it.
+    const shownElsewhere = /^(head.* 304|getEntryPoint 302)$/
+    expect(successes.filter((one) => !shown.includes(one) && !shownElsewhere.test(one))).toEqual([])
   })
 
   test('each is one of its schema: parameters, headers, body, answer', () => {

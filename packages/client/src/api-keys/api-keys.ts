@@ -1,9 +1,9 @@
 import { refusal } from '../transport/errors.ts'
 import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
-import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../transport/wire.ts'
+import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '../transport/wire.ts'
 
-/** The API keys of the organization. Every method needs a secret key that is not limited to databases. */
+/** The API keys of the organization. Every method but `self` needs a secret key that is not limited to databases. */
 export class Keys {
   readonly #send: Send
 
@@ -27,6 +27,11 @@ export class Keys {
         ),
       (page) => page.keys,
     )
+  }
+
+  /** The key that this client uses, and the name of its organization. Works with every key. */
+  async self(options?: RequestOptions): Promise<OwnKey> {
+    return this.#send({ method: 'GET', path: '/api/keys/self', effect: 'read' }, options)
   }
 
   /** Takes effect at once and cannot be undone. A second call returns the same response. */

@@ -238,6 +238,12 @@ export interface KeyMetadata extends KeyDescription {
   revokedAt: number | null
 }
 
+/** `GET /api/keys/self`: the calling key. */
+export interface OwnKey extends KeyMetadata {
+  /** The name of the organization that the key belongs to. */
+  organization: string
+}
+
 /** `GET /api/keys`, newest first. */
 export interface ListKeysResponse {
   keys: KeyMetadata[]

@@ -3,6 +3,10 @@ import { CubbyError } from './errors.ts'
 
 const pattern = /^[a-z0-9_-]{1,64}$/
 
+/** Whether `parseName` takes it. */
+export const isName = (name: unknown): name is string =>
+  typeof name === 'string' && pattern.test(name) && !name.startsWith('_')
+
 /** Names of databases, tables and organizations follow one rule. `field` is what the error names. */
 export const parseName = (name: unknown, field: string): string => {
   if (typeof name !== 'string' || !pattern.test(name)) {

@@ -8,24 +8,26 @@ import { authorize } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { Engine } from '../store/engine.ts'
+import { missingKeyHint, wrongSchemeHint } from './almost-right.ts'
 
-const invalid = (message: string): CubbyError =>
-  new CubbyError('invalid_api_key', message, { hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".' })
+const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".'): CubbyError =>
+  new CubbyError('invalid_api_key', message, { hint })
 
 /** Well-formed Authorization headers with the key of each: most requests repeat one. */
 const readHeaders = new Map<string, string>()
 
 /** The text of the key. A wrong checksum is rejected here, without a look at the store. */
-const presentedKey = (header: string | null): string => {
+const presentedKey = (request: Request): string => {
+  const header = request.headers.get('authorization')
   if (header === null) {
-    throw new CubbyError('missing_api_key', 'The request carries no API key.', {
-      hint: 'Send the header "Authorization: Bearer <API key>".',
-    })
+    throw new CubbyError('missing_api_key', 'The request carries no API key.', { hint: missingKeyHint(request) })
   }
   const known = readHeaders.get(header)
   if (known !== undefined) return known
   const text = /^bearer +(\S+)$/i.exec(header)?.[1]
-  if (text === undefined) throw invalid('The Authorization header is not of the form "Bearer <API key>".')
+  if (text === undefined) {
+    throw invalid('The Authorization header is not of the form "Bearer <API key>".', wrongSchemeHint(header))
+  }
   if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
   // A checksum is easy to forge, so callers can fill this map. It is bounded in entries and in bytes (a header may be padded
   // with spaces), and a miss costs a microsecond.
@@ -63,9 +65,9 @@ export class Authenticator {
   authenticate(caller: Caller): Awaitable<void> {
     const nowMs = this.#now()
     caller.nowMs = nowMs
-    const { headers } = caller.request
-    return andThen(findActiveKey(this.#engine, headers.get('authorization'), nowMs), (apiKey) => {
-      refuseInForeignPage(apiKey, headers)
+    const { request } = caller
+    return andThen(findActiveKey(this.#engine, request, nowMs), (apiKey) => {
+      refuseInForeignPage(apiKey, request.headers)
       authorize(apiKey, caller.keyNeeded, caller.params.db)
       this.#noteKeyUse(apiKey.id, nowMs)
       caller.access = { engine: this.#engine, apiKey }
@@ -83,8 +85,8 @@ export class Authenticator {
 }
 
 /** Checks that the key is known, then that it is not revoked, then that it has not expired. */
-const findActiveKey = (engine: Engine, header: string | null, nowMs: number): Awaitable<ApiKey> =>
-  andThen(engine.apiKeys.find(presentedKey(header)), (apiKey) => {
+const findActiveKey = (engine: Engine, request: Request, nowMs: number): Awaitable<ApiKey> =>
+  andThen(engine.apiKeys.find(presentedKey(request)), (apiKey) => {
     if (apiKey === undefined) throw invalid('The API key is unknown.')
     refuseRetired(apiKey, nowMs)
     return apiKey
@@ -99,7 +101,7 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
   if (apiKey.revokedAtMs !== null) throw revoked()
   if (apiKey.expiresAtMs !== null && apiKey.expiresAtMs <= nowMs) {
     throw new CubbyError('expired_api_key', `The API key expired at ${new Date(apiKey.expiresAtMs).toISOString()}.`, {
-      hint: ['Create another key: ', call('createApiKey')],
+      hint: ['Create another key: ', call('createApiKey'), '.'],
     })
   }
 }

@@ -2,10 +2,17 @@ import { type Hint, type HintLanguage, type HintPart, hintText, type SuggestedCa
 import { findRoute, operationRoutes } from './routes/operation-routes.ts'
 import { type OperationRoute, targetFor } from './routes/route.ts'
 
-const http: HintLanguage = {
+/** Names in the path of the request. */
+export interface Names {
+  readonly db?: string
+  readonly table?: string
+}
+
+/** A call that names no database and no table means those of the request. */
+const http = (names: Names): HintLanguage => ({
   call({ operation, input }) {
     const route = findRoute(operation)
-    return route === undefined ? operation : `${route.method} ${targetFor(route, input)}`
+    return route === undefined ? operation : `${route.method} ${targetFor(route, { ...names, ...input })}`
   },
   send: (members) =>
     `{ ${Object.entries(members)
@@ -13,10 +20,13 @@ const http: HintLanguage = {
       .join(', ')} }`,
   give: () => 'add it to the path',
   repeatLater: 'Repeat the request after the time in Retry-After',
-}
+})
 
-export const httpHint = (hint: Hint | undefined): string | undefined =>
-  hint === undefined ? undefined : hintText(hint, http)
+export const httpHint = (hint: Hint | undefined, names: Names = {}): string | undefined =>
+  hint === undefined ? undefined : hintText(hint, http(names))
+
+/** Where a caller who is lost reads on. Only HTTP has this page. */
+export const docsNote = 'The API is documented at /docs.'
 
 // ── The reverse, for shell commands that get errors from a server ──────────────────────────────────────────
 
@@ -65,7 +75,8 @@ const readPart = (text: string): HintPart => {
 }
 
 /** Parses a hint in HTTP words back into parts. */
-export const readHttpHint = (text: string): Hint => {
+export const readHttpHint = (whole: string): Hint => {
+  const text = whole.replace(docsNote, '').trimEnd()
   const parts: HintPart[] = []
   let from = 0
   for (const { 0: found, index } of text.matchAll(written)) {

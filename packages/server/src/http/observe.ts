@@ -57,8 +57,11 @@ export const logAnswered =
   ({ requestId, method, path, status, ms }) =>
     log('info', 'request', { requestId, method, path, status, ms })
 
+/** The path of a URL as Bun gives it: without a host if Host is malformed. */
+export const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?', 1)[0]!
+
 /** The path as it was matched, without the query string. In the URL from Bun, `..` and `\` are already resolved. */
 const shownPath = (path: string | undefined, { url, params }: Observable): string =>
   path === undefined
-    ? url.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?', 1)[0]!
+    ? pathOf(url)
     : path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent((params[name as never] as string).toWellFormed()))

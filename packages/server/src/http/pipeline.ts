@@ -4,15 +4,16 @@ import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Engine } from '../store/engine.ts'
 import { Admission } from './admit.ts'
+import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
 import { answerError, closingIfUnread } from './answer-error.ts'
 import { Answers } from './answers.ts'
 import { Authenticator } from './authenticate.ts'
 import { BodyReader } from './body.ts'
-import { logAnswered, type Observer, observed } from './observe.ts'
+import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
-import { allowedMethods, literalHashKey, type Method, type Route } from './routes.ts'
+import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
 
 export interface PipelineOptions {
@@ -27,6 +28,9 @@ export interface PipelineOptions {
 
 type Request = BunRequest<string>
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
+
+/** The answer of a route that needs no key. `ownUrl` is the address that the server listens on. */
+export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) => Awaitable<Response>
 
 /**
  * The steps of a request:
@@ -67,25 +71,25 @@ export class Pipeline implements Shared {
   /** The handler for one path: answers its methods, and rejects all others. */
   handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
     const allow = allowedMethods(methods)
-    const hashKey = literalHashKey(path)
+    const word = literalParameter(path)
     const routeOf = (method: string): Route | undefined => methods[(method === 'HEAD' ? 'GET' : method) as Method]
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
     return observed(this.#observer, { path, operationOf }, (request) => {
       const route = routeOf(request.method)
-      if (route === undefined) return this.#withoutRoute(request, allow)
-      return this.#answer(this.#identify(request, route, hashKey))
+      if (route === undefined) return this.#withoutRoute(request, path, allow)
+      return this.#answer(this.#identify(request, route, word))
     })
   }
 
   /** A route that needs no key and answers only GET and HEAD. */
-  open(path: string, operation: string, answer: (requestId: string) => Awaitable<Response>): Handler {
+  open(path: string, operation: string, answer: OpenAnswer): Handler {
     const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
     const operationOf = (method: string): string | undefined => (isRead(method) ? operation : undefined)
-    return observed(this.#observer, { path, operationOf }, async (request) => {
-      if (!isRead(request.method)) return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
+    return observed(this.#observer, { path, operationOf }, async (request, server) => {
+      if (!isRead(request.method)) return this.#withoutRoute(request, path, 'GET, HEAD, OPTIONS')
       const requestId = requestIdOf(request.headers)
       try {
-        return closingIfUnread(request, await answer(requestId))
+        return closingIfUnread(request, await answer(requestId, request, server.url.origin))
       } catch (error) {
         return answerError(this.log, requestId, error)
       }
@@ -105,23 +109,23 @@ export class Pipeline implements Shared {
       const requestId = requestIdOf(request.headers)
       if (request.method === 'OPTIONS') return respondPreflight(requestId)
       const error = new CubbyError('route_not_found', 'No route has this path.', {
-        hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+        hint: lostPathHint(request.method, pathOf(request.url)),
       })
       return closingIfUnread(request, respondError(requestId, error))
     })
   }
 
-  #withoutRoute(request: Request, allow: string): Response {
+  #withoutRoute(request: Request, path: string, allow: string): Response {
     const requestId = requestIdOf(request.headers)
     if (request.method === 'OPTIONS') return respondPreflight(requestId)
     const error = new CubbyError('method_not_allowed', `${request.method} is not a method of this path.`, {
-      hint: `It takes ${allow}.`,
+      hint: wrongMethodHint(request.method, path, request.params, allow),
     })
-    return closingIfUnread(request, respondError(requestId, error, allow))
+    return closingIfUnread(request, respondError(requestId, error, { allow }))
   }
 
-  #identify(request: Request, route: Route, hashKey: string | undefined): RequestExchange {
-    const params = hashKey === undefined ? request.params : { ...request.params, hashKey }
+  #identify(request: Request, route: Route, word: ReturnType<typeof literalParameter>): RequestExchange {
+    const params = word === undefined ? request.params : { ...request.params, ...word }
     return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
   }
 
@@ -194,6 +198,8 @@ export class Pipeline implements Shared {
   }
 
   #answerError(exchange: RequestExchange, error: unknown): Response {
-    return closingIfUnread(exchange.request, answerError(this.log, exchange.requestId, error))
+    const { request, requestId, route, params } = exchange
+    const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
+    return closingIfUnread(request, answerError(this.log, requestId, hinted, namesIn(params)))
   }
 }

@@ -4,7 +4,7 @@ import { noRangeKey } from '../core/records/record-key.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
-import { httpHint } from './hint-text.ts'
+import { docsNote, httpHint, type Names } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
@@ -61,6 +61,30 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
 
+export interface EntryPoint {
+  name: string
+  version: string
+  /** Absolute URLs. */
+  docs: string
+  openapi: string
+}
+
+/** It depends on Accept, and on the host by which the server was reached: `private` keeps shared caches from storing it. */
+export const respondEntryPoint = (requestId: string, entryPoint: EntryPoint): Response => {
+  const response = respondJson(requestId, entryPoint)
+  response.headers.set('Vary', 'Accept')
+  return response
+}
+
+/** For browsers, from the entry point to a page. `path` is relative to the host, so it is right behind every proxy. */
+export const respondRedirect = (requestId: string, path: string): Response => {
+  const response = respond(requestId, null, 302)
+  response.headers.delete('Content-Type')
+  response.headers.set('Location', path)
+  response.headers.set('Vary', 'Accept')
+  return response
+}
+
 export const respondRecords = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
   respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
@@ -76,10 +100,19 @@ export const respondStream = (
   return response
 }
 
-export const respondError = (requestId: string, error: CubbyError, allow?: string): Response => {
+interface ErrorContext {
+  /** For `method_not_allowed`. */
+  allow?: string
+  /** What a call in the hint is about, if it does not say so itself. */
+  names?: Names
+}
+
+export const respondError = (requestId: string, error: CubbyError, { allow, names }: ErrorContext = {}): Response => {
   const { code, message, field } = error
-  const hint = httpHint(error.hint)
   const status = statusOf[code]
+  const isLost = status === 401 || code === 'route_not_found'
+  const own = httpHint(error.hint, names)
+  const hint = isLost ? [own, docsNote].join(' ').trimStart() : own
   const response = respondJson(requestId, { error: { code, message, field, hint, requestId } }, status)
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))

@@ -7,7 +7,7 @@ import { tableHandlers } from './handlers/tables.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
 import type { Method } from './routes/route.ts'
 
-export { literalHashKey, type Method } from './routes/route.ts'
+export { literalHashKey, literalParameter, type Method } from './routes/route.ts'
 
 type Handler = (exchange: Exchange) => Awaitable<Response>
 
@@ -46,8 +46,15 @@ const pathTable = (): RouteTable => {
 /** Every route that needs a key, by its path. */
 export const routes = pathTable()
 
+/** `self` is a word only for GET. For DELETE it is an id like any other: no key has it, and the answer says so. */
+export const servedRoutes: RouteTable = {
+  ...routes,
+  '/api/keys/self': { ...routes['/api/keys/:id'], ...routes['/api/keys/self'] },
+}
+
 /** Routes that need no key and answer only GET and HEAD. */
 export const openRoutes = {
+  '/': 'getEntryPoint',
   '/healthz': 'checkHealth',
   '/readyz': 'checkReadiness',
   '/openapi.json': 'getDescription',

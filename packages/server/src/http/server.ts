@@ -3,13 +3,16 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { connectionIdleSecondsMax } from '../core/limits.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
-import { type Handler, Pipeline, type PipelineOptions } from './pipeline.ts'
+import { entryPoint } from './entry-point.ts'
+import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { type Pages, respondPage } from './respond.ts'
-import { openRoutes, type RouteTable, routes } from './routes.ts'
+import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
 export interface HttpOptions extends PipelineOptions {
   host: string
   port: number
+  /** The address at which callers reach the server, without a slash at its end. Default: `Host` of each request. */
+  publicUrl?: string
   /** The OpenAPI document and the page that shows it. */
   pages: Pages
   /** Share the port with other Cubby processes. */
@@ -37,11 +40,12 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
 
 const openHandlersOf = (
   pipeline: Pipeline,
-  { engine, pages }: HttpOptions,
+  { engine, pages, publicUrl }: HttpOptions,
 ): Record<keyof typeof openRoutes, Handler> => {
-  const open = (path: keyof typeof openRoutes, answer: (requestId: string) => Awaitable<Response>): Handler =>
+  const open = (path: keyof typeof openRoutes, answer: OpenAnswer): Handler =>
     pipeline.open(path, openRoutes[path], answer)
   return {
+    '/': open('/', entryPoint(publicUrl)),
     '/healthz': pipeline.health('/healthz', openRoutes['/healthz'], () => true, 'ok'),
     '/readyz': pipeline.health('/readyz', openRoutes['/readyz'], () => engine.ready(), 'ready'),
     '/openapi.json': open('/openapi.json', async (id) => respondPage(id, await pages.document())),
@@ -52,7 +56,7 @@ const openHandlersOf = (
 export const startHttp = (options: HttpOptions): HttpServer => {
   const pipeline = new Pipeline(options)
   const handlers = Object.fromEntries(
-    Object.entries(options.routes ?? routes).map(([path, methods]) => [path, pipeline.handlerFor(path, methods)]),
+    Object.entries(options.routes ?? servedRoutes).map(([path, methods]) => [path, pipeline.handlerFor(path, methods)]),
   )
   const server = Bun.serve({
     hostname: options.host,

@@ -1,6 +1,4 @@
-/** Quotes a text so that a shell reads it as one word. Plain words are not changed. */
-const quote = (text: string): string =>
-  /^[A-Za-z0-9_./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+import { shellWord as quote } from '../core/text/shell-word.ts'
 
 export interface CurlRequest {
   method: string

@@ -100,15 +100,15 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   missing_api_key: {
     message: 'The request carries no API key.',
-    hint: 'Send the header "Authorization: Bearer <API key>".',
+    hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs.',
   },
   invalid_api_key: {
     message: 'The API key is malformed.',
-    hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".',
+    hint: 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…". The API is documented at /docs.',
   },
   expired_api_key: {
     message: 'The API key expired at 2026-01-05T10:00:00.000Z.',
-    hint: 'Create another key: POST /api/keys',
+    hint: 'Create another key: POST /api/keys. The API is documented at /docs.',
   },
   revoked_api_key: {
     message: 'The API key has been revoked.',
@@ -128,7 +128,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   route_not_found: {
     message: 'No route has this path.',
-    hint: 'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.',
+    hint: 'Without the slash at its end: /v1/app. The API is documented at /docs.',
   },
   table_not_found: {
     message: 'There is no table invoices in database app.',
@@ -136,7 +136,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',
-    hint: 'It takes DELETE, GET, HEAD, OPTIONS, POST, PUT.',
+    hint: 'A record is always written as a whole; records are written by PUT /v1/app/orders with hashKey in the body. This path takes DELETE, GET, HEAD, OPTIONS.',
   },
   body_too_large: {
     message: `The body is larger than ${bodyBytesMax} bytes.`,

@@ -17,7 +17,7 @@ export const tags = {
   Records: 'A record is a JSON object with a hash key and an optional range key.',
   'Queries and batches':
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
-  'API keys': 'Managing keys needs a secret key without a `databases` limit.',
+  'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
 
@@ -161,10 +161,23 @@ export const operations = {
     answers: { 201: { description: 'The new key.', schema: 'CreateKeyResponse' } },
   }),
   listApiKeys: routed('listApiKeys', { tag: 'API keys' }),
+  describeOwnApiKey: routed('describeOwnApiKey', { tag: 'API keys' }),
   revokeApiKey: routed('revokeApiKey', { tag: 'API keys', note: 'The request has no body.' }),
 
   // ── Service: about the process, not a store ──────────────────────────────────────────────────────────────────
 
+  getEntryPoint: {
+    tag: 'Service',
+    summary: 'Where is everything?',
+    description:
+      'The name and version of the server, and the addresses of its descriptions. A browser, whose `Accept` prefers `text/html`, is redirected to the page.',
+    answers: {
+      200: { description: 'Name, version and addresses.', schema: 'EntryPoint' },
+      302: { description: 'To a browser: the page for people.', headers: ['Location'] },
+    },
+    codes: ['internal'],
+    examples: service.getEntryPoint,
+  },
   checkHealth: {
     tag: 'Service',
     summary: 'Is the process alive?',

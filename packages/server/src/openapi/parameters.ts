@@ -117,6 +117,12 @@ export const headers = {
     required: true,
     schema: { type: 'string', pattern: '^"[0-9]+"$' },
   },
+  Location: {
+    description: 'The path of the page, relative to the host.',
+    required: true,
+    schema: { type: 'string' },
+    example: '/docs',
+  },
   'WWW-Authenticate': fixed('How to authenticate.', 'Bearer'),
   Allow: {
     description: 'The methods of this path.',

@@ -1,6 +1,7 @@
 import type { ErrorResponse } from '@cubbydb/client'
 import { errorCodes } from '../core/error-codes.ts'
 import { requestIdCharactersMax } from '../core/limits.ts'
+import type { EntryPoint } from '../http/respond.ts'
 import { objectOf, type Schema } from '../operations/schema.ts'
 import { schemas as operationSchemas } from '../operations/schemas.ts'
 import { meanings } from './errors.ts'
@@ -11,6 +12,12 @@ export const asComponent = <T extends object>(schema: T): T =>
 
 /** The schemas that only HTTP has. */
 const httpSchemas = {
+  EntryPoint: objectOf<EntryPoint>('Where everything is.', ['name', 'version', 'docs', 'openapi'], {
+    name: { type: 'string', enum: ['Cubby'] },
+    version: { type: 'string', description: 'The version of the server.' },
+    docs: { type: 'string', description: 'The URL of the description for people.' },
+    openapi: { type: 'string', description: 'The URL of the description for programs.' },
+  }),
   Health: {
     type: 'object',
     description: 'The server is alive or ready.',

@@ -1,8 +1,8 @@
-import { apiKeySchemas } from './api-keys/schemas.ts'
+import { apiKeySchemas, ownKeySchemas } from './api-keys/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
 
 /** The named schemas of inputs and outputs. */
-export const schemas = { ...tableSchemas, ...recordSchemas, ...apiKeySchemas }
+export const schemas = { ...tableSchemas, ...recordSchemas, ...apiKeySchemas, ...ownKeySchemas }
 
 export type SchemaName = keyof typeof schemas

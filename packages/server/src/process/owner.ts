@@ -117,7 +117,7 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
   const url = urlOf(host, port)
   log('info', 'listening', { url, engine: engine.description, data: store.describe(), workers: options.workers })
-  if (options.bootstrap) await bootstrap(engine, url, clock.now(), options.print)
+  if (options.bootstrap) await bootstrap(engine, url, options)
 
   log('info', 'stopping', { signal: await signal })
   await workers.stop()

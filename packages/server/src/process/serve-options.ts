@@ -6,6 +6,10 @@ export interface ServeOptions {
   store: ClosedStore
   host: string
   port: number
+  /** The address at which callers reach the server, if it is not the one that it listens on. */
+  publicUrl: string | undefined
+  /** The flags with which a command finds the same store: for the line that says how to create a key. */
+  storeFlags: string
   /** The number of processes that serve requests; with 1, this process serves them itself. */
   workers: number
   /** Create the first organization on an empty store. */

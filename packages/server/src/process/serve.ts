@@ -21,7 +21,7 @@ export const serve = (options: ServeOptions): Promise<number> => {
 const restOfStopMs = 1_500
 
 const serveAlone = async (options: ServeOptions): Promise<number> => {
-  const { store, host, port, clock, log, logRequests } = options
+  const { store, host, port, publicUrl, clock, log, logRequests } = options
   let http: HttpServer | undefined
   const engine = await store.open({ role: 'owner', log, drain: async () => http?.stop() })
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
@@ -30,6 +30,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
       engine,
       host,
       port,
+      publicUrl,
       now: clock.now,
       log,
       logRequests,
@@ -46,7 +47,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', { url: http.url, engine: engine.description, data: store.describe() })
-  if (options.bootstrap) await bootstrap(engine, http.url, clock.now(), options.print)
+  if (options.bootstrap) await bootstrap(engine, http.url, options)
 
   log('info', 'stopping', { signal: await signal })
   await stopWithin(stopMsMax - restOfStopMs, http)

@@ -21,7 +21,8 @@ const channelToOwner: WorkerChannel = {
 /** Time reserved for the rest of a stop, after HTTP: key uses, the store, and then the owner's own stop. */
 const restOfStopMs = 2_500
 
-export const serveAsWorker = async ({ store, host, clock, log, logRequests }: ServeOptions): Promise<number> => {
+export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
+  const { store, host, publicUrl, clock, log, logRequests } = options
   ignoreSignals()
   const stopped = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
   stayUp(log)
@@ -31,6 +32,7 @@ export const serveAsWorker = async ({ store, host, clock, log, logRequests }: Se
     engine,
     host,
     port: Number(process.env[portVariable]),
+    publicUrl,
     reusePort: true,
     now: clock.now,
     log,

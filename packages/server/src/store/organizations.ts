@@ -13,5 +13,6 @@ export interface Organizations {
   /** The same, but only if the store has no organization yet. If several processes call it, one succeeds. */
   bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined>
   find(name: string): Awaitable<Organization | undefined>
+  findById(id: number): Awaitable<Organization | undefined>
   list(): Awaitable<Organization[]>
 }

@@ -77,6 +77,7 @@ describe.skipIf(!storeIsEmbedded())('serve', () => {
     for (const [name, value] of [
       ['CUBBY_PORT', 'http'],
       ['CUBBY_LOG', 'everything'],
+      ['CUBBY_PUBLIC_URL', 'cubby.example.com'],
     ] as const) {
       const { exitCode, stderr } = await runCubby(['serve'], { env: { CUBBY_DATA: dir, [name]: value } })
       expect(exitCode).toBe(2)

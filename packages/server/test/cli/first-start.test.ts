@@ -11,7 +11,7 @@ import {
   storeIsEmbedded,
 } from '../harness.ts'
 import { ok } from '../http/service.ts'
-import { endAllServing, type ServeProcess, spawnServe } from './serve-process.ts'
+import { endAllServing, mainFile, type ServeProcess, spawnServe } from './serve-process.ts'
 
 setDefaultTimeout(60_000)
 
@@ -92,7 +92,23 @@ describe('the very first start', () => {
     await second.ready
     ok(await second.server.as(secretKey!).get('/v1'))
     expect(await second.end()).toBe(0)
-    expect(second.stdout).toBe('')
+    expect(second.stdout).not.toMatch(/svc_/)
+  })
+
+  test('names the page with the documentation, which is there', async () => {
+    const serving = spawnServe({ dataDir: dir })
+    await serving.ready
+    const docs = await eventually('the greeting', () => /documented at (\S+)\n/.exec(serving.stdout)?.[1])
+    expect(docs).toBe(`${serving.server.url}/docs`)
+    expect((await fetch(docs)).status).toBe(200)
+    expect(await serving.end()).toBe(0)
+  })
+
+  test('with --public-url the greeting uses that address', async () => {
+    const { stdout } = await startAndStop(['--public-url', 'https://cubby.example.com/'])
+    expect(stdout).toContain('export CUBBY_URL=https://cubby.example.com CUBBY_KEY=svc_live_')
+    expect(stdout).toContain('documented at https://cubby.example.com/docs\n')
+    expect(stdout).not.toMatch(/http:\/\//)
   })
 
   test('with --no-bootstrap prints none and makes no organization; a later start without it does', async () => {
@@ -109,7 +125,10 @@ describe('the very first start', () => {
 
   test('on a store that has an organization already prints none', async () => {
     expect((await runCubby(['orgs', 'create', 'acme', ...storeArguments(dir)])).exitCode).toBe(0)
-    expect((await startAndStop()).stdout).toBe('')
+    const { stdout } = await startAndStop()
+    expect(stdout).not.toMatch(/svc_/)
+    // There is no organization "default" to name.
+    expect(stdout).toContain('npx cubbydb keys create --org NAME --kind secret')
     expect(await organizations()).toEqual(['acme'])
   })
 
@@ -122,5 +141,65 @@ describe('the very first start', () => {
     for (const one of serving) expect(await one.end()).toBe(0)
     expect(all.filter(({ stdout }) => /svc_live_/.test(stdout)).length).toBe(1)
     expect(await organizations()).toEqual(['default'])
+  })
+})
+
+// The command for a PostgreSQL store: serve-flags.test.ts.
+describe.skipIf(!storeIsEmbedded())('a later start', () => {
+  /** As the first start leaves it. */
+  const makeStore = () => runCubbyJson(dir, ['orgs', 'create', 'default'])
+
+  /** The line for those who have lost the first keys, as they copy it. */
+  const keyCommand = (stdout: string): string => /^To create another API key: npx cubbydb (.+)$/m.exec(stdout)![1]!
+
+  /** Runs it with a shell, as it stands, but with the program of this repository. */
+  const runInShell = async (command: string): Promise<string> => {
+    const child = Bun.spawn(['sh', '-c', `"$BUN" "$MAIN" ${command} --json`], {
+      env: { ...process.env, BUN: process.execPath, MAIN: mainFile },
+      stdin: 'ignore',
+      stdout: 'pipe',
+    })
+    const text = await new Response(child.stdout).text()
+    expect([command, await child.exited]).toEqual([command, 0])
+    return text
+  }
+
+  for (const workers of ['1', '2']) {
+    test(`says how to create another key, in one line that works (--workers ${workers})`, async () => {
+      dir = join(top, "it's a data directory")
+      await makeStore()
+      const later = spawnServe({ dataDir: dir, args: ['--workers', workers] })
+      await later.ready
+      const command = await eventually('the line', () =>
+        /create another.*\n/.test(later.stdout) ? keyCommand(later.stdout) : undefined,
+      )
+      expect(later.stdout).toBe(
+        `The API is documented at ${later.server.url}/docs\nTo create another API key: npx cubbydb ${command}\n`,
+      )
+      expect(command).toStartWith('keys create --org default --kind secret --')
+      const { key } = JSON.parse(await runInShell(command))
+      ok(await later.server.as(key).get('/v1'))
+      expect(await later.end()).toBe(0)
+      expect(later.stderr).not.toMatch(/svc_(live|pub)_/)
+    })
+  }
+
+  test('without flags the command needs none: the default and the environment are the same for it', async () => {
+    for (const [env, place] of [
+      [{}, join(top, 'cubby-data')],
+      [{ CUBBY_DATA: dir }, dir],
+    ] as const) {
+      for (const start of ['first', 'later']) {
+        const serving = spawnServe({ dataDir: place, bare: true, args: ['--port', '0'], env, cwd: top })
+        await serving.ready
+        expect(await serving.end()).toBe(0)
+        if (start === 'later') expect(keyCommand(serving.stdout)).toBe('keys create --org default --kind secret')
+      }
+    }
+  })
+
+  test('with --no-bootstrap prints nothing', async () => {
+    await makeStore()
+    expect((await startAndStop(['--no-bootstrap'])).stdout).toBe('')
   })
 })

@@ -37,6 +37,14 @@ export const organizationCases = (it: Case): void => {
     expect(await engine.organizations.find('acm')).toBeUndefined()
   })
 
+  it('findById: the organization with that id, undefined if there is none', async ({ engine }) => {
+    const { org } = await makeTenant(engine, 'acme')
+    const { org: other } = await makeTenant(engine, 'zeta')
+    expect(await engine.organizations.findById(org.id)).toEqual(org)
+    expect(await engine.organizations.findById(other.id)).toEqual(other)
+    expect(await engine.organizations.findById(org.id + other.id + 1_000)).toBeUndefined()
+  })
+
   it('listOrganizations: every organization once', async ({ engine }) => {
     expect(await engine.organizations.list()).toEqual([])
     const made = [(await makeTenant(engine, 'zeta')).org, (await makeTenant(engine, 'acme')).org]

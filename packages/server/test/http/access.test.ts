@@ -172,6 +172,14 @@ const routes: Record<string, Route> = {
     own: 200,
     outOfScope: 'key_scope',
   },
+  'the calling key': {
+    method: 'GET',
+    path: () => '/api/keys/self',
+    public: 'may',
+    stranger: 200,
+    own: 200,
+    outOfScope: 200,
+  },
   'revoke a key': {
     method: 'DELETE',
     path: ({ keyId }) => `/api/keys/${keyId}`,
@@ -274,7 +282,7 @@ for (const [name, route] of Object.entries(routes)) {
       expect(await snapshot()).toEqual(before)
     })
 
-    if (route.path.toString().includes('api/keys')) {
+    if (route.path.toString().includes('api/keys') && route.outOfScope === 'key_scope') {
       test('limited to databases: 403 key_scope', async () => {
         refused(await send(callers['limited to the database']), 403, 'key_scope')
       })

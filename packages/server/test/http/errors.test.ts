@@ -172,6 +172,7 @@ describe('methods', () => {
     ['/v1/app/orders/restore', ['GET', 'DELETE', 'POST']],
     ['/api/keys', ['GET', 'POST']],
     ['/api/keys/key_x', ['DELETE']],
+    ['/api/keys/self', ['GET', 'DELETE']],
     ['/healthz', ['GET']],
     ['/readyz', ['GET']],
   ]

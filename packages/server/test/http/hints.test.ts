@@ -15,7 +15,7 @@ test('hints that suggest a call are written as HTTP requests', async () => {
   const { db, name, path } = await service.table()
   expect(await hintOf('GET', `/v1/${db}/none`)).toBe(`Create it: POST /v1/${db}/none`)
   expect(await hintOf('POST', `${path}/restore`, { deletedAt: 'now' })).toBe(
-    'Leave it out for the table deleted last, or take it from GET /v1/:db?deleted=true.',
+    `Leave it out for the table deleted last, or take it from GET /v1/${db}?deleted=true.`,
   )
   const { deletedAt, recoverableUntil } = ok(await service.api.delete(path))
   expect(await hintOf('GET', path)).toBe(

@@ -235,7 +235,7 @@ describe('other roots', () => {
   })
 
   for (const target of [
-    '/',
+    '//',
     '/v2/app/orders',
     '/V1/app/orders',
     '/v1%2Fapp',

@@ -31,7 +31,15 @@ const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): st
   }
 }
 
-const readOnly = ['describeTable', 'findRecords', 'getRecord', 'listDatabases', 'listTables', 'queryRecords']
+const readOnly = [
+  'describeOwnApiKey',
+  'describeTable',
+  'findRecords',
+  'getRecord',
+  'listDatabases',
+  'listTables',
+  'queryRecords',
+]
 const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey']
 
 for (const entry of Object.values<CatalogueEntry>(catalogue)) {

@@ -8,7 +8,8 @@ import type { EngineFlag } from '../../store/settings.ts'
 import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine } from '../print.ts'
-import { storeFlags, storeLocation } from '../target/store.ts'
+import { parsePublicUrl, publicUrlFlag } from '../public-url.ts'
+import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
 
 const toFlag = (declared: EngineFlag): Flag =>
   declared.type === 'switch'
@@ -19,11 +20,13 @@ export const serveCommand: CliCommand = {
   name: 'serve',
   summary: 'run the server',
   details: `The first start on an empty store creates the organization "default" with a secret and a public key and
-prints both, only once. SIGTERM or SIGINT stops the server after the accepted requests are answered.`,
+prints both, only once. Later starts print the command that creates another key. SIGTERM or SIGINT stops
+the server after the accepted requests are answered.`,
   flags: {
     ...storeFlags,
     host: { type: 'string', value: 'H', help: 'address to listen on', default: '127.0.0.1' },
     port: { type: 'string', value: 'P', help: 'port to listen on; 0 picks a free one', default: '4600' },
+    'public-url': publicUrlFlag,
     workers: { type: 'string', value: 'N', help: 'processes that serve the port', default: '1' },
     ...Object.fromEntries(Object.entries(engineFlags).map(([name, declared]) => [name, toFlag(declared)])),
     'no-bootstrap': { type: 'boolean', help: 'create no organization on an empty store' },
@@ -34,6 +37,7 @@ prints both, only once. SIGTERM or SIGINT stops the server after the accepted re
     const options = {
       host: args.text('host')!,
       port: parseCount(args, 'port', 0, 65_535),
+      publicUrl: parsePublicUrl(args.text('public-url')),
       workers: parseCount(args, 'workers', 1, 256),
       bootstrap: !args.flag('no-bootstrap'),
       logRequests: parseLog(args.text('log')),
@@ -44,7 +48,8 @@ prints both, only once. SIGTERM or SIGINT stops the server after the accepted re
     if (location.store === undefined && args.text('store') !== undefined && !isWorker()) {
       log('warn', 'CUBBY_STORE is not used: --data is given')
     }
-    return serve({ ...options, store: await findStore(location, settings), log, print: printLine })
+    const store = await findStore(location, settings)
+    return serve({ ...options, store, storeFlags: sameStoreFlags(args), log, print: printLine })
   },
 }
 

@@ -1,3 +1,4 @@
+import { shellWord } from '../../core/text/shell-word.ts'
 import { findStore, readEngineSettings, type StoreLocation } from '../../engines/open-engine.ts'
 import { testVariable } from '../../process/test-environment.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
@@ -16,6 +17,23 @@ export const storeLocation = (args: Arguments): StoreLocation => ({
   data: args.text('data')!,
   store: args.isGiven('data') && !args.isGiven('store') ? undefined : args.text('store'),
 })
+
+/**
+ * The flags with which another command finds the same store, for a line to copy. What comes from the environment, or is the
+ * default, needs no flag. A password is not repeated.
+ */
+export const sameStoreFlags = (args: Arguments): string => {
+  if (args.isGiven('store')) return `--store ${shellWord(withoutPassword(args.text('store')!))}`
+  return args.isGiven('data') ? `--data ${shellWord(args.text('data')!)}` : ''
+}
+
+const withoutPassword = (store: string): string => {
+  const url = URL.parse(store)
+  if (url === null) return 'URL'
+  if (url.password !== '') url.password = 'PASSWORD'
+  if (url.searchParams.has('password')) url.searchParams.set('password', 'PASSWORD')
+  return url.href
+}
 
 export const findTargetStore = (args: Arguments): Promise<ClosedStore> => {
   const settings = readEngineSettings({ testVariable: (name) => testVariable(process.env, name) })

@@ -49,6 +49,7 @@ export const parseQuery = (members: Members): Query => {
       },
     )
   }
+  if (index === 'primary' && members.hash === undefined) throw missingHash()
   if (index === 'primary') parseKeyPart(members.hash, 'hash')
   return {
     index,
@@ -60,6 +61,12 @@ export const parseQuery = (members: Members): Query => {
     cursor: members.cursor ?? undefined,
   }
 }
+
+const missingHash = (): CubbyError =>
+  new CubbyError('invalid_key', 'hash is missing; it takes a string.', {
+    field: 'hash',
+    hint: 'Give hash, or index: "t" for the newest records of the table.',
+  })
 
 const declaredIndexScan = (query: Query, slot: Slot, indices: Indices): Scan => {
   const declaration = indices[slot]

@@ -1,4 +1,5 @@
 import { createApiKey, createApiKeyOperation, parseCreateApiKey } from '../../operations/api-keys/create-api-key.ts'
+import { describeOwnApiKey, describeOwnApiKeyOperation } from '../../operations/api-keys/describe-own-api-key.ts'
 import { listApiKeys, listApiKeysOperation } from '../../operations/api-keys/list-api-keys.ts'
 import { revokeApiKey, revokeApiKeyOperation } from '../../operations/api-keys/revoke-api-key.ts'
 import { refuseBody } from '../body.ts'
@@ -18,6 +19,12 @@ export const apiKeyHandlers = {
   async listApiKeys(exchange: Exchange): Promise<Response> {
     const page = await listApiKeys(exchange.access, readListing(exchange))
     return respondLongText(exchange, listApiKeysOperation.present(page, exchange.nowMs))
+  },
+
+  async describeOwnApiKey(exchange: Exchange): Promise<Response> {
+    refuseExtras(exchange)
+    const own = await describeOwnApiKey(exchange.access)
+    return respondText(exchange.requestId, describeOwnApiKeyOperation.present(own, exchange.nowMs))
   },
 
   async revokeApiKey(exchange: Exchange): Promise<Response> {

@@ -26,6 +26,14 @@ export const pathParameters = (path: string): string[] => Array.from(path.matchA
 /** The last segment of a path if it is a fixed word: the hash key of the record with that name. */
 export const literalHashKey = (path: string): string | undefined => /^\/v1\/:db\/:table\/([a-z]+)$/.exec(path)?.[1]
 
+/** A fixed last word is also a value of the parameter that other paths have in its place. */
+export const literalParameter = (path: string): Readonly<Record<string, string>> | undefined => {
+  const hashKey = literalHashKey(path)
+  if (hashKey !== undefined) return { hashKey }
+  const id = /^\/api\/keys\/([a-z]+)$/.exec(path)?.[1]
+  return id === undefined ? undefined : { id }
+}
+
 /** The path that contains most of the input. Paths with a fixed word are excluded: the word would be another key. */
 const pathFor = ({ paths }: OperationRoute, input: Readonly<Record<string, unknown>>): string => {
   const fits = (path: string): number =>

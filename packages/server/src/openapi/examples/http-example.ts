@@ -1,8 +1,10 @@
+import { CubbyError } from '../../core/errors.ts'
+import { namesIn, withBetterHint } from '../../http/almost-right.ts'
 import { httpHint } from '../../http/hint-text.ts'
 import { findRoute } from '../../http/routes/operation-routes.ts'
 import { type OperationRoute, pathParameters, targetFor } from '../../http/routes/route.ts'
 import { statusOf } from '../../http/status.ts'
-import type { Example, ExampleCall } from '../../operations/example.ts'
+import type { Example, ExampleCall, ExampleError } from '../../operations/example.ts'
 import { errorBody } from '../errors.ts'
 import type { GivenStep } from '../types.ts'
 
@@ -67,6 +69,13 @@ export interface SuccessStatus {
   unchanged: number
 }
 
+/** The hint as HTTP gives it. */
+const hintOver = ({ operation }: OperationRoute, input: Input, { code, message, ...more }: ExampleError) => {
+  const params = input as Record<string, string>
+  const { hint } = withBetterHint(operation.id, params, new CubbyError(code, message, more))
+  return httpHint(hint, namesIn(params))
+}
+
 export const toHttpExample = (
   route: OperationRoute,
   { name, summary, given, input, output, error, unchanged }: Example,
@@ -88,6 +97,9 @@ export const toHttpExample = (
           ...(tagged && { headers: { ETag: `"${version}"` } }),
           answer: output,
         }
-      : { status: statusOf[error.code], answer: errorBody(error.code, { ...error, hint: httpHint(error.hint) }) }),
+      : {
+          status: statusOf[error.code],
+          answer: errorBody(error.code, { ...error, hint: hintOver(route, input, error) }),
+        }),
   }
 }

@@ -54,7 +54,10 @@ export const getRecord: HttpExample[] = [
       status: 404,
       answer: errorBody('record_not_found', {
         message: 'There is no record with that key.',
-        hint: 'If it has a range key, add it to the path.',
+        hint:
+          hashKey === 'query'
+            ? 'If it has a range key, add it to the path. Records are found by POST /v1/app/orders/query.'
+            : 'If it has a range key, add it to the path.',
       }),
     },
   ]),

@@ -1,4 +1,19 @@
+import packageJson from '../../../package.json' with { type: 'json' }
 import type { HttpExample } from './http-example.ts'
+
+export const getEntryPoint: HttpExample[] = [
+  {
+    name: 'program',
+    summary: 'For a program',
+    status: 200,
+    answer: {
+      name: 'Cubby',
+      version: packageJson.version,
+      docs: 'http://127.0.0.1:4600/docs',
+      openapi: 'http://127.0.0.1:4600/openapi.json',
+    },
+  },
+]
 
 export const checkHealth: HttpExample[] = [{ name: 'alive', summary: 'Alive', status: 200, answer: { status: 'ok' } }]
 

@@ -2,6 +2,7 @@ import { entry } from '../catalogue-entry.ts'
 import { inputOf, ref } from '../schema.ts'
 import { listingMembers } from '../tables/schemas.ts'
 import { createApiKeyOperation } from './create-api-key.ts'
+import { describeOwnApiKeyOperation } from './describe-own-api-key.ts'
 import * as examples from './examples.ts'
 import { listApiKeysOperation } from './list-api-keys.ts'
 import { revokeApiKeyOperation } from './revoke-api-key.ts'
@@ -17,6 +18,11 @@ export const apiKeyCatalogue = {
     input: inputOf({}, listingMembers),
     output: ref('ListKeysResponse'),
     examples: examples.listApiKeys,
+  }),
+  describeOwnApiKey: entry(describeOwnApiKeyOperation, {
+    input: inputOf({}, {}),
+    output: ref('OwnKey'),
+    examples: examples.describeOwnApiKey,
   }),
   revokeApiKey: entry(revokeApiKeyOperation, {
     input: inputOf({}, { id: { ...ref('RecordKeyPart'), description: 'The id of the key, from the list of keys.' } }, [

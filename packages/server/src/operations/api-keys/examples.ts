@@ -100,6 +100,27 @@ export const listApiKeys: Example[] = [
   },
 ]
 
+export const describeOwnApiKey: Example[] = [
+  {
+    name: 'own',
+    summary: 'The key of this request',
+    input: {},
+    output: {
+      id: 'key_2cH8kP4rS6aWd0JvXn5y',
+      kind: 'secret',
+      name: null,
+      masked: 'svc_live_****mnop',
+      databases: null,
+      status: 'active',
+      createdAt: 1767139200000,
+      lastUsedAt: 1767398340000,
+      expiresAt: null,
+      revokedAt: null,
+      organization: 'default',
+    },
+  },
+]
+
 export const revokeApiKey: Example[] = [
   {
     name: 'revoke',

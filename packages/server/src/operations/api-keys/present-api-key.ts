@@ -1,4 +1,4 @@
-import type { CreateKeyResponse, KeyMetadata } from '@cubbydb/client'
+import type { CreateKeyResponse, KeyMetadata, OwnKey } from '@cubbydb/client'
 import { maskApiKey } from '../../core/api-keys/api-key.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 
@@ -19,6 +19,12 @@ export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
   lastUsedAt: key.lastUsedAtMs,
   expiresAt: key.expiresAtMs,
   revokedAt: key.revokedAtMs,
+})
+
+/** One flat object: the listing's record, and the organization. */
+export const presentOwnApiKey = (own: { apiKey: ApiKey; organization: string }, nowMs: number): OwnKey => ({
+  ...presentApiKey(own.apiKey, nowMs),
+  organization: own.organization,
 })
 
 /** The only answer that contains the key itself. */

@@ -1,4 +1,4 @@
-import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse } from '@cubbydb/client'
+import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '@cubbydb/client'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
 import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema } from '../schema.ts'
 
@@ -56,4 +56,18 @@ export const apiKeySchemas = {
     keys: { type: 'array', items: ref('Key') },
     cursor: nextCursor,
   }),
+} satisfies Record<string, Schema>
+
+const { Key } = apiKeySchemas
+const beside = objectOf<Omit<OwnKey, keyof KeyMetadata>>('The calling key.', ['organization'], {
+  organization: { type: 'string', description: 'The name of the organization that the key belongs to.' },
+})
+
+/** A key as it is listed, with more members beside, in one flat object. */
+export const ownKeySchemas = {
+  OwnKey: {
+    ...beside,
+    properties: { ...Key.properties, ...beside.properties },
+    required: [...Key.required!, ...beside.required!],
+  },
 } satisfies Record<string, Schema>

@@ -242,7 +242,7 @@ export const queryRecords: Example[] = [
       code: 'invalid_key',
       message: 'hash is missing; it takes a string.',
       field: 'hash',
-      hint: 'Give hash as a string of 1 to 1024 bytes.',
+      hint: 'Give hash, or index: "t" for the newest records of the table.',
     },
   },
   {

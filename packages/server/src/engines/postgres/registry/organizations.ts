@@ -21,6 +21,10 @@ export class PostgresOrganizations implements Organizations {
     return this.#registry.reader.findOrganization(name)
   }
 
+  findById(id: number): Promise<Organization | undefined> {
+    return this.#registry.reader.findOrganizationById(id)
+  }
+
   list(): Promise<Organization[]> {
     return this.#registry.reader.listOrganizations()
   }

@@ -33,6 +33,11 @@ const findOrganization = statement(
   `select ${organizationColumns} from cubby_organization o where o.name = $1`,
 )
 
+const findOrganizationById = statement(
+  'find_org_by_id',
+  `select ${organizationColumns} from cubby_organization o where o.id = $1::bigint`,
+)
+
 const listOrganizations = statement(
   'list_orgs',
   `select ${organizationColumns} from cubby_organization o order by o.name`,
@@ -124,6 +129,11 @@ export class RegistryReader {
   async findOrganization(name: string): Promise<Organization | undefined> {
     if (name.includes('\0')) return undefined
     const [row] = await this.#rows(noOrg, findOrganization, name)
+    return row && toOrganization(row)
+  }
+
+  async findOrganizationById(id: number): Promise<Organization | undefined> {
+    const [row] = await this.#rows(organization(id), findOrganizationById, id)
     return row && toOrganization(row)
   }
 

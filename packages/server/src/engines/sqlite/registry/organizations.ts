@@ -36,6 +36,12 @@ export class SqliteOrganizations implements Organizations {
       .map(toOrganization)[0]
   }
 
+  findById(id: number): Organization | undefined {
+    return this.#store
+      .all<OrganizationRow>('SELECT id, name, created_at FROM organizations WHERE id = ?1', id)
+      .map(toOrganization)[0]
+  }
+
   list(): Organization[] {
     return this.#store
       .all<OrganizationRow>('SELECT id, name, created_at FROM organizations ORDER BY name')

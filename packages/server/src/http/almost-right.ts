@@ -1,0 +1,229 @@
+import { CubbyError, type ErrorCode } from '../core/errors.ts'
+import { isName } from '../core/names.ts'
+import { httpHint, type Names } from './hint-text.ts'
+import type { RoutedOperationId } from './routes/operation-routes.ts'
+
+// Requests that newcomers and agents send because another service would take them. Each keeps its status and its code; the
+// hint names the request that is meant. A hint depends on nothing but the request, so it tells nothing about the store.
+
+/** The request's own names. One that no table can have is left out, and stays `:db` or `:table` in the hint. */
+export const namesIn = ({ db, table }: Readonly<Record<string, string | undefined>>): Names => ({
+  ...(isName(db) && { db }),
+  ...(isName(table) && { table }),
+})
+
+/** `PUT /v1/app/orders`, from the route table. */
+const to = (operation: RoutedOperationId, names: Names): string => httpHint([{ operation, input: {} }], names)!
+
+type Say = (names: Names) => string
+
+const written: Say = (names) => `records are written by ${to('putRecord', names)} with hashKey in the body`
+const writtenElsewhere: Say = (names) => `a record is read and deleted here; ${written(names)}`
+const found: Say = (names) => `records are found by ${to('queryRecords', names)}`
+const recordsDeleted: Say = (names) => `records are deleted by ${to('deleteRecord', names)}`
+const batched: Say = (names) => `many records are written by ${to('applyBatch', names)} with operations in the body`
+const restored: Say = (names) => `a deleted table is restored by ${to('restoreTable', names)}`
+const tableCreated: Say = (names) =>
+  `a database exists as soon as it has a table; tables are created by ${to('createTable', names)}`
+const tablesDeleted: Say = (names) =>
+  `tables are deleted by ${to('deleteTable', names)}; a database is gone with its last table`
+const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
+
+// ── 405: the path has other methods ────────────────────────────────────────────────────────────────────────
+
+const record = '/v1/:db/:table/:hashKey'
+const searches = ['search', 'list', 'scan', 'filter', 'select', 'all', 'records', 'items']
+const batches = ['bulk', 'import', 'transaction', 'many']
+
+/** The first row that fits says the hint. `words`: only if the hash key is one of them. */
+const wrongMethods: readonly { methods: string; path: string; words?: readonly string[]; say: Say }[] = [
+  { methods: 'POST', path: record, words: searches, say: found },
+  { methods: 'POST', path: record, words: batches, say: batched },
+  { methods: 'POST', path: record, words: ['undelete', 'recover'], say: restored },
+  { methods: 'POST', path: record, words: ['delete', 'remove'], say: recordsDeleted },
+  { methods: 'PUT POST', path: record, say: writtenElsewhere },
+  {
+    methods: 'PUT POST',
+    path: `${record}/:rangeKey`,
+    say: (names) => `${writtenElsewhere(names)}, and rangeKey beside it`,
+  },
+  { methods: 'PATCH', path: '/v1/:db/:table', say: replaced },
+  { methods: 'PATCH', path: record, say: replaced },
+  { methods: 'PATCH', path: `${record}/:rangeKey`, say: replaced },
+  { methods: 'PUT PATCH', path: '/v1/:db/:table/query', say: found },
+  { methods: 'PUT PATCH', path: '/v1/:db/:table/batch', say: batched },
+  { methods: 'PUT PATCH', path: '/v1/:db/:table/restore', say: restored },
+  { methods: 'POST PUT', path: '/v1', say: tableCreated },
+  { methods: 'POST PUT', path: '/v1/:db', say: tableCreated },
+  { methods: 'DELETE', path: '/v1/:db', say: tablesDeleted },
+  { methods: 'PUT', path: '/api/keys', say: () => `keys are created by ${to('createApiKey', {})}` },
+  { methods: 'DELETE', path: '/api/keys', say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
+  {
+    methods: 'GET',
+    path: '/api/keys/:id',
+    say: () => `keys are listed by ${to('listApiKeys', {})}; the calling key is ${to('describeOwnApiKey', {})}`,
+  },
+  {
+    methods: 'POST PUT PATCH',
+    path: '/api/keys/:id',
+    say: () => `a key cannot be changed; keys are created by ${to('createApiKey', {})}`,
+  },
+]
+
+const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`
+
+type Params = Readonly<Record<string, string | undefined>>
+
+/** The hint for a method that the path does not have; `allow` are those that it has. */
+export const wrongMethodHint = (method: string, path: string, params: Params, allow: string): string => {
+  const row = wrongMethods.find(
+    ({ methods, path: of, words }) =>
+      of === path && methods.split(' ').includes(method) && (words?.includes(params.hashKey!) ?? true),
+  )
+  return row === undefined ? `It takes ${allow}.` : `${sentence(row.say(namesIn(params)))} This path takes ${allow}.`
+}
+
+// ── 400 and 404 of a route: the input belongs to another request ───────────────────────────────────────────
+
+const queryFields = ['index', 'hash', 'range', 'limit', 'ascending', 'cursor', 'select']
+/** What other services call them. */
+const listingFields = ['offset', 'page', 'filter', 'where', 'q', 'query', 'sort', 'order', 'prefix']
+const recordFields = ['hashKey', 'rangeKey', 'data', 'ttl']
+
+interface WrongInput {
+  readonly operation: RoutedOperationId
+  readonly code: ErrorCode
+  /** Only if the error names one of these fields; undefined: it names none. */
+  readonly fields?: readonly (string | undefined)[]
+  /** Only if the hash key is one of these words. */
+  readonly words?: readonly string[]
+  /** Only if that field is missing. */
+  readonly missing?: true
+  /** The route's own hint stays before this one. */
+  readonly beside?: true
+  readonly say: Say
+}
+
+const wrongInput = (operation: RoutedOperationId, fields: WrongInput['fields'], say: Say): WrongInput => ({
+  operation,
+  code: 'invalid_request',
+  fields,
+  say,
+})
+
+const wrongInputs: readonly WrongInput[] = [
+  wrongInput('createTable', recordFields, (names) => `this request creates a table; ${written(names)}`),
+  wrongInput('describeTable', [...queryFields, ...listingFields], found),
+  wrongInput(
+    'describeTable',
+    ['hashKey', 'rangeKey', 'key', 'id'],
+    (names) => `a record is read by ${to('getRecord', names)}`,
+  ),
+  // Without the body or the parameter, this request would delete the table.
+  wrongInput(
+    'deleteTable',
+    [undefined, ...recordFields],
+    (names) => `this path is the table; ${recordsDeleted(names)}`,
+  ),
+  wrongInput('getRecord', queryFields, found),
+  wrongInput('getRecord', ['rangeKey'], () => 'the range key is a segment of the path, after the hash key'),
+  wrongInput('queryRecords', ['hashKey'], () => 'in a query it is "hash"'),
+  wrongInput('queryRecords', ['rangeKey'], () => 'in a query it is "range", for example { "eq": "…" }'),
+  { operation: 'queryRecords', code: 'invalid_key', fields: ['hash'], missing: true, beside: true, say: found },
+  { operation: 'getRecord', code: 'record_not_found', words: ['query', ...searches], beside: true, say: found },
+]
+
+/** The same error with a better hint, if its input shows which other request was meant. */
+export const withBetterHint = (operation: string, params: Params, error: CubbyError): CubbyError => {
+  const row = wrongInputs.find(
+    (one) =>
+      one.operation === operation &&
+      one.code === error.code &&
+      (one.fields?.includes(error.field) ?? true) &&
+      (one.missing !== true || error.message.startsWith(`${error.field} is missing`)) &&
+      (one.words?.includes(params.hashKey!) ?? true),
+  )
+  if (row === undefined) return error
+  const names = namesIn(params)
+  const own = row.beside === true && error.hint !== undefined ? `${httpHint(error.hint, names)} ` : ''
+  return new CubbyError(error.code, error.message, { field: error.field, hint: own + sentence(row.say(names)) })
+}
+
+// ── 404: no route has the path ─────────────────────────────────────────────────────────────────────────────
+
+/** Segments that can be repeated as they are. */
+const plain = '(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9_.~-]+)'
+
+const namesAt = (path: string): Names => {
+  const [, , db, table] = path.split('/')
+  return namesIn({ db, table })
+}
+
+const descriptions = 'GET /openapi.json is for programs, GET /docs for people'
+
+/** The first row that fits says the hint. `part` is what the path has in its first parentheses. */
+const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) => string }[] = [
+  // The last key is empty. The path without its slash must not be suggested: there, DELETE removes the table.
+  {
+    methods: 'DELETE',
+    path: /^(\/v1\/.*\/)$/,
+    say: (part) => `the last key is empty; ${recordsDeleted(namesAt(part))}`,
+  },
+  {
+    methods: 'GET HEAD POST PUT PATCH',
+    path: new RegExp(`^(${plain}+)/+$`),
+    say: (part) => `without the slash at its end: ${part}`,
+  },
+  { path: new RegExp(`^/api(/v1${plain}*)$`), say: (part) => `tables and records are below /v1: ${part}` },
+  { path: /^(\/keys(?:\/[A-Za-z0-9_]+)?)$/, say: (part) => `keys are below /api: /api${part}` },
+  { path: /^\/(?:api\/)?(?:docs|openapi|swagger|redoc|api-docs)(?:\.(?:json|ya?ml))?$/, say: () => descriptions },
+  {
+    path: /^\/(?:health|healthcheck|livez|ping|status|ready)$/,
+    say: () => 'GET /healthz says whether the process is alive, GET /readyz whether it can serve',
+  },
+  { path: new RegExp(`^/v[02-9]\\d*(${plain}*)$`), say: (part) => `the version is v1: /v1${part}` },
+  {
+    path: new RegExp(`^((?!/(?:v\\d+|api|keys|docs|healthz|readyz)/)(?:/[a-z0-9-][a-z0-9_-]{0,63}){2}${plain}{0,2})$`),
+    say: (part) => `tables and records are below /v1: /v1${part}`,
+  },
+  {
+    path: /^\/v1(?:\/[^/]+){5,}$/,
+    say: () => 'a path has at most two keys: /v1/:db/:table/:hashKey/:rangeKey; a / inside a key is written as %2F',
+  },
+]
+
+const generalHint =
+  'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.'
+
+export const lostPathHint = (method: string, path: string): string => {
+  for (const { methods, path: form, say } of lostPaths) {
+    if (methods !== undefined && !methods.split(' ').includes(method)) continue
+    const match = form.exec(path)
+    if (match !== null) return sentence(say(match[1] ?? ''))
+  }
+  return generalHint
+}
+
+// ── 401: the key is somewhere else ─────────────────────────────────────────────────────────────────────────
+
+const keyHeaders = ['X-Api-Key', 'Api-Key', 'ApiKey', 'X-Auth-Token', 'X-Access-Token']
+const keyParameter = /[?&](api[_-]?key|key|access_token|token)=/i
+
+/** For a request without an Authorization header. */
+export const missingKeyHint = ({ headers, url }: Request): string => {
+  const send = 'Send the header "Authorization: Bearer <API key>"'
+  const header = keyHeaders.find((name) => headers.has(name))
+  if (header !== undefined) return `${send}; ${header} is not read.`
+  const parameter = keyParameter.exec(url)?.[1]
+  return parameter === undefined
+    ? `${send}.`
+    : `${send}; the parameter ${parameter} is not read, and a URL ends up in logs.`
+}
+
+/** For an Authorization header of another form than `Bearer <API key>`. */
+export const wrongSchemeHint = (header: string): string | undefined => {
+  if (/^bearer$/i.test(header)) return 'There is no key after "Bearer": is the variable that holds it empty?'
+  if (/^svc_(?:live|pub)_\S+$/.test(header))
+    return 'Write "Bearer " before the key: "Authorization: Bearer svc_live_…".'
+  return undefined
+}

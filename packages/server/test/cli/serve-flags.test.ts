@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test'
+import { parseArguments, UsageError } from '../../src/cli/arguments.ts'
+import { parsePublicUrl } from '../../src/cli/public-url.ts'
+import { sameStoreFlags, storeFlags } from '../../src/cli/target/store.ts'
+
+test('an address is taken without the slashes at its end, with its path', () => {
+  for (const [text, taken] of [
+    [undefined, undefined],
+    ['https://cubby.example.com', 'https://cubby.example.com'],
+    ['https://cubby.example.com/', 'https://cubby.example.com'],
+    ['HTTP://Cubby.Example.com:80/', 'http://cubby.example.com'],
+    ['http://[::1]:8080', 'http://[::1]:8080'],
+    ['https://example.com/a/b//', 'https://example.com/a/b'],
+    ['https://example.com/a b"<', 'https://example.com/a%20b%22%3C'],
+  ] as const) {
+    expect([text, parsePublicUrl(text)]).toEqual([text, taken])
+  }
+})
+
+test('a password in an address that is refused is not repeated', () => {
+  expect(() => parsePublicUrl('https://me:hunter2@cubby.example.com')).toThrow(UsageError)
+  expect(() => parsePublicUrl('https://me:hunter2@cubby.example.com')).not.toThrow('hunter2')
+})
+
+test('the flags for the same store: those of the command line, quoted, without a password', () => {
+  const flagsFor = (words: string[], env = {}) => sameStoreFlags(parseArguments({ flags: storeFlags }, words, env))
+  expect(flagsFor([])).toBe('')
+  expect(flagsFor([], { CUBBY_STORE: 'postgres://me:hunter2@h/db', CUBBY_DATA: '/d' })).toBe('')
+  expect(flagsFor(['--data', '/var/lib/cubby'])).toBe('--data /var/lib/cubby')
+  expect(flagsFor(['--data', "my 'data'; rm x"])).toBe(`--data 'my '\\''data'\\''; rm x'`)
+  const store = 'postgres://me:hunter2@h/db?sslmode=verify-full&password=hunter3'
+  expect(flagsFor(['--store', store, '--data', '/d'])).toBe(
+    "--store 'postgres://me:PASSWORD@h/db?sslmode=verify-full&password=PASSWORD'",
+  )
+  expect(flagsFor(['--store', 'postgres://h/db'])).toBe('--store postgres://h/db')
+})

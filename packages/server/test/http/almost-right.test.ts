@@ -1,0 +1,353 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { lostPathHint } from '../../src/http/almost-right.ts'
+import type { Answer, Json } from '../harness.ts'
+import { createExpiredKey, freshName, ok, refused, type TestTable, unknownKey, useService } from './service.ts'
+
+// A newcomer, or an agent, repairs a request from the error alone. So the request in the hint is taken out and sent.
+
+const service = useService()
+
+let table: TestTable
+beforeAll(async () => {
+  table = await service.table({ i1: { hashField: 'status' } })
+  await table.put('ada', { status: 'open' })
+})
+
+/** The first request that a hint names. */
+const requestIn = (hint: string): { method: string; path: string } => {
+  const [, method, path] = /\b(GET|PUT|POST|DELETE) (\/[^\s,;]*[^\s,;.])/.exec(hint) ?? []
+  if (method === undefined) throw new Error(`no request in the hint: ${hint}`)
+  return { method, path: path! }
+}
+
+const send = (method: string, path: string, body?: Json): Promise<Answer> =>
+  service.api.raw(method, path, {
+    ...(body !== undefined && { body: JSON.stringify(body), headers: [['Content-Type', 'application/json']] }),
+  })
+
+const put = { hashKey: 'bob', data: { n: 1 } }
+const operations = [{ op: 'put', ...put }]
+
+interface Attempt {
+  method: string
+  path: (path: string) => string
+  body?: Json
+  status: number
+  code: string
+  /** The request that the hint must name, and a body for it. */
+  meant: (path: string) => string
+  works: Json | undefined
+  says?: string
+}
+
+const near = (request: string, error: string, meant: string, works?: Json, more: Partial<Attempt> = {}): Attempt => {
+  const [method, path] = request.split(' ') as [string, string]
+  const [status, code] = error.split(' ') as [string, string]
+  const at = (text: string) => (own: string) => text.replace('/v1/app/orders', own)
+  return { method, path: at(path), status: Number(status), code, meant: at(meant), works, ...more }
+}
+
+const noMethod = '405 method_not_allowed'
+const badRequest = '400 invalid_request'
+const toQuery = 'POST /v1/app/orders/query'
+const newest = { index: 't' }
+
+describe('the five of the contract', () => {
+  const written = 'PUT /v1/app/orders'
+  const inTheBody = 'with hashKey in the body'
+  const cases: Record<string, Attempt> = {
+    'PUT of a record by its path': near('PUT /v1/app/orders/ada', noMethod, written, put, {
+      body: { data: {} },
+      says: inTheBody,
+    }),
+    'the same with a range key': near('PUT /v1/app/orders/ada/r', noMethod, written, put, { says: inTheBody }),
+    'POST of a record to the table': near('POST /v1/app/orders', badRequest, written, put, {
+      body: put,
+      says: inTheBody,
+    }),
+    'the same with data first': near('POST /v1/app/orders', badRequest, written, put, {
+      body: { data: {}, hashKey: 'bob' },
+      says: inTheBody,
+    }),
+    ...Object.fromEntries(
+      ['limit=10', 'cursor=x', 'hash=ada', 'index=t', 'range=x', 'ascending=true', 'select=keys'].map((parameter) => [
+        `GET of the table with ${parameter}`,
+        near(`GET /v1/app/orders?${parameter}`, badRequest, toQuery, newest),
+      ]),
+    ),
+    'POST …/search': near('POST /v1/app/orders/search', noMethod, toQuery, newest, { body: {} }),
+    'POST …/list': near('POST /v1/app/orders/list', noMethod, toQuery, newest),
+    'a query without hash and index': near('POST /v1/app/orders/query', '400 invalid_key', toQuery, newest, {
+      body: { limit: 10 },
+      says: 'index: "t"',
+    }),
+  }
+  attempts(cases)
+
+  test('the words are those of the contract', async () => {
+    const { path } = table
+    const hints = [
+      (await send('PUT', table.at('ada'), {})).body.error.hint,
+      (await send('POST', path, put)).body.error.hint,
+    ]
+    for (const hint of hints) expect(hint).toContain(`records are written by PUT ${path} with hashKey in the body`)
+  })
+})
+
+describe('and others that are tried often', () => {
+  attempts({
+    'POST of a record by its path': near('POST /v1/app/orders/ada', noMethod, 'PUT /v1/app/orders', put),
+    'PATCH of a record': near('PATCH /v1/app/orders/ada', noMethod, 'PUT /v1/app/orders', put),
+    'PATCH of a record with a range key': near('PATCH /v1/app/orders/ada/r', noMethod, 'PUT /v1/app/orders', put),
+    'PATCH of the table': near('PATCH /v1/app/orders', noMethod, 'PUT /v1/app/orders', put),
+    'GET …/query': near('GET /v1/app/orders/query', '404 record_not_found', toQuery, newest, { says: 'range key' }),
+    'GET …/query?limit': near('GET /v1/app/orders/query?limit=5', badRequest, toQuery, newest),
+    'GET …/search': near('GET /v1/app/orders/search', '404 record_not_found', toQuery, newest),
+    'GET of a record with limit': near('GET /v1/app/orders/ada?limit=5', badRequest, toQuery, newest),
+    'GET of the table with offset': near('GET /v1/app/orders?offset=5', badRequest, toQuery, newest),
+    'PUT …/query': near('PUT /v1/app/orders/query', noMethod, toQuery, newest),
+    'PUT …/batch': near('PUT /v1/app/orders/batch', noMethod, 'POST /v1/app/orders/batch', { operations }),
+    'POST …/bulk': near('POST /v1/app/orders/bulk', noMethod, 'POST /v1/app/orders/batch', { operations }),
+    'PUT …/restore': near('PUT /v1/app/orders/restore', noMethod, 'POST /v1/app/orders/restore', {}),
+    'POST …/undelete': near('POST /v1/app/orders/undelete', noMethod, 'POST /v1/app/orders/restore', {}),
+    'PUT /api/keys': near('PUT /api/keys', noMethod, 'POST /api/keys', { kind: 'public' }),
+    'GET of a key': near('GET /api/keys/key_1', noMethod, 'GET /api/keys'),
+    'PATCH of a key': near('PATCH /api/keys/key_1', noMethod, 'POST /api/keys', { kind: 'public' }),
+    'GET /health': near('GET /health', '404 route_not_found', 'GET /healthz'),
+  })
+
+  const hintOf = async (method: string, path: string, body?: Json) => (await send(method, path, body)).body.error.hint
+
+  test('where a key is missing in the path, the hint has its place', async () => {
+    for (const [method, path, meant] of [
+      ['GET', `${table.path}?hashKey=ada`, `GET ${table.path}/:hashKey`],
+      ['DELETE', `${table.path}?hashKey=ada`, `DELETE ${table.path}/:hashKey`],
+      ['DELETE', `${table.path}/`, `DELETE ${table.path}/:hashKey`],
+      ['DELETE', `${table.path}//`, `DELETE ${table.path}/:hashKey`],
+      ['POST', `${table.path}/delete`, `DELETE ${table.path}/:hashKey`],
+      ['DELETE', '/v1/app', 'DELETE /v1/app/:table'],
+      ['POST', '/v1/app', 'POST /v1/app/:table'],
+      ['PUT', '/v1', 'POST /v1/:db/:table'],
+      ['DELETE', '/api/keys', 'DELETE /api/keys/:id'],
+    ] as const) {
+      expect([path, await hintOf(method, path)]).toEqual([path, expect.stringContaining(`${meant}`)])
+    }
+  })
+
+  // What would go wrong without it: a hint that is followed, and a table is gone.
+  test('no hint to a DELETE of a record is the DELETE of its table', async () => {
+    for (const path of [
+      `${table.path}/`,
+      `${table.path}//`,
+      `${table.path}/ada/`,
+      `/app/${table.name}/`,
+      `${table.path}?hashKey=ada`,
+      `${table.path}/.%2e/`,
+      `${table.path}/x/../`,
+    ]) {
+      const answer = await service.api.raw('DELETE', path)
+      expect([path, answer.status >= 400]).toEqual([path, true])
+      const hint: string = answer.body.error.hint ?? ''
+      expect([path, hint, new RegExp(`${table.name}(?![/\\w])`).test(hint)]).toEqual([path, hint, false])
+    }
+    const body = await send('DELETE', table.path, { hashKey: 'ada' })
+    expect(refused(body, 400, 'invalid_request').hint).toContain(`DELETE ${table.path}/:hashKey`)
+    ok(await service.api.get(table.path))
+  })
+
+  test('fields of a record in a query are named as a query has them', async () => {
+    expect(await hintOf('POST', `${table.path}/query`, { hashKey: 'ada' })).toBe('In a query it is "hash".')
+    expect(await hintOf('POST', `${table.path}/query`, { hash: 'a', rangeKey: 'r' })).toContain('"range"')
+    expect(await hintOf('GET', `${table.at('ada')}?rangeKey=r`)).toContain('path')
+  })
+
+  test('GET /openapi, /swagger.json, /api/docs: where the descriptions are', async () => {
+    for (const path of ['/openapi', '/openapi.yaml', '/swagger.json', '/api-docs', '/api/docs']) {
+      const { hint } = refused(await service.server.raw('GET', path), 404, 'route_not_found')
+      const request = requestIn(hint)
+      expect([path, request]).toEqual([path, { method: 'GET', path: '/openapi.json' }])
+      expect((await fetch(service.server.url + request.path)).status).toBe(200)
+    }
+  })
+
+  test('paths that are almost there', () => {
+    for (const [path, hint] of [
+      ['/v1/app/orders/', 'Without the slash at its end: /v1/app/orders.'],
+      ['/v1/app/orders/ada/', 'Without the slash at its end: /v1/app/orders/ada.'],
+      ['/docs/', 'Without the slash at its end: /docs.'],
+      ['/app/orders', 'Tables and records are below /v1: /v1/app/orders.'],
+      ['/app/orders/ada/r', 'Tables and records are below /v1: /v1/app/orders/ada/r.'],
+      ['/api/v1/app/orders', 'Tables and records are below /v1: /v1/app/orders.'],
+      ['/v2/app/orders', 'The version is v1: /v1/app/orders.'],
+      ['/keys', 'Keys are below /api: /api/keys.'],
+      ['/keys/self', 'Keys are below /api: /api/keys/self.'],
+    ] as const) {
+      expect([path, lostPathHint('GET', path)]).toEqual([path, hint])
+    }
+    expect(lostPathHint('GET', '/v1/app/orders/a/b/c')).toContain('%2F')
+    const general = lostPathHint('GET', '/favicon.ico')
+    for (const path of [
+      '/v1//orders',
+      '/',
+      '/healthz/x',
+      '/api/tasks',
+      '/App/Orders',
+      '/%2e%2e/x/',
+      '/a%20b/c/',
+      '/../x/',
+    ])
+      expect([path, lostPathHint('GET', path)]).toEqual([path, general])
+    expect(lostPathHint('DELETE', '/app/orders/')).toBe(general)
+  })
+
+  test('a long path costs no time', () => {
+    const started = performance.now()
+    for (const path of [
+      '/a'.repeat(8_000),
+      `/v1${'/a'.repeat(8_000)}/%`,
+      '/'.repeat(16_000),
+      `/${'a'.repeat(16_000)}/`,
+    ])
+      for (const method of ['GET', 'DELETE']) lostPathHint(method, path)
+    expect(performance.now() - started).toBeLessThan(200)
+  })
+})
+
+function attempts(cases: Record<string, Attempt>): void {
+  for (const [what, { method, path, body, status, code, meant, works, says }] of Object.entries(cases)) {
+    test(`${what}: ${status} ${code}, and the request in the hint works`, async () => {
+      const { hint } = refused(await send(method, path(table.path), body), status, code)
+      const request = requestIn(hint)
+      expect(`${request.method} ${request.path}`).toBe(meant(table.path))
+      if (says !== undefined) expect(hint).toContain(says)
+      const answer = await send(request.method, request.path, works)
+      expect([hint, Math.floor(answer.status / 100), answer.status < 400 ? '' : answer.text]).toEqual([hint, 2, ''])
+      if (request.path.endsWith('/query')) expect(answer.body.items.length).toBeGreaterThan(0)
+    })
+  }
+}
+
+describe('names in hints', () => {
+  test('are repeated only if a table can have them; never more of the path', async () => {
+    for (const name of [
+      'Orders',
+      '_orders',
+      'a%20b',
+      '%22%3E',
+      'x'.repeat(65),
+      '%00',
+      'a%2Fb',
+      '%F0%9F%98%80',
+      '..%2f',
+    ]) {
+      const { hint } = refused(await service.api.raw('PUT', `/v1/app/${name}/ada`), 405, 'method_not_allowed')
+      expect([name, hint]).toEqual([name, expect.stringContaining('PUT /v1/app/:table with')])
+      expect(hint).not.toContain(name)
+    }
+    const { hint } = refused(
+      await service.api.raw('PUT', `/v1/app/${table.name}/some-secret`),
+      405,
+      'method_not_allowed',
+    )
+    expect(hint).not.toContain('some-secret')
+  })
+
+  test('a key of the API in a path is masked', async () => {
+    const key = unknownKey()
+    for (const [method, path] of [
+      ['GET', `/v1/app/${key}/`],
+      ['PUT', `/v1/${key}/orders/a`],
+      ['GET', `/app/orders/${key}`],
+    ] as const) {
+      expect((await service.api.raw(method, path)).text).not.toContain(key)
+    }
+  })
+
+  test('tell nothing: the same for a table that exists, one of another organization and none, with and without a key', async () => {
+    const theirs = await service.stranger.post(`/v1/app/${freshName('theirs')}`)
+    const names = [table.name, ok(theirs, 201).table, freshName('none')]
+    for (const [method, rest] of [
+      ['PUT', '/ada'],
+      ['POST', '/search'],
+      ['GET', '/'],
+      ['PATCH', ''],
+    ] as const) {
+      const hints = new Set<string>()
+      for (const name of names) {
+        for (const caller of [service.api, service.stranger, service.server]) {
+          const { hint } = (await caller.raw(method, `/v1/app/${name}${rest}`)).body.error
+          hints.add(hint.replaceAll(name, 'NAME'))
+        }
+      }
+      expect([method, rest, hints.size]).toEqual([method, rest, 1])
+    }
+  })
+
+  test('what is wrong with the input is said before the table is looked for', async () => {
+    const none = `/v1/app/${freshName('none')}`
+    expect(refused(await send('GET', `${none}?limit=1`), 400, 'invalid_request').hint).toContain(`POST ${none}/query`)
+    expect(refused(await send('POST', `${none}/query`, {}), 400, 'invalid_key').hint).toContain(`POST ${none}/query`)
+  })
+})
+
+describe('/docs', () => {
+  const docs = 'The API is documented at /docs.'
+
+  test('is named by the hint of every 401', async () => {
+    const expired = (await createExpiredKey(service.api)).key
+    const headers = [
+      [],
+      ['Authorization', `Bearer ${unknownKey()}`],
+      ['Authorization', 'Bearer nonsense'],
+      ['Authorization', 'Basic YTpi'],
+      ['Authorization', 'Bearer'],
+      ['Authorization', service.org.secretKey],
+      ['Authorization', `Bearer ${expired}`],
+      ['X-Api-Key', service.org.secretKey],
+    ]
+    for (const header of headers) {
+      const answer = await service.server.raw('GET', '/v1', {
+        headers: header.length === 0 ? [] : [header as [string, string]],
+      })
+      expect([header, answer.status, answer.body.error.hint]).toEqual([header, 401, expect.stringContaining(docs)])
+    }
+    expect((await fetch(`${service.server.url}/docs`)).status).toBe(200)
+  })
+
+  test('is named by the hint of every path that is not there', async () => {
+    for (const path of ['/nowhere', '/v1/', '/v1/app/orders/', '/app/orders', '/api', '/favicon.ico']) {
+      expect(refused(await service.api.raw('GET', path), 404, 'route_not_found').hint).toEndWith(docs)
+    }
+  })
+})
+
+describe('a key that is sent in another way', () => {
+  const hintFor = async (headers: [string, string][], target = '/v1'): Promise<[string, string]> => {
+    const answer = await service.server.raw('GET', target, { headers })
+    expect(answer.text).not.toContain(service.org.secretKey)
+    const { code, hint } = answer.body.error
+    return [code, hint]
+  }
+
+  test('X-Api-Key and its like: the header that is read', async () => {
+    for (const name of ['X-Api-Key', 'x-api-key', 'Api-Key', 'X-Auth-Token']) {
+      const [code, hint] = await hintFor([[name, service.org.secretKey]])
+      expect([code, hint]).toEqual(['missing_api_key', expect.stringContaining('"Authorization: Bearer <API key>"')])
+      expect(hint.toLowerCase()).toContain(`${name.toLowerCase()} is not read`)
+    }
+  })
+
+  test('in the query string', async () => {
+    for (const name of ['api_key', 'apikey', 'api-key', 'key', 'access_token', 'token']) {
+      const [code, hint] = await hintFor([], `/v1?${name}=${service.org.secretKey}`)
+      expect([code, hint]).toEqual(['missing_api_key', expect.stringContaining(`the parameter ${name} is not read`)])
+    }
+  })
+
+  test('without Bearer; Bearer without a key', async () => {
+    const [code, hint] = await hintFor([['Authorization', service.org.secretKey]])
+    expect([code, hint]).toEqual(['invalid_api_key', expect.stringContaining('Write "Bearer " before the key')])
+    const [empty, why] = await hintFor([['Authorization', 'Bearer ']])
+    expect([empty, why]).toEqual(['invalid_api_key', expect.stringContaining('no key after "Bearer"')])
+  })
+})
