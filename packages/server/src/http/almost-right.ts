@@ -20,6 +20,7 @@ type Say = (names: Names) => string
 const written: Say = (names) => `records are written by ${to('putRecord', names)} with hashKey in the body`
 const writtenElsewhere: Say = (names) => `a record is read and deleted here; ${written(names)}`
 const found: Say = (names) => `records are found by ${to('queryRecords', names)}`
+const foundByKeys: Say = (names) => `many records are read by ${to('findRecords', names)} with keys in the body`
 const recordsDeleted: Say = (names) => `records are deleted by ${to('deleteRecord', names)}`
 const batched: Say = (names) => `many records are written by ${to('applyBatch', names)} with operations in the body`
 const restored: Say = (names) => `a deleted table is restored by ${to('restoreTable', names)}`
@@ -51,6 +52,7 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   { methods: 'PATCH', path: record, say: replaced },
   { methods: 'PATCH', path: `${record}/:rangeKey`, say: replaced },
   { methods: 'PUT PATCH', path: '/v1/:db/:table/query', say: found },
+  { methods: 'PUT PATCH', path: '/v1/:db/:table/find', say: foundByKeys },
   { methods: 'PUT PATCH', path: '/v1/:db/:table/batch', say: batched },
   { methods: 'PUT PATCH', path: '/v1/:db/:table/restore', say: restored },
   { methods: 'POST PUT', path: '/v1', say: tableCreated },

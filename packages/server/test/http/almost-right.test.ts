@@ -107,6 +107,7 @@ describe('and others that are tried often', () => {
     'GET of the table with offset': near('GET /v1/app/orders?offset=5', badRequest, toQuery, newest),
     'PUT …/query': near('PUT /v1/app/orders/query', noMethod, toQuery, newest),
     'PUT …/batch': near('PUT /v1/app/orders/batch', noMethod, 'POST /v1/app/orders/batch', { operations }),
+    'PUT …/find': near('PUT /v1/app/orders/find', noMethod, 'POST /v1/app/orders/find', { keys: [{ hashKey: 'ada' }] }),
     'POST …/bulk': near('POST /v1/app/orders/bulk', noMethod, 'POST /v1/app/orders/batch', { operations }),
     'PUT …/restore': near('PUT /v1/app/orders/restore', noMethod, 'POST /v1/app/orders/restore', {}),
     'POST …/undelete': near('POST /v1/app/orders/undelete', noMethod, 'POST /v1/app/orders/restore', {}),
