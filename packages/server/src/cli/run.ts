@@ -7,6 +7,8 @@ import { parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
 import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
 import { copyCommand } from './commands/copy.ts'
+import { dbListCommand } from './commands/db.ts'
+import { deleteCommand } from './commands/delete.ts'
 import { exportCommand } from './commands/export.ts'
 import { getCommand } from './commands/get.ts'
 import { importCommand } from './commands/import.ts'
@@ -35,6 +37,7 @@ export const commands: CliCommand[] = [
   keysListCommand,
   keysRevokeCommand,
   verifyCommand,
+  dbListCommand,
   tableCreateCommand,
   tableListCommand,
   tableDescribeCommand,
@@ -42,6 +45,7 @@ export const commands: CliCommand[] = [
   tableRestoreCommand,
   getCommand,
   putCommand,
+  deleteCommand,
   queryCommand,
   copyCommand,
   exportCommand,

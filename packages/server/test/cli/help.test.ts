@@ -22,6 +22,7 @@ const commands: Record<string, string[]> = {
   'keys list': [...store, '--org NAME', '--json'],
   'keys revoke': [...store, '--org NAME', '--json'],
   verify: [...store, '--json'],
+  'db list': server,
   'table create': ['--db NAME', '--i1', '--i2', '--i3', '--i4', '--i5', '--indices JSON', ...server],
   'table list': ['--db NAME', '--deleted', ...server],
   'table describe': ['--db NAME', ...server],
@@ -29,6 +30,7 @@ const commands: Record<string, string[]> = {
   'table restore': ['--db NAME', '--deleted-at', ...server],
   get: [...table, ...server],
   put: [...table, '--data JSON', '--ttl', '--if-match', '--if-absent', ...server],
+  delete: [...table, '--if-match', ...server],
   query: [
     ...table,
     ...['--index', '--hash', '--eq', '--lt', '--lte', '--gt', '--gte', '--begins-with', '--ascending', '--descending'],
@@ -47,6 +49,7 @@ const operationOf: Record<string, OperationId> = {
   'keys create': 'createApiKey',
   'keys list': 'listApiKeys',
   'keys revoke': 'revokeApiKey',
+  'db list': 'listDatabases',
   'table create': 'createTable',
   'table list': 'listTables',
   'table describe': 'describeTable',
@@ -54,6 +57,7 @@ const operationOf: Record<string, OperationId> = {
   'table restore': 'restoreTable',
   get: 'getRecord',
   put: 'putRecord',
+  delete: 'deleteRecord',
   query: 'queryRecords',
 }
 
