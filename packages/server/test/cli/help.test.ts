@@ -37,7 +37,7 @@ const commands: Record<string, string[]> = {
     ...['--limit', '--all', '--cursor', '--page', ...server],
   ],
   copy: ['--from STORE', '--to STORE', '--resume', '--json'],
-  export: [...table, '--out FILE', ...server, ...store, '--org NAME', '--json'],
+  export: [...table, '--out FILE', '--force', ...server, ...store, '--org NAME', '--json'],
   import: [...table, '--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
   'backup create': [...store, '--json'],
   'backup restore': [...store, '--json'],
