@@ -103,16 +103,6 @@ const explain = (error: unknown, command: CliCommand): number => {
   }
   if (error instanceof OperatorError) say(error.message)
   else if (error instanceof CubbyError) say(errorLine(error))
-  else say(systemReason(error))
+  else say((error as { message?: string }).message ?? String(error))
   return 1
-}
-
-/** An error of the operating system, in one line. */
-const systemReason = (error: unknown): string => {
-  const { code, message } = error as { code?: string; message?: string }
-  if (code === 'EEXIST' || code === 'ENOTDIR') return `the data directory cannot be created: ${message}`
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOENT') {
-    return `the data directory cannot be written: ${message}`
-  }
-  return message ?? String(error)
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { StoreRefused } from '../../core/store-refused.ts'
 import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
-import { codeOf, refuseDamaged } from './disk/damage.ts'
+import { refuseDamaged } from './disk/damage.ts'
 import { endProcess } from './disk/end-process.ts'
+import { refuseDirectory } from './disk/store-files.ts'
 import { type EmbeddedEngine, openSqliteEngine, type SqliteOptions } from './engine.ts'
 import type { SqliteSettings } from './settings.ts'
 import { copyStoreToFile, refuseExistingFile, restoreStoreFromFile } from './transfer/backup.ts'
@@ -18,9 +19,7 @@ const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
   try {
     return await openSqliteEngine(options)
   } catch (error) {
-    if (/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error)))
-      throw new StoreRefused(`the data directory cannot be written: ${(error as Error).message}`)
-    throw refuseDamaged(join(options.dataDir, 'cubby.db'), error)
+    throw refuseDamaged(join(options.dataDir, 'cubby.db'), refuseDirectory(error))
   }
 }
 

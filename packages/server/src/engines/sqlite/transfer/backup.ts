@@ -15,8 +15,8 @@ import { moveIntoPlace } from '../../../files/sync.ts'
 import type { BackupContents } from '../../../store/closed-store.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
-import { makeDataDir } from '../disk/store-files.ts'
-import { holdStore } from '../disk/store-lock.ts'
+import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
+import { holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { migrate } from '../migrations/prepare-store.ts'
 import { schemaVersion } from '../migrations/schema.ts'
@@ -66,7 +66,11 @@ export const copyStoreToFile = async (dataDir: string, file: string): Promise<Ba
     const counts = await verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`)
     // Someone may have created it in the meantime.
     refuseExistingFile(file)
-    moveIntoPlace(temporary, file)
+    try {
+      moveIntoPlace(temporary, file)
+    } catch (error) {
+      throw cannotWrite(file, error as Error)
+    }
     return { ...counts, bytes: statSync(file).size }
   } catch (error) {
     removeTemporary(temporary)
@@ -135,7 +139,7 @@ export const restoreStoreFromFile = async (file: string, dataDir: string): Promi
   const path = join(dataDir, 'cubby.db')
   const temporary = temporaryOf(path)
   let made = false
-  const lock = holdStore(dataDir)
+  const lock = lockStore(dataDir)
   try {
     createTemporary(temporary)
     made = true
@@ -150,6 +154,14 @@ export const restoreStoreFromFile = async (file: string, dataDir: string): Promi
     lock.release()
     if (isNew) removeNewDirectory(dataDir)
     throw error
+  }
+}
+
+const lockStore = (dataDir: string): StoreLock => {
+  try {
+    return holdStore(dataDir)
+  } catch (error) {
+    throw refuseDirectory(error)
   }
 }
 
