@@ -166,7 +166,7 @@ test('a reader that goes away ends it, in one line', async () => {
   })
   const [out, problems] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   expect(linesOf(out)).toHaveLength(1)
-  expect(problems).toBe('cubby: the reader of the output has closed it\n')
+  expect(problems).toBe('cubby: the reader of the output has closed it before the end\n')
   expect(await child.exited).toBe(1)
 })
 

@@ -33,25 +33,37 @@ const buffered = (put: (text: string) => Promise<void>) => {
   return { write, flush }
 }
 
-const outputClosed = (): OperatorError => new OperatorError('the reader of the output has closed it')
+/** Resolves when there is room for more. Throws OperatorError when the reader has closed the output, as `head` does. */
+const put = (content: string | Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(content, (error) => {
+      if (error === null || error === undefined) resolve()
+      else if ((error as { code?: string }).code !== 'EPIPE') reject(error)
+      else reject(new OperatorError('the reader of the output has closed it before the end'))
+    })
+  })
+
+const noListenerNeeded = (): void => {}
+
+const openStdout = (): void => {
+  // The callback of `write` reports a failure; without a listener it would be reported a second time.
+  process.stdout.off('error', noListenerNeeded).on('error', noListenerNeeded)
+}
 
 /**
  * Standard output, for lines of JSON. Throws OperatorError when the reader closes it, as `head` does. A file or a pipe gets
  * the text of records unchanged. A terminal would obey the control characters in it, so it gets escapes instead.
  */
 export const writeToStdout = (): LineWriter => {
-  // The callback reports the failure; without a listener it would be reported a second time.
-  process.stdout.on('error', () => {})
-  const { write, flush } = buffered(
-    (text) =>
-      new Promise((resolve, reject) => {
-        process.stdout.write(process.stdout.isTTY ? printableJson(text) : text, (error) => {
-          if (error === null || error === undefined) resolve()
-          else reject((error as { code?: string }).code === 'EPIPE' ? outputClosed() : error)
-        })
-      }),
-  )
+  openStdout()
+  const { write, flush } = buffered((text) => put(process.stdout.isTTY ? printableJson(text) : text))
   return { write, end: flush, abandon: () => {} }
+}
+
+/** Standard output, for bytes that are no text. It must not be a terminal. */
+export const openByteOutput = (): ((bytes: Uint8Array) => Promise<void>) => {
+  openStdout()
+  return put
 }
 
 /** One text and a line feed. */

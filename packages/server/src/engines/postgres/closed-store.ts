@@ -25,6 +25,10 @@ export const postgresStore = (url: string, settings: PostgresSettings = {}, urlG
     throw noBackup('pg_dump')
   },
 
+  async streamBackup() {
+    throw noBackup('pg_dump')
+  },
+
   async restoreBackup() {
     throw noBackup('pg_restore')
   },
