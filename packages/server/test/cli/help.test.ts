@@ -38,7 +38,11 @@ const commands: Record<string, string[]> = {
   ],
   copy: ['--from STORE', '--to STORE', '--resume', '--json'],
   export: [...table, '--out FILE', '--force', ...server, ...store, '--org NAME', '--json'],
-  import: [...table, '--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
+  import: [
+    ...table,
+    ...['--hash-key FIELD', '--range-key FIELD', '--format FORMAT', '--numbers A,B', '--delimiter CHAR'],
+    ...['--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
+  ],
   'backup create': [...store, '--json'],
   'backup restore': [...store, '--json'],
 }

@@ -41,7 +41,7 @@ export const backupRestoreCommand: CliCommand = {
   positionals: ['FILE'],
   summary: 'create a data directory from a backup',
   details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store.
-- as FILE is standard input: gunzip -c FILE | cubby backup restore -. A backup that is not complete is rejected.
+- as FILE is standard input: gunzip -c FILE | cubby backup restore -. A backup that was cut is rejected.
 API keys are as they were at the backup: revoke again what was revoked since.`,
   flags: { ...storeFlags, json: jsonFlag },
   async run(args) {
