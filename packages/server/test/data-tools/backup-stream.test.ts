@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { onTerminal } from '../cli/on-terminal.ts'
@@ -170,6 +179,21 @@ describe.skipIf(!storeIsEmbedded())('a backup through a pipe', () => {
       await eventually('the message', () => command.text().includes(said) || undefined)
     }
     expect(existsSync(join(dir, 'never'))).toBe(false)
+  })
+
+  // Otherwise the copy would fill the disk of the store, and the writes of its server would fail.
+  test('without room for a copy beside the store it is refused before anything is written', async () => {
+    const data = join(dir, 'large')
+    await expectDone(['backup', 'restore', join(dir, 'whole'), '--data', data])
+    const { bavail, bsize } = statfsSync(data)
+    // A file of that size without content: SQLite reads only the pages that the header counts.
+    truncateSync(join(data, 'cubby.db'), bavail * bsize)
+    const { exitCode, stdout, stderr } = await runCommand(['backup', 'create', '-', '--data', data])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toMatch(
+      /^cubby: the copy is made in .*large, where \d+ MB are free and \d+ MB are needed; give a FILE/,
+    )
+    expect(readdirSync(data).filter((name) => name.includes('backup'))).toEqual([])
   })
 
   test('a second one at the same time is refused', async () => {

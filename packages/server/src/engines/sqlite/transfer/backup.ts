@@ -8,6 +8,7 @@ import {
   readSync,
   rmdirSync,
   rmSync,
+  statfsSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -84,6 +85,7 @@ export const copyStoreToStream = async (
   write: (bytes: Uint8Array) => Promise<void>,
 ): Promise<BackupContents> => {
   const temporary = temporaryOf(join(dataDir, 'backup'))
+  requireRoom(dataDir)
   createTemporary(temporary)
   let descriptor: number | undefined
   try {
@@ -95,6 +97,23 @@ export const copyStoreToStream = async (
     if (descriptor === undefined) removeTemporary(temporary)
     else closeSync(descriptor)
   }
+}
+
+/** What must stay free on the disk of the store: for the WAL, which grows while the copy is made. */
+const reserveBytes = 256 * 1024 * 1024
+
+/** A copy that fills the disk of the store would make the writes of a running server fail. */
+const requireRoom = (dataDir: string): void => {
+  const sizes = ['cubby.db', 'cubby.db-wal'].map(
+    (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.size,
+  )
+  const neededBytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0) + reserveBytes
+  const { bavail, bsize } = statfsSync(dataDir)
+  if (bavail * bsize >= neededBytes) return
+  const [needed, free] = [neededBytes, bavail * bsize].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
+  throw new OperatorError(
+    `the copy is made in ${dataDir}, where ${free} are free and ${needed} are needed; give a FILE on another disk`,
+  )
 }
 
 const streamFile = async (descriptor: number, write: (bytes: Uint8Array) => Promise<void>): Promise<number> => {
