@@ -11,6 +11,7 @@ import {
   type Server,
   startServer,
   storeArguments,
+  storeIsEmbedded,
 } from '../harness.ts'
 import { ok } from '../http/service.ts'
 import { asClient, asOperator, expectDone, linesOf, runCommand, startCommand, withoutTimes } from './commands.ts'
@@ -40,6 +41,16 @@ const newDb = async (): Promise<string> => {
   const db = `db-${++databases}`
   ok(await server.as(org.secretKey).post(`/v1/${db}/notes`, { indices: { i1: { hashField: 'n' } } }), 201)
   return db
+}
+
+/** A store that no server serves, with the table notes. On PostgreSQL an import may run beside the server. */
+const ownStore = async (): Promise<{ store: string; db: string }> => {
+  if (!storeIsEmbedded()) return { store: server.dataDir, db: await newDb() }
+  const store = join(dir, `store-${++databases}`)
+  await expectDone(['orgs', 'create', 'acme', ...storeArguments(store)])
+  const stdin = '{"db":"app","table":"notes","indices":{"i1":{"hashField":"n"}}}\n'
+  await expectDone(['import', '-', ...asOperator(store, org)], { stdin })
+  return { store, db: 'app' }
 }
 
 interface Way {
@@ -75,13 +86,10 @@ const ways: Way[] = [
   {
     name: 'straight into the store',
     async run({ stdin, file = '-' }, flags) {
-      const store = join(dir, `store-${++databases}`)
-      await expectDone(['orgs', 'create', 'acme', ...storeArguments(store)])
-      const declared = '{"db":"app","table":"notes","indices":{"i1":{"hashField":"n"}}}\n'
-      await expectDone(['import', '-', ...asOperator(store, org)], { stdin: declared })
-      const command = ['import', file, '--db', 'app', '--table', 'notes', ...flags, ...asOperator(store, org)]
+      const { store, db } = await ownStore()
+      const command = ['import', file, '--db', db, '--table', 'notes', ...flags, ...asOperator(store, org)]
       const result = await runCommand(command, { stdin })
-      return { ...result, records: await recordsIn(store, 'app') }
+      return { ...result, records: await recordsIn(store, db) }
     },
   },
 ]
