@@ -34,6 +34,10 @@ export const jsonFlag: Flag = { type: 'boolean', help: 'print JSON' }
 /** The variable that sets a flag: `pool-size` is CUBBY_POOL_SIZE. */
 export const environmentName = (flag: string): string => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`
 
+/** How a value was given, for messages: `--store` or CUBBY_STORE. */
+export const givenAs = (args: Arguments, flag: string): string =>
+  args.isGiven(flag) ? `--${flag}` : environmentName(flag)
+
 export const parseArguments = (
   { flags, positionals: expected = [] }: CallForm,
   words: string[],

@@ -3,6 +3,7 @@ import { type HintLanguage, hintText } from '../core/hint.ts'
 
 /** The command that runs an operation. A flag in brackets is used only if its member is given. */
 export const commandOf: Record<string, string> = {
+  listDatabases: 'db list',
   listTables: 'table list --db {db} [--deleted {deleted}]',
   createTable: 'table create {table} --db {db}',
   describeTable: 'table describe {table} --db {db}',
@@ -10,6 +11,7 @@ export const commandOf: Record<string, string> = {
   restoreTable: 'table restore {table} --db {db} [--deleted-at {deletedAt}]',
   getRecord: 'get {hashKey} [{rangeKey}] --db {db} --table {table}',
   putRecord: 'put {hashKey} [{rangeKey}] --db {db} --table {table}',
+  deleteRecord: 'delete {hashKey} [{rangeKey}] --db {db} --table {table}',
   queryRecords: 'query --db {db} --table {table}',
   listApiKeys: 'keys list --org {org}',
   createApiKey: 'keys create --org {org} --kind {kind}',

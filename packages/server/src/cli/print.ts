@@ -14,9 +14,15 @@ export const printNote = (line: string): void => {
 
 export const printJson = (value: unknown): void => printLine(JSON.stringify(value))
 
+const columnWidths = (rows: string[][]): number[] =>
+  rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
+
+/** The columns of a terminal that `printTable` needs. */
+export const tableWidth = (rows: string[][]): number => columnWidths(rows).reduce((sum, width) => sum + width + 2, -2)
+
 /** Each column is as wide as its widest cell. */
 export const printTable = (rows: string[][]): void => {
-  const widths = rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
+  const widths = columnWidths(rows)
   for (const row of rows)
     printLine(
       row

@@ -7,6 +7,8 @@ import { parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
 import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
 import { copyCommand } from './commands/copy.ts'
+import { dbListCommand } from './commands/db.ts'
+import { deleteCommand } from './commands/delete.ts'
 import { exportCommand } from './commands/export.ts'
 import { getCommand } from './commands/get.ts'
 import { importCommand } from './commands/import.ts'
@@ -35,6 +37,7 @@ export const commands: CliCommand[] = [
   keysListCommand,
   keysRevokeCommand,
   verifyCommand,
+  dbListCommand,
   tableCreateCommand,
   tableListCommand,
   tableDescribeCommand,
@@ -42,6 +45,7 @@ export const commands: CliCommand[] = [
   tableRestoreCommand,
   getCommand,
   putCommand,
+  deleteCommand,
   queryCommand,
   copyCommand,
   exportCommand,
@@ -99,16 +103,6 @@ const explain = (error: unknown, command: CliCommand): number => {
   }
   if (error instanceof OperatorError) say(error.message)
   else if (error instanceof CubbyError) say(errorLine(error))
-  else say(systemReason(error))
+  else say((error as { message?: string }).message ?? String(error))
   return 1
-}
-
-/** An error of the operating system, in one line. */
-const systemReason = (error: unknown): string => {
-  const { code, message } = error as { code?: string; message?: string }
-  if (code === 'EEXIST' || code === 'ENOTDIR') return `the data directory cannot be created: ${message}`
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOENT') {
-    return `the data directory cannot be written: ${message}`
-  }
-  return message ?? String(error)
 }

@@ -12,6 +12,8 @@ export interface StoreLocation {
   data: string
   /** A URL of another engine; then `data` is not used. */
   store: string | undefined
+  /** How the operator gave the URL, for messages about it: `--to`, `CUBBY_STORE`. */
+  storeGivenAs?: string
 }
 
 /** The settings of every engine. Each store gets those of its own. */
@@ -41,13 +43,14 @@ export const readEngineSettings = ({
 }
 
 /** Opens nothing yet. */
-export const findStore = async ({ data, store }: StoreLocation, settings?: EngineSettings): Promise<ClosedStore> => {
+export const findStore = async (location: StoreLocation, settings?: EngineSettings): Promise<ClosedStore> => {
+  const { data, store, storeGivenAs } = location
   if (store === undefined) {
     const { sqliteStore } = await import('./sqlite/closed-store.ts')
     return sqliteStore(resolve(data), settings?.sqlite)
   }
   const { postgresStore } = await import('./postgres/closed-store.ts')
-  return postgresStore(store, settings?.postgres)
+  return postgresStore(store, settings?.postgres, storeGivenAs)
 }
 
 export const openEngine = async (location: StoreLocation, options: OpenOptions): Promise<Engine> =>

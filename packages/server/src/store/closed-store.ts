@@ -23,6 +23,9 @@ export interface BackupContents {
   records: number
 }
 
+/** A file, or the bytes of one with its name for messages. */
+export type BackupSource = string | { name: string; bytes: AsyncIterable<Uint8Array> }
+
 /**
  * A store that is not open. Methods throw OperatorError for problems that the operator can fix, and for operations that the
  * engine does not support.
@@ -40,6 +43,11 @@ export interface ClosedStore {
   workerExitHint(reason: unknown): string | undefined
   /** Copies the whole store into a new file, also beside a running server. The copy has been checked and synced. */
   createBackup(file: string): Promise<BackupContents>
+  /**
+   * The same, as a stream: nothing is written before the copy has been checked. `write` resolves when there is room for
+   * more. Whoever keeps the bytes must sync them; a restore notices if some are missing.
+   */
+  streamBackup(write: (bytes: Uint8Array) => Promise<void>): Promise<BackupContents>
   /** Creates the store from a backup. No store may exist at this place; the copy is checked before it becomes the store. */
-  restoreBackup(file: string): Promise<BackupContents>
+  restoreBackup(backup: BackupSource): Promise<BackupContents>
 }

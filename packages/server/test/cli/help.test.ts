@@ -31,6 +31,7 @@ const commands: Record<string, string[]> = {
   'keys list': [...store, '--org NAME', '--json'],
   'keys revoke': [...store, '--org NAME', '--json'],
   verify: [...store, '--json'],
+  'db list': server,
   'table create': ['--db NAME', '--i1', '--i2', '--i3', '--i4', '--i5', '--indices JSON', ...server],
   'table list': ['--db NAME', '--deleted', ...server],
   'table describe': ['--db NAME', ...server],
@@ -38,14 +39,19 @@ const commands: Record<string, string[]> = {
   'table restore': ['--db NAME', '--deleted-at', ...server],
   get: [...table, ...server],
   put: [...table, '--data JSON', '--ttl', '--if-match', '--if-absent', ...server],
+  delete: [...table, '--if-match', ...server],
   query: [
     ...table,
     ...['--index', '--hash', '--eq', '--lt', '--lte', '--gt', '--gte', '--begins-with', '--ascending', '--descending'],
     ...['--limit', '--all', '--cursor', '--page', ...server],
   ],
   copy: ['--from STORE', '--to STORE', '--resume', '--json'],
-  export: [...table, '--out FILE', ...server, ...store, '--org NAME', '--json'],
-  import: [...table, '--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
+  export: [...table, '--out FILE', '--force', ...server, ...store, '--org NAME', '--json'],
+  import: [
+    ...table,
+    ...['--hash-key FIELD', '--range-key FIELD', '--format FORMAT', '--numbers A,B', '--delimiter CHAR'],
+    ...['--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
+  ],
   'backup create': [...store, '--json'],
   'backup restore': [...store, '--json'],
 }
@@ -56,6 +62,7 @@ const operationOf: Record<string, OperationId> = {
   'keys create': 'createApiKey',
   'keys list': 'listApiKeys',
   'keys revoke': 'revokeApiKey',
+  'db list': 'listDatabases',
   'table create': 'createTable',
   'table list': 'listTables',
   'table describe': 'describeTable',
@@ -63,6 +70,7 @@ const operationOf: Record<string, OperationId> = {
   'table restore': 'restoreTable',
   get: 'getRecord',
   put: 'putRecord',
+  delete: 'deleteRecord',
   query: 'queryRecords',
 }
 

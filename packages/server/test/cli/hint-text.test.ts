@@ -55,7 +55,7 @@ test('every operation that some hint suggests has a route and a command', () => 
 
 test('the commands that hints name are there, with their flags', () => {
   for (const [id, template] of Object.entries(commandOf)) {
-    const command = commands.find(({ name }) => template.startsWith(`${name} `))!
+    const command = commands.find(({ name }) => `${template} `.startsWith(`${name} `))!
     const flags = Array.from(template.matchAll(/--([a-z-]+)/g), ([, flag]) => flag!)
     expect([id, ...flags.filter((flag) => command.flags[flag] === undefined)]).toEqual([id])
   }

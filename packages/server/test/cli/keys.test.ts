@@ -1,7 +1,19 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Json, type Organization, type Server, startServer } from '../harness.ts'
+import { join } from 'node:path'
+import {
+  eventually,
+  type Json,
+  makeTempDir,
+  type Organization,
+  removeTempDir,
+  runCubby,
+  type Server,
+  startServer,
+  storeArguments,
+} from '../harness.ts'
 import { createKey, ok, refused } from '../http/service.ts'
 import { rawRequest } from '../raw-connection.ts'
+import { onTerminal } from './on-terminal.ts'
 
 setDefaultTimeout(60_000)
 
@@ -96,6 +108,67 @@ describe('keys list', () => {
     expect(stdout).not.toMatch(/svc_(live|pub)_[0-9A-Za-z]{38}/)
     const { keys } = await server.cubbyJson('keys', 'list', '--org', 'acme')
     expect(stdout.trimEnd().split('\n').length).toBe(keys.length + 1)
+  })
+
+  describe('scope, expiry and last use', () => {
+    let used: Json
+    beforeAll(async () => {
+      const elsewhere = await startServer({ dataDir: join(dir, 'last-use') })
+      data = elsewhere.dataDir
+      const { secretKey } = await elsewhere.createOrganization('acme')
+      const make = (...args: string[]) => elsewhere.cubbyJson('keys', 'create', '--org', 'acme', ...args)
+      used = await make('--kind', 'secret', '--name', 'used')
+      await make('--kind', 'public', '--databases', 'app,logs', '--expires-at', '2099-12-31T23:59:59Z')
+      await make('--kind', 'public', '--databases', 'a,b,c,d,e')
+      ok(await elsewhere.as(secretKey).get('/v1'))
+      ok(await elsewhere.as(used.key).get('/v1'))
+      // It writes the time of the last use when it stops.
+      await elsewhere.stop()
+    })
+    let data: string
+    const dir = makeTempDir()
+    afterAll(() => removeTempDir(dir))
+    const list = (...flags: string[]) => ['keys', 'list', '--org', 'acme', ...storeArguments(data), ...flags]
+
+    test('in a pipe: one line per key, each cell without a space', async () => {
+      const { stdout } = await runCubby(list())
+      const [head, ...rows] = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/ {2,}/))
+      expect(head).toEqual(['ID', 'KIND', 'STATUS', 'KEY', 'EXPIRES', 'LAST USED', 'DATABASES', 'NAME'])
+      const today = new RegExp(`^${new Date().toISOString().slice(0, 10)}T\\d\\d:\\d\\dZ$`)
+      expect(rows.map((cells) => cells.slice(4))).toEqual([
+        ['never', 'never', 'a,b,c,+2'],
+        ['2099-12-31T23:59Z', 'never', 'app,logs'],
+        ['never', expect.stringMatching(today), 'all', 'used'],
+        ['never', 'never', 'all'],
+        ['never', expect.stringMatching(today), 'all'],
+      ])
+      const { keys } = JSON.parse((await runCubby(list('--json'))).stdout)
+      expect(rows[2]![5]).toBe(`${new Date(keys[2].lastUsedAt).toISOString().slice(0, 16)}Z`)
+    })
+
+    test('on a terminal of 80 columns no line wraps, and nothing is missing', async () => {
+      const command = onTerminal(list(), {}, 80)
+      expect(await command.exited).toBe(0)
+      const lines = await eventually('the last key', () => {
+        const found = command.text().trimEnd().split('\n')
+        return found.length >= 10 ? found : undefined
+      })
+      expect(lines).toHaveLength(10)
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+      expect(lines[2]).toMatch(/^key_\w+ {2}public {2}active {3}svc_pub_\*{4}\w{4}$/)
+      expect(lines[3]).toBe('  expires 2099-12-31T23:59Z, last used never, databases app,logs')
+      expect(lines[4]).toEndWith('  used')
+    })
+
+    test('on a wide terminal: the table', async () => {
+      const command = onTerminal(list())
+      expect(await command.exited).toBe(0)
+      await eventually('the last key', () => command.text().split('\n').length >= 7 || undefined)
+      expect(command.text()).toBe((await runCubby(list())).stdout)
+    })
   })
 
   test('shows nothing of another organization', async () => {

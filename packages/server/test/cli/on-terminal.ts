@@ -13,14 +13,18 @@ process.on('exit', () => {
 })
 
 /** Runs a command with a terminal for all of its input and output. */
-export const onTerminal = (args: string[], env: Record<string, string | undefined> = {}): TerminalProcess => {
+export const onTerminal = (
+  args: string[],
+  env: Record<string, string | undefined> = {},
+  cols = 1_000,
+): TerminalProcess => {
   const decoder = new TextDecoder()
   let text = ''
   const kept = Object.entries(process.env).filter(([name]) => !/^(CUBBY_.*|NODE_ENV)$/.test(name))
   const child = Bun.spawn([process.execPath, mainFile, ...args], {
     env: { ...Object.fromEntries(kept), ...env },
     terminal: {
-      cols: 1_000,
+      cols,
       rows: 50,
       data: (_, bytes) => {
         text += decoder.decode(bytes, { stream: true })

@@ -102,15 +102,59 @@ describe('--out', () => {
     expect(gunzipSync(readFileSync(packed))).toEqual(readFileSync(plain))
   })
 
-  test('a file that is there is replaced only by a whole one', async () => {
+  const leftovers = (): string[] => readdirSync(dir).filter((name) => name.includes('partial'))
+
+  test('a file that is there is not overwritten; the message names --force', async () => {
+    const file = join(dir, 'there.ndjson')
+    writeFileSync(file, 'earlier')
+    for (const way of [asOperator(server.dataDir, org), ['--url', server.url, '--key', org.secretKey]]) {
+      expect(await runCommand(['export', '--db', 'app', '--out', file, ...way])).toEqual({
+        ...{ exitCode: 1, stdout: '', stderr: `cubby: ${file} exists and is not overwritten; --force replaces it\n` },
+      })
+    }
+    expect(readFileSync(file, 'utf8')).toBe('earlier')
+    expect(leftovers()).toEqual([])
+  })
+
+  test('nor is one that appears during the export', async () => {
+    const file = join(dir, 'late.ndjson')
+    // The server of a slow export: the file is created between the first and the last request.
+    const slow = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url)
+        if (pathname.endsWith('/query')) writeFileSync(file, 'of somebody else')
+        const headers = { authorization: request.headers.get('authorization')!, 'content-type': 'application/json' }
+        const body = (await request.text()) || undefined
+        return fetch(server.url + pathname + search, { method: request.method, headers, body })
+      },
+    })
+    try {
+      const env = { CUBBY_URL: `http://127.0.0.1:${slow.port}`, CUBBY_KEY: org.secretKey }
+      const { exitCode, stderr } = await runCommand(['export', '--db', 'app', '--out', file], { env })
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('--force replaces it') })
+      expect(readFileSync(file, 'utf8')).toBe('of somebody else')
+      expect(leftovers()).toEqual([])
+    } finally {
+      await slow.stop(true)
+    }
+  })
+
+  test('a pipe or a device is written to: there is nothing to overwrite', async () => {
+    await expectDone(['export', '--db', 'app', '--out', '/dev/null'], { env: asClient(server, org) })
+  })
+
+  test('--force replaces it, only by a whole one', async () => {
     const file = join(dir, 'kept.ndjson')
     writeFileSync(file, 'earlier')
+    const command = ['export', '--db', 'app', '--out', file, '--force']
     const env = asClient(server, { secretKey: 'svc_live_wrong' })
-    expect((await runCommand(['export', '--db', 'app', '--out', file], { env })).exitCode).toBe(1)
+    expect((await runCommand(command, { env })).exitCode).toBe(1)
     expect(readFileSync(file, 'utf8')).toBe('earlier')
-    await expectDone(['export', '--db', 'app', '--out', file], { env: asClient(server, org) })
+    await expectDone(command, { env: asClient(server, org) })
     expect(linesOf(readFileSync(file, 'utf8'))).toHaveLength(2)
-    expect(readdirSync(dir).filter((name) => name.includes('partial'))).toEqual([])
+    expect(leftovers()).toEqual([])
   })
 })
 
@@ -122,7 +166,7 @@ test('a reader that goes away ends it, in one line', async () => {
   })
   const [out, problems] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   expect(linesOf(out)).toHaveLength(1)
-  expect(problems).toBe('cubby: the reader of the output has closed it\n')
+  expect(problems).toBe('cubby: the reader of the output has closed it before the end\n')
   expect(await child.exited).toBe(1)
 })
 
@@ -131,13 +175,19 @@ describe('refusals, one line each', () => {
     ['no database', ['export'], () => asClient(server, org), 2, /--db NAME is missing/],
     ['a name that breaks the rule', ['export', '--db', 'App'], () => asClient(server, org), 2, /--db is "App"/],
     ['no key', ['export', '--db', 'app'], () => ({ CUBBY_URL: server.url }), 2, /CUBBY_KEY/],
-    ['an unknown database', ['export', '--db', 'nope'], () => asClient(server, org), 1, /no table in database nope/],
+    [
+      'an unknown database',
+      ['export', '--db', 'nope'],
+      () => asClient(server, org),
+      1,
+      /no table in database nope; see cubby db list/,
+    ],
     [
       'an unknown table',
       ['export', '--db', 'app', '--table', 'nope'],
       () => asClient(server, org),
       1,
-      /there is no table nope in database app/,
+      /there is no table nope in database app; see cubby table list --db app/,
     ],
     ['a wrong key', ['export', '--db', 'app', '--key', 'nonsense'], () => asClient(server, org), 1, /key/],
     ['a wrong address', ['export', '--db', 'app', '--url', 'localhost'], () => asClient(server, org), 2, /--url/],
@@ -147,6 +197,13 @@ describe('refusals, one line each', () => {
       () => asClient(server, org),
       1,
       /\/dev\/null\/file cannot be written/,
+    ],
+    [
+      '--force without --out',
+      ['export', '--db', 'app', '--force'],
+      () => asClient(server, org),
+      2,
+      /--force needs --out/,
     ],
     ['--json without --out', ['export', '--db', 'app', '--json'], () => asClient(server, org), 2, /--out/],
     ['--org with a server', ['export', '--db', 'app', '--org', 'acme'], () => asClient(server, org), 2, /--org/],

@@ -60,7 +60,7 @@ describe.skipIf(!storeIsEmbedded())('files are for their owner alone', () => {
       chmodSync(name, 0o644)
     }
     for (const out of [plain, packed]) {
-      await runOpenly(['export', '--db', 'app', '--out', out, '--data', dataDir, '--org', 'beta'])
+      await runOpenly(['export', '--db', 'app', '--out', out, '--force', '--data', dataDir, '--org', 'beta'])
       expect([out, modeOf(out)]).toEqual([out, '600'])
     }
     expect(readFileSync(plain, 'utf8')).toContain('"hashKey":"a"')

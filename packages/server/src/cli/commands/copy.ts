@@ -3,7 +3,7 @@ import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
 import { compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
-import { type Arguments, jsonFlag, UsageError } from '../arguments.ts'
+import { type Arguments, givenAs, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { Progress, showRate } from '../transfer/progress.ts'
@@ -11,7 +11,9 @@ import { Progress, showRate } from '../transfer/progress.ts'
 const parseLocation = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
   const text = args.text(flag)
   if (text === undefined) throw new UsageError(`--${flag} is missing; it takes a data directory or a postgres:// URL`)
-  return /^[a-z]+:\/\//i.test(text) ? { data: '', store: text } : { data: text, store: undefined }
+  return /^[a-z]+:\/\//i.test(text)
+    ? { data: '', store: text, storeGivenAs: givenAs(args, flag) }
+    : { data: text, store: undefined }
 }
 
 const refuseFilled = async (engine: Engine, store: ClosedStore): Promise<void> => {

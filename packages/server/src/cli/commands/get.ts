@@ -2,7 +2,7 @@ import { getRecordOperation, recordNotFound } from '../../operations/records/get
 import { type CliCommand, summaryOf } from '../command.ts'
 import { dbFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
-import { queryPages } from '../transfer/pages.ts'
+import { queryKey } from '../transfer/pages.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
 
 export const getCommand: CliCommand = {
@@ -13,14 +13,10 @@ export const getCommand: CliCommand = {
   flags: { db: dbFlag, table: tableFlag, ...remoteFlags },
   async run(args) {
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
-    const { hashKey, rangeKey } = requireRecordKey(args)
-    // With a query: proxies would decode a slash of the key in a path.
-    const query = { hash: JSON.stringify(hashKey), range: `{"eq":${JSON.stringify(rangeKey)}}` }
-    for await (const { items } of queryPages(openRemote(args), db, table, query)) {
-      if (items.length === 0) continue
-      await writeTextToStdout(items[0]!)
-      return 0
-    }
-    throw recordNotFound({ hashKey, rangeKey })
+    const key = requireRecordKey(args)
+    const record = await queryKey(openRemote(args), db, table, key)
+    if (record === undefined) throw recordNotFound(key)
+    await writeTextToStdout(record)
+    return 0
   },
 }

@@ -1,14 +1,17 @@
+import { OperatorError } from '../../core/operator-error.ts'
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
 import { dbFlag, optionalName, tableFlag } from '../target/address.ts'
 import { chooseTarget, targetFlags } from '../target/target.ts'
+import type { KeyFields } from '../transfer/foreign.ts'
+import { formatFlags, openLines, parseFormat } from '../transfer/import-format.ts'
 import { LineImporter } from '../transfer/import-lines.ts'
 import { type ImportProgress, ImportState } from '../transfer/import-state.ts'
 import { type ImportTarget, openServerTarget, openStoreTarget } from '../transfer/import-target.ts'
 import { Progress, showCount, showRate } from '../transfer/progress.ts'
-import { type LineReader, readLines } from '../transfer/read-lines.ts'
+import type { LineReader } from '../transfer/read-lines.ts'
 
 const saveEveryMs = 1_000
 /** Enough to outlast a restart of the server. */
@@ -17,15 +20,19 @@ const attemptsMax = 14
 export const importCommand: CliCommand = {
   name: 'import',
   positionals: ['FILE'],
-  summary: 'import records from an export or from other JSON lines',
+  summary: 'import records from an export, from other JSON lines or from CSV',
   details: `FILE may be compressed with gzip; - is standard input. Missing tables are created from the lines that declare
 them. A line whose ttl has passed is skipped and counted. A rejected line is reported and the import
 continues; the exit code is then 1.
 With --data or --store it writes into the store itself and keeps updatedAt; no server may run on the data
-directory at that time. Through a server, updatedAt is the time of the import.`,
+directory at that time. Through a server, updatedAt is the time of the import.
+With --hash-key the lines are those of another program: each is a JSON object, or a line of CSV below a
+header, and becomes the data of a record in the table --db, --table, which must exist. The key fields stay in
+the data; a number as a key is used as it is written. Cells of CSV are strings; empty ones are left out.`,
   flags: {
     db: { ...dbFlag, help: 'import into this database instead of those in the lines' },
     table: { ...tableFlag, help: 'import into this table instead of those in the lines' },
+    ...formatFlags,
     strict: { type: 'boolean', help: 'stop at the first rejected line' },
     resume: { type: 'boolean', help: 'continue an interrupted import of FILE' },
     'from-line': { type: 'string', value: 'N', help: 'start at this line, counted from 1' },
@@ -36,27 +43,37 @@ directory at that time. Through a server, updatedAt is the time of the import.`,
     const file = args.positionals[0]!
     const chosen = chooseTarget(args, attemptsMax)
     const names = { db: optionalName(args, 'db'), table: optionalName(args, 'table') }
+    const format = parseFormat(args, file)
     const begin = parseFromLine(args)
     if (args.flag('resume') && file === '-') {
       throw new UsageError('--resume needs a file; with standard input use --from-line N')
     }
     if (args.flag('resume') && begin > 1) throw new UsageError('--resume and --from-line cannot be combined')
-    const reader = readLines(file)
+    const reader = await openLines(file, format)
     const target =
       chosen.kind === 'store' ? await openStoreTarget(chosen.location, chosen.org) : openServerTarget(chosen.remote)
     try {
-      const into = [target.description, ...Object.values(names).filter((name) => name !== undefined)].join(', ')
+      const { foreign, description } = format
+      if (foreign !== undefined) await requireTable(target, names.db!, names.table!)
+      const known = Object.values(names).filter((name) => name !== undefined)
+      const into = [target.description, ...known, ...description].join(', ')
       const state = file === '-' ? undefined : new ImportState(file, into)
       const earlier = args.flag('resume') ? state!.load() : undefined
       const fromLine = earlier === undefined ? begin : earlier.line + 1
       const strict = args.flag('strict')
-      return await new Import({ file, reader, target, state, earlier, ...names, fromLine, strict }).run(
+      return await new Import({ file, reader, target, state, earlier, ...names, foreign, fromLine, strict }).run(
         args.flag('json'),
       )
     } finally {
       await target.close()
     }
   },
+}
+
+/** Lines of other programs declare no table. Without this, each line would be rejected, after the whole file was read. */
+const requireTable = async (target: ImportTarget, db: string, table: string): Promise<void> => {
+  if ((await target.findTable(db, table)) !== undefined) return
+  throw new OperatorError(`there is no table ${db}/${table}. Create it: cubby table create ${table} --db ${db}`)
 }
 
 const parseFromLine = (args: Arguments): number => {
@@ -76,6 +93,7 @@ interface ImportJob {
   earlier: ImportProgress | undefined
   db: string | undefined
   table: string | undefined
+  foreign: KeyFields | undefined
   fromLine: number
   strict: boolean
 }
@@ -89,7 +107,7 @@ class Import {
   #ending: Ending = 'end of file'
 
   constructor(job: ImportJob) {
-    const { db, table, fromLine } = job
+    const { db, table, foreign, fromLine } = job
     const { now } = openClock(process.env)
     const onRefused = (line: number, reason: string): void => {
       this.#progress.say(`line ${line}: ${reason}`)
@@ -97,7 +115,7 @@ class Import {
     }
     const onNote = (line: number, note: string): void => this.#progress.say(`line ${line}: ${note}`)
     this.#job = job
-    this.#importer = new LineImporter(job.target, { db, table, fromLine, now, onRefused, onNote }, job.earlier)
+    this.#importer = new LineImporter(job.target, { db, table, foreign, fromLine, now, onRefused, onNote }, job.earlier)
   }
 
   /** The exit code. */

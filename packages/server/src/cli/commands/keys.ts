@@ -14,7 +14,7 @@ import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
 import { type Arguments, type Flag, jsonFlag, orUsageError, UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
-import { printJson, printLine, printTable } from '../print.ts'
+import { printJson, printLine, printTable, tableWidth } from '../print.ts'
 import { requireOrganization } from '../target/organization.ts'
 import { storeFlags, withStore } from '../target/store.ts'
 
@@ -75,7 +75,8 @@ export const keysCreateCommand: CliCommand = {
 export const keysListCommand: CliCommand = {
   name: 'keys list',
   summary: summaryOf(listApiKeysOperation),
-  details: 'The keys of one organization, newest first.',
+  details: `The keys of one organization, newest first: the databases that a key may use, when it expires and when it was
+last used, in UTC. The time of the last use may be 30 seconds late.`,
   flags: { ...storeFlags, org: orgFlag, json: jsonFlag },
   async run(args) {
     requireFlag(args, 'org', '--org NAME')
@@ -90,13 +91,39 @@ export const keysListCommand: CliCommand = {
       }
       const shown = keys.map((key) => presentApiKey(key, nowMs))
       if (args.flag('json')) printJson({ keys: shown, cursor: null })
-      else {
-        const rows = shown.map((key) => [key.id, key.kind, key.status, key.masked, key.name ?? ''])
-        printTable([['ID', 'KIND', 'STATUS', 'KEY', 'NAME'], ...rows])
-      }
+      else printKeys(shown)
       return 0
     })
   },
+}
+
+/** One line per key. A terminal that is too narrow for it gets two: a line that wraps inside its columns is hard to read. */
+const printKeys = (keys: ReturnType<typeof presentApiKey>[]): void => {
+  const rows = keys.map((key) => [
+    ...[key.id, key.kind, key.status, key.masked],
+    ...[showTime(key.expiresAt), showTime(key.lastUsedAt), showDatabases(key.databases), key.name ?? ''],
+  ])
+  const table = [['ID', 'KIND', 'STATUS', 'KEY', 'EXPIRES', 'LAST USED', 'DATABASES', 'NAME'], ...rows]
+  if (!process.stdout.isTTY || tableWidth(table) <= process.stdout.columns) {
+    printTable(table)
+    return
+  }
+  for (const [id, kind, status, masked, expires, lastUsed, databases, name] of rows) {
+    printLine([id, kind, status!.padEnd(7), masked!.padEnd(17), name].join('  ').trimEnd())
+    printLine(`  expires ${expires}, last used ${lastUsed}, databases ${databases}`)
+  }
+}
+
+/** To the minute, and without a space, so that columns can be split. */
+const showTime = (ms: number | null): string =>
+  ms === null ? 'never' : `${new Date(ms).toISOString().slice(0, 'YYYY-MM-DDTHH:mm'.length)}Z`
+
+const databasesShownMax = 3
+
+const showDatabases = (databases: string[] | null): string => {
+  if (databases === null) return 'all'
+  const more = databases.length - databasesShownMax
+  return databases.slice(0, databasesShownMax).join(',') + (more > 0 ? `,+${more}` : '')
 }
 
 export const keysRevokeCommand: CliCommand = {

@@ -4,7 +4,7 @@ import { putRecordOperation } from '../../operations/records/put-record.ts'
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, orUsageError, UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
-import { dbFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
+import { dbFlag, ifMatchFlag, parseIfMatch, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
 
@@ -19,11 +19,7 @@ given.`,
     table: tableFlag,
     data: { type: 'string', value: 'JSON', help: 'the data; default: standard input' },
     ttl: { type: 'string', value: 'TIME', help: 'when the record expires: epoch seconds or an ISO-8601 date-time' },
-    'if-match': {
-      type: 'string',
-      value: 'VERSION',
-      help: 'only if its updatedAt is this; *: only if the record exists',
-    },
+    'if-match': ifMatchFlag,
     'if-absent': { type: 'boolean', help: 'only if there is no such record yet' },
     ...remoteFlags,
   },
@@ -47,12 +43,10 @@ given.`,
 }
 
 const parseConditions = (args: Arguments): Record<string, string> => {
-  const ifMatch = args.text('if-match')
+  const ifMatch = parseIfMatch(args)
   if (ifMatch === undefined) return args.flag('if-absent') ? { 'if-none-match': '*' } : {}
   if (args.flag('if-absent')) throw new UsageError('--if-match and --if-absent cannot be combined')
-  if (ifMatch === '*') return { 'if-match': '*' }
-  if (/^[0-9]+$/.test(ifMatch)) return { 'if-match': `"${ifMatch}"` }
-  throw new UsageError(`--if-match is "${ifMatch}"; it takes a record's updatedAt, or *`)
+  return { 'if-match': ifMatch === '*' ? '*' : `"${ifMatch}"` }
 }
 
 const parseTtlFlag = (text: string | undefined, nowMs: number): number | undefined => {

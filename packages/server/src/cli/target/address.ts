@@ -21,6 +21,19 @@ export const optionalName = (args: Arguments, flag: 'db' | 'table'): string | un
 /** A name that breaks the rule is a mistake in the call, and must not become part of a path. */
 export const checkName = (name: string, what: string): string => orUsageError(() => parseName(name, what))
 
+export const ifMatchFlag: Flag = {
+  type: 'string',
+  value: 'VERSION',
+  help: 'only if its updatedAt is this; *: only if the record exists',
+}
+
+/** The record's `updatedAt` in digits, or `*`. */
+export const parseIfMatch = (args: Arguments): string | undefined => {
+  const text = args.text('if-match')
+  if (text === undefined || text === '*' || /^[0-9]+$/.test(text)) return text
+  throw new UsageError(`--if-match is "${text}"; it takes a record's updatedAt, or *`)
+}
+
 /** From the arguments HASHKEY [RANGEKEY]. */
 export const requireRecordKey = ({ positionals: [hashKey, rangeKey] }: Arguments): RecordKey =>
   orUsageError(() => parseRecordKey(hashKey, rangeKey))

@@ -3,7 +3,7 @@ import { findStore, readEngineSettings, type StoreLocation } from '../../engines
 import { testVariable } from '../../process/test-environment.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
-import type { Arguments, Flag } from '../arguments.ts'
+import { type Arguments, type Flag, givenAs } from '../arguments.ts'
 
 // For commands that open the store itself. A server may be running on it.
 
@@ -16,6 +16,7 @@ export const storeFlags: Record<string, Flag> = {
 export const storeLocation = (args: Arguments): StoreLocation => ({
   data: args.text('data')!,
   store: args.isGiven('data') && !args.isGiven('store') ? undefined : args.text('store'),
+  storeGivenAs: givenAs(args, 'store'),
 })
 
 /**

@@ -1,5 +1,5 @@
 import type { StoreLocation } from '../../engines/open-engine.ts'
-import { type Arguments, environmentName, type Flag, UsageError } from '../arguments.ts'
+import { type Arguments, environmentName, type Flag, givenAs, UsageError } from '../arguments.ts'
 import { defaultUrl, openRemote, type Remote } from './remote.ts'
 
 /** The source of an export or the target of an import: a server, or the store itself. */
@@ -26,7 +26,8 @@ export const chooseTarget = (args: Arguments, attemptsMax?: number): Target => {
     throw new UsageError(`${names[0]} names a server and ${names[1]} a store: give only one of them`)
   }
   if (store !== undefined) {
-    const location = { data: args.text('data') ?? '', store: args.text('store') }
+    const location: StoreLocation = { data: args.text('data') ?? '', store: args.text('store') }
+    location.storeGivenAs = givenAs(args, 'store')
     // `--data DIR` outranks CUBBY_STORE.
     if (given.length > 0 && !args.isGiven('store')) location.store = undefined
     return { kind: 'store', location, org: args.text('org') ?? 'default' }

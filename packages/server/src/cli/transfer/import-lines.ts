@@ -2,6 +2,7 @@ import { CubbyError } from '../../core/errors.ts'
 import { isExpired } from '../../core/records/expiry.ts'
 import { readIndexEntries } from '../../core/tables/indices.ts'
 import { errorLine } from '../hint-text.ts'
+import { type KeyFields, parseForeignLine } from './foreign.ts'
 import type { ImportProgress } from './import-state.ts'
 import type { ImportRecord, ImportTable, ImportTarget } from './import-target.ts'
 import { type Line, parseLine } from './ndjson.ts'
@@ -11,6 +12,8 @@ export interface ImportOptions {
   /** Outranks the names in the lines. */
   db: string | undefined
   table: string | undefined
+  /** The key fields of lines of other programs; undefined for the lines of an export. */
+  foreign: KeyFields | undefined
   /** Lines before this one are not imported, but the tables that they declare are created. */
   fromLine: number
   now(): number
@@ -90,15 +93,19 @@ export class LineImporter {
   }
 
   async #takeLine(text: ReadLine, line: number): Promise<void> {
+    const { foreign } = this.#options
     if (line < this.#options.fromLine) {
-      if (typeof text !== 'string' || !text.includes('"indices"')) return
+      if (typeof text !== 'string' || foreign !== undefined || !text.includes('"indices"')) return
       const parsed = attempt(() => parseLine(text))
       if (parsed?.kind === 'table') await this.#declare(parsed, line)
       return
     }
-    if (typeof text !== 'string') throw new LineRefused(text.fault)
+    if (typeof text !== 'string') {
+      if (text.fault === '') return this.#refuseSilently()
+      throw new LineRefused(text.fault)
+    }
     if (text.trim() === '') return
-    const parsed = orRefuse(() => parseLine(text))
+    const parsed = orRefuse(() => (foreign === undefined ? parseLine(text) : parseForeignLine(text, foreign)))
     if (parsed.kind === 'table') await this.#declare(parsed, line)
     else await this.#put(parsed, line)
   }

@@ -1,3 +1,4 @@
+import type { RecordKey } from '../../core/records/record-key.ts'
 import { valueSpan, walkArray, walkObject } from '../../core/text/json-span.ts'
 import type { Remote } from '../target/remote.ts'
 
@@ -48,6 +49,18 @@ export async function* queryPages(
     if (page.cursor === null) return
     more = { ...more, cursor: JSON.stringify(page.cursor) }
   }
+}
+
+/** The record's text. By a query: proxies would decode a slash of the key in a path. */
+export const queryKey = async (
+  remote: Remote,
+  db: string,
+  table: string,
+  { hashKey, rangeKey }: RecordKey,
+): Promise<string | undefined> => {
+  const query = { hash: JSON.stringify(hashKey), range: `{"eq":${JSON.stringify(rangeKey)}}` }
+  for await (const { items } of queryPages(remote, db, table, query)) if (items.length > 0) return items[0]
+  return undefined
 }
 
 /** The members of a record in an answer, each as JSON text. */

@@ -33,25 +33,37 @@ const buffered = (put: (text: string) => Promise<void>) => {
   return { write, flush }
 }
 
-const outputClosed = (): OperatorError => new OperatorError('the reader of the output has closed it')
+/** Resolves when there is room for more. Throws OperatorError when the reader has closed the output, as `head` does. */
+const put = (content: string | Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(content, (error) => {
+      if (error === null || error === undefined) resolve()
+      else if ((error as { code?: string }).code !== 'EPIPE') reject(error)
+      else reject(new OperatorError('the reader of the output has closed it before the end'))
+    })
+  })
+
+const noListenerNeeded = (): void => {}
+
+const openStdout = (): void => {
+  // The callback of `write` reports a failure; without a listener it would be reported a second time.
+  process.stdout.off('error', noListenerNeeded).on('error', noListenerNeeded)
+}
 
 /**
  * Standard output, for lines of JSON. Throws OperatorError when the reader closes it, as `head` does. A file or a pipe gets
  * the text of records unchanged. A terminal would obey the control characters in it, so it gets escapes instead.
  */
 export const writeToStdout = (): LineWriter => {
-  // The callback reports the failure; without a listener it would be reported a second time.
-  process.stdout.on('error', () => {})
-  const { write, flush } = buffered(
-    (text) =>
-      new Promise((resolve, reject) => {
-        process.stdout.write(process.stdout.isTTY ? printableJson(text) : text, (error) => {
-          if (error === null || error === undefined) resolve()
-          else reject((error as { code?: string }).code === 'EPIPE' ? outputClosed() : error)
-        })
-      }),
-  )
+  openStdout()
+  const { write, flush } = buffered((text) => put(process.stdout.isTTY ? printableJson(text) : text))
   return { write, end: flush, abandon: () => {} }
+}
+
+/** Standard output, for bytes that are no text. It must not be a terminal. */
+export const openByteOutput = (): ((bytes: Uint8Array) => Promise<void>) => {
+  openStdout()
+  return put
 }
 
 /** One text and a line feed. */
@@ -61,15 +73,24 @@ export const writeTextToStdout = async (text: string): Promise<void> => {
   await out.end()
 }
 
+const cannotWrite = (file: string, error: Error): OperatorError =>
+  new OperatorError(`${file} cannot be written: ${error.message}`)
+
+export const refuseExisting = (file: string): void => {
+  if (kindOf(file) !== 'file') return
+  throw new OperatorError(`${file} exists and is not overwritten; --force replaces it`)
+}
+
 /**
  * A file, compressed if its name ends in `.gz`. It is written under another name and renamed when it is whole and synced,
- * so that half an export is never mistaken for a whole one. A pipe or a device is written to directly.
+ * so that half an export is never mistaken for a whole one. A pipe or a device is written to directly. An existing file is
+ * replaced only if `replaces` is true.
  */
-export const writeToFile = (file: string): LineWriter => {
-  const failed = (error: Error): OperatorError => new OperatorError(`${file} cannot be written: ${error.message}`)
-  const special = isSpecial(file, failed)
+export const writeToFile = (file: string, { replaces }: { replaces: boolean }): LineWriter => {
+  const special = kindOf(file) === 'special'
+  if (!replaces) refuseExisting(file)
   const path = special ? file : `${file}.partial`
-  const out = special ? createWriteStream(path) : createWriteStream(path, { fd: openPrivate(path, failed) })
+  const out = special ? createWriteStream(path) : createWriteStream(path, { fd: openPrivate(path, file) })
   const gzip = file.endsWith('.gz') ? createGzip() : undefined
   const entry: Writable = gzip ?? out
   const done = gzip === undefined ? once(out, 'close') : pipeline(gzip, out)
@@ -78,7 +99,7 @@ export const writeToFile = (file: string): LineWriter => {
     failure = error
   })
   const { write, flush } = buffered(async (text) => {
-    if (failure !== undefined) throw failed(failure)
+    if (failure !== undefined) throw cannotWrite(file, failure)
     if (!entry.write(text)) await Promise.race([once(entry, 'drain'), done]).catch(() => {})
   })
   return {
@@ -87,9 +108,15 @@ export const writeToFile = (file: string): LineWriter => {
       await flush()
       entry.end()
       await done.catch(() => {})
-      if (failure !== undefined) throw failed(failure)
+      if (failure !== undefined) throw cannotWrite(file, failure)
       if (special) return
-      moveIntoPlace(path, file)
+      // Someone may have created it in the meantime.
+      if (!replaces) refuseExisting(file)
+      try {
+        moveIntoPlace(path, file)
+      } catch (error) {
+        throw cannotWrite(file, error as Error)
+      }
     },
     abandon() {
       out.destroy()
@@ -99,21 +126,23 @@ export const writeToFile = (file: string): LineWriter => {
 }
 
 /** Readable by its owner only: it will hold records. */
-const openPrivate = (path: string, failed: (error: Error) => OperatorError): number => {
+const openPrivate = (path: string, file: string): number => {
   try {
     const descriptor = openSync(path, 'w', 0o600)
     // An interrupted export may have left one with another mode.
     fchmodSync(descriptor, 0o600)
     return descriptor
   } catch (error) {
-    throw failed(error as Error)
+    throw cannotWrite(file, error as Error)
   }
 }
 
-const isSpecial = (file: string, failed: (error: Error) => OperatorError): boolean => {
+const kindOf = (file: string): 'nothing' | 'file' | 'special' => {
   try {
-    return statSync(file, { throwIfNoEntry: false })?.isFile() === false
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat === undefined) return 'nothing'
+    return stat.isFile() ? 'file' : 'special'
   } catch (error) {
-    throw failed(error as Error)
+    throw cannotWrite(file, error as Error)
   }
 }

@@ -4,24 +4,28 @@ import { openPostgresEngine } from './engine.ts'
 import type { PostgresSettings } from './settings.ts'
 
 const noBackup = (instead: string): OperatorError =>
-  new OperatorError(`backup is for the embedded engine; with --store use ${instead} (docs/engines.md)`)
+  new OperatorError(`backup is for the embedded engine; with PostgreSQL use ${instead} (docs/engines.md)`)
 
-export const postgresStore = (url: string, settings: PostgresSettings = {}): ClosedStore => ({
+export const postgresStore = (url: string, settings: PostgresSettings = {}, urlGivenAs?: string): ClosedStore => ({
   describe() {
     const { protocol, host, pathname } = new URL(url)
     return `${protocol}//${host}${pathname}`
   },
 
-  open: ({ mustExist, log }) => openPostgresEngine({ url, mustExist, log, ...settings }),
+  open: ({ mustExist, log }) => openPostgresEngine({ url, urlGivenAs, mustExist, log, ...settings }),
 
   openWorker(channel, log) {
     channel.onClose(() => process.exit(1))
-    return openPostgresEngine({ url, log, ...settings })
+    return openPostgresEngine({ url, urlGivenAs, log, ...settings })
   },
 
   workerExitHint: () => undefined,
 
   async createBackup() {
+    throw noBackup('pg_dump')
+  },
+
+  async streamBackup() {
     throw noBackup('pg_dump')
   },
 

@@ -29,6 +29,8 @@ const readyMsMax = 2_000
 export interface PostgresOptions extends PostgresSettings {
   /** postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=ca.pem */
   url: string
+  /** For messages about a malformed URL: the flag or variable that it came from. */
+  urlGivenAs?: string
   /** Refuse a database without a store instead of making one. */
   mustExist?: boolean
   /** How long a request may wait for one of them. */
@@ -42,7 +44,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   const { waitMsMax = 5_000, sweepClock = 'database', log = () => {} } = options
   const { poolSize = postgresFlags['pool-size'].default } = options
   const { statementMsMax = postgresFlags['statement-timeout'].default } = options
-  const url = parseStoreUrl(options.url)
+  const url = parseStoreUrl(options.url, options.urlGivenAs)
   let dialect: Dialect
   let store: StoreFacts
   let first: Session | undefined

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { StoreRefused } from '../../core/store-refused.ts'
 import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
-import { codeOf, refuseDamaged } from './disk/damage.ts'
+import { refuseDamaged } from './disk/damage.ts'
 import { endProcess } from './disk/end-process.ts'
+import { refuseDirectory } from './disk/store-files.ts'
 import { type EmbeddedEngine, openSqliteEngine, type SqliteOptions } from './engine.ts'
 import type { SqliteSettings } from './settings.ts'
-import { copyStoreToFile, refuseExistingFile, restoreStoreFromFile } from './transfer/backup.ts'
+import { copyStoreToFile, copyStoreToStream, refuseExistingFile, restoreStore } from './transfer/backup.ts'
 import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
 
 /** What comes through it was sent by the owner's engine: `serveWorker`. */
@@ -18,9 +19,7 @@ const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
   try {
     return await openSqliteEngine(options)
   } catch (error) {
-    if (/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf(error)))
-      throw new StoreRefused(`the data directory cannot be written: ${(error as Error).message}`)
-    throw refuseDamaged(join(options.dataDir, 'cubby.db'), error)
+    throw refuseDamaged(join(options.dataDir, 'cubby.db'), refuseDirectory(error))
   }
 }
 
@@ -28,6 +27,15 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
   const open = async ({ role, mustExist = false, log, drain }: OpenOptions): Promise<Engine> => {
     if (mustExist && !existsSync(join(dataDir, 'cubby.db'))) throw new StoreRefused(`there is no store in ${dataDir}`)
     return openEngine({ dataDir, role, log, drain, ...settings })
+  }
+  /** Opening it checks what every command checks: that it is a store, of a known version, with no failed sync. */
+  const besideStore = async <T>(work: () => Promise<T>): Promise<T> => {
+    const engine = await open({ role: 'guest', mustExist: true })
+    try {
+      return await work()
+    } finally {
+      await engine.close()
+    }
   }
   return {
     describe: () => dataDir,
@@ -51,15 +59,11 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
 
     async createBackup(file) {
       refuseExistingFile(file)
-      // Opening it checks what every command checks: that it is a store, of a known version, with no failed sync.
-      const engine = await open({ role: 'guest', mustExist: true })
-      try {
-        return await copyStoreToFile(dataDir, file)
-      } finally {
-        await engine.close()
-      }
+      return besideStore(() => copyStoreToFile(dataDir, file))
     },
 
-    restoreBackup: (file) => restoreStoreFromFile(file, dataDir),
+    streamBackup: (write) => besideStore(() => copyStoreToStream(dataDir, write)),
+
+    restoreBackup: (backup) => restoreStore(backup, dataDir),
   }
 }

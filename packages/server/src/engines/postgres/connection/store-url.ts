@@ -22,7 +22,7 @@ const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host', 'port
 
 // Messages repeat nothing of the URL but names of parameters: it contains the password.
 const refuse = (message: string): never => {
-  throw new StoreUrlRefused(`--store: ${message}`)
+  throw new StoreUrlRefused(message)
 }
 
 const decode = (text: string): string => {
@@ -37,7 +37,7 @@ const readFile = (parameter: string, path: string): string => {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new StoreRefused(`--store: ${parameter}: ${path} cannot be read (${(error as { code?: string }).code})`)
+    throw new StoreRefused(`${parameter}: ${path} cannot be read (${(error as { code?: string }).code})`)
   }
 }
 
@@ -61,7 +61,17 @@ const parseTls = (query: URLSearchParams): false | ConnectionOptions => {
   return ssl
 }
 
-export const parseStoreUrl = (text: string): StoreUrl => {
+/** `givenAs` begins the message about a malformed URL: the flag or the variable that must be corrected. */
+export const parseStoreUrl = (text: string, givenAs = '--store'): StoreUrl => {
+  try {
+    return parseUrl(text)
+  } catch (error) {
+    if (error instanceof StoreRefused) error.message = `${givenAs}: ${error.message}`
+    throw error
+  }
+}
+
+const parseUrl = (text: string): StoreUrl => {
   let url: URL
   try {
     url = new URL(text)

@@ -1,7 +1,20 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
+import { StoreRefused } from '../../../core/store-refused.ts'
 import { syncPath } from '../../../files/sync.ts'
+
+/** One line for the operator about an error of the data directory; other errors as they are. */
+export const refuseDirectory = (error: unknown): unknown => {
+  const { code = '', message } = error as { code?: string; message?: string }
+  if (code === 'EEXIST' || code === 'ENOTDIR') {
+    return new StoreRefused(`the data directory cannot be created: ${message}`)
+  }
+  if (/^(SQLITE_CANTOPEN|SQLITE_READONLY|EACCES$|EPERM$|EROFS$|ENOENT$)/.test(code)) {
+    return new StoreRefused(`the data directory cannot be written: ${message}`)
+  }
+  return error
+}
 
 /** Creates the data directory if it does not exist, and syncs its name: it survives a power cut, as its files do. */
 export const makeDataDir = (dataDir: string): void => {

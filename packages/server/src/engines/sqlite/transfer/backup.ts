@@ -5,23 +5,28 @@ import {
   copyFileSync,
   existsSync,
   openSync,
+  readSync,
   rmdirSync,
   rmSync,
+  statfsSync,
   statSync,
+  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
-import type { BackupContents } from '../../../store/closed-store.ts'
+import type { BackupContents, BackupSource } from '../../../store/closed-store.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
-import { makeDataDir } from '../disk/store-files.ts'
-import { holdStore } from '../disk/store-lock.ts'
+import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
+import { holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { migrate } from '../migrations/prepare-store.ts'
 import { schemaVersion } from '../migrations/schema.ts'
 
 // A backup is one SQLite file: the store as it was at one moment.
+
+const chunkBytes = 1024 * 1024
 
 type Counts = Omit<BackupContents, 'bytes'>
 
@@ -55,23 +60,84 @@ export const copyStoreToFile = async (dataDir: string, file: string): Promise<Ba
   const temporary = temporaryOf(file)
   createTemporary(temporary)
   try {
-    const store = new Connection(join(dataDir, 'cubby.db'), 16_384)
-    try {
-      store.run(`VACUUM INTO '${temporary.replaceAll("'", "''")}'`)
-    } catch (error) {
-      throw isDamage(error) ? damagedStore(store.path, error) : cannotWrite(file, error as Error)
-    } finally {
-      store.close()
-    }
-    const counts = await verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`)
+    const counts = await copyVerified(dataDir, temporary, file)
     // Someone may have created it in the meantime.
     refuseExistingFile(file)
-    moveIntoPlace(temporary, file)
+    try {
+      moveIntoPlace(temporary, file)
+    } catch (error) {
+      throw cannotWrite(file, error as Error)
+    }
     return { ...counts, bytes: statSync(file).size }
   } catch (error) {
     removeTemporary(temporary)
     throw error
   }
+}
+
+/**
+ * The copy needs a file of its own, because SQLite cannot write one into a pipe. It is in the data directory, where only the
+ * owner can read it and where there is room for a store. It has no name any more when the first byte is written, so that
+ * an interrupted stream leaves nothing behind.
+ */
+export const copyStoreToStream = async (
+  dataDir: string,
+  write: (bytes: Uint8Array) => Promise<void>,
+): Promise<BackupContents> => {
+  const temporary = temporaryOf(join(dataDir, 'backup'))
+  requireRoom(dataDir)
+  createTemporary(temporary)
+  let descriptor: number | undefined
+  try {
+    const counts = await copyVerified(dataDir, temporary, temporary)
+    descriptor = openSync(temporary, 'r')
+    removeTemporary(temporary)
+    return { ...counts, bytes: await streamFile(descriptor, write) }
+  } finally {
+    if (descriptor === undefined) removeTemporary(temporary)
+    else closeSync(descriptor)
+  }
+}
+
+/** What must stay free on the disk of the store: for the WAL, which grows while the copy is made. */
+const reserveBytes = 256 * 1024 * 1024
+
+/** A copy that fills the disk of the store would make the writes of a running server fail. */
+const requireRoom = (dataDir: string): void => {
+  const sizes = ['cubby.db', 'cubby.db-wal'].map(
+    (name) => statSync(join(dataDir, name), { throwIfNoEntry: false })?.size,
+  )
+  const neededBytes = sizes.reduce<number>((sum, size = 0) => sum + size, 0) + reserveBytes
+  const { bavail, bsize } = statfsSync(dataDir)
+  if (bavail * bsize >= neededBytes) return
+  const [needed, free] = [neededBytes, bavail * bsize].map((bytes) => `${Math.ceil(bytes / 1_000_000)} MB`)
+  throw new OperatorError(
+    `the copy is made in ${dataDir}, where ${free} are free and ${needed} are needed; give a FILE on another disk`,
+  )
+}
+
+const streamFile = async (descriptor: number, write: (bytes: Uint8Array) => Promise<void>): Promise<number> => {
+  for (let bytes = 0; ; ) {
+    // A new buffer for each chunk: the last one may still be on its way.
+    const chunk = Buffer.allocUnsafe(chunkBytes)
+    const length = readSync(descriptor, chunk, 0, chunkBytes, null)
+    if (length === 0) return bytes
+    await write(chunk.subarray(0, length))
+    bytes += length
+  }
+}
+
+/** `target` is how messages name the file. */
+const copyVerified = async (dataDir: string, temporary: string, target: string): Promise<Counts> => {
+  const store = new Connection(join(dataDir, 'cubby.db'), 16_384)
+  try {
+    store.run(`VACUUM INTO '${temporary.replaceAll("'", "''")}'`)
+  } catch (error) {
+    throw isDamage(error) ? damagedStore(store.path, error) : cannotWrite(target, error as Error)
+  } finally {
+    store.close()
+  }
+  return verifyCopy(temporary, `the copy of ${join(dataDir, 'cubby.db')}`)
 }
 
 /** Throws the first finding. `what` is how the message names the copy. */
@@ -123,8 +189,9 @@ const refuseExistingStore = (dataDir: string): void => {
   }
 }
 
-export const restoreStoreFromFile = async (file: string, dataDir: string): Promise<BackupContents> => {
-  if (!existsSync(file)) throw new OperatorError(`there is no file ${file}`)
+export const restoreStore = async (backup: BackupSource, dataDir: string): Promise<BackupContents> => {
+  if (typeof backup === 'string' && !existsSync(backup)) throw new OperatorError(`there is no file ${backup}`)
+  const name = typeof backup === 'string' ? backup : backup.name
   refuseExistingStore(dataDir)
   const isNew = !existsSync(dataDir)
   try {
@@ -135,12 +202,14 @@ export const restoreStoreFromFile = async (file: string, dataDir: string): Promi
   const path = join(dataDir, 'cubby.db')
   const temporary = temporaryOf(path)
   let made = false
-  const lock = holdStore(dataDir)
+  const lock = lockStore(dataDir)
   try {
     createTemporary(temporary)
     made = true
-    copy(file, temporary)
-    const counts = await verifyCopy(temporary, file)
+    if (typeof backup === 'string') copy(backup, temporary)
+    else await receive(backup, temporary)
+    refuseCompressed(temporary, name)
+    const counts = await verifyCopy(temporary, name)
     refuseExistingStore(dataDir)
     moveIntoPlace(temporary, path)
     lock.release()
@@ -153,6 +222,14 @@ export const restoreStoreFromFile = async (file: string, dataDir: string): Promi
   }
 }
 
+const lockStore = (dataDir: string): StoreLock => {
+  try {
+    return holdStore(dataDir)
+  } catch (error) {
+    throw refuseDirectory(error)
+  }
+}
+
 const copy = (file: string, temporary: string): void => {
   try {
     // The backup itself is never opened as a database: that would write to it.
@@ -161,6 +238,29 @@ const copy = (file: string, temporary: string): void => {
   } catch (error) {
     throw new OperatorError(`${file} cannot be copied: ${(error as Error).message}`)
   }
+}
+
+const receive = async ({ name, bytes }: Exclude<BackupSource, string>, temporary: string): Promise<void> => {
+  const descriptor = openSync(temporary, 'w')
+  try {
+    for await (const chunk of bytes) {
+      for (let at = 0; at < chunk.length; ) at += writeSync(descriptor, chunk, at)
+    }
+  } catch (error) {
+    throw new OperatorError(`${name} cannot be copied: ${(error as Error).message}`)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** It would be "not a backup of Cubby", although it is one. */
+const refuseCompressed = (temporary: string, name: string): void => {
+  const head = Buffer.alloc(2)
+  const descriptor = openSync(temporary, 'r')
+  readSync(descriptor, head, 0, 2, 0)
+  closeSync(descriptor)
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return
+  throw new OperatorError(`${name} is compressed; unpack it on the way: gunzip -c FILE | cubby backup restore -`)
 }
 
 const removeNewDirectory = (dataDir: string): void => {
