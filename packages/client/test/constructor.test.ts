@@ -25,7 +25,9 @@ describe('new Cubby', () => {
   ])('the url %p is rejected with what to pass', (shown, url) => {
     const { code, field, status, message } = refusalOf({ url, key })
     expect({ code, field, status }).toEqual({ code: 'invalid_request', field: 'url', status: 0 })
-    expect(message).toStartWith(`url is "${shown}"; it takes an address such as http://127.0.0.1:4600`)
+    expect(message).toStartWith(
+      `url is "${shown}"; it takes http:// or https:// and a host, such as http://127.0.0.1:4600`,
+    )
   })
 
   test.each([
@@ -36,7 +38,7 @@ describe('new Cubby', () => {
   ])('the url %p is rejected, and a password is not shown', (url) => {
     const { field, message } = refusalOf({ url, key })
     expect(field).toBe('url')
-    expect(message).toContain('without user, password, query and fragment')
+    expect(message).toContain('without user, password and query')
     expect(message).not.toContain('secret')
   })
 

@@ -12,7 +12,8 @@ export const parseAddress = (given: unknown): string => {
   // `localhost:4600` is a URL too: its scheme is `localhost`. A query would end up in the middle of the address, and
   // `fetch` rejects a user name or password.
   if (!url || !/^https?:/.test(url.protocol) || url.username + url.password + url.search + url.hash) {
-    const wanted = 'it takes an address such as http://127.0.0.1:4600, without user, password, query and fragment.'
+    const wanted =
+      'it takes http:// or https:// and a host, such as http://127.0.0.1:4600, without user, password and query.'
     throw refusal('invalid_request', 'url', `is ${show(given)}; ${wanted}`)
   }
   return url.href.replace(/\/+$/, '')
