@@ -1,9 +1,7 @@
-// Builds the package for npm in dist/, with its own package.json. The package.json in this folder is for the workspace,
-// where Bun and TypeScript read the source. It is private so that nobody publishes it by mistake.
+// Builds what the npm package has, in dist/. `npm pack` runs this, and so does prepare.mjs.
 
-import { cp, mkdir, rm } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
-import manifest from './package.json' with { type: 'json' }
+import { cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 
 const here = import.meta.dir
 
@@ -21,11 +19,7 @@ export const buildScript = async (outDir: string): Promise<void> => {
 
 /** A declaration file for each source file. */
 export const buildTypes = async (outDir: string): Promise<void> => {
-  const path = [join(here, '../../node_modules/.bin'), process.env.PATH].join(delimiter)
-  const tsc = Bun.spawn(['tsc', '-p', here, '--outDir', outDir], {
-    env: { ...process.env, PATH: path },
-    stdout: 'pipe',
-  })
+  const tsc = Bun.spawn([join(here, '../../node_modules/.bin/tsc'), '-p', here, '--outDir', outDir], { stdout: 'pipe' })
   const [report, exitCode] = await Promise.all([new Response(tsc.stdout).text(), tsc.exited])
   if (exitCode !== 0) throw new Error(`tsc found errors in the client:\n${report}`)
   // tsc leaves `./wire.ts` in declarations, which compilers with other settings reject.
@@ -35,19 +29,13 @@ export const buildTypes = async (outDir: string): Promise<void> => {
   }
 }
 
-const publishedManifest = () => {
-  const { private: _, scripts, ...rest } = manifest
-  return { ...rest, exports: { '.': { types: './index.d.ts', default: './index.js' } } }
-}
-
 export const build = async (outDir: string): Promise<void> => {
   await rm(outDir, { recursive: true, force: true })
-  await mkdir(outDir, { recursive: true })
   await Promise.all([buildScript(outDir), buildTypes(outDir)])
-  await Bun.write(join(outDir, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
-  await cp(join(here, 'README.md'), join(outDir, 'README.md'))
-  const licence = join(here, '../../LICENSE')
-  if (await Bun.file(licence).exists()) await cp(licence, join(outDir, 'LICENSE'))
 }
 
-if (import.meta.main) await build(join(here, 'dist'))
+if (import.meta.main) {
+  await build(join(here, 'dist'))
+  // npm takes only the licence that is in the folder of the package.
+  await cp(join(here, '../../LICENSE'), join(here, 'LICENSE'))
+}

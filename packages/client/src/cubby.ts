@@ -7,6 +7,8 @@ import { type CubbyOptions, createSend, type Send } from './transport/transport.
 import type { Indices, ListDatabasesResponse } from './transport/wire.ts'
 
 export class Database {
+  /** @internal */
+  static readonly name: string = 'Database'
   readonly #send: Send
   readonly #path: string
   readonly tables: Tables
@@ -28,6 +30,8 @@ export class Database {
 }
 
 export class Cubby {
+  /** @internal */
+  static readonly name: string = 'Cubby'
   readonly #send: Send
   readonly keys: Keys
 

@@ -159,3 +159,32 @@ for (const [which, host] of origins) {
     30_000,
   )
 }
+
+// A browser tells the page nothing but "Failed to fetch".
+browserTest(
+  'a request without a response names the address and the usual reasons',
+  async () => {
+    const failure = await inPage(
+      'localhost',
+      async ({ key }) => {
+        const { Cubby, CubbyError } = (globalThis as unknown as PageWindow).client
+        const notes = new Cubby({ url: 'http://127.0.0.1:1', key, retries: 0 }).db('app').table('notes')
+        try {
+          await notes.findOne('n1')
+          return 'it got one'
+        } catch (error) {
+          return error instanceof CubbyError
+            ? { code: error.code, message: error.message, hint: error.hint }
+            : `${error}`
+        }
+      },
+      server.publicKey,
+    )
+    expect(failure).toEqual({
+      code: 'unavailable',
+      message: 'GET http://127.0.0.1:1/v1/app/notes/n1: Failed to fetch',
+      hint: expect.stringMatching(/Is the server running\?.*mixed content.*CORS/),
+    })
+  },
+  30_000,
+)

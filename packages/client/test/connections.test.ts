@@ -10,7 +10,7 @@ afterEach(() => {
 })
 
 const tableAt = (url: string | URL, retries = 0) =>
-  new Cubby({ url, key: 'svc_live_x', retries }).db('app').table('orders')
+  new Cubby({ url, key: `svc_live_${'0'.repeat(38)}`, retries }).db('app').table('orders')
 
 /** Answers GET and keeps the connection; breaks it on every other request. `lines` has each request's first line. */
 const breakingServer = () => {

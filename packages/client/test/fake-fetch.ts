@@ -14,7 +14,7 @@ export interface SentRequest {
 export type Reply = Response | Error
 
 export const url = 'http://cubby.test'
-export const key = 'svc_live_unit'
+export const key = `svc_live_${'0'.repeat(38)}`
 
 export const json = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })

@@ -61,7 +61,15 @@ const { port } = closed.address()
 closed.close()
 await once(closed, 'close')
 const nowhere = new Cubby({ url: `http://127.0.0.1:${port}`, key, retries: 1 }).db('node').table('orders')
-await assert.rejects(nowhere.findOne('a'), { code: 'unavailable', status: 0 })
+await assert.rejects(nowhere.findOne('a'), (error) => {
+  assert.equal(error.code, 'unavailable')
+  assert.equal(error.status, 0)
+  // Node's fetch itself says only "fetch failed".
+  const why = `connect ECONNREFUSED 127.0.0.1:${port}`
+  assert.equal(error.message, `GET http://127.0.0.1:${port}/v1/node/orders/a: ${why}`)
+  assert.match(error.hint, /start the server/)
+  return true
+})
 await assert.rejects(nowhere.remove('a'), { code: 'outcome_unknown', status: 0 })
 await assert.rejects(orders.findOne('a', { signal: AbortSignal.abort() }), { name: 'AbortError' })
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from '../build.ts'
+import { installBuilt } from './built-package.ts'
 import { inTemporaryDirectory, startRealServer } from './real-server.ts'
 
 test('the built package works in a plain Node script', async () => {
   await inTemporaryDirectory(async (directory) => {
-    await build(join(directory, 'node_modules/@cubbydb/client'))
+    await installBuilt(directory)
     await cp(join(import.meta.dir, 'node-script.mjs'), join(directory, 'script.mjs'))
     const server = await startRealServer()
     try {

@@ -1,19 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { build } from '../build.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { installBuilt } from './built-package.ts'
 
 const bytesMax = 6_000
 
 let directory: string
+let folder: string
 let dist: string
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cubby-client-'))
-  dist = join(directory, 'node_modules/@cubbydb/client')
-  await build(dist)
+  folder = await installBuilt(directory)
+  dist = join(folder, 'dist')
 }, 60_000)
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
@@ -29,19 +31,17 @@ test('it is one module that imports nothing, and has no dependencies', async () 
   expect(manifest).not.toContainKeys(['dependencies', 'peerDependencies', 'optionalDependencies'])
 })
 
-test('the published manifest points to files that are there', async () => {
-  const published = await Bun.file(join(dist, 'package.json')).json()
-  expect(published).toMatchObject({ name: '@cubbydb/client', version: manifest.version, type: 'module' })
-  expect(published.private).toBeUndefined()
-  const files = await readdir(dist)
-  for (const path of Object.values<string>(published.exports['.'])) expect(files).toContain(path.slice(2))
-  expect(files).toContain('README.md')
+test('the manifest points to files that are there', () => {
+  const { types, default: script } = manifest.exports['.']
+  for (const path of [types, script, manifest.main, manifest.types]) expect(existsSync(join(folder, path))).toBe(true)
+  expect(manifest.files).toEqual(['dist'])
 })
 
-test('the workspace manifest is for the workspace: not to be published, its types are the source', () => {
-  expect(manifest.private).toBe(true)
-  expect(manifest.exports['.'].types).toBe('./src/index.ts')
-  expect(manifest.exports['.'].bun).toBe('./src/index.ts')
+// A build that is older than the source must never be what the server or a test runs.
+test('in the repository the client is its source, whatever is in dist', () => {
+  const client = join(import.meta.dir, '../src/index.ts')
+  expect(Bun.resolveSync('@cubbydb/client', join(import.meta.dir, '../../server/src/core'))).toBe(client)
+  expect(Bun.resolveSync('@cubbydb/client', join(import.meta.dir, '../../..'))).toBe(client)
 })
 
 test('the declarations import each other as .js, in every folder', async () => {
@@ -87,3 +87,29 @@ test.each([
   },
   60_000,
 )
+
+/** What a program sees of the names, run by Node. */
+const printNames = `
+  const cubby = new client.Cubby({ url: 'http://127.0.0.1:4600', key: 'svc_live_' + '0'.repeat(38) })
+  const db = cubby.db('app')
+  const objects = [cubby, cubby.keys, cubby.databases(), db, db.tables, db.table('t')]
+  const errors = [new client.CubbyError('internal', ''), new client.SaveError('internal', { saved: 0, chunks: [] }, new Error())]
+  console.log(...objects.concat(errors).map((it) => it.constructor.name), ...errors.map((it) => it.name), String(errors[0]))`
+
+const namesSeen = 'Cubby Keys Pages Database Tables Table CubbyError SaveError CubbyError SaveError CubbyError\n'
+
+test('the classes have their names in the built module, and after the minifier of a project', async () => {
+  const plain = join(directory, 'names.mjs')
+  await Bun.write(plain, `import * as client from '@cubbydb/client'\n${printNames}`)
+  const { outputs } = await Bun.build({ entrypoints: [plain], target: 'browser', minify: true })
+  const text = await outputs[0]!.text()
+  // The minifier did rename them.
+  expect(text).not.toMatch(/class (Cubby|CubbyError|SaveError|Table)\b/)
+  const minified = join(directory, 'names.min.mjs')
+  await Bun.write(minified, text)
+  for (const file of [plain, minified]) {
+    const node = Bun.spawn(['node', file], { stderr: 'inherit' })
+    expect(await new Response(node.stdout).text()).toBe(namesSeen)
+    expect(await node.exited).toBe(0)
+  }
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { build } from '../build.ts'
+import { installBuilt } from './built-package.ts'
 import { inTemporaryDirectory, startRealServer } from './real-server.ts'
 
 const root = join(import.meta.dir, '../../..')
@@ -21,7 +21,7 @@ test('the samples of the README compile, run, and print what they say', async ()
   const source = await program()
   expect(source.split('\n').length).toBeGreaterThan(60)
   await inTemporaryDirectory(async (directory) => {
-    await build(join(directory, 'node_modules/@cubbydb/client'))
+    await installBuilt(directory)
     await Bun.write(join(directory, 'package.json'), '{ "type": "module" }')
     await Bun.write(join(directory, 'samples.ts'), source)
     const compilerOptions = {

@@ -426,7 +426,7 @@ describe('errors', () => {
   })
 
   test('a key that is none', async () => {
-    const stranger = server.cubby({ key: 'svc_live_none' })
+    const stranger = server.cubby({ key: `svc_live_${'0'.repeat(38)}` })
     expect(await failureOf(stranger.databases())).toMatchObject({ code: 'invalid_api_key', status: 401 })
   })
 

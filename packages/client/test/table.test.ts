@@ -31,10 +31,6 @@ describe('requests', () => {
     expect(targets).toEqual([target])
   })
 
-  test('a url that is none is refused at once', () => {
-    expect(() => new Cubby({ url: 'cubby.test', key })).toThrow(TypeError)
-  })
-
   test('the client does not show its key when it is printed', () => {
     const { cubby, table } = fakeCubby([])
     expect(Bun.inspect([cubby, cubby.db('app'), table], { depth: 9 })).not.toContain(key)

@@ -5,6 +5,8 @@ import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse
 
 /** The API keys of the organization. Every method but `self` needs a secret key that is not limited to databases. */
 export class Keys {
+  /** @internal */
+  static readonly name: string = 'Keys'
   readonly #send: Send
 
   /** Use `new Cubby(…).keys` instead. */

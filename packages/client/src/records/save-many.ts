@@ -31,6 +31,8 @@ export interface SaveResult {
  * that failed.
  */
 export class SaveError extends CubbyError {
+  /** @internal */
+  static override readonly name: string = 'SaveError'
   override readonly name = 'SaveError'
   readonly result: SaveResult
 

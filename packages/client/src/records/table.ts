@@ -74,6 +74,8 @@ const isCode = (error: unknown, code: ErrorCode): boolean => error instanceof Cu
 const isMany = <R>(given: R | readonly R[]): given is readonly R[] => Array.isArray(given)
 
 export class Table<Data extends object = Record<string, unknown>, I extends Indices = Indices> {
+  /** @internal */
+  static readonly name: string = 'Table'
   readonly #send: Send
   readonly #path: string
 

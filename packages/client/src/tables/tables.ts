@@ -12,6 +12,8 @@ import { checkName } from './name.ts'
 
 /** The tables of one database. */
 export class Tables {
+  /** @internal */
+  static readonly name: string = 'Tables'
   readonly #send: Send
   readonly #path: string
 

@@ -14,6 +14,8 @@ export interface ErrorDetails {
  * have sent, and status 0 too.
  */
 export class CubbyError extends Error {
+  /** @internal Every class has its name as a string: minifiers rename classes, but not strings. */
+  static override readonly name: string = 'CubbyError'
   override readonly name: string = 'CubbyError'
   /** A newer server may send a code that is not in this type: a `switch` needs a `default`. */
   readonly code: ErrorCode

@@ -22,6 +22,8 @@ interface Page {
  * when it is needed. Nothing is sent before that. Every await and every iteration sends new requests.
  */
 export class Pages<P extends Page, Item> implements PromiseLike<P>, AsyncIterable<Item> {
+  /** @internal */
+  static readonly name: string = 'Pages'
   readonly #request: (cursor: string | null | undefined) => Promise<P>
   readonly #items: (page: P) => Item[]
 

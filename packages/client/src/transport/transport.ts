@@ -1,4 +1,6 @@
-import { CubbyError } from './errors.ts'
+import { checkApiKey, parseAddress } from './address.ts'
+import { CubbyError, type ErrorDetails } from './errors.ts'
+import { describeNetworkError } from './network-error.ts'
 import { type Effect, type Failure, mayRepeat, readRetryAfterMs, repeatDelayMs } from './retry.ts'
 import type { ErrorResponse } from './wire.ts'
 
@@ -55,13 +57,14 @@ const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   })
 
 /** No response, or one that is not from the service, such as a proxy's error page. */
-const noAnswer = (call: Call, why: string, cause?: unknown, status = 0, retryAfterMs = 0): Failure => {
+const noAnswer = (call: Call, message: string, details: ErrorDetails, retryAfterMs = 0): Failure => {
   const read = call.effect === 'read'
+  const unknown = 'The write may or may not have been applied: read before repeating it.'
+  const { hint } = details
   return {
-    error: new CubbyError(read ? 'unavailable' : 'outcome_unknown', `${call.method} ${call.path}: ${why}`, {
-      status,
-      cause,
-      hint: read ? undefined : 'The write may or may not have been applied: read before repeating it.',
+    error: new CubbyError(read ? 'unavailable' : 'outcome_unknown', message, {
+      ...details,
+      hint: read ? hint : hint ? `${unknown} ${hint}` : unknown,
     }),
     unanswered: true,
     retryAfterMs,
@@ -70,7 +73,7 @@ const noAnswer = (call: Call, why: string, cause?: unknown, status = 0, retryAft
 
 type Answer<T> = { value: T } | Failure
 
-const readAnswer = <T>(call: Call, { ok, status, headers }: Response, text: string): Answer<T> => {
+const readAnswer = <T>(call: Call, target: string, { ok, status, headers }: Response, text: string): Answer<T> => {
   const retryAfterMs = readRetryAfterMs(headers.get('retry-after'))
   let body: unknown
   try {
@@ -81,18 +84,20 @@ const readAnswer = <T>(call: Call, { ok, status, headers }: Response, text: stri
   if (error?.code) {
     return { error: new CubbyError(error.code, error.message, { ...error, status }), unanswered: false, retryAfterMs }
   }
-  const why = `status ${status}, and the body is not from the service`
-  if (ok || status >= 500) return noAnswer(call, why, undefined, status, retryAfterMs)
+  const message = `${target}: status ${status}, and the body is not from the service`
+  if (ok || status >= 500) return noAnswer(call, message, { status }, retryAfterMs)
   // A proxy rejected the request, so nothing was applied. The service has no code for that.
-  return { error: new CubbyError('internal', why, { status }), unanswered: false, retryAfterMs }
+  return { error: new CubbyError('internal', message, { status }), unanswered: false, retryAfterMs }
 }
 
 export const createSend = (client: CubbyOptions): Send => {
-  const base = new URL(client.url).href.replace(/\/+$/, '')
+  const base = parseAddress(client?.url)
+  checkApiKey(client.key)
   // `fetch` is read at the time of the call. It must not be called as a method of another object: browsers reject that.
   const fetchFrom = client.fetch ?? ((url, init) => fetch(url, init))
 
   const attempt = async <T>(call: Call, signal: AbortSignal | undefined, timeoutMs: number): Promise<Answer<T>> => {
+    const target = `${call.method} ${base}${call.path}`
     const controller = new AbortController()
     const stop = () => controller.abort(signal!.reason)
     signal?.addEventListener('abort', stop)
@@ -116,11 +121,15 @@ export const createSend = (client: CubbyOptions): Send => {
         // runtimes false is the default and has no effect.
         keepalive: call.method === 'PUT' || call.method === 'DELETE' ? false : undefined,
       })
-      return readAnswer<T>(call, response, await response.text())
+      return readAnswer<T>(call, target, response, await response.text())
     } catch (error) {
       signal?.throwIfAborted()
-      const cause = controller.signal.aborted ? controller.signal.reason : error
-      return noAnswer(call, String(cause?.message ?? cause), cause)
+      if (controller.signal.aborted) {
+        const cause = controller.signal.reason
+        return noAnswer(call, `${target}: ${cause.message}`, { cause })
+      }
+      const { why, hint } = describeNetworkError(error)
+      return noAnswer(call, `${target}: ${why}`, { cause: error, hint })
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', stop)
@@ -139,7 +148,12 @@ export const createSend = (client: CubbyOptions): Send => {
         !mayRepeat(answer, call.effect, options.repeatWrites ?? client.repeatWrites ?? false)
       ) {
         // The last response is about the last attempt only: a 412 may mean that an earlier attempt was applied.
-        if (maybeApplied) throw noAnswer(call, `no answer, then: ${answer.error.message}`, answer.error).error
+        if (maybeApplied) {
+          const { error } = answer
+          throw noAnswer(call, `${call.method} ${base}${call.path}: no answer, then: ${error.message}`, {
+            cause: error,
+          }).error
+        }
         throw answer.error
       }
       maybeApplied ||= answer.unanswered && call.effect !== 'read'
