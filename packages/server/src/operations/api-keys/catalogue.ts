@@ -15,7 +15,7 @@ export const apiKeyCatalogue = {
   }),
   listApiKeys: entry(listApiKeysOperation, {
     input: inputOf({}, listingMembers),
-    output: ref('ListKeysResponse'),
+    output: ref('KeyList'),
     examples: examples.listApiKeys,
   }),
   revokeApiKey: entry(revokeApiKeyOperation, {
