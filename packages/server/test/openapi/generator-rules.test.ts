@@ -29,6 +29,8 @@ const faults: Record<keyof typeof rules, [plant: (document: Json) => void, place
     [({ components }) => (components.schemas.ListTablesResponse = {}), 'ListTablesResponse'],
     [({ components }) => (components.schemas.PutRecordParams = {}), 'PutRecordParams'],
     [({ components }) => (components.schemas.Record = {}), 'Record'],
+    [({ components }) => (components.schemas.Limit = {}), 'Limit'],
+    [({ components }) => (components.schemas.Unavailable = {}), 'Unavailable'],
   ],
   noParameterTwice: [
     [

@@ -118,13 +118,16 @@ const madeFromOperations = 'Data Error Errors JSONBody JSONRequestBody Params Re
 const builtIn =
   'Array Date File Function Map Object Omit Partial Pick Promise Record Request Response Set String'.split(' ')
 
+/** Parameters and responses become types beside those of the schemas. */
 export const schemaNamesAreFree: Rule = (document) => {
   const capitalized = (id: string): string => id[0]!.toUpperCase() + id.slice(1)
+  const { parameters, responses, schemas } = document.components
   const taken = new Set([
     ...builtIn,
+    ...Object.keys({ ...parameters, ...responses }).map((name) => capitalized(name.replaceAll('-', ''))),
     ...operationsOf(document).flatMap(({ id }) => madeFromOperations.map((suffix) => capitalized(id) + suffix)),
   ])
-  return Object.keys(document.components.schemas).filter((name) => taken.has(name))
+  return Object.keys(schemas).filter((name) => taken.has(name))
 }
 
 /** openapi-generator gives the method both parameters: `hash_key` and `hash_key2`. */

@@ -20,6 +20,6 @@ export const isVerbAsKey = (path: string, operationId: string): boolean =>
 /** The verbs for POST below a table, which are ordinary hash keys for other methods. */
 export const verbs: readonly string[] = [
   ...new Set(Object.values(byId).flatMap((route) => route!.paths.flatMap((path) => literalHashKey(path) ?? []))),
-]
+].sort()
 
 export const findRoute = (operationId: string): OperationRoute | undefined => byId[operationId]
