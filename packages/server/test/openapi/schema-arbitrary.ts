@@ -3,7 +3,7 @@ import type { Json } from '../harness.ts'
 import { resolve } from './scenario.ts'
 
 // Random values of a schema, as a tool makes them that knows nothing but the document. Strings are ASCII: limits are in
-// bytes of UTF-8, and a schema can only count characters.
+// bytes of UTF-8, and a schema can only count characters. Of `not`, only a list of values is heeded: the caller filters.
 
 const json = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>
 
@@ -26,21 +26,21 @@ const integer = ({ minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_
 
 const object = (document: Json, schema: Json): fc.Arbitrary<Json> => {
   const { properties = {}, required = [], minProperties = 0, maxProperties, additionalProperties } = schema
-  const members = Object.fromEntries(
-    Object.entries<Json>(properties).map(([name, member]) => [name, arbitraryOf(document, member)]),
-  )
-  const own: fc.Arbitrary<Json> = fc.record(members, { requiredKeys: required })
-  const free =
-    additionalProperties === true ? fc.dictionary(fc.string({ maxLength: 5 }), json, { maxKeys: 3 }) : fc.constant({})
-  return fc
-    .tuple(free, own)
-    .map(([more, value]) => ({ ...more, ...value }))
-    .map((value) => (maxProperties === 1 ? oneMember(value) : value))
-    .filter((value) => Object.keys(value).length >= minProperties)
+  const names = Object.keys(properties)
+  const membersOf = (chosen: string[], requiredKeys: string[]): fc.Arbitrary<Json> => {
+    const members = chosen.map((name) => [name, arbitraryOf(document, properties[name])])
+    return fc.record<Json>(Object.fromEntries(members), { requiredKeys })
+  }
+  if (maxProperties !== undefined) {
+    return fc
+      .shuffledSubarray(names, { minLength: minProperties, maxLength: maxProperties })
+      .chain((chosen) => membersOf(chosen, chosen))
+  }
+  const own = membersOf(names, required)
+  if (additionalProperties !== true) return own
+  const free = fc.dictionary(fc.string({ maxLength: 5 }), json, { maxKeys: 3 })
+  return fc.tuple(free, own).map(([more, value]) => ({ ...more, ...value }))
 }
-
-/** Fewer members, so that objects with one member are not rare. */
-const oneMember = (value: Json): Json => Object.fromEntries(Object.entries(value).slice(0, 1))
 
 export const arbitraryOf = (document: Json, given: Json): fc.Arbitrary<Json> => {
   const schema = resolve(document, given)

@@ -29,11 +29,11 @@ const created = await putRecord({
 
 const query = await queryRecords({ path, body: { hash: 'a' } })
 const byIndex = await queryRecords({ path, body: { index: 'i1', hash: 1, ascending: false, limit: 10 } })
-const items: StoredRecord[] = query.data?.items ?? []
-const x: unknown = items[0]?.data.x
+const x: unknown = query.data?.items[0]?.data?.x
 
 const got = await getRecordWithRangeKey({ path: { ...path, hashKey: 'a', rangeKey: 'b' } })
-const version: number | undefined = got.data?.updatedAt
+const record: StoredRecord | undefined = got.data
+const version: number | undefined = record?.updatedAt
 
 const batch = await applyBatch({
   path,

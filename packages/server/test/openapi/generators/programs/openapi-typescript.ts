@@ -28,13 +28,13 @@ const byIndex = await client.POST('/v1/{db}/{table}/query', {
   params: { path },
   body: { index: 'i1', hash: 1, ascending: false, limit: 10 },
 })
-const items: components['schemas']['StoredRecord'][] = query.data?.items ?? []
-const x: unknown = items[0]?.data.x
+const x: unknown = query.data?.items[0]?.data?.x
 
 const got = await client.GET('/v1/{db}/{table}/{hashKey}/{rangeKey}', {
   params: { path: { ...path, hashKey: 'a', rangeKey: 'b' } },
 })
-const version: number | undefined = got.data?.updatedAt
+const record: components['schemas']['StoredRecord'] | undefined = got.data
+const version: number | undefined = record?.updatedAt
 
 const batch = await client.POST('/v1/{db}/{table}/batch', {
   params: { path },
