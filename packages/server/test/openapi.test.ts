@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { Validator } from '@seriousme/openapi-schema-validator'
 import packageJson from '../package.json' with { type: 'json' }
 import { errorCodes } from '../src/core/error-codes.ts'
+import { isVerbAsKey } from '../src/http/routes/operation-routes.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { type Json, type Server, startServer } from './harness.ts'
@@ -98,7 +99,12 @@ describe('the document', () => {
 describe('routes and methods', () => {
   /** As OpenAPI writes paths. */
   const served = [
-    ...Object.entries(routes).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`)),
+    ...Object.entries(routes).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        // Records whose hash key is also a verb are described with all others.
+        .filter(([, { operationId }]) => !isVerbAsKey(path, operationId))
+        .map(([method]) => `${method} ${path}`),
+    ),
     ...Object.keys(openRoutes).map((path) => `GET ${path}`),
   ].map((route) => route.replaceAll(/:(\w+)/g, '{$1}'))
 
@@ -152,7 +158,8 @@ describe('error codes', () => {
         }
         const wanted = { 401: 'WWW-Authenticate', 405: 'Allow', 503: 'Retry-After' }[status]
         if (wanted !== undefined) expect(Object.keys(headers)).toContain(wanted)
-        expect(Object.keys(headers)).toContain('X-Request-Id')
+        // The HTTP parser answers 431 before there is a request.
+        expect(Object.keys(headers).includes('X-Request-Id')).toBe(status !== 431)
       }
     }
   })
@@ -198,7 +205,7 @@ describe('examples', () => {
           check.faults(response.headers[header].schema, value),
         ),
         ...(media === undefined ? [] : check.faults(media.schema, answer)),
-        // A request that is refused may break its schema: that is what it shows.
+        // A request that is refused may break its schema: that is what it shows. So it is not an example of the body.
         ...(body === undefined || response.status >= 400
           ? []
           : check.faults(operation.object.requestBody.content['application/json'].schema, body)),
@@ -218,7 +225,7 @@ describe('examples', () => {
 
   test('each has a curl line, which a shell takes apart into the same request', async () => {
     for (const { operation, name, target, headers, body } of scenarios()) {
-      const sample = operation.object['x-codeSamples'].find((one: Json) => one.example === name)
+      const sample = operation.object['x-codeSamples'][operation.object['x-sample-examples'].indexOf(name)]
       const words = await shellWords(sample.source)
       const authorization = operation.object.security.length === 0 ? [] : ['Authorization: Bearer svc_live_x']
       const sent = Object.entries(headers).map(([header, value]) => `${header}: ${value}`)

@@ -11,6 +11,8 @@ export const bodyBytesMax = 1 * MIB
 export const batchBodyBytesMax = 12 * MIB
 /** A body without a record: a query, a table's declaration, a restore, an API key. */
 export const plainBodyBytesMax = 64 * KIB
+/** The request line and all headers together. Bun's own limit, so this constant only tells it. */
+export const requestHeadBytesMax = 16 * KIB
 export const keyBytesMax = 1_024
 export const dataBytesMax = 409_600
 export const dataDepthMax = 64

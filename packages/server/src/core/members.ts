@@ -31,7 +31,9 @@ export const refuseUnknownMembers = (members: Members, known: readonly string[],
 /** `limit` of pages and listings: a value above `most` is not an error, because the cursor shows that there is more. */
 export const parseLimit = (value: unknown, absent: number, most: number): number => {
   if (value === undefined) return absent
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
+  // An integer of more than 308 digits is read as infinity, which is above `most` too.
+  const isCount = typeof value === 'number' && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
+  if (!isCount || value < 1) {
     throw new CubbyError('invalid_request', `limit is ${describeValue(value)}; it takes an integer of at least 1.`, {
       field: 'limit',
       hint: `Leave limit out for ${absent}, or give 1 to ${most}.`,

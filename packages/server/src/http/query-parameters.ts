@@ -25,7 +25,7 @@ export const parseParameters = (url: string, known: readonly string[]): Record<s
 
 export const parseLimitParameter = (value: string | undefined): number =>
   parseLimit(
-    value === undefined ? undefined : /^[0-9]{1,15}$/.test(value) ? Number(value) : value,
+    value === undefined ? undefined : /^[0-9]+$/.test(value) ? Number(value) : value,
     pageRowsDefault,
     pageRowsMax,
   )

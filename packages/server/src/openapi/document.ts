@@ -1,17 +1,18 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/error-codes.ts'
-import { literalHashKey, type Method, openRoutes, type Route, routes } from '../http/routes.ts'
+import { isVerbAsKey } from '../http/routes/operation-routes.ts'
+import { type Method, openRoutes, type Route, routes } from '../http/routes.ts'
 import { exampleStore } from '../operations/example.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import { errorBody, meanings, sharedErrors } from './errors.ts'
 import { givenStep } from './examples/http-example.ts'
 import { introduction } from './introduction.ts'
-import { pathOfVerb, tags } from './operations.ts'
-import { headers, type ParameterName, parameterComponent, parameterRef, parameters } from './parameters.ts'
+import { tags } from './operations.ts'
+import { headers, type ParameterName, parameterComponent, parameters } from './parameters.ts'
 import { codeSample, operationParameters, requestBody } from './requests.ts'
 import { responsesOf, sharedResponseObjects } from './responses.ts'
 import { schemas } from './schemas.ts'
-import { examplesAt, pathParameters, type ServedOperation, servedOperation } from './served-operation.ts'
+import { examplesAt, type ServedOperation, servedOperation } from './served-operation.ts'
 import type { ExampleObject, Header, OpenApiDocument, OperationObject, Parameter, PathItem } from './types.ts'
 
 const security: Record<KeyNeeded, OperationObject['security']> = {
@@ -21,22 +22,16 @@ const security: Record<KeyNeeded, OperationObject['security']> = {
   operator: [],
 }
 
-const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1)
-
 /** An operation may be on several paths, but each id must be unique. */
 const nameAt = (served: ServedOperation): Pick<OperationObject, 'operationId' | 'summary' | 'description'> => {
-  const { id, operation, path, word } = served
+  const { id, operation, path } = served
   const { summary, description } = operation
-  if (word !== undefined) {
-    const named = operation.summaryNamed!(word)
-    return { operationId: `${id}Named${capitalized(word)}`, summary: named, description: pathOfVerb }
-  }
   if (!path.endsWith('/:rangeKey')) return { operationId: id, summary, description }
   return { operationId: `${id}WithRangeKey`, summary: operation.summaryWithRangeKey ?? summary, description }
 }
 
 const operationObject = (served: ServedOperation): OperationObject => {
-  const { id, operation, keyNeeded, word } = served
+  const { operation, keyNeeded } = served
   const examples = examplesAt(served)
   const own = operationParameters(served, examples)
   const body = requestBody(served, examples)
@@ -48,7 +43,7 @@ const operationObject = (served: ServedOperation): OperationObject => {
     ...(body && { requestBody: body }),
     responses: responsesOf(served, examples),
     'x-codeSamples': examples.map((example) => codeSample(served, example)),
-    ...(word !== undefined && { 'x-same-as': id }),
+    'x-sample-examples': examples.map(({ name }) => name),
   }
 }
 
@@ -56,12 +51,14 @@ const operationObject = (served: ServedOperation): OperationObject => {
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
 
 const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
-  const places = Object.entries(methods).map(([method, { operationId, keyNeeded }]) =>
+  // A record whose hash key is also a verb is described with all others: generated clients would get a function for each.
+  const described = Object.entries(methods).filter(([, { operationId }]) => !isVerbAsKey(path, operationId))
+  const places = described.map(([method, { operationId, keyNeeded }]) =>
     servedOperation(operationId, method as Method, path, keyNeeded),
   )
   const get = methods.GET
   // Every GET route also answers HEAD. It is described only for records, where its headers contain the version.
-  if (get?.operationId === 'getRecord' && literalHashKey(path) === undefined) {
+  if (get?.operationId === 'getRecord' && !isVerbAsKey(path, 'getRecord')) {
     places.push(servedOperation('headRecord', 'HEAD', path, get.keyNeeded))
   }
   // Every path answers OPTIONS in the same way, so one description is enough.
@@ -72,10 +69,8 @@ const placesOf = (path: string, methods: Partial<Record<Method, Route>>): Served
 /** `/v1/:db/:table` in the notation of OpenAPI. */
 const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
-const pathItem = (path: string, places: ServedOperation[]): PathItem => ({
-  parameters: [...pathParameters(path), 'X-Request-Id' as const].map(parameterRef),
-  ...Object.fromEntries(places.map((served) => [served.method.toLowerCase(), operationObject(served)])),
-})
+const pathItem = (places: ServedOperation[]): PathItem =>
+  Object.fromEntries(places.map((served) => [served.method.toLowerCase(), operationObject(served)]))
 
 // ── The document ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -111,7 +106,7 @@ export const makeDocument = (): OpenApiDocument => {
       [servedOperation(id, 'GET', path)],
     ]),
   ]
-  const paths = Object.fromEntries(places.map(([path, there]) => [templated(path), pathItem(path, there)]))
+  const paths = Object.fromEntries(places.map(([path, there]) => [templated(path), pathItem(there)]))
   const responses = sharedResponseObjects()
   const text = JSON.stringify([paths, responses])
   return {

@@ -1,4 +1,10 @@
-import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax, requestIdCharactersMax } from '../core/limits.ts'
+import {
+  batchBodyBytesMax,
+  bodyBytesMax,
+  plainBodyBytesMax,
+  requestHeadBytesMax,
+  requestIdCharactersMax,
+} from '../core/limits.ts'
 
 /** `64 KiB`, `12 MiB`. */
 export const binaryBytes = (bytes: number): string =>
@@ -21,7 +27,7 @@ Send \`Authorization: Bearer <API key>\`. A secret key (\`svc_live_…\`) reads 
 
 ## Answers
 
-Every answer has an \`X-Request-Id\`: yours, if you sent one of 1 to ${requestIdCharactersMax} visible ASCII characters, otherwise a new one. Clients may cache answers but must revalidate them (\`Cache-Control: private, no-cache\`).
+Every request may have the header \`X-Request-Id\`, your own id for it. Every answer has one: yours, if it has 1 to ${requestIdCharactersMax} visible ASCII characters, otherwise a new one. The log and the body of an error contain it too. Clients may cache answers but must revalidate them (\`Cache-Control: private, no-cache\`).
 
 Every path with GET also supports HEAD, which answers the same without the body. OPTIONS answers 204 on every path. Any other method on a known path is 405 with \`Allow\`.
 
@@ -31,7 +37,7 @@ Later versions may add fields and error codes; ignore those that you do not know
 
 All errors have one shape: \`error.code\`, \`message\` and \`requestId\`; \`field\` if one field is wrong; \`hint\` if there is a next step to suggest. Programs should decide by \`code\`; messages are for people and may change.
 
-- A 4xx fails again until the request is changed.
+- A 4xx fails again until the request is changed. Only 431 has no body: the HTTP parser sends it if the request line and the headers are larger than ${binaryBytes(requestHeadBytesMax)} together.
 - After 503 \`unavailable\` and 507 \`storage_full\` nothing was applied: the request may be repeated.
 - After 500 \`store_damaged\` nothing was applied either; the request fails again until the operator has restored a backup.
 - After 500 \`outcome_unknown\` the write may or may not have been applied: read the record first.

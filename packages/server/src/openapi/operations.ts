@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts'
-import { findRoute, type RoutedOperationId } from '../http/routes/operation-routes.ts'
+import { findRoute, type RoutedOperationId, verbs } from '../http/routes/operation-routes.ts'
 import type { OperationRoute } from '../http/routes/route.ts'
 import type { OpenOperationId } from '../http/routes.ts'
 import { catalogue, codesOf } from '../operations/catalogue.ts'
@@ -34,9 +34,8 @@ export interface HttpOperation {
   tag: keyof typeof tags
   summary: string
   description: string
-  /** The summary on a path that ends with the range key, and on one that ends with a word that is a verb for POST. */
+  /** The summary on a path that ends with the range key. */
   summaryWithRangeKey?: string
-  summaryNamed?: (word: string) => string
   /** Query parameters and headers, apart from those that every request may have. */
   parameters?: ParameterName[]
   body?: { schema: SchemaName; required: boolean; description: string }
@@ -46,12 +45,10 @@ export interface HttpOperation {
   examples: HttpExample[]
 }
 
-export const pathOfVerb =
-  '`query`, `find`, `batch` and `restore` are verbs only for POST; here the word is an ordinary hash key.'
+const verbsAreKeys = `The words ${verbs.map((verb) => `\`${verb}\``).join(', ')} are verbs only for POST: here they are ordinary hash keys.`
 
 /** What HTTP adds to the catalogue's description. */
-interface HttpNotes
-  extends Partial<Pick<HttpOperation, 'summary' | 'summaryWithRangeKey' | 'summaryNamed' | 'answers'>> {
+interface HttpNotes extends Partial<Pick<HttpOperation, 'summary' | 'summaryWithRangeKey' | 'answers'>> {
   tag: keyof typeof tags
   /** Appended to the description. */
   note?: string
@@ -116,7 +113,7 @@ export const operations = {
     answers: {
       200: {
         description: 'The record. With `Prefer: return=minimal` it has no `data`.',
-        schema: ['Record', 'MinimalRecord'],
+        schema: ['StoredRecord', 'MinimalRecord'],
         headers: ['ETag'],
       },
     },
@@ -126,10 +123,9 @@ export const operations = {
     tag: 'Records',
     summary: 'Get a record without a range key',
     summaryWithRangeKey: 'Get a record with a range key',
-    summaryNamed: (word) => `Get the record whose hash key is "${word}"`,
-    note: '`If-Match` is not allowed here.',
+    note: `\`If-Match\` is not allowed here. ${verbsAreKeys}`,
     headers: ['If-None-Match'],
-    answers: { 200: { description: 'The record.', schema: 'Record', headers: ['ETag'] }, ...foundRecord },
+    answers: { 200: { description: 'The record.', schema: 'StoredRecord', headers: ['ETag'] }, ...foundRecord },
     examples: records.getRecord,
   }),
   headRecord: {
@@ -146,10 +142,8 @@ export const operations = {
     tag: 'Records',
     summary: 'Delete a record without a range key',
     summaryWithRangeKey: 'Delete a record with a range key',
-    summaryNamed: (word) => `Delete the record whose hash key is "${word}"`,
-    note: 'The request has no body; `If-None-Match` is not allowed here.',
+    note: `The request has no body; \`If-None-Match\` is not allowed here. ${verbsAreKeys}`,
     headers: ['If-Match'],
-    examples: records.deleteRecord,
   }),
 
   queryRecords: routed('queryRecords', { tag: 'Queries and batches' }),

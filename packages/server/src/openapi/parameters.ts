@@ -29,13 +29,6 @@ const pathExamples: Record<string, string> = {
 
 const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
 
-const requestId = {
-  type: 'string',
-  minLength: 1,
-  maxLength: requestIdCharactersMax,
-  pattern: '^[\\x21-\\x7e]+$',
-} as const
-
 /** By their name in the path, the query string or the headers. */
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
@@ -46,18 +39,12 @@ export const parameters = {
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
-  'X-Request-Id': {
-    name: 'X-Request-Id',
-    in: 'header',
-    description: 'Your own id for this request. The answer and the log contain it.',
-    schema: requestId,
-  },
   'If-Match': {
     name: 'If-Match',
     in: 'header',
     description:
       'Write only if the record is at this version: the `ETag` of an answer, including the quotes. `*`: only if it exists. One strong tag, not a list.',
-    schema: { type: 'string', pattern: '^(\\*|"[^"]*")$' },
+    schema: { type: 'string', pattern: '^(\\*|"[\\x21\\x23-\\x7e\\x80-\\xff]*")$' },
   },
   'If-None-Match': {
     name: 'If-None-Match',
@@ -69,7 +56,7 @@ export const parameters = {
     name: 'If-None-Match',
     in: 'header',
     description: '`*`: write only if the record does not exist. It cannot be combined with `If-Match`.',
-    schema: { type: 'string', const: '*' },
+    schema: { type: 'string', pattern: '^\\*$' },
   },
   Prefer: {
     name: 'Prefer',
@@ -100,14 +87,14 @@ export const parameterRef = (name: ParameterName): Reference => ({
 const fixed = (description: string, value: string): Header => ({
   description,
   required: true,
-  schema: { type: 'string', const: value },
+  schema: { type: 'string', enum: [value] },
 })
 
 export const headers = {
   'X-Request-Id': {
     description: 'The id that the caller sent, if it was well-formed; otherwise a new one.',
     required: true,
-    schema: requestId,
+    schema: { type: 'string', minLength: 1, maxLength: requestIdCharactersMax, pattern: '^[\\x21-\\x7e]+$' },
   },
   'Cache-Control': fixed('Clients may cache the answer but must revalidate it.', 'private, no-cache'),
   'Access-Control-Allow-Origin': fixed('Pages from every origin may read the answer.', '*'),
@@ -133,7 +120,7 @@ export const headers = {
   'Retry-After': {
     description: 'Seconds after which to repeat the request.',
     required: true,
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: retryAfterSeconds, maximum: retryAfterSeconds },
     example: retryAfterSeconds,
   },
   'Access-Control-Allow-Methods': {
@@ -150,7 +137,7 @@ export const headers = {
   'Access-Control-Max-Age': {
     description: 'Seconds for which the browser may cache this answer: a day.',
     required: true,
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: 86_400 },
     example: 86_400,
   },
   'Content-Security-Policy': {

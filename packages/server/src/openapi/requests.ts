@@ -1,6 +1,7 @@
 import { curlLine } from './curl.ts'
 import type { HttpExample } from './examples/http-example.ts'
 import { type ParameterName, parameterRef, parameters } from './parameters.ts'
+import { isRejection } from './responses.ts'
 import { refTo } from './schemas.ts'
 import { pathParameters, type ServedOperation } from './served-operation.ts'
 import type { CodeSample, Parameter, Reference, RequestBody } from './types.ts'
@@ -18,7 +19,7 @@ const targetOf = (path: string, given: Record<string, unknown>): string => {
 
 export const codeSample = (
   served: ServedOperation,
-  { name, summary, parameters: given = {}, body }: HttpExample,
+  { summary, parameters: given = {}, body }: HttpExample,
 ): CodeSample => {
   const names = (served.operation.parameters ?? []).map((name) => parameters[name])
   const sent = names.filter(({ name, in: where }) => where === 'header' && given[name] !== undefined)
@@ -29,7 +30,7 @@ export const codeSample = (
     body,
     withKey: served.keyNeeded !== undefined,
   })
-  return { lang: 'Shell', label: summary, source, example: name }
+  return { lang: 'Shell', label: summary, source }
 }
 
 /** A reference, unless examples have their own values for it. */
@@ -48,20 +49,18 @@ const parameterObject = (name: ParameterName, examples: HttpExample[]): Paramete
   }
 }
 
-/** The path item declares the path parameters. An operation declares one again if its examples have other values. */
+/** All parameters, those of the path too: they have the operation's own examples, and some generators mix up overrides. */
 export const operationParameters = (
   { operation, path }: ServedOperation,
   examples: HttpExample[],
-): (Parameter | Reference)[] => {
-  const own = pathParameters(path).map((name) => parameterObject(name, examples))
-  const others = (operation.parameters ?? []).map((name) => parameterObject(name, examples))
-  return [...own.filter((parameter) => !('$ref' in parameter)), ...others]
-}
+): (Parameter | Reference)[] =>
+  [...pathParameters(path), ...(operation.parameters ?? [])].map((name) => parameterObject(name, examples))
 
 export const requestBody = ({ operation }: ServedOperation, examples: HttpExample[]): RequestBody | undefined => {
   if (operation.body === undefined) return undefined
   const { schema, required, description } = operation.body
-  const shown = examples.filter(({ body }) => body !== undefined)
+  // Examples of a body must match its schema. A rejected body is shown with its answer.
+  const shown = examples.filter(({ body, status }) => body !== undefined && !isRejection(status))
   const values = shown.map(({ name, summary, body }) => [name, { summary, value: body }] as const)
   return {
     description,

@@ -1,9 +1,11 @@
 import { errorCodes } from '../core/error-codes.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import { requestHeadBytesMax } from '../core/limits.ts'
 import { statusOf } from '../http/status.ts'
 import type { Schema } from '../operations/schema.ts'
 import { accessCodes, bodyCodes, meanings } from './errors.ts'
 import type { HttpExample } from './examples/http-example.ts'
+import { binaryBytes } from './introduction.ts'
 import type { Answer } from './operations.ts'
 import { type HeaderName, headerRef, headers } from './parameters.ts'
 import { refTo } from './schemas.ts'
@@ -33,11 +35,18 @@ const headerObject = (name: HeaderName, examples: HttpExample[]): Header | Refer
 const headerObjects = (names: HeaderName[], examples: HttpExample[] = []): ResponseObject['headers'] =>
   Object.fromEntries(names.map((name) => [name, headerObject(name, examples)]))
 
+export const isRejection = (status: number): boolean => status >= 400
+
 const answerExamples = (examples: HttpExample[]): Examples =>
   Object.fromEntries(
-    examples.map(({ name, summary, answer, given }) => [
+    examples.map(({ name, summary, answer, given, status, body }) => [
       name,
-      { summary, value: answer, ...(given && { 'x-given': given }) },
+      {
+        summary,
+        value: answer,
+        ...(given && { 'x-given': given }),
+        ...(isRejection(status) && body !== undefined && { 'x-request-body': body }),
+      },
     ]),
   )
 
@@ -62,17 +71,6 @@ const errorHeaders: Record<number, HeaderName[]> = {
   503: ['Retry-After'],
 }
 
-/** The schema `Error`, restricted to the codes of this answer. */
-const errorSchema = (codes: ErrorCode[]): Schema => ({
-  allOf: [
-    refTo('Error'),
-    {
-      type: 'object',
-      properties: { error: { type: 'object', properties: { code: { type: 'string', enum: codes } } } },
-    },
-  ],
-})
-
 const codeOf = ({ answer }: HttpExample): ErrorCode => (answer as { error: { code: ErrorCode } }).error.code
 
 const errorResponse = (status: number, codes: ErrorCode[], all: HttpExample[] = []): ResponseObject => {
@@ -83,13 +81,15 @@ const errorResponse = (status: number, codes: ErrorCode[], all: HttpExample[] = 
     headers: headerObjects([...commonHeaders, ...(errorHeaders[status] ?? [])]),
     content: {
       'application/json': {
-        schema: errorSchema(codes),
+        schema: refTo('Error'),
         examples: {
           ...answerExamples(own),
           ...Object.fromEntries(shared.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
         },
       },
     },
+    // A schema with these codes only would be another class in generated clients for each answer.
+    'x-error-codes': codes,
   }
 }
 
@@ -105,10 +105,17 @@ const sharedResponses: Record<string, { status: number; codes: ErrorCode[] }> = 
   StorageFull: { status: 507, codes: ['storage_full'] },
 }
 
-export const sharedResponseObjects = (): Record<string, ResponseObject> =>
-  Object.fromEntries(
+/** The HTTP parser answers this before there is a request: without a body, and without the headers of other answers. */
+const headersTooLarge: ResponseObject = {
+  description: `The request line and the headers are larger than ${binaryBytes(requestHeadBytesMax)} together, or there are more than about 200 headers. This answer has no body and no \`X-Request-Id\`.`,
+}
+
+export const sharedResponseObjects = (): Record<string, ResponseObject> => ({
+  ...Object.fromEntries(
     Object.entries(sharedResponses).map(([name, { status, codes }]) => [name, errorResponse(status, codes)]),
-  )
+  ),
+  HeadersTooLarge: headersTooLarge,
+})
 
 const errorResponseOrReference = (
   status: number,
@@ -120,7 +127,7 @@ const errorResponseOrReference = (
 }
 
 /** The codes of the operation and those that HTTP adds, in the order of `errorCodes`. */
-const codesOf = ({ operation, path, keyNeeded, word }: ServedOperation): ErrorCode[] => {
+const codesOf = ({ operation, path, keyNeeded }: ServedOperation): ErrorCode[] => {
   const names = pathParameters(path)
   const codes = new Set<ErrorCode>([
     ...operation.codes,
@@ -129,8 +136,6 @@ const codesOf = ({ operation, path, keyNeeded, word }: ServedOperation): ErrorCo
     ...(operation.body === undefined ? [] : bodyCodes),
     ...(keyNeeded === undefined ? [] : accessCodes(keyNeeded, names.includes('db'))),
   ])
-  // A word in the path is always a valid key.
-  if (word !== undefined) codes.delete('invalid_key')
   return errorCodes.filter((code) => codes.has(code))
 }
 
@@ -139,6 +144,7 @@ export const responsesOf = (served: ServedOperation, examples: HttpExample[]): O
   for (const [status, answer] of Object.entries(served.operation.answers)) {
     responses[status] = successResponse(answer, examples, Number(status))
   }
+  responses[431] = { $ref: '#/components/responses/HeadersTooLarge' }
   if (served.method === 'OPTIONS') return responses
   for (const [status, codes] of Map.groupBy(codesOf(served), (code) => statusOf[code])) {
     // An answer to HEAD has no body, so it has no code.

@@ -2,7 +2,7 @@ import type { ErrorResponse } from '@cubbydb/client'
 import { errorCodes } from '../core/error-codes.ts'
 import { requestIdCharactersMax } from '../core/limits.ts'
 import type { EntryPoint } from '../http/respond.ts'
-import { objectOf, type Schema } from '../operations/schema.ts'
+import { freeObject, objectOf, type Schema } from '../operations/schema.ts'
 import { schemas as operationSchemas } from '../operations/schemas.ts'
 import { meanings } from './errors.ts'
 
@@ -27,8 +27,12 @@ const httpSchemas = {
   OpenApi: {
     type: 'object',
     description: 'An OpenAPI document.',
-    properties: { openapi: { type: 'string', pattern: '^3\\.1\\.' }, info: { type: 'object' } },
+    properties: {
+      openapi: { type: 'string', pattern: '^3\\.1\\.' },
+      info: freeObject('Title, version and introduction.'),
+    },
     required: ['openapi', 'info'],
+    additionalProperties: true,
   },
   Page: { type: 'string', description: 'HTML.' },
   Error: objectOf<ErrorResponse>('The body of every error.', ['error'], {

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../core/errors.ts'
 import type { Schema } from '../operations/schema.ts'
 
 // The part of OpenAPI 3.1 that the document uses.
@@ -18,6 +19,8 @@ export interface ExampleObject {
   summary?: string
   value?: unknown
   'x-given'?: GivenStep[]
+  /** On the example of an error: the body of the request, which need not match its schema. */
+  'x-request-body'?: unknown
 }
 
 export type Examples = Record<string, ExampleObject | Reference>
@@ -48,16 +51,18 @@ export interface RequestBody {
 
 export interface ResponseObject {
   description: string
-  headers: Record<string, Header | Reference>
+  /** Absent if the HTTP parser answers. */
+  headers?: Record<string, Header | Reference>
   content?: Record<string, MediaType>
+  /** The error codes that the answer may have. */
+  'x-error-codes'?: ErrorCode[]
 }
 
+/** As other tools read it, which take no further members. */
 export interface CodeSample {
   lang: string
   label: string
   source: string
-  /** The name of the example in parameters, bodies and answers. */
-  example: string
 }
 
 export interface OperationObject {
@@ -70,14 +75,14 @@ export interface OperationObject {
   requestBody?: RequestBody
   responses: Record<string, ResponseObject | Reference>
   'x-codeSamples'?: CodeSample[]
-  /** The operation that this is a special case of; the page shows both together. */
-  'x-same-as'?: string
+  /** For each code sample, the name of its example in parameters, bodies and answers. */
+  'x-sample-examples'?: string[]
 }
 
 export const httpMethods = ['get', 'head', 'put', 'post', 'delete', 'options'] as const
 export type HttpMethod = (typeof httpMethods)[number]
 
-export type PathItem = { parameters?: (Parameter | Reference)[] } & { [M in HttpMethod]?: OperationObject }
+export type PathItem = { [M in HttpMethod]?: OperationObject }
 
 export interface OpenApiDocument {
   openapi: string

@@ -1,6 +1,8 @@
 // The part of JSON Schema 2020-12 that is used here, and functions to write it. Schemas are plain values: OpenAPI and other
 // adapters can use them unchanged.
 
+import { cursorCharactersMax } from '../core/limits.ts'
+
 export interface Schema {
   $ref?: string
   $defs?: Record<string, Schema>
@@ -52,13 +54,28 @@ export const ref = (name: string): Schema => ({ $ref: `#/$defs/${name}` })
 
 export const nullable = (type: string, more: Schema): Schema => ({ ...more, type: [type, 'null'] })
 
+/** A JSON object with any members. Without `additionalProperties` some code generators take it for an empty object. */
+export const freeObject = (description: string): Schema => ({ type: 'object', description, additionalProperties: true })
+
+/** The integers that every JSON parser reads exactly. */
+export const exactIntegers = {
+  format: 'int64',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+} satisfies Schema
+
+export const times = { ...exactIntegers, minimum: 0 } satisfies Schema
+
 export const milliseconds = (description: string): Schema => ({
   type: 'integer',
-  format: 'int64',
+  ...times,
   description: `${description} Epoch milliseconds.`,
 })
 
 export const number = (value: number): string => value.toLocaleString('en-US')
+
+/** The text of a cursor in a request. */
+export const cursorText = { pattern: '^[A-Za-z0-9_-]+$', maxLength: cursorCharactersMax } satisfies Schema
 
 /** The cursor of an answer. */
 export const nextCursor = nullable('string', {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { requestHeadBytesMax } from '../../src/core/limits.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
 import type { Json } from '../harness.ts'
 import { justPast, ok, useService } from '../http/service.ts'
+import { operationsOf, parametersOf, responsesOf } from './scenario.ts'
 import { SchemaCheck } from './schema-check.ts'
 
 // Forms, mocks and generated clients reject requests by the schema. At each limit, the schema and the server must agree.
@@ -85,6 +87,9 @@ describe('the restoring of a table', () => {
   agree('RestoreTableRequest', restore, {
     'without a time': {},
     'with a time': { deletedAt: 1 },
+    'with a time before all others': { deletedAt: -1 },
+    'with the largest time': { deletedAt: 2 ** 53 - 1 },
+    'with a time after it': { deletedAt: 2 ** 53 },
     'with a time that is text': { deletedAt: '1' },
     'with a time that is null': { deletedAt: null },
     'with a field that is not known': { when: 1 },
@@ -105,6 +110,9 @@ describe('a query', () => {
     'by recency with hash': { index: 't', hash: 'a' },
     'by recency since a number': { index: 't', range: { gte: 1 } },
     'by recency since a date-time': { index: 't', range: { gte: '2026-01-01T00:00:00Z' } },
+    'by recency since a date': { index: 't', range: { gte: '2026-01-01' } },
+    'by recency since an hour that there is not': { index: 't', range: { gte: '2026-01-01T24:00:00Z' } },
+    'by recency since a time with an offset': { index: 't', range: { gte: '2026-01-01T00:00:00.123456789+02:00' } },
     'by recency with beginsWith': { index: 't', range: { beginsWith: '2026' } },
     'by recency with a boolean': { index: 't', range: { gt: true } },
     'by index': byIndex({}),
@@ -128,10 +136,14 @@ describe('a query', () => {
     'with limit 0': { hash: 'a', limit: 0 },
     'with limit 1.5': { hash: 'a', limit: 1.5 },
     'with a limit beyond the most': { hash: 'a', limit: 100_000 },
+    'with a limit of 21 digits': { hash: 'a', limit: 1e20 },
     'with ascending': { hash: 'a', ascending: false },
     'with ascending as text': { hash: 'a', ascending: 'no' },
     'with a cursor that is null': { hash: 'a', cursor: null },
     'with a cursor that is a number': { hash: 'a', cursor: 1 },
+    'with an empty cursor': { hash: 'a', cursor: '' },
+    'with a cursor of characters that no cursor has': { hash: 'a', cursor: 'a+b/' },
+    'with a cursor that is too long': { hash: 'a', cursor: text(16_385) },
     'with a field that is not known': { hash: 'a', zzz: 1 },
   })
 })
@@ -203,6 +215,9 @@ describe('the creation of a key', () => {
     'with a name that is a number': key({ name: 7 }),
     'with a time of expiry': key({ expiresAt: 4102444800000 }),
     'with a time of expiry that is null': key({ expiresAt: null }),
+    'with the last time of expiry': key({ expiresAt: 2 ** 53 - 1 }),
+    'with the time of expiry after it': key({ expiresAt: 2 ** 53 }),
+    'with a negative time of expiry': key({ expiresAt: -1 }),
     'with a time of expiry that is text': key({ expiresAt: '2100-01-01' }),
     'with 100 databases': key({ databases: many(100, (i) => `db${i}`) }),
     'with 101 databases': key({ databases: many(101, (i) => `db${i}`) }),
@@ -245,14 +260,108 @@ describe('a key in a path', () => {
   })
 })
 
+/** A parameter or header as it is sent; the schema sees the number or boolean that the text means. */
+const agreeText = (
+  operationId: string,
+  parameter: string,
+  send: (text: string) => Promise<{ status: number }>,
+  texts: string[],
+): void => {
+  const operation = operationsOf(document).find(({ id }) => id === operationId)!
+  const { schema } = parametersOf(document, operation).find(({ name }) => name === parameter)
+  for (const value of texts) {
+    test(value.length > 40 ? `of ${value.length} characters` : JSON.stringify(value), async () => {
+      const read = /^-?\d+(\.\d+)?$|^(true|false)$/.test(value) && schema.type !== 'string' ? JSON.parse(value) : value
+      const faults = check.faults(schema, read)
+      // A condition that does not hold is a well-formed one.
+      expect([value, faults.length === 0, faults]).toEqual([value, (await send(value)).status !== 400, faults])
+    })
+  }
+}
+
+describe('the query parameter limit', () => {
+  const list = (limit: string) => service.api.get(`/v1/app?limit=${encodeURIComponent(limit)}`)
+  agreeText('listTables', 'limit', list, ['1', '1000', '1001', '9007199254740993', '9'.repeat(20), '9'.repeat(300)])
+  agreeText('listTables', 'limit', list, ['0', '-1', '1.5', 'ten', '', '1e3x'])
+
+  test('of any number of digits is read as 1,000', async () => {
+    const { databases, cursor } = ok(await service.api.get(`/v1?limit=${'9'.repeat(400)}`))
+    expect([databases.length > 0, cursor]).toEqual([true, null])
+  })
+})
+
+describe('the query parameter deleted', () => {
+  const list = (deleted: string) => service.api.get(`/v1/app?deleted=${encodeURIComponent(deleted)}`)
+  agreeText('listTables', 'deleted', list, ['true', 'false', '', '1', 'True'])
+})
+
+describe('the header If-Match', () => {
+  const send = async (value: string) => {
+    const { path } = await service.table()
+    return service.server.raw('DELETE', `${path}/a`, { key: service.org.secretKey, headers: [['If-Match', value]] })
+  }
+  agreeText('deleteRecord', 'If-Match', send, ['*', '"1"', '"0"', '""', '"!"', '"abc"', '"99999999999999999999"'])
+  agreeText('deleteRecord', 'If-Match', send, [
+    '1',
+    '**',
+    'W/"1"',
+    '"1", "2"',
+    '"a b"',
+    '"a"b"',
+    '"',
+    '"a\tb"',
+    '*, "1"',
+  ])
+})
+
+describe('the header If-None-Match of a put', () => {
+  const send = async (value: string) =>
+    (await service.table()).tryPut({ hashKey: 'a', data: {} }, { 'If-None-Match': value })
+  agreeText('putRecord', 'If-None-Match', send, ['*', '"1"', '**', 'W/"1"', 'a'])
+})
+
+describe('a head that is too large', () => {
+  /** The request line and the headers of a request with this many bytes together. */
+  const head = (method: string, target: string, bytes: number): string => {
+    const start = `${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Padding: `
+    return `${start}${'a'.repeat(bytes - start.length - 4)}\r\n\r\n`
+  }
+  const answerTo = async (bytes: string, toHead: boolean) => {
+    const connection = await service.server.connect()
+    connection.send(bytes)
+    const answer = await connection.answer(toHead)
+    connection.close()
+    return answer
+  }
+
+  for (const operation of operationsOf(document)) {
+    test(`${operation.method} ${operation.path}: 431 as documented, without body and headers`, async () => {
+      const response = responsesOf(document, operation).find(({ status }) => status === 431)!
+      expect([response.content, response.headers]).toEqual([{}, {}])
+      const target = operation.path.replaceAll(/[{}]/g, '')
+      const toHead = operation.method === 'HEAD'
+      const answer = await answerTo(head(operation.method, target, requestHeadBytesMax + 1), toHead)
+      expect([answer.status, answer.text, answer.headers.get('x-request-id')]).toEqual([431, '', null])
+      const largest = await answerTo(head(operation.method, target, requestHeadBytesMax), toHead)
+      expect(largest.status).not.toBe(431)
+    })
+  }
+
+  test('has too many headers', async () => {
+    const lines = many(220, (i) => `X-${i}: a\r\n`).join('')
+    const answer = await answerTo(`GET /v1 HTTP/1.1\r\nHost: x\r\n${lines}\r\n`, false)
+    expect(answer.status).toBe(431)
+  })
+})
+
 test('responses too: pages and listings match their schema', async () => {
   const table = await service.table({ i1: { hashField: 'a' } })
   await table.fill(many(30, (i) => ({ hashKey: `k${i}`, rangeKey: `r${i}`, data: { a: i }, ttl: 4102444800 })))
   const answers: [string, Json][] = [
     ['QueryResponse', ok(await table.tryQuery({ index: 't', limit: 10 }))],
-    ['ListTablesResponse', ok(await service.api.get('/v1/app?limit=2'))],
-    ['ListKeysResponse', ok(await service.api.get('/api/keys'))],
-    ['ListDatabasesResponse', ok(await service.api.get('/v1'))],
+    ['TableList', ok(await service.api.get('/v1/app?limit=2'))],
+    ['KeyList', ok(await service.api.get('/api/keys'))],
+    ['DatabaseList', ok(await service.api.get('/v1'))],
   ]
   for (const [schema, body] of answers) {
     expect([schema, ...check.faults({ $ref: `#/components/schemas/${schema}` }, body)]).toEqual([schema])

@@ -55,8 +55,6 @@ describe('the page', () => {
     const text = withoutEntities(page)
     for (const { id, path, object } of operationsOf(document)) {
       expect(text).toContain(path)
-      // Special cases of another are named with it.
-      if (object['x-same-as'] !== undefined) continue
       expect(attributes('id')).toContain(id)
       expect(attributes('href')).toContain(`#${id}`)
       for (const { source } of object['x-codeSamples']) expect(text).toContain(source)

@@ -33,31 +33,26 @@ export const resolve = (document: Json, value: Json): Json => {
   return resolve(document, found)
 }
 
-/** Of the path and of the operation; those of the operation count. */
-export const parametersOf = (document: Json, { path, object }: Operation): Json[] => {
-  const all = [...(document.paths[path].parameters ?? []), ...(object.parameters ?? [])].map((parameter) =>
-    resolve(document, parameter),
-  )
-  return [...new Map(all.map((parameter) => [`${parameter.in} ${parameter.name}`, parameter])).values()]
-}
+export const parametersOf = (document: Json, { object }: Operation): Json[] =>
+  (object.parameters ?? []).map((parameter: Json) => resolve(document, parameter))
 
 export interface Response {
   status: number
   description: string
   headers: Record<string, Json>
   content: Record<string, Json>
+  codes: string[]
 }
 
 export const responsesOf = (document: Json, { object }: Operation): Response[] =>
   Object.entries<Json>(object.responses).map(([status, value]) => {
-    const { description, headers, content = {} } = resolve(document, value)
+    const { description, headers = {}, content = {}, 'x-error-codes': codes = [] } = resolve(document, value)
     const resolved = Object.entries<Json>(headers).map(([name, header]) => [name, resolve(document, header)])
-    return { status: Number(status), description, headers: Object.fromEntries(resolved), content }
+    return { status: Number(status), description, headers: Object.fromEntries(resolved), content, codes }
   })
 
 /** The codes that an answer may have. */
-export const codesOf = (response: Response): string[] =>
-  response.content['application/json']?.schema.allOf?.[1].properties.error.properties.code.enum ?? []
+export const codesOf = ({ codes }: Response): string[] => codes
 
 export interface Scenario {
   operation: Operation
@@ -91,8 +86,9 @@ const answerOf = (document: Json, operation: Operation, name: string) => {
     const shown = Object.entries(response.headers).filter(([, header]) => header.examples?.[name] !== undefined)
     if (example === undefined && shown.length === 0) return []
     const answerHeaders = Object.fromEntries(shown.map(([header, { examples }]) => [header, examples[name].value]))
+    const rejected = example?.['x-request-body']
     const given = [example, ...shown.map(([, { examples }]) => examples[name])].flatMap((one) => one?.['x-given'] ?? [])
-    return [{ response, answer: example?.value, given, answerHeaders }]
+    return [{ response, answer: example?.value, given, answerHeaders, rejected }]
   })
   if (found.length !== 1) throw new Error(`${operation.id}: the example ${name} has ${found.length} answers`)
   return found[0]!
@@ -110,13 +106,14 @@ const scenario = (document: Json, operation: Operation, name: string): Scenario 
     operation.path,
   )
   const query = new URLSearchParams(of('query')).toString()
+  const { rejected, ...answered } = answerOf(document, operation, name)
   return {
     operation,
     name,
     target: query === '' ? filled : `${filled}?${query}`,
     headers: Object.fromEntries(of('header')),
-    body: operation.object.requestBody?.content['application/json'].examples?.[name]?.value,
-    ...answerOf(document, operation, name),
+    body: operation.object.requestBody?.content['application/json'].examples?.[name]?.value ?? rejected,
+    ...answered,
   }
 }
 

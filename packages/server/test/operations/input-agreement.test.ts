@@ -20,7 +20,8 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_index_value', / bytes, more than the limit of \d+| lone surrogate/],
   ['invalid_range', / bytes, more than the limit of \d+| lone surrogate/],
   ['invalid_range', /both bounds must have the same type|has its low bound above its high one/],
-  ['invalid_range', /t takes epoch milliseconds or an ISO-8601 date-time/],
+  // A day that its month does not have.
+  ['invalid_range', /is "\d{4}-(02-(29|3\d)|(04|06|09|11)-31)T[^"]*"; t takes epoch milliseconds/],
   ['invalid_ttl', /more than a day in the past/],
   ['invalid_request', /^expiresAt is in the past/],
   ['invalid_request', /^name takes 1 to \d+ well-formed characters/],
@@ -48,6 +49,13 @@ const wild = fc.oneof(
   fc.constantFrom<Json>(
     ...[null, true, false, 0, 1, -1, 1.5, 60, 1000, 4102444800, 253402300799, 253402300800, 4102444800000],
     ...['', 'a', '.', '..', '...', '*', 't', 'i1', 'i5', 'i6', 'put', 'delete', 'secret', 'public', '_a', 'App', 'a\n'],
+    ...[
+      { gte: '2026-01-05T10:00:00Z' },
+      { gte: 'soon' },
+      { gte: '2026-02-30T10:00:00Z' },
+      { gte: '2026-01-05T24:00:00Z' },
+      { gte: '2026-01-05T10:00:00+02:00' },
+    ],
     ...['2026-01-05T10:00:00Z', 'k'.repeat(64), 'k'.repeat(65), 'k'.repeat(128), 'k'.repeat(129)],
     ...['k'.repeat(255), 'k'.repeat(256), 'k'.repeat(1024), 'k'.repeat(1025), euros(341), euros(342), euros(255)],
     ...['\ud800', [], {}, [1, 2], ['a', 'b'], ['b', 'a'], [1, 'a'], ['a'], [1, 2, 3], ['app'], ['App']],
@@ -55,6 +63,7 @@ const wild = fc.oneof(
     ...[{ between: [1, 2] }, { between: ['a', 'b'] }, { i1: { hashField: 'a' } }, { i6: { hashField: 'a' } }],
   ),
   fc.string({ unit: 'grapheme', maxLength: 5 }),
+  fc.constantFrom<Json>(2 ** 53 - 1, 2 ** 53, 1 - 2 ** 53, -(2 ** 53), 1e20, 1e300),
 )
 const names = fc.oneof(
   { arbitrary: fc.constantFrom('hashKey', 'rangeKey', 'data', 'ttl', 'ifUpdatedAt', 'op', 'db', 'table'), weight: 2 },

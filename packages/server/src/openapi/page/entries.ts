@@ -5,20 +5,12 @@ export interface Entry {
   method: HttpMethod
   path: string
   operation: OperationObject
-  /** Special cases of it on other paths. */
-  also: { path: string; operation: OperationObject }[]
 }
 
-export const entriesOf = (document: OpenApiDocument): Entry[] => {
-  const all = Object.entries(document.paths).flatMap(([path, item]) =>
+export const entriesOf = (document: OpenApiDocument): Entry[] =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
     httpMethods.flatMap((method): Entry[] => {
       const operation = item[method]
-      return operation === undefined ? [] : [{ method, path, operation, also: [] }]
+      return operation === undefined ? [] : [{ method, path, operation }]
     }),
   )
-  const entries = all.filter(({ operation }) => operation['x-same-as'] === undefined)
-  for (const entry of entries) {
-    entry.also = all.filter(({ operation }) => operation['x-same-as'] === entry.operation.operationId)
-  }
-  return entries
-}

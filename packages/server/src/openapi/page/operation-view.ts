@@ -25,19 +25,8 @@ const keyOf = ({ security }: OperationObject): string => {
   return security.length === 1 ? 'secret key' : 'secret or public key'
 }
 
-/** Parameters of the operation override those of the path. */
-const parametersOf = (document: OpenApiDocument, { path, operation }: Entry): Parameter[] => {
-  const byName = new Map<string, Parameter>()
-  for (const value of [...(document.paths[path]!.parameters ?? []), ...(operation.parameters ?? [])]) {
-    const parameter = resolve(document, value)
-    byName.set(`${parameter.in} ${parameter.name}`, parameter)
-  }
-  return [...byName.values()]
-}
-
-const parameterList = (document: OpenApiDocument, entry: Entry): Html => {
-  // Every request may have it; the introduction explains it once.
-  const parameters = parametersOf(document, entry).filter(({ name }) => name !== 'X-Request-Id')
+const parameterList = (document: OpenApiDocument, { operation }: Entry): Html => {
+  const parameters = (operation.parameters ?? []).map((value) => resolve<Parameter>(document, value))
   if (parameters.length === 0) return html``
   const rows = parameters.map(
     ({ name, in: where, schema, required, description }) => html`
@@ -65,15 +54,12 @@ ${schemaView(document, name)}${alternativesView(document, listed)}`
 const everywhere = ['X-Request-Id', 'Cache-Control', 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
 
 const headerNote = (response: ResponseObject): Html => {
-  const names = Object.keys(response.headers).filter((name) => !everywhere.includes(name))
+  const names = Object.keys(response.headers ?? {}).filter((name) => !everywhere.includes(name))
   if (names.length === 0) return html``
   return html`<p class="type">with ${names.map((name, i) => [i === 0 ? '' : ', ', html`<code>${name}</code>`])}</p>`
 }
 
-const errorCodesOf = (response: ResponseObject): string[] => {
-  const narrowed = response.content?.['application/json']?.schema.allOf?.[1]
-  return (narrowed?.properties?.error?.properties?.code?.enum ?? []) as string[]
-}
+const errorCodesOf = (response: ResponseObject): string[] => response['x-error-codes'] ?? []
 
 const answerView = (document: OpenApiDocument, status: string, value: ResponseObject | Reference): Html => {
   const response = resolve(document, value)
@@ -104,7 +90,7 @@ const answerOf = (document: OpenApiDocument, operation: OperationObject, name: s
   for (const [status, described] of Object.entries(operation.responses)) {
     const response = resolve(document, described)
     const body = Object.values(response.content ?? {})[0]?.examples?.[name] as ExampleObject | undefined
-    const shown = Object.entries(response.headers).flatMap(([header, value]): [string, ExampleObject][] => {
+    const shown = Object.entries(response.headers ?? {}).flatMap(([header, value]): [string, ExampleObject][] => {
       const example = resolve(document, value).examples?.[name]
       return example === undefined ? [] : [[header, example as ExampleObject]]
     })
@@ -128,9 +114,9 @@ const exampleView = (
   document: OpenApiDocument,
   operation: OperationObject,
   sample: CodeSample,
-  open: boolean,
+  index: number,
 ): Html => {
-  const { status, headers, value, given } = answerOf(document, operation, sample.example)
+  const { status, headers, value, given } = answerOf(document, operation, operation['x-sample-examples']![index]!)
   const headerLines = headers.map(([name, header]) => `${name}: ${header}\n`).join('')
   const body = value === undefined ? '' : bodyText(value)
   const text = [headerLines, body].filter((part) => part !== '').join('\n')
@@ -138,13 +124,9 @@ const exampleView = (
   const kept = html`<summary>${sample.label}<span class="status${bad}">${status}</span></summary>
 ${givenNote(given)}<div class="paste"><pre>${sample.source}</pre></div>
 <pre>${text}</pre>`
-  return open ? html`<details class="example" open>${kept}</details>` : html`<details class="example">${kept}</details>`
-}
-
-const alsoNote = ({ method, also }: Entry): Html => {
-  if (also.length === 0) return html``
-  const paths = also.map(({ path }, i) => [i === 0 ? '' : ', ', html`<code>${method.toUpperCase()} ${path}</code>`])
-  return html`<p>Also ${paths}: ${inline(also[0]!.operation.description)}</p>`
+  return index === 0
+    ? html`<details class="example" open>${kept}</details>`
+    : html`<details class="example">${kept}</details>`
 }
 
 export const operationView = (document: OpenApiDocument, entry: Entry): Html => {
@@ -154,11 +136,11 @@ export const operationView = (document: OpenApiDocument, entry: Entry): Html => 
 <section class="operation" id="${operation.operationId}">
 <h3>${operation.summary}</h3>
 <p class="route"><span class="method ${method}">${method.toUpperCase()}</span><code>${path}</code><span class="key">${keyOf(operation)}</span></p>
-${markdown(operation.description)}${alsoNote(entry)}
+${markdown(operation.description)}
 ${parameterList(document, entry)}
 ${bodyView(document, entry)}
 ${answerList(document, entry)}
 <h4>Examples</h4>
-${samples.map((sample, i) => exampleView(document, operation, sample, i === 0))}
+${samples.map((sample, i) => exampleView(document, operation, sample, i))}
 </section>`
 }

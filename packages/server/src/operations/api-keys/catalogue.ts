@@ -16,7 +16,7 @@ export const apiKeyCatalogue = {
   }),
   listApiKeys: entry(listApiKeysOperation, {
     input: inputOf({}, listingMembers),
-    output: ref('ListKeysResponse'),
+    output: ref('KeyList'),
     examples: examples.listApiKeys,
   }),
   describeOwnApiKey: entry(describeOwnApiKeyOperation, {

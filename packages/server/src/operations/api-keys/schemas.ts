@@ -1,6 +1,6 @@
 import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '@cubbydb/client'
 import { keyDatabasesMax, keyNameCharactersMax } from '../../core/limits.ts'
-import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema } from '../schema.ts'
+import { closed, milliseconds, nextCursor, nullable, objectOf, ref, type Schema, times } from '../schema.ts'
 
 const keyFields = {
   id: { type: 'string', description: 'Identifies the key, for example to revoke it.' },
@@ -9,7 +9,7 @@ const keyFields = {
   masked: { type: 'string', description: 'The prefix and the last four characters: `svc_live_****wxyz`.' },
   databases: nullable('array', { items: ref('Name'), description: 'The databases that the key may use; null: all.' }),
   createdAt: milliseconds('When the key was created.'),
-  expiresAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
+  expiresAt: nullable('integer', { ...times, description: 'Epoch milliseconds, or null.' }),
 } satisfies Record<string, Schema>
 
 export const apiKeySchemas = {
@@ -21,7 +21,7 @@ export const apiKeySchemas = {
         description: 'A public key reads; a secret key reads and writes.',
       },
       name: nullable('string', { minLength: 1, maxLength: keyNameCharactersMax, description: 'A label for people.' }),
-      expiresAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, in the future.' }),
+      expiresAt: nullable('integer', { ...times, description: 'Epoch milliseconds, in the future.' }),
       databases: nullable('array', {
         items: ref('Name'),
         minItems: 1,
@@ -48,11 +48,11 @@ export const apiKeySchemas = {
     {
       ...keyFields,
       status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
-      lastUsedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds; may lag by a minute.' }),
-      revokedAt: nullable('integer', { format: 'int64', description: 'Epoch milliseconds, or null.' }),
+      lastUsedAt: nullable('integer', { ...times, description: 'Epoch milliseconds; may lag by a minute.' }),
+      revokedAt: nullable('integer', { ...times, description: 'Epoch milliseconds, or null.' }),
     },
   ),
-  ListKeysResponse: objectOf<ListKeysResponse>('Keys, newest first.', ['keys', 'cursor'], {
+  KeyList: objectOf<ListKeysResponse>('Keys, newest first.', ['keys', 'cursor'], {
     keys: { type: 'array', items: ref('Key') },
     cursor: nextCursor,
   }),

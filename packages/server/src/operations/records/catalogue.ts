@@ -1,5 +1,5 @@
 import { entry } from '../catalogue-entry.ts'
-import { inputOf, ref, type Schema } from '../schema.ts'
+import { exactIntegers, inputOf, nullable, ref, type Schema } from '../schema.ts'
 import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { applyBatchOperation } from './apply-batch.ts'
 import { deleteRecordOperation } from './delete-record.ts'
@@ -17,10 +17,7 @@ const keyMembers = {
 
 const condition = {
   ifUpdatedAt: {
-    oneOf: [
-      { type: ['integer', 'null'], format: 'int64' },
-      { type: 'string', const: '*' },
-    ],
+    oneOf: [nullable('integer', exactIntegers), { type: 'string', const: '*' }],
     description:
       'Write only if this is the `updatedAt` of the record; null: only if it does not exist; `*`: only if it exists.',
   },
@@ -29,17 +26,17 @@ const condition = {
 export const recordCatalogue = {
   putRecord: entry(putRecordOperation, {
     input: inputOf(recordSchemas.PutRecordRequest, { ...addressMembers, ...condition }, addressRequired),
-    output: ref('Record'),
+    output: ref('StoredRecord'),
     examples: examples.putRecord,
   }),
   getRecord: entry(getRecordOperation, {
     input: inputOf({}, { ...addressMembers, ...keyMembers }, [...addressRequired, 'hashKey']),
-    output: ref('Record'),
+    output: ref('StoredRecord'),
     examples: examples.getRecord,
   }),
   deleteRecord: entry(deleteRecordOperation, {
     input: inputOf({}, { ...addressMembers, ...keyMembers, ...condition }, [...addressRequired, 'hashKey']),
-    output: ref('DeleteRecordResponse'),
+    output: ref('DeleteResult'),
     examples: examples.deleteRecord,
   }),
   queryRecords: entry(queryRecordsOperation, {

@@ -18,7 +18,6 @@ import type {
 } from '@cubbydb/client'
 import {
   batchOperationsMax,
-  cursorCharactersMax,
   dataBytesMax,
   dataDepthMax,
   findKeysMax,
@@ -31,7 +30,19 @@ import {
 } from '../../core/limits.ts'
 import { rangeOperators } from '../../core/records/range.ts'
 import { slots } from '../../core/tables/indices.ts'
-import { closed, milliseconds, nextCursor, nullable, number, objectOf, ref, type Schema } from '../schema.ts'
+import {
+  closed,
+  cursorText,
+  exactIntegers,
+  freeObject,
+  milliseconds,
+  nextCursor,
+  nullable,
+  number,
+  objectOf,
+  ref,
+  type Schema,
+} from '../schema.ts'
 
 const recordKeyPart: Schema = {
   type: 'string',
@@ -48,10 +59,9 @@ const rangeKey: Schema = {
     'Optional. A record without a range key is stored with `#`: `"rangeKey": "#"` and no range key address the same record.',
 }
 
-const data: Schema = {
-  type: 'object',
-  description: `Any JSON object of at most ${number(dataBytesMax)} bytes, as it was sent, and ${dataDepthMax} levels. It is returned exactly as it was sent, with the same member order, number text and white space.`,
-}
+const data = freeObject(
+  `Any JSON object of at most ${number(dataBytesMax)} bytes, as it was sent, and ${dataDepthMax} levels. It is returned exactly as it was sent, with the same member order, number text and white space.`,
+)
 
 const ttl: Schema = {
   type: 'integer',
@@ -67,7 +77,7 @@ const updatedAt = milliseconds(
 )
 
 const ifUpdatedAt = nullable('integer', {
-  format: 'int64',
+  ...exactIntegers,
   description:
     'The `updatedAt` that the record must have; null: it must not exist. If not, the whole batch is rejected.',
 })
@@ -75,14 +85,13 @@ const ifUpdatedAt = nullable('integer', {
 const limit: Schema = {
   type: 'integer',
   minimum: 1,
-  default: pageRowsDefault,
-  description: `The maximum number of items in a page. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}.`,
+  description: `The maximum number of items in a page, ${pageRowsDefault} if absent. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}.`,
 }
 
 const page = {
   limit,
   cursor: nullable('string', {
-    maxLength: cursorCharactersMax,
+    ...cursorText,
     description:
       'The `cursor` of the previous page, with the same hash, index, range and direction; null: the first page.',
   }),
@@ -90,8 +99,7 @@ const page = {
 
 const ascending = (absent: boolean): Schema => ({
   type: 'boolean',
-  default: absent,
-  description: absent ? 'False: descending order.' : 'True: oldest first.',
+  description: absent ? 'False: descending order. True if absent.' : 'True: oldest first. False if absent.',
 })
 
 /** An object with exactly one operator. */
@@ -145,6 +153,10 @@ const indexQuery = closed(
   ),
 )
 
+const hourAndMinute = '([01][0-9]|2[0-3]):[0-5][0-9]'
+/** As `core/text/iso-date-time.ts` reads it, except for days that a month does not have. */
+const isoDateTime = `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T${hourAndMinute}:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]${hourAndMinute})$`
+
 /** The three forms of a query. */
 export const queryForms: Schema[] = [primaryQuery, recencyQuery, indexQuery]
 
@@ -153,7 +165,7 @@ export const recordSchemas = {
   PutRecordRequest: closed(
     objectOf<PutRecordRequest>('A record to write.', ['hashKey', 'data'], { hashKey, rangeKey, data, ttl }),
   ),
-  Record: objectOf<RecordResponse>('A record.', ['hashKey', 'data', 'updatedAt'], {
+  StoredRecord: objectOf<RecordResponse>('A record.', ['hashKey', 'data', 'updatedAt'], {
     hashKey,
     rangeKey,
     data,
@@ -165,13 +177,12 @@ export const recordSchemas = {
     ['hashKey', 'updatedAt'],
     { hashKey, rangeKey, ttl, updatedAt },
   ),
-  DeleteRecordResponse: objectOf<DeleteRecordResponse>('The result of a delete.', ['deleted'], {
+  DeleteResult: objectOf<DeleteRecordResponse>('The result of a delete.', ['deleted'], {
     deleted: { type: 'boolean', description: 'False if there was no such record.' },
   }),
 
   IndexValue: {
-    type: ['string', 'number', 'boolean'],
-    maxLength: indexStringBytesMax,
+    anyOf: [{ type: 'string', maxLength: indexStringBytesMax }, { type: 'number' }, { type: 'boolean' }],
     description: `A string of at most ${number(indexStringBytesMax)} bytes, a number or a boolean. A strict ISO-8601 date-time (\`2026-01-05T10:00:00Z\`) counts as its epoch milliseconds.`,
   },
   PrimaryRange: range('By range key: operands are strings.', ref('RangeKeyOperand'), rangeOperators),
@@ -181,7 +192,10 @@ export const recordSchemas = {
     ref('Instant'),
     rangeOperators.filter((operator) => operator !== 'beginsWith'),
   ),
-  Instant: { type: ['number', 'string'], description: 'Epoch milliseconds, or an ISO-8601 date-time.' },
+  Instant: {
+    anyOf: [{ type: 'number' }, { type: 'string', pattern: isoDateTime }],
+    description: 'Epoch milliseconds, or an ISO-8601 date-time of a day that exists.',
+  },
   IndexRange: range(
     'By the value of `rangeField`; matches only values of the same type as the operand.',
     ref('IndexValue'),
@@ -198,7 +212,7 @@ export const recordSchemas = {
     `A page. It ends early where the JSON text of \`items\`, keys and escapes included, would exceed ${number(pageBytesMax)} bytes. A page may be short or even empty and still have a cursor: only null means the end.`,
     ['items', 'count', 'cursor'],
     {
-      items: { type: 'array', items: ref('Record'), maxItems: pageRowsMax },
+      items: { type: 'array', items: ref('StoredRecord'), maxItems: pageRowsMax },
       count: { type: 'integer', minimum: 0, maximum: pageRowsMax, description: 'The number of items in this page.' },
       cursor: nextCursor,
     },
@@ -222,7 +236,7 @@ export const recordSchemas = {
     {
       items: {
         type: 'array',
-        items: ref('Record'),
+        items: ref('StoredRecord'),
         maxItems: findKeysMax,
         description: `The records found, in the order of \`keys\`: at most ${number(pageBytesMax)} bytes of JSON text, keys and escapes included.`,
       },

@@ -14,7 +14,7 @@ const address = inputOf({}, addressMembers, addressRequired)
 export const tableCatalogue = {
   listDatabases: entry(listDatabasesOperation, {
     input: inputOf({}, listingMembers),
-    output: ref('ListDatabasesResponse'),
+    output: ref('DatabaseList'),
     examples: examples.listDatabases,
   }),
   listTables: entry(listTablesOperation, {
@@ -31,7 +31,7 @@ export const tableCatalogue = {
       },
       ['db'],
     ),
-    output: ref('ListTablesResponse'),
+    output: ref('TableList'),
     examples: examples.listTables,
   }),
   createTable: entry(createTableOperation, {

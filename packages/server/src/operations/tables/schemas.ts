@@ -7,15 +7,19 @@ import type {
   ListTablesResponse,
   RestoreTableRequest,
 } from '@cubbydb/client'
-import {
-  cursorCharactersMax,
-  indexFieldCharactersMax,
-  pageRowsDefault,
-  pageRowsMax,
-  recoveryMs,
-} from '../../core/limits.ts'
+import { indexFieldCharactersMax, pageRowsDefault, pageRowsMax, recoveryMs } from '../../core/limits.ts'
 import { slots } from '../../core/tables/indices.ts'
-import { closed, milliseconds, nextCursor, number, objectOf, ref, type Schema } from '../schema.ts'
+import {
+  closed,
+  cursorText,
+  exactIntegers,
+  milliseconds,
+  nextCursor,
+  number,
+  objectOf,
+  ref,
+  type Schema,
+} from '../schema.ts'
 
 const indexField = (description: string): Schema => ({
   type: 'string',
@@ -56,7 +60,11 @@ export const tableSchemas = {
   ),
   RestoreTableRequest: closed(
     objectOf<RestoreTableRequest>('Which table to restore, if several with the same name were deleted.', [], {
-      deletedAt: milliseconds('The `deletedAt` of the table; absent: the table deleted last.'),
+      // No table was deleted before 1970, but it is not an error to ask for one.
+      deletedAt: {
+        ...milliseconds('The `deletedAt` of the table; absent: the table deleted last.'),
+        ...exactIntegers,
+      },
     }),
   ),
   ActiveTable: objectOf<ActiveTable>('A table.', ['db', 'table', 'indices', 'status', 'createdAt'], {
@@ -75,11 +83,11 @@ export const tableSchemas = {
       ),
     },
   ),
-  ListTablesResponse: objectOf<ListTablesResponse>('Tables by name.', ['tables', 'cursor'], {
+  TableList: objectOf<ListTablesResponse>('Tables by name.', ['tables', 'cursor'], {
     tables: { type: 'array', items: { oneOf: [ref('ActiveTable'), ref('DeletedTable')] } },
     cursor: nextCursor,
   }),
-  ListDatabasesResponse: objectOf<ListDatabasesResponse>('Databases by name.', ['databases', 'cursor'], {
+  DatabaseList: objectOf<ListDatabasesResponse>('Databases by name.', ['databases', 'cursor'], {
     databases: { type: 'array', items: ref('Name') },
     cursor: nextCursor,
   }),
@@ -110,8 +118,7 @@ export const listingMembers = {
   },
   cursor: {
     type: 'string',
-    pattern: '^[A-Za-z0-9_-]+$',
-    maxLength: cursorCharactersMax,
+    ...cursorText,
     description: 'The `cursor` of the previous page.',
   },
 } satisfies Record<string, Schema>
