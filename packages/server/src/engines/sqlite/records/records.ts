@@ -1,9 +1,9 @@
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Scan } from '../../../core/records/scan.ts'
-import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { RecordHead, StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
+import type { CountPage, Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { Scanner } from './scanner.ts'
@@ -44,12 +44,15 @@ export class SqliteRecords implements Records {
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
-    try {
-      this.#store.snapshot.refresh()
-      return this.#scanner.scan(table, scan, rowsMax, nowMs)
-    } catch (error) {
-      throw this.#store.damage.explain(error)
-    }
+    return this.#read(() => this.#scanner.scan(table, scan, rowsMax, nowMs))
+  }
+
+  scanKeys(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page<RecordHead> {
+    return this.#read(() => this.#scanner.scanKeys(table, scan, rowsMax, nowMs))
+  }
+
+  count(table: Table, scan: Scan, rowsMax: number, nowMs: number): CountPage {
+    return this.#read(() => this.#scanner.count(table, scan, rowsMax, nowMs))
   }
 
   write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
@@ -58,5 +61,14 @@ export class SqliteRecords implements Records {
     for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
     const command = { kind: 'write' as const, fence: this.#store.fence(caller, table), nowMs, operations }
     return this.#store.channel.submit<'write'>(caller.orgId, bytes, command)
+  }
+
+  #read<T>(read: () => T): T {
+    try {
+      this.#store.snapshot.refresh()
+      return read()
+    } catch (error) {
+      throw this.#store.damage.explain(error)
+    }
   }
 }
