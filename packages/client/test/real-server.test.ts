@@ -286,6 +286,22 @@ describe('queries', () => {
     expect(await totals(orders.query({ index: 'i2', hash: 5 }))).toEqual([5])
   })
 
+  test('between a lower and an upper bound; keys without data; the count of all pages', async () => {
+    const orders = await seeded()
+    const range = { gte: new Date('2026-01-05T00:00:00Z'), lt: new Date('2026-01-09T00:00:00Z') }
+    const query = { index: 'i1', hash: 'open', range } as const
+    expect(await totals(orders.query(query))).toEqual([4, 6])
+    expect(await orders.count(query)).toBe(2)
+    expect(await orders.count({ hash: 'h' })).toBe(30)
+    expect(await orders.count({ hash: 'nobody' })).toBe(0)
+    const whole = await orders.query({ hash: 'h' })
+    const keys: unknown[] = []
+    for await (const key of orders.query({ hash: 'h', select: 'keys', limit: 7 })) keys.push(key)
+    expect(keys).toEqual(whole.items.map(({ data: _, ...head }) => head))
+    const failure = await failureOf(orders.query({ hash: 'h', range: { gte: 'b', lt: 'a' } }).then())
+    expect(failure).toMatchObject({ code: 'invalid_range', field: 'range' })
+  })
+
   test('by recency, newest first, with a Date as operand', async () => {
     const orders = await seeded()
     const last = await orders.save({ hashKey: 'z', data: order('open', 99) })

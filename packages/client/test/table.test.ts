@@ -441,6 +441,19 @@ describe('queries', () => {
       { hash: 'a', range: { lt: from } },
     ] as never)
   })
+
+  test('count adds up the pages, each asked for with the cursor of the one before', async () => {
+    const cursors = ['one', 'two', null]
+    let page = 0
+    const { table, requests } = fakeCubby(() => json({ items: [], count: 10 + page, cursor: cursors[page++] }))
+    const query = { index: 'i1', hash: 'x', range: { gte: 1, lt: 9 } } as const
+    expect(await table.count(query)).toBe(33)
+    expect(requests.map(({ body }) => body)).toEqual([
+      { ...query, select: 'count' },
+      { ...query, select: 'count', cursor: 'one' },
+      { ...query, select: 'count', cursor: 'two' },
+    ] as never)
+  })
 })
 
 describe('tables, databases and API keys', () => {

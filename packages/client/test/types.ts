@@ -93,8 +93,19 @@ export const queryForms = () => {
   orders.query({ hash: 'a', range: { beginsWith: 'x' } })
   orders.query({ index: 't', range: { gt: date } })
   orders.query({ index: 't', range: { between: [0, '2026-01-01T00:00:00Z'] } })
-  // @ts-expect-error one operator only
   orders.query({ hash: 'a', range: { gt: 'a', lt: 'b' } })
+  orders.query({ index: 'i1', hash: 'open', range: { gte: date, lt: '2026-02-01T00:00:00Z' } })
+  orders.query({ index: 't', range: { gte: 0, lte: date } })
+  // @ts-expect-error two lower bounds
+  orders.query({ hash: 'a', range: { gt: 'a', gte: 'b' } })
+  // @ts-expect-error two upper bounds
+  orders.query({ hash: 'a', range: { lt: 'a', lte: 'b' } })
+  // @ts-expect-error between has both bounds
+  orders.query({ hash: 'a', range: { between: ['a', 'b'], lt: 'b' } })
+  // @ts-expect-error a prefix stands alone
+  orders.query({ hash: 'a', range: { beginsWith: 'a', lt: 'b' } })
+  // @ts-expect-error three bounds
+  orders.query({ hash: 'a', range: { gt: 'a', lt: 'b', lte: 'b' } })
   // @ts-expect-error an operator, not none
   orders.query({ hash: 'a', range: {} })
   // @ts-expect-error no such operator
@@ -119,6 +130,28 @@ export const reading = async () => {
   const page = await orders.query({ hash: 'a' })
   const cursor: string | null = page.cursor
   for await (const record of orders.query({ hash: 'a' })) record.data.total.toFixed()
+  for await (const record of orders.query({ index: 't', select: 'keys' })) {
+    holds<Equal<typeof record.updatedAt, number>>()
+    // @ts-expect-error keys are without data
+    record.data
+  }
+  const keys = await orders.query({ hash: 'a', select: 'keys', limit: 5 })
+  // @ts-expect-error keys are without data
+  keys.items[0]?.data
+  const whole = await orders.query({ hash: 'a', select: 'data' })
+  whole.items[0]?.data.total.toFixed()
+  // @ts-expect-error count has a method of its own
+  orders.query({ hash: 'a', select: 'count' })
+  // @ts-expect-error nothing else can be selected
+  orders.query({ hash: 'a', select: 'total' })
+  const count = await orders.count({ index: 'i1', hash: 'open', range: { gte: date, lt: date } })
+  holds<Equal<typeof count, number>>()
+  // @ts-expect-error a count goes to the end
+  orders.count({ hash: 'a', limit: 5 })
+  // @ts-expect-error not an option of a query
+  orders.count({ hash: 'a', limt: 5 })
+  // @ts-expect-error i2 has no range field
+  orders.count({ index: 'i2', hash: 'c', range: { eq: 'x' } })
   const many = await orders.find(['a', { hashKey: 'a', rangeKey: 'b' }, found!])
   many[0]?.data.customer
   // @ts-expect-error it may be undefined

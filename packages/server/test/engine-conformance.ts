@@ -14,6 +14,7 @@ import { purgeCases } from './conformance/purge.ts'
 import { recordCases } from './conformance/records.ts'
 import { reopenCases } from './conformance/reopen.ts'
 import { scanCases } from './conformance/scans.ts'
+import { selectionCases } from './conformance/selections.ts'
 import { staleCases } from './conformance/stale.ts'
 import { tableCases } from './conformance/tables.ts'
 
@@ -112,6 +113,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('finds', () => findCases(it))
     describe('scans', () => scanCases(it))
     describe('pages', () => pageCases(it))
+    describe('pages of keys, and counts', () => selectionCases(it))
     describe('ttl', () => expiryCases(it))
     describe('purge', () => purgeCases(it))
     describe('keys and tables that are gone', () => staleCases(it))

@@ -344,7 +344,9 @@ describe('of all that was sent to Citus', () => {
       ...['none', 'exists', 'version', 'absent'].flatMap((kind) => [`put_${kind}`, `batch_put_${kind}`]),
       ...['none', 'exists', 'version'].map((kind) => `delete_${kind}`),
       ...['none', 'exists', 'version', 'absent'].map((kind) => `batch_delete_${kind}`),
-      ...['primary', 't', ...slots].flatMap((index) => [`scan_${index}`, `scan_${index}_down`]),
+      ...['scan', 'scan_keys', 'count'].flatMap((kind) =>
+        ['primary', 't', ...slots].flatMap((index) => [`${kind}_${index}`, `${kind}_${index}_down`]),
+      ),
     ]
     expect(inSource.length).toBeGreaterThan(50)
     const sent = [...recorder.sent.values()].flatMap(({ name }) => name ?? [])

@@ -7,6 +7,7 @@ import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.t
 import { openingOf } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import {
+  countRecords,
   currentVersion,
   deleteAlone,
   findRecords,
@@ -44,12 +45,21 @@ const scanValues = (index: Scan['index'], descending: boolean): Value[] => {
 }
 
 const scans = (['primary', 't', ...slots] as const).flatMap((index) =>
-  [false, true].map((descending) => ({
-    index,
-    descending,
-    statement: scanRecords(index, descending),
-    values: scanValues(index, descending),
-  })),
+  [false, true].flatMap((descending) => {
+    const values = scanValues(index, descending)
+    return [
+      { what: 'a page', index, descending, statement: scanRecords(index, descending), values },
+      { what: 'a page of keys', index, descending, statement: scanRecords(index, descending, 'keys'), values },
+      // No bytes to count.
+      {
+        what: 'a count',
+        index,
+        descending,
+        statement: countRecords(index, descending),
+        values: values.toSpliced(5, 2),
+      },
+    ]
+  }),
 )
 
 const key = [1, bytes('ssame'), bytes('00000001')]
@@ -189,8 +199,8 @@ for (const [name, prepare] of Object.entries(circumstances)) {
 
     afterAll(() => client.end())
 
-    for (const { index, descending, statement, values } of scans) {
-      test(`a page by ${index}, ${descending ? 'descending' : 'ascending'}, is one walk of its index`, async () => {
+    for (const { what, index, descending, statement, values } of scans) {
+      test(`${what} by ${index}, ${descending ? 'descending' : 'ascending'}, is one walk of its index`, async () => {
         const nodes = await planOf(client, statement, values)
         const walks = nodes.filter(isScan)
         expect(walks).toHaveLength(1)

@@ -30,6 +30,7 @@ export type RemoveOptions = RequestOptions & Pick<Condition, 'ifMatch'>
 
 type TableRecord<Data> = RecordResponse<ReadData<Data>>
 type TablePage<Data> = QueryResponse<ReadData<Data>>
+type KeysPage = QueryResponse<never, MinimalRecordResponse>
 
 /** The body of a put. */
 const putFields = (record: SaveRecord<never> & Condition): object => {
@@ -154,8 +155,27 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
   }
 
   /** Await it to get one page, or use `for await` to get the records of all pages. */
-  query(query: TableQuery<Data, I>, options?: RequestOptions): Pages<TablePage<Data>, TableRecord<Data>> {
+  query(
+    query: TableQuery<Data, I> & { select?: 'data' },
+    options?: RequestOptions,
+  ): Pages<TablePage<Data>, TableRecord<Data>>
+  /** The same without `data`: keys, `ttl` and `updatedAt`. */
+  query(
+    query: TableQuery<Data, I> & { select: 'keys' },
+    options?: RequestOptions,
+  ): Pages<KeysPage, MinimalRecordResponse>
+  query(query: object, options?: RequestOptions): unknown {
     return this.#query(query, options)
+  }
+
+  /** The number of records that the query finds, in all its pages. */
+  async count(
+    query: TableQuery<Data, I> & { select?: 'count'; limit?: never },
+    options?: RequestOptions,
+  ): Promise<number> {
+    let count = 0
+    for await (const page of this.#query({ ...query, select: 'count' }, options).pages()) count += page.count
+    return count
   }
 
   /** `deleted` is false if there was no record. */

@@ -116,16 +116,27 @@ type RangeOperand<Operator extends RangeOperator, Value> = Operator extends 'bet
     ? string
     : Value
 
-/** Exactly one operator with its operand; `between` includes both bounds. */
-export type RangeCondition<Value = IndexValue, Allowed extends RangeOperator = RangeOperator> = {
-  [Operator in Allowed]: { [O in Operator]: RangeOperand<O, Value> } & {
-    [O in Exclude<RangeOperator, Operator>]?: never
-  }
-}[Allowed]
+/** These operators with their operands, and no other. */
+type Operators<Given extends RangeOperator, Value> = { [O in Given]: RangeOperand<O, Value> } & {
+  [O in Exclude<RangeOperator, Given>]?: never
+}
+
+type LowerBound = 'gt' | 'gte'
+type UpperBound = 'lt' | 'lte'
+
+/** One operator with its operand, or a lower and an upper bound; `between` includes both of its bounds. */
+export type RangeCondition<Value = IndexValue, Allowed extends RangeOperator = RangeOperator> =
+  | { [O in Allowed]: Operators<O, Value> }[Allowed]
+  | { [L in LowerBound]: { [U in UpperBound]: Operators<L | U, Value> }[UpperBound] }[LowerBound]
+
+/** What a query returns of each record: all of it, all but `data`, or only their number. */
+export type Select = 'data' | 'keys' | 'count'
 
 /** Fields that every form of query may have. */
 export interface PageRequest {
-  /** 1 to 1,000; 100 when absent. */
+  /** Default `data`. */
+  select?: Select
+  /** 1 to 1,000; 100 when absent. With `select: "count"` 1 to 10,000; 10,000 when absent. */
   limit?: number
   ascending?: boolean
   cursor?: string | null
@@ -155,9 +166,16 @@ export interface IndexQuery extends PageRequest {
 /** `POST /v1/:db/:table/query`. */
 export type QueryRequest = PrimaryQuery | RecencyQuery | IndexQuery
 
+/** An item of a query page. With `select: "keys"` it has no `data`. */
+export interface QueryItem<Data = Record<string, unknown>> extends MinimalRecordResponse {
+  data?: Data
+}
+
 /** A page may be short, even empty, and still have a cursor. Only `cursor: null` means that it is the last page. */
-export interface QueryResponse<Data = Record<string, unknown>> {
-  items: RecordResponse<Data>[]
+export interface QueryResponse<Data = Record<string, unknown>, Item = RecordResponse<Data>> {
+  /** Empty with `select: "count"`. */
+  items: Item[]
+  /** The number of items; with `select: "count"` the number of records that matched. */
   count: number
   cursor: string | null
 }

@@ -32,6 +32,8 @@ export const cursorCharactersMax = 16 * KIB
 // Answers.
 export const pageRowsDefault = 100
 export const pageRowsMax = 1_000
+/** Records that one query with `select: "count"` counts. */
+export const countRowsMax = 10_000
 export const pageBytesMax = 1 * MIB
 /** Expired rows that one page may skip before it ends early, with a cursor. */
 export const pageExpiredRowsMax = 10_000

@@ -1,6 +1,5 @@
 import type { CubbyError } from '../core/errors.ts'
-import { pageJson, recordJson } from '../core/records/record-json.ts'
-import { noRangeKey } from '../core/records/record-key.ts'
+import { headJson, recordJson } from '../core/records/record-json.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
@@ -47,16 +46,8 @@ export const respondRecord = (exchange: Exchange, record: StoredRecord): Respons
 }
 
 /** The record without its data, for writers that already have the data. */
-export const respondMinimal = (requestId: string, record: StoredRecord): Response => {
-  const { hashKey, rangeKey, ttlSeconds, updatedAtMs } = record
-  const body = JSON.stringify({
-    hashKey,
-    rangeKey: rangeKey === noRangeKey ? undefined : rangeKey,
-    ttl: ttlSeconds ?? undefined,
-    updatedAt: updatedAtMs,
-  })
-  return tagged(respond(requestId, body), String(updatedAtMs))
-}
+export const respondMinimal = (requestId: string, record: StoredRecord): Response =>
+  tagged(respond(requestId, headJson(record)), String(record.updatedAtMs))
 
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
@@ -84,9 +75,6 @@ export const respondRedirect = (requestId: string, path: string): Response => {
   response.headers.set('Vary', 'Accept')
   return response
 }
-
-export const respondRecords = (exchange: Exchange, records: StoredRecord[], cursor: string | null): Response =>
-  respond(exchange.requestId, exchange.bodyOf(pageJson(records, cursor)))
 
 /** Bytes produced while they are sent. Bun sends a stream's length only in the answer to HEAD (oven-sh/bun #10507). */
 export const respondStream = (

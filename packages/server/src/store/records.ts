@@ -1,7 +1,7 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { RecordKey } from '../core/records/record-key.ts'
 import type { Position, Scan } from '../core/records/scan.ts'
-import type { StoredRecord } from '../core/records/stored-record.ts'
+import type { RecordHead, StoredRecord } from '../core/records/stored-record.ts'
 import type { IndexEntries } from '../core/tables/indices.ts'
 import type { Caller } from './api-keys.ts'
 import type { Table } from './tables.ts'
@@ -38,9 +38,15 @@ export type WriteResult =
   /** Nothing was written, because the condition of this operation did not hold. `current` is the version found. */
   | { applied: false; failedOperation: number; current: number | undefined }
 
-export interface Page {
-  records: StoredRecord[]
+export interface Page<R extends RecordHead = StoredRecord> {
+  records: R[]
   /** The position of the last row that was read; undefined if the scan is complete. */
+  next: Position | undefined
+}
+
+export interface CountPage {
+  count: number
+  /** As in `Page`. */
   next: Position | undefined
 }
 
@@ -58,6 +64,10 @@ export interface Records {
    * (`PageMeter`), but at least one if there is one.
    */
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<Page>
+  /** The same page of records without their data, which is not read if that can be avoided. */
+  scanKeys(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<Page<RecordHead>>
+  /** Counts records that have not expired, at most `rowsMax`; fewer if there are many expired ones among them. */
+  count(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq?: number): Awaitable<CountPage>
   /** Applies all operations or none. No two of them may name the same record. */
   write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult>
 }

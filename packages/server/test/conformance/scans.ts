@@ -56,6 +56,14 @@ const samples: Sample[] = Array.from({ length: values.length * 3 }, (_, i) => {
   return { name: `r${String((i * 29) % 75).padStart(2, '0')}`, fields: { hash, range, same: 'one' } }
 })
 
+/** A lower and an upper bound, inclusive or not. */
+const boundsOf = (low: IndexScalar, high: IndexScalar): NaiveRange[] => [
+  { gt: low, lt: high },
+  { gt: low, lte: high },
+  { gte: low, lt: high },
+  { gte: low, lte: high },
+]
+
 const ranges: (NaiveRange | undefined)[] = [
   undefined,
   ...(['', 'a', 'a\0', 'é', '\uffff', '\u{10ffff}', 'zz'] as const).map((beginsWith) => ({ beginsWith })),
@@ -67,6 +75,12 @@ const ranges: (NaiveRange | undefined)[] = [
   { between: [false, true] },
   { between: ['a', 'ab'] },
   { between: ['a\0', '\uffff'] },
+  ...boundsOf(-2.5, 1.5),
+  ...boundsOf(1, 1),
+  ...boundsOf(false, true),
+  ...boundsOf('a', 'ab'),
+  ...boundsOf('\uffff', '\u{10ffff}'),
+  ...boundsOf(-1e300, '2025-06-15T17:06:40+02:00'),
 ]
 
 const loadSamples = async (desk: Desk): Promise<void> =>
@@ -172,6 +186,9 @@ export const scanCases = (it: Case): void => {
       ]),
       { between: ['a', 'ab'] },
       { between: ['#', '#'] },
+      ...boundsOf('a', 'ab'),
+      ...boundsOf('#', '#'),
+      ...boundsOf('', '\u{10000}'),
     ]
     for (const range of operators) {
       const ascending = rangeKeys.filter((key) => matchesText(key, range)).sort(compareText)
@@ -200,6 +217,9 @@ export const scanCases = (it: Case): void => {
       ),
       { between: [startMs + 1, startMs + 5] },
       { between: [iso, startMs + 3.5] },
+      ...boundsOf(startMs + 1, startMs + 5),
+      ...boundsOf(iso, startMs + 3),
+      ...boundsOf(startMs + 2.5, startMs + 7.5),
     ]
     for (const range of operators) {
       const names = instants

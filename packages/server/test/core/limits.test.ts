@@ -20,6 +20,7 @@ describe('the bounds of the contract', () => {
     expect(limits.batchOperationsMax).toBe(25)
     expect(limits.pageRowsDefault).toBe(100)
     expect(limits.pageRowsMax).toBe(1_000)
+    expect(limits.countRowsMax).toBe(10_000)
     expect(limits.pageBytesMax).toBe(1_048_576)
     expect(limits.requestIdCharactersMax).toBe(128)
     expect(limits.keyNameCharactersMax).toBe(128)

@@ -83,6 +83,17 @@ describe('the three forms', () => {
       expect(parseQuery({ ...members, limit: 1001 }).limit).toBe(1000)
     }
   })
+
+  test('select: data when absent; with count the limit is 10,000 when absent or larger', () => {
+    for (const members of [{ hash: 'h' }, { index: 't' }, { index: 'i1', hash: 'h' }]) {
+      expect(parseQuery(members)).toEqual(parseQuery({ ...members, select: 'data' }))
+      expect(parseQuery({ ...members, select: 'keys' })).toMatchObject({ select: 'keys', limit: 100 })
+      expect(parseQuery({ ...members, select: 'keys', limit: 1001 }).limit).toBe(1000)
+      expect(parseQuery({ ...members, select: 'count' })).toMatchObject({ select: 'count', limit: 10_000 })
+      expect(parseQuery({ ...members, select: 'count', limit: 1001 }).limit).toBe(1001)
+      expect(parseQuery({ ...members, select: 'count', limit: 10_001 }).limit).toBe(10_000)
+    }
+  })
 })
 
 describe('a cursor', () => {
@@ -201,6 +212,12 @@ describe('refusals', () => {
       'range.gte',
     ])
     expect(refused(() => parseQuery({ hash: 'h', range: null }))).toEqual(['invalid_range', 'range'])
+  })
+
+  test('a select that is none', () => {
+    for (const select of ['', 'Data', 'all', 'hashKey', null, true, 1, [], ['keys'], {}]) {
+      expect(refused(() => parseQuery({ hash: 'h', select }))).toEqual(['invalid_request', 'select'])
+    }
   })
 
   test('ascending and limit of another type', () => {

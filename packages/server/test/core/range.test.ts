@@ -39,6 +39,11 @@ const matches = (operator: Comparison, operand: IndexScalar, upper: IndexScalar,
   }
 }
 
+/** Every pair of a lower and an upper bound. */
+const bounds = (['gt', 'gte'] as const).flatMap((lower) =>
+  (['lt', 'lte'] as const).map((upper) => [lower, upper] as const),
+)
+
 const request = (operator: Comparison, operand: unknown, upper: unknown): unknown =>
   operator === 'between' ? { between: [operand, upper] } : { [operator]: operand }
 
@@ -229,6 +234,70 @@ describe('a range over t holds exactly the instants that the operator means', ()
   })
 })
 
+describe('a lower and an upper bound together hold what both hold', () => {
+  const check = <T extends IndexScalar>(
+    low: T,
+    high: T,
+    candidates: IndexScalar[],
+    holds: (range: unknown, value: IndexScalar) => boolean,
+  ): void => {
+    for (const [lower, upper] of bounds) {
+      // In either order of the members.
+      for (const range of [
+        { [lower]: low, [upper]: high },
+        { [upper]: high, [lower]: low },
+      ]) {
+        for (const value of candidates) {
+          const expected = matches(lower, low, low, value) && matches(upper, high, high, value)
+          expect([range, value, holds(range, value)]).toEqual([range, value, expected])
+        }
+      }
+    }
+  }
+
+  test('primary', () => {
+    fc.assert(
+      fc.property(edgeString, edgeString, edgeString, (a, b, value) => {
+        const [low, high] = ordered(a, b)
+        check(low, high, [value, low, high, `${low}\0`, `${high}\0`], (range, key) =>
+          within(primaryBounds(parseRange(range, 'primary')), key as string),
+        )
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a declared index', () => {
+    const operands = fc.oneof(
+      fc.tuple(fc.boolean(), fc.boolean()),
+      fc.tuple(finiteNumber, finiteNumber),
+      fc.tuple(edgeString, edgeString),
+    ) as fc.Arbitrary<[IndexScalar, IndexScalar]>
+    fc.assert(
+      fc.property(operands, indexScalar, ([a, b], value) => {
+        const [low, high] = ordered(a, b)
+        check(low, high, [value, low, high, false, true, 0, '', '\u{10ffff}'], (range, one) =>
+          within(indexBounds(parseRange(range, 'index')), encodeIndexValue(one)),
+        )
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('t', () => {
+    const instant = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom(0.5, 1.5, -0.5, 1e300, -1e300))
+    fc.assert(
+      fc.property(instant, instant, (a, b) => {
+        const [low, high] = ordered(a, b)
+        check(low, high, [-4, -3, -2, -1, 0, 1, 2, 3, 4], (range, ms) =>
+          withinTime(timeBounds(parseRange(range, 't')), ms as number),
+        )
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
 describe('refusals', () => {
   const overs: RangeOver[] = ['primary', 't', 'index']
   const expectRefused = (value: unknown, over: RangeOver, field: string): void => {
@@ -244,7 +313,6 @@ describe('refusals', () => {
   test('no operator, several, or an unknown one', () => {
     for (const over of overs) {
       expectRefused({}, over, 'range')
-      expectRefused({ gt: 'a', lt: 'b' }, over, 'range')
       expectRefused({ eq: 'a', between: ['a', 'b'], gt: 'a' }, over, 'range')
       expectRefused({ GT: 'a' }, over, 'range')
       expectRefused({ ne: 'a' }, over, 'range')
@@ -254,10 +322,60 @@ describe('refusals', () => {
     }
   })
 
-  test('the message lists the operators; two bounds get a hint at between', () => {
-    const { message, hint } = refusal(() => parseRange({ gt: 1, lt: 2 }, 'index'))
-    for (const operator of rangeOperators) expect(message).toContain(operator)
-    expect(hint).toContain('between')
+  test('two operators that are not a lower and an upper bound', () => {
+    const allowed = new Set(['gt lt', 'gt lte', 'gte lt', 'gte lte'])
+    const pairs = rangeOperators.flatMap((a) => rangeOperators.filter((b) => b !== a).map((b) => [a, b] as const))
+    for (const over of overs) {
+      for (const pair of pairs) {
+        if (allowed.has(pair.join(' ')) || allowed.has(pair.toReversed().join(' '))) continue
+        // Whatever the operands are: the combination itself is at fault.
+        const range = Object.fromEntries(pair.map((operator) => [operator, operator === 'between' ? [1, 2] : 1]))
+        expectRefused(range, over, 'range')
+      }
+      expectRefused({ gt: 'a', lt: 'b', lte: 'b' }, over, 'range')
+    }
+  })
+
+  test('the message says which operators there are, and which may be combined', () => {
+    const unknown = refusal(() => parseRange({ near: 1 }, 'index'))
+    for (const operator of rangeOperators) expect(unknown.message).toContain(operator)
+    const cases: [unknown, string, string][] = [
+      [{ gt: 1, gte: 2 }, 'range has gt and gte;', 'Both are lower bounds'],
+      [{ lt: 1, lte: 2 }, 'range has lt and lte;', 'Both are upper bounds'],
+      [{ between: [1, 2], lt: 2 }, 'range has between and lt;', 'between has both bounds already'],
+      [{ beginsWith: 'a', lt: 'b' }, 'range has beginsWith and lt;', '{ "gte": 10, "lt": 20 }'],
+      [{}, 'range has no operator;', '{ "gte": 10, "lt": 20 }'],
+    ]
+    for (const [range, start, words] of cases) {
+      const { message, hint } = refusal(() => parseRange(range, 'index'))
+      expect(message).toStartWith(start)
+      expect(message).toEndWith('it takes one operator, or one of gt and gte together with one of lt and lte.')
+      expect(hint).toContain(words)
+    }
+  })
+
+  test('two bounds of different types, or the lower above the upper in the order of the index', () => {
+    for (const [lower, upper] of bounds) {
+      const range = (low: unknown, high: unknown) => ({ [upper]: high, [lower]: low })
+      expectRefused(range(1, '2'), 'index', 'range')
+      expectRefused(range(false, 1), 'index', 'range')
+      // After it was read, the first is a number.
+      expectRefused(range('2024-01-01T00:00:00Z', '2024-01-02'), 'index', 'range')
+      expectRefused(range(10, 9), 'index', 'range')
+      expectRefused(range('b', 'a'), 'index', 'range')
+      expectRefused(range(true, false), 'index', 'range')
+      // By UTF-8 bytes, not by UTF-16 units.
+      expectRefused(range('\u{1f600}', '\uffff'), 'index', 'range')
+      expectRefused(range('\u{1f600}', '\uffff'), 'primary', 'range')
+      // By time, not by text; in the primary key by text.
+      expectRefused(range('2024-01-01T00:00:00Z', '2024-01-01T00:30:00+01:00'), 'index', 'range')
+      expectRefused(range('2024-01-01T00:00:00Z', '2024-01-01T00:30:00+01:00'), 't', 'range')
+      expect(parseRange(range('2024-01-01T00:00:00Z', '2024-01-01T00:30:00+01:00'), 'primary')).toBeDefined()
+      // The operand at fault is named.
+      expectRefused(range(1, null), 'index', `range.${upper}`)
+      expectRefused(range(null, 1), 'index', `range.${lower}`)
+      expectRefused(range(1, 'soon'), 't', `range.${upper}`)
+    }
   })
 
   test('an unknown operator is named in a few words, however long it is', () => {

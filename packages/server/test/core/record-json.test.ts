@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { pageBytesMax } from '../../src/core/limits.ts'
-import { PageMeter, recordFrameBytesMin, recordJson } from '../../src/core/records/record-json.ts'
+import {
+  headFrameBytesMin,
+  headJson,
+  PageMeter,
+  recordFrameBytesMin,
+  recordJson,
+} from '../../src/core/records/record-json.ts'
 import { noRangeKey } from '../../src/core/records/record-key.ts'
 import type { StoredRecord } from '../../src/core/records/stored-record.ts'
 
@@ -50,6 +56,50 @@ describe('a record in an answer', () => {
     // To the byte: no record takes less.
     const smallest = { hashKey: 'a', rangeKey: noRangeKey, data: '{}', ttlSeconds: null, updatedAtMs: 0 }
     expect(least(smallest)).toBe(Buffer.byteLength(recordJson(smallest)) + 1)
+  })
+})
+
+describe('a record without its data', () => {
+  test('has the other members, as they are with it', () => {
+    fc.assert(
+      fc.property(record, (stored) => {
+        const { data: _, ...head } = JSON.parse(recordJson(stored))
+        expect(headJson(stored)).toBe(JSON.stringify(head))
+      }),
+    )
+  })
+
+  test('never takes fewer bytes than an engine adds up for it', () => {
+    const least = ({ hashKey, rangeKey }: StoredRecord): number =>
+      headFrameBytesMin + Buffer.byteLength(hashKey) + Buffer.byteLength(rangeKey)
+    fc.assert(
+      fc.property(record, (stored) =>
+        expect(least(stored)).toBeLessThanOrEqual(Buffer.byteLength(headJson(stored)) + 1),
+      ),
+    )
+    const smallest = { hashKey: 'a', rangeKey: noRangeKey, data: '', ttlSeconds: null, updatedAtMs: 0 }
+    expect(least(smallest)).toBe(Buffer.byteLength(headJson(smallest)) + 1)
+  })
+
+  test('its data is not measured: to the byte', () => {
+    const long = (hashKey: string): StoredRecord => ({
+      hashKey,
+      rangeKey: '\0'.repeat(1_000),
+      data: `{"a":"${'x'.repeat(300_000)}"}`,
+      ttlSeconds: 4_102_444_800,
+      updatedAtMs: 1,
+    })
+    const each = Buffer.byteLength(headJson(long('a'))) + 1
+    const rows = Math.floor((pageBytesMax - 1) / each)
+    const left = pageBytesMax - 1 - rows * each
+    for (const more of [0, 1]) {
+      const page: StoredRecord[] = []
+      const meter = new PageMeter(page, false)
+      // What is left of the page goes into one key.
+      const source = [long(`a${'.'.repeat(left + more)}`), ...Array(rows - 1).fill(long('a'))]
+      for (const one of source) if (meter.takes(one)) page.push(one)
+      expect(page).toHaveLength(more === 0 ? rows : rows - 1)
+    }
   })
 })
 

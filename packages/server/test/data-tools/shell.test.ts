@@ -225,6 +225,48 @@ describe('cubby query', () => {
     expect(await found(...open, '--eq', '2026-01-02T00:00:00Z')).toEqual([2])
   })
 
+  test('a lower and an upper bound, each inclusive or not', async () => {
+    const open = ['--index', 'i1', '--hash', 'open']
+    const [low, high] = ['2026-01-03T00:00:00Z', '2026-01-05T00:00:00Z']
+    expect(await found(...open, '--gte', low, '--lt', high)).toEqual([3, 4])
+    expect(await found(...open, '--gt', low, '--lt', high)).toEqual([4])
+    expect(await found(...open, '--lte', high, '--gt', low, '--descending')).toEqual([5, 4])
+    expect(await found(...open, '--gte', low, '--lt', low)).toEqual([])
+    expect(await found('--hash', 'even', '--gt', 'r2', '--lt', 'r8', '--limit', '1', '--all')).toEqual([4, 6])
+    await expectRefused(['query', ...address, ...open, '--gte', high, '--lt', low], 1, 'low bound above its high one')
+  })
+
+  test('--select keys prints the records without data', async () => {
+    const flags = ['--hash', 'even', '--gte', 'r4']
+    const whole = await lines(['query', ...address, ...flags])
+    const keys = await lines(['query', ...address, ...flags, '--select', 'keys'])
+    expect(keys.map((line) => JSON.parse(line))).toEqual(
+      whole.map((line) => {
+        const { data: _, ...head } = JSON.parse(line)
+        return head
+      }),
+    )
+    expect(keys).toHaveLength(3)
+    expect(await lines(['query', ...address, ...flags, '--select', 'data'])).toEqual(whole)
+  })
+
+  test('--select count prints one number: of all records, or of --limit of them', async () => {
+    const count = (...flags: string[]) => run(['query', ...address, '--select', 'count', ...flags])
+    expect(await count('--index', 't')).toMatchObject({ stdout: '9\n', stderr: '', exitCode: 0 })
+    expect(await count('--hash', 'nobody')).toMatchObject({ stdout: '0\n', stderr: '', exitCode: 0 })
+    const first = await count('--index', 't', '--limit', '4')
+    expect(first.stdout).toBe('4\n')
+    const [, cursor] = /^there is more: add --all, or --cursor (\S+)\n$/.exec(first.stderr)!
+    expect(await count('--index', 't', '--cursor', cursor!)).toMatchObject({ stdout: '5\n', stderr: '' })
+    expect(await count('--index', 't', '--limit', '4', '--all')).toMatchObject({ stdout: '9\n', stderr: '' })
+    expect(await count('--index', 't', '--limit', '9')).toMatchObject({ stdout: '9\n', stderr: '' })
+    expect(JSON.parse((await count('--index', 't', '--limit', '4', '--page')).stdout)).toEqual({
+      items: [],
+      count: 4,
+      cursor: expect.any(String),
+    })
+  })
+
   test('index values: numbers, booleans, strings; quotes make a string of what looks like another', async () => {
     const by = (hash: string) => found('--index', 'i2', `--hash=${hash}`)
     expect(await by('5')).toEqual([1])
@@ -265,7 +307,20 @@ describe('cubby query', () => {
     const query = ['query', ...address]
     await expectRefused(query, 2, '--hash VALUE is missing')
     await expectRefused([...query, '--index', 'i9', '--hash', 'a'], 2, '--index is "i9"')
-    await expectRefused([...query, '--hash', 'a', '--gt', '1', '--lt', '2'], 2, 'one operator')
+    for (const pair of [
+      ['--gt', '1', '--gte', '2'],
+      ['--lt', '1', '--lte', '2'],
+      ['--eq', '1', '--lt', '2'],
+      ['--begins-with', '1', '--gt', '2'],
+      ['--gt', '1', '--lt', '3', '--lte', '2'],
+    ]) {
+      await expectRefused([...query, '--hash', 'a', ...pair], 2, '--gt or --gte together with --lt or --lte')
+    }
+    await expectRefused(
+      [...query, '--hash', 'a', '--select', 'all'],
+      2,
+      '--select is "all"; it takes data, keys or count',
+    )
     await expectRefused([...query, '--hash', 'a', '--limit', '0'], 2, '--limit is "0"')
     await expectRefused([...query, '--hash', 'a', '--ascending', '--descending'], 2, 'cannot be combined')
     await expectRefused([...query, '--hash', 'a', '--all', '--page'], 2, 'cannot be combined')

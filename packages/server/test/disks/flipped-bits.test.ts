@@ -4,7 +4,8 @@ import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, readSync, w
 import { join } from 'node:path'
 import { CubbyError } from '../../src/core/errors.ts'
 import { pageExpiredRowsMax, recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
-import type { StoredRecord } from '../../src/core/records/stored-record.ts'
+import { resumeScan, type Scan } from '../../src/core/records/scan.ts'
+import type { RecordHead, StoredRecord } from '../../src/core/records/stored-record.ts'
 import { StoreDamaged } from '../../src/core/store-refused.ts'
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
 import type { Engine } from '../../src/store/engine.ts'
@@ -122,6 +123,28 @@ const orDamaged = async <T>(read: () => Promise<T>): Promise<{ value: T } | unde
   }
 }
 
+const headOf = ({ data: _, ...head }: StoredRecord): RecordHead => head
+
+const keysOf = async (engine: Engine, desk: Desk, scan: Scan, rowsMax: number): Promise<RecordHead[]> => {
+  const heads: RecordHead[] = []
+  for (let rest = scan; ; ) {
+    const { records, next } = await engine.records.scanKeys(desk.table, rest, rowsMax, nowMs)
+    heads.push(...records.map((record) => headOf(record as StoredRecord)))
+    if (next === undefined) return heads
+    rest = resumeScan(scan, next)
+  }
+}
+
+const countOf = async (engine: Engine, desk: Desk, scan: Scan, rowsMax: number): Promise<number> => {
+  let total = 0
+  for (let rest = scan; ; ) {
+    const { count, next } = await engine.records.count(desk.table, rest, rowsMax, nowMs)
+    total += count
+    if (next === undefined) return total
+    rest = resumeScan(scan, next)
+  }
+}
+
 /** Reads everything in every way. Returns how many reads reported damage; throws if one returned wrong data. */
 const readEverything = async (engine: Engine): Promise<number> => {
   const desk = await deskThrough(engine, writtenDesk)
@@ -141,6 +164,8 @@ const readEverything = async (engine: Engine): Promise<number> => {
   }
   for (const [i, scan] of scans.entries()) {
     await compare(`scan ${i}`, () => desk.list(scan, nowMs, 7), expectedOf[i]!)
+    await compare(`keys of scan ${i}`, () => keysOf(engine, desk, scan, 7), expectedOf[i]!.map(headOf))
+    await compare(`count of scan ${i}`, () => countOf(engine, desk, scan, 7), expectedOf[i]!.length)
   }
   const dumped = async (): Promise<unknown> => {
     const dump = await engine.transfer.openDump()
@@ -329,6 +354,10 @@ describe('a record of which one bit was changed', () => {
             if (other !== shelf) await desk.list(indexScan('i1', other), nowMs)
           }
           await failure(() => desk.list(indexScan('i1', shelf), nowMs))
+          await failure(() => keysOf(engine, desk, indexScan('i1', shelf), 1_000))
+          // A count has nothing of the record in it. It goes by the indexes, which are sound.
+          const onShelf = [...live.values()].filter(({ data }) => JSON.parse(data).shelf === shelf)
+          expect(await countOf(engine, desk, indexScan('i1', shelf), 1_000)).toBe(onShelf.length)
           // A page that ends before it.
           expect((await engine.records.scan(desk.table, indexScan('i1', shelf), 1, nowMs)).records).toHaveLength(1)
           expect(engine.ready()).toBe(true)
@@ -481,6 +510,21 @@ describe('a large record of which one bit was changed', () => {
       })
     })
 
+    test(`${what}: its keys are not sent, and it is counted`, async () => {
+      await open(offset, bit, async (engine, desk) => {
+        for (const scan of [primaryScan(name), timeScan(), timeScan(undefined, true), indexScan('i1', 'a')]) {
+          const outcome = await orDamaged(() => keysOf(engine, desk, scan, 10))
+          // A scan by time has the version from its index, as a page of records has it.
+          if (scan.index === 't' && what.startsWith('its version')) {
+            const head = { hashKey: name, rangeKey: '#', ttlSeconds, updatedAtMs: version }
+            expect(outcome?.value).toContainEqual(head)
+          } else expect(outcome).toBeUndefined()
+          expect(await countOf(engine, desk, scan, 10)).toBe(scan.index === 'primary' ? 1 : 2)
+        }
+        expect(engine.ready()).toBe(true)
+      })
+    })
+
     test(`${what}: a delete removes it; a condition on it is rejected`, async () => {
       await open(offset, bit, async (engine, desk) => {
         for (const condition of ['exists', 'absent', { version }] as const) {
@@ -493,6 +537,70 @@ describe('a large record of which one bit was changed', () => {
       })
     })
   }
+})
+
+// The checksum of long data is not compared if only the keys are wanted. An index entry could then be returned as it is.
+describe('a large record whose index entry was changed', () => {
+  const names = ['large-1', 'large-2']
+  const cases: [string, string, (name: string) => [Buffer, number, number]][] = [
+    ['of keys', 'records_by_key', (name) => [Buffer.from(`${name}#`), name.length - 1, 2]],
+    ['of times', 'records_by_time', () => [asVersion(startMs + 7_000), 5, 0]],
+    ['of ttls', 'records_by_ttl', () => [ttlBytes(startSeconds + 5_000_000), 3, 0]],
+  ]
+  const ttlBytes = (ttlSeconds: number): Buffer => {
+    const bytes = Buffer.alloc(4)
+    bytes.writeUInt32BE(ttlSeconds)
+    return bytes
+  }
+  test.each(cases)('the index %s: no other keys are sent', async (_, index, place) => {
+    const dataDir = join(top, `entry-${++copies}`)
+    let engine = await openSqliteEngine({ dataDir })
+    const desk = await makeDesk(engine, indices)
+    for (const [i, name] of names.entries()) {
+      const material = {
+        data: { shelf: 'a', n: i, text: 'z'.repeat(50_000) },
+        ttlSeconds: startSeconds + 5_000_000 + 8 * i,
+      }
+      await desk.put(name, material, startMs + 7_000 + 8 * i)
+    }
+    const written = (await desk.list(timeScan(), nowMs)).map(headOf)
+    await engine.close()
+    flipNear(join(dataDir, 'cubby.db'), index, ...place(names[0]!))
+    engine = await openSqliteEngine({ dataDir })
+    try {
+      const through = await deskThrough(engine, desk)
+      for (const scan of [timeScan(), indexScan('i1', 'a'), ...names.map((name) => primaryScan(name))]) {
+        const outcome = await orDamaged(() => keysOf(engine, through, scan, 10))
+        const expected = scan.index === 'primary' ? written.filter(({ hashKey }) => hashKey === scan.hash) : written
+        // A record may be missing with its entry: see docs/operating.md, "Checksums". None is wrong.
+        for (const head of outcome?.value ?? []) expect(expected).toContainEqual(head)
+      }
+    } finally {
+      await engine.close()
+    }
+  })
+
+  test('data alone: its keys are sent, as nothing of them is damaged', async () => {
+    const dataDir = join(top, `entry-${++copies}`)
+    let engine = await openSqliteEngine({ dataDir })
+    const desk = await makeDesk(engine, indices)
+    await desk.put('a', { data: { shelf: 'a', n: 1, mark: 'MARK', text: 'z'.repeat(50_000) } })
+    await desk.put('b', { data: { shelf: 'a', n: 2 } })
+    const written = (await desk.list(indexScan('i1', 'a'), nowMs)).map(headOf)
+    await engine.close()
+    flipNear(join(dataDir, 'cubby.db'), 'records', Buffer.from('MARK'), 0, 0)
+    engine = await openSqliteEngine({ dataDir })
+    try {
+      const through = await deskThrough(engine, desk)
+      expect(await orDamaged(() => through.list(indexScan('i1', 'a'), nowMs))).toBeUndefined()
+      expect(await keysOf(engine, through, indexScan('i1', 'a'), 10)).toEqual(written)
+      // The place where a page ends is computed from the data, so here it is read.
+      expect(await orDamaged(() => keysOf(engine, through, indexScan('i1', 'a'), 1))).toBeUndefined()
+      expect(await orDamaged(() => countOf(engine, through, indexScan('i1', 'a'), 1))).toBeUndefined()
+    } finally {
+      await engine.close()
+    }
+  })
 })
 
 /** The pages of an index of the store in `path`. */

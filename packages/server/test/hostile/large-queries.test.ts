@@ -22,6 +22,7 @@ let pages: TestTable
 let expired: TestTable
 /** One find of its records fills an answer. */
 let large: TestTable
+let counted: TestTable
 /** A second key of the organization: within an organization, keys take turns. */
 let secondKey: string
 beforeAll(async () => {
@@ -45,6 +46,16 @@ beforeAll(async () => {
   await fillTable(
     expired,
     Array.from({ length: inFull(60_000, 20_000) }, (_, n) => ({ hashKey: 'gone', rangeKey: `r${n}`, data: {}, ttl })),
+  )
+  // With so many expired records in the store, counts read the rows, which costs the most.
+  counted = await makeTable(api, { i1: { hashField: 'all', rangeField: 'n' } })
+  await fillTable(
+    counted,
+    Array.from({ length: 10_001 }, (_, n) => ({
+      hashKey: 'h',
+      rangeKey: `r${n}`,
+      data: { all: 1, n: (n * 7_919) % 10_001 },
+    })),
   )
 })
 afterAll(async () => {
@@ -99,6 +110,11 @@ const attacks: Record<string, () => LoopRequest[]> = {
   'pages over expired rows': () => [
     query(expired, '{"hash":"gone","limit":1000}'),
     query(expired, '{"index":"t","limit":1}'),
+  ],
+  'counts and keys': () => [
+    query(counted, '{"index":"i1","hash":1,"select":"count"}'),
+    query(counted, '{"hash":"h","select":"keys","limit":1000}'),
+    query(expired, '{"hash":"gone","select":"count"}'),
   ],
   'queries nested deep, of 64 KiB': () => [
     query(pages, `{"hash":${nested('[', ']', 65_000)}}`),

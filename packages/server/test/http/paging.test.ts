@@ -88,6 +88,56 @@ describe('paging meets each record exactly once', () => {
     )
   })
 
+  test('within a half-open range', async () => {
+    const all = await table.items({ hash: 'h' })
+    const at = (i: number) => all[i].updatedAt
+    const ranges: [Json, (bound: (i: number) => Json) => Json][] = [
+      [{ hash: 'h' }, (bound) => bound(0)],
+      [{ index: 't' }, (bound) => bound(1)],
+      [{ index: 'i1', hash: 'x' }, (bound) => bound(2)],
+    ]
+    const operand = (i: number) => [key(i), at(i), i]
+    for (const [form, of] of ranges) {
+      for (const ascending of [true, false]) {
+        const keys = async (lower: string, upper: string) =>
+          keysOf(
+            await table.items({
+              ...form,
+              ascending,
+              limit: 4,
+              range: of((which) => ({ [upper]: operand(30)[which], [lower]: operand(10)[which] })),
+            }),
+          )
+        // Records of one batch share their updatedAt: it has no place in the middle of them.
+        const within = (low: number, high: number) => {
+          const met = records.slice(low, high).map((record) => record.rangeKey)
+          return ascending ? met : met.toReversed()
+        }
+        if (form.index === 't') {
+          const between = all.filter((item) => item.updatedAt >= at(10) && item.updatedAt < at(30))
+          const met = keysOf(between)
+          expect(await keys('gte', 'lt')).toEqual(ascending ? met : met.toReversed())
+        } else {
+          expect(await keys('gte', 'lt')).toEqual(within(10, 30))
+          expect(await keys('gt', 'lt')).toEqual(within(11, 30))
+          expect(await keys('gt', 'lte')).toEqual(within(11, 31))
+          expect(await keys('gte', 'lte')).toEqual(within(10, 31))
+        }
+      }
+    }
+  })
+
+  test('among equal values, in either direction, although the bounds of the rest are equal too', async () => {
+    const ties = await service.table(indices)
+    await ties.fill(records.slice(0, 9).map((record) => ({ ...record, data: { all: 'x', n: 5 } })))
+    for (const range of [{ eq: 5 }, { gte: 5, lte: 5 }, { gte: 5, lt: 6 }, { between: [5, 5] }]) {
+      for (const ascending of [true, false]) {
+        const found = keysOf(await ties.items({ index: 'i1', hash: 'x', range, ascending, limit: 2 }))
+        expect(found.toSorted()).toEqual(records.slice(0, 9).map((record) => record.rangeKey))
+      }
+    }
+  })
+
   test('the limit may change from page to page', async () => {
     const first = await table.query({ hash: 'h', limit: 5 })
     const second = await table.query({ hash: 'h', limit: 50, cursor: first.cursor })
@@ -238,12 +288,27 @@ describe('a cursor belongs to its query', () => {
     ['another range', primary, { ...primary, range: { gte: '00' } }],
     ['another operator', primary, { ...primary, range: { gt: '0' } }],
     ['no range', primary, { hash: 'h' }],
+    ['an upper bound more', primary, { ...primary, range: { gte: '0', lt: '9' } }],
+    ['an upper bound less', { ...primary, range: { gte: '0', lt: '9' } }, primary],
+    ['another upper bound', { ...primary, range: { gte: '0', lt: '9' } }, { ...primary, range: { gte: '0', lt: '8' } }],
+    [
+      'an upper bound included',
+      { ...primary, range: { gte: '0', lt: '9' } },
+      { ...primary, range: { gte: '0', lte: '9' } },
+    ],
+    [
+      'a lower bound left out',
+      { ...primary, range: { gte: '0', lt: '9' } },
+      { ...primary, range: { gt: '0', lt: '9' } },
+    ],
     ['another direction', primary, { ...primary, ascending: false }],
     ['another form', primary, recency],
     ['a declared index', primary, declared],
     ['recency, another direction', recency, { ...recency, ascending: true }],
     ['recency, another range', recency, { ...recency, range: { gte: 1 } }],
     ['recency, no range', recency, { index: 't' }],
+    ['recency, an upper bound more', recency, { ...recency, range: { gte: 0, lt: 4e12 } }],
+    ['a declared index, an upper bound more', declared, { ...declared, range: { gte: 0, lt: 100 } }],
     ['another index', declared, { index: 'i2', hash: 'x' }],
     ['another index value', declared, { ...declared, hash: 'y' }],
     ['an index value of another type', { index: 'i1', hash: 'x' }, { index: 'i1', hash: 1 }],

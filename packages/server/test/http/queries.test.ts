@@ -45,6 +45,13 @@ describe('by primary key', () => {
       [{ gte: 'ab' }, ['ab', 'b', 'c']],
       [{ between: ['aa', 'b'] }, ['aa', 'ab', 'b']],
       [{ between: ['ab', 'ab'] }, ['ab']],
+      [{ gte: 'aa', lt: 'b' }, ['aa', 'ab']],
+      [{ gt: 'aa', lte: 'b' }, ['ab', 'b']],
+      [{ lt: 'b', gt: 'a' }, ['aa', 'ab']],
+      [{ gte: 'aa', lte: 'aa' }, ['aa']],
+      [{ gte: 'aa', lt: 'aa' }, []],
+      [{ gt: 'aa', lt: 'aa' }, []],
+      [{ gt: 'aa', lt: 'aa\0' }, []],
       [{ between: ['a0', 'aaz'] }, ['aa']],
       [{ beginsWith: 'a' }, ['a', 'aa', 'ab']],
       [{ beginsWith: 'ab' }, ['ab']],
@@ -536,10 +543,18 @@ describe('by declared index', () => {
   })
 })
 
-describe('a range holds exactly one operator, its operands of one type', () => {
+describe('a range holds one operator, or a lower and an upper bound, its operands of one type', () => {
   const bad: [string, Json][] = [
     ['no operator', {}],
-    ['two operators', { gt: 'a', lt: 'b' }],
+    ['two lower bounds', { gt: 'a', gte: 'b' }],
+    ['two upper bounds', { lt: 'a', lte: 'b' }],
+    ['between and a bound', { between: ['a', 'b'], gt: 'a' }],
+    ['eq and a bound', { eq: 'a', lt: 'b' }],
+    ['beginsWith and a bound', { beginsWith: 'a', lt: 'b' }],
+    ['three bounds', { gt: 'a', lt: 'c', lte: 'b' }],
+    ['the lower bound above the upper one', { gte: 'b', lt: 'a' }],
+    ['the lower bound above the upper one in bytes', { gt: '😀', lt: '\uffff' }],
+    ['a null bound', { gte: 'a', lt: null }],
     ['an unknown operator', { near: 'a' }],
     ['an operator in capitals', { GT: 'a' }],
     ['an operator of JavaScript', { constructor: 'a' }],
@@ -570,9 +585,17 @@ describe('a range holds exactly one operator, its operands of one type', () => {
     ['numbers, low above high', { between: [10, 9] }],
     ['date-times, low above high', { between: ['2024-01-01T00:00:00Z', '2024-01-01T00:00:00+01:00'] }],
     ['true before false', { between: [true, false] }],
+    ['bounds of a number and a string', { gte: 1, lt: '2' }],
+    ['bounds of an ISO date-time and a date', { gte: '2024-01-01T00:00:00Z', lt: '2024-01-02' }],
+    ['bounds of numbers, the lower above the upper', { gt: 10, lte: 9 }],
+    [
+      'bounds of date-times, the lower above the upper',
+      { gte: '2024-01-01T00:00:00Z', lt: '2024-01-01T00:00:00+01:00' },
+    ],
+    ['bounds of true and false', { gte: true, lte: false }],
   ]
   for (const [what, range] of mixed) {
-    test(`between ${what}: invalid_range`, async () => {
+    test(`${what}: invalid_range`, async () => {
       const table = await service.table({ i1: { hashField: 'h', rangeField: 'r' } })
       refused(await table.tryQuery({ index: 'i1', hash: 'a', range }), 400, 'invalid_range')
     })

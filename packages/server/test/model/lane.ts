@@ -475,6 +475,27 @@ export class Lane {
     const table = this.naive.active.get(name)!
     const expected = table.query(query, this.#now()).map((record) => this.#shown(record))
     expect(await this.#readPages(name, query)).toEqual(expected)
+    if (this.#random.chance(0.4)) await this.#checkSelections(name, query, expected)
+  }
+
+  /** The same query once more, with another `select` for every page. */
+  async #checkSelections(name: string, query: NaiveQuery, expected: Json[]): Promise<void> {
+    const rest = [...expected]
+    let cursor: string | null = null
+    do {
+      const select = this.#random.pick(['data', 'keys', 'count'])
+      const limit = this.#random.chance(0.3) ? undefined : this.#random.int(1, 5)
+      const body = JSON.stringify({ ...query, select, limit, cursor })
+      const answer = await this.#ask(this.#reader, 'POST', `/${name}/query`, body)
+      const { items, count, cursor: next } = answer.body
+      expect({ status: answer.status, fits: count <= (limit ?? 10_000) }).toEqual({ status: 200, fits: true })
+      const page = rest.splice(0, count)
+      expect(page).toHaveLength(count)
+      const shown = select === 'data' ? page : select === 'keys' ? page.map(({ data, ...head }) => head) : []
+      expect(items).toEqual(shown)
+      cursor = next
+    } while (cursor !== null)
+    expect(rest).toEqual([])
   }
 
   /** Writes between the pages: each record whose position does not change meanwhile is met exactly once. */
@@ -527,7 +548,9 @@ export class Lane {
       { between: [1] },
       { eq: null },
       {},
-      { gte: 'a', lt: 'b' },
+      { gte: 'b', lt: 'a' },
+      { gte: 'a', gt: 'b' },
+      { between: ['a', 'b'], lt: 'b' },
       { near: 'a' },
       { beginsWith: 1 },
     ]

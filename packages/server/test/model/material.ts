@@ -102,9 +102,11 @@ const makeRange = (
   compare: (a: IndexScalar, b: IndexScalar) => number,
 ): NaiveRange => {
   const operand = random.pick(operands)
-  if (random.chance(0.25)) {
+  if (random.chance(0.4)) {
     const other = random.pick(operands.filter((value) => typeof indexed(value) === typeof indexed(operand)))
-    return { between: compare(operand, other) <= 0 ? [operand, other] : [other, operand] }
+    const [low, high] = compare(operand, other) <= 0 ? [operand, other] : [other, operand]
+    if (random.chance(0.4)) return { between: [low, high] }
+    return { [random.pick(['gt', 'gte'])]: low, [random.pick(['lt', 'lte'])]: high } as NaiveRange
   }
   return { [random.pick(operators)]: operand } as NaiveRange
 }

@@ -27,8 +27,16 @@ export type NaiveRange =
   | { lte: IndexScalar }
   | { gt: IndexScalar }
   | { gte: IndexScalar }
+  | NaiveBounds
   | { between: [IndexScalar, IndexScalar] }
   | { beginsWith: string }
+
+/** A lower and an upper bound together. */
+export type NaiveBounds =
+  | { gt: IndexScalar; lt: IndexScalar }
+  | { gt: IndexScalar; lte: IndexScalar }
+  | { gte: IndexScalar; lt: IndexScalar }
+  | { gte: IndexScalar; lte: IndexScalar }
 
 /** A range condition on an index value, or on `updatedAt`. It only ever matches its operand's own type. */
 export const matchesIndexed = (value: IndexScalar, range: NaiveRange | undefined): boolean => {
@@ -56,8 +64,11 @@ const holds = (
     return low !== undefined && high !== undefined && low >= 0 && high <= 0
   }
   if ('eq' in range) return against(range.eq) === 0
-  if ('lt' in range) return (against(range.lt) ?? 0) < 0
-  if ('gt' in range) return (against(range.gt) ?? 0) > 0
-  if ('lte' in range) return (against(range.lte) ?? 1) <= 0
-  return (against(range.gte) ?? -1) >= 0
+  // One bound, or one of each kind.
+  return (
+    (!('lt' in range) || (against(range.lt) ?? 0) < 0) &&
+    (!('gt' in range) || (against(range.gt) ?? 0) > 0) &&
+    (!('lte' in range) || (against(range.lte) ?? 1) <= 0) &&
+    (!('gte' in range) || (against(range.gte) ?? -1) >= 0)
+  )
 }

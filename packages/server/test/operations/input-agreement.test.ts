@@ -59,7 +59,17 @@ const wild = fc.oneof(
     ...['2026-01-05T10:00:00Z', 'k'.repeat(64), 'k'.repeat(65), 'k'.repeat(128), 'k'.repeat(129)],
     ...['k'.repeat(255), 'k'.repeat(256), 'k'.repeat(1024), 'k'.repeat(1025), euros(341), euros(342), euros(255)],
     ...['\ud800', [], {}, [1, 2], ['a', 'b'], ['b', 'a'], [1, 'a'], ['a'], [1, 2, 3], ['app'], ['App']],
-    ...[{ eq: 'a' }, { gte: 1 }, { gt: 1, lt: 2 }, { like: 1 }, { beginsWith: 'a' }, { beginsWith: 1 }],
+    ...[
+      { eq: 'a' },
+      { gte: 1 },
+      { gt: 1, lt: 2 },
+      { gte: 'a', lt: 'b' },
+      { gt: 1, gte: 2 },
+      { like: 1 },
+      { beginsWith: 'a' },
+      { beginsWith: 1 },
+    ],
+    ...['data', 'keys', 'count', { gt: 'b', lte: 'a' }, { gte: 1, lt: 'a' }, { between: [1, 2], lt: 3 }],
     ...[{ between: [1, 2] }, { between: ['a', 'b'] }, { i1: { hashField: 'a' } }, { i6: { hashField: 'a' } }],
   ),
   fc.string({ unit: 'grapheme', maxLength: 5 }),
@@ -68,13 +78,14 @@ const wild = fc.oneof(
 const names = fc.oneof(
   { arbitrary: fc.constantFrom('hashKey', 'rangeKey', 'data', 'ttl', 'ifUpdatedAt', 'op', 'db', 'table'), weight: 2 },
   {
-    arbitrary: fc.constantFrom('index', 'hash', 'range', 'limit', 'ascending', 'cursor', 'indices', 'name'),
+    arbitrary: fc.constantFrom('index', 'hash', 'range', 'select', 'limit', 'ascending', 'cursor', 'indices', 'name'),
     weight: 2,
   },
   {
     arbitrary: fc.constantFrom('deletedAt', 'deleted', 'kind', 'expiresAt', 'databases', 'id', 'operations'),
     weight: 2,
   },
+  fc.constantFrom('gt', 'gte', 'lt', 'lte', 'between', 'beginsWith', 'eq'),
   fc.constantFrom('zzz', 'limt'),
 )
 

@@ -1,12 +1,13 @@
+import { selections } from '../../core/records/query.ts'
 import { slots } from '../../core/tables/indices.ts'
 import { queryRecordsOperation } from '../../operations/records/query-records.ts'
 import { type Arguments, UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
-import { printNote } from '../print.ts'
+import { printLine, printNote } from '../print.ts'
 import { dbFlag, requireName, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { minifyJson } from '../transfer/ndjson.ts'
-import { queryPages } from '../transfer/pages.ts'
+import { type PageText, queryPages } from '../transfer/pages.ts'
 import { writeToStdout } from '../transfer/write-lines.ts'
 
 /** Flag, operator of the API, and the words for help. */
@@ -22,11 +23,11 @@ const operators = [
 export const queryCommand: CliCommand = {
   name: 'query',
   summary: summaryOf(queryRecordsOperation),
-  details: `Prints one record per line.
+  details: `Prints one record per line. --select keys leaves out their data; --select count prints how many there are.
 Without --index the query is by primary key: --hash is the hash key. --index t is by time of the last write,
 newest first; --index i1 to i5 are the declared indices. Keys are used literally. Values of a declared
 index are numbers, true, false or strings; quote a string that looks like one of the others: --hash '"5"'.
---gte with --lte is the range between them. The output has no white space outside strings.`,
+--gt or --gte can be combined with --lt or --lte. The output has no white space outside strings.`,
   flags: {
     db: dbFlag,
     table: tableFlag,
@@ -39,7 +40,8 @@ index are numbers, true, false or strings; quote a string that looks like one of
     ),
     ascending: { type: 'boolean', help: 'in ascending order' },
     descending: { type: 'boolean', help: 'in descending order' },
-    limit: { type: 'string', value: 'N', help: 'records per page, at most 1000 (100)' },
+    select: { type: 'string', value: 'PART', help: 'data, keys or count (data)' },
+    limit: { type: 'string', value: 'N', help: 'records per page, at most 1000 (100); with count: count to N at most' },
     all: { type: 'boolean', help: 'all pages, not only the first' },
     cursor: { type: 'string', value: 'CURSOR', help: 'continue after an earlier page' },
     page: { type: 'boolean', help: 'print the whole answer: {"items":[…],"count":…,"cursor":…}' },
@@ -49,21 +51,38 @@ index are numbers, true, false or strings; quote a string that looks like one of
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
     if (args.flag('page') && args.flag('all')) throw new UsageError('--page and --all cannot be combined')
     const query = parseQuery(args)
+    const pages = queryPages(openRemote(args), db, table, query)
+    if (query.select === '"count"' && !args.flag('page')) return printCount(pages, args)
     const out = writeToStdout()
-    for await (const { text, items, cursor } of queryPages(openRemote(args), db, table, query)) {
+    for await (const { text, items, cursor } of pages) {
       if (args.flag('page')) await out.write(`${minifyJson(text)}\n`)
       else for (const item of items) await out.write(`${minifyJson(item)}\n`)
       if (args.flag('all')) continue
       await out.end()
       // On standard error: the output is records only. Without it the page would look like the last.
-      if (cursor !== null && !args.flag('page')) {
-        printNote(`there is more: add --all, or --cursor ${cursor}`)
-      }
+      if (cursor !== null && !args.flag('page')) noteMore(cursor)
       return 0
     }
     await out.end()
     return 0
   },
+}
+
+const noteMore = (cursor: string): void => printNote(`there is more: add --all, or --cursor ${cursor}`)
+
+/** One number. It counts to the end, unless a limit says how far: a script must not take a part for the whole. */
+const printCount = async (pages: AsyncIterable<PageText>, args: Arguments): Promise<number> => {
+  const limit = args.flag('all') ? undefined : args.text('limit')
+  let total = 0
+  for await (const { count, cursor } of pages) {
+    total += count
+    if (limit === undefined || cursor === null) continue
+    printLine(String(total))
+    noteMore(cursor)
+    return 0
+  }
+  printLine(String(total))
+  return 0
 }
 
 /** The members of the body as JSON texts. */
@@ -84,6 +103,11 @@ const parseQuery = (args: Arguments): Record<string, string> => {
     throw new UsageError('--ascending and --descending cannot be combined')
   }
   if (args.flag('ascending') || args.flag('descending')) query.ascending = String(args.flag('ascending'))
+  const select = args.text('select')
+  if (select !== undefined && !selections.includes(select as never)) {
+    throw new UsageError(`--select is "${select}"; it takes data, keys or count`)
+  }
+  if (select !== undefined) query.select = `"${select}"`
   const limit = args.text('limit')
   if (limit !== undefined && !/^[1-9][0-9]{0,8}$/.test(limit)) {
     throw new UsageError(`--limit is "${limit}"; it takes an integer of at least 1`)
@@ -101,10 +125,13 @@ const parseRange = (args: Arguments, valueText: (value: string) => string): stri
     return value === undefined ? [] : [[operator, flag === 'begins-with' ? JSON.stringify(value) : valueText(value)]]
   })
   if (given.length === 0) return undefined
-  if (given.length === 1) return `{"${given[0]![0]}":${given[0]![1]}}`
-  const { gte, lte, ...others } = Object.fromEntries(given) as Record<string, string>
-  if (gte !== undefined && lte !== undefined && Object.keys(others).length === 0) return `{"between":[${gte},${lte}]}`
-  throw new UsageError('a range takes one operator, or --gte together with --lte')
+  const names = given.map(([operator]) => operator)
+  const isPair =
+    names.length === 2 && names.some((name) => /^gte?$/.test(name!)) && names.some((name) => /^lte?$/.test(name!))
+  if (names.length > 1 && !isPair) {
+    throw new UsageError('a range takes one operator, or --gt or --gte together with --lt or --lte')
+  }
+  return `{${given.map(([operator, text]) => `"${operator}":${text}`).join(',')}}`
 }
 
 const scalar = /^(?:true|false|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$/

@@ -7,11 +7,13 @@ export interface PageText {
   /** The whole answer. */
   text: string
   items: string[]
+  count: number
   cursor: string | null
 }
 
 const splitPage = (text: string): PageText => {
   const items: string[] = []
+  let count = 0
   let cursor: string | null = null
   walkObject(text, 0, '', (name, start) => {
     if (name === 'items') {
@@ -22,10 +24,11 @@ const splitPage = (text: string): PageText => {
       })
     }
     const { end } = valueSpan(text, start)
+    if (name === 'count') count = Number(text.slice(start, end))
     if (name === 'cursor') cursor = JSON.parse(text.slice(start, end))
     return end
   })
-  return { text, items, cursor }
+  return { text, items, count, cursor }
 }
 
 /** `query` holds the members of the body as JSON texts; a `cursor` among them starts after an earlier page. */

@@ -2,7 +2,7 @@ import { decodeScanCursor, scanFingerprint } from '../cursor.ts'
 import type { CursorSeal } from '../cursor-seal.ts'
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
-import { pageRowsDefault, pageRowsMax } from '../limits.ts'
+import { countRowsMax, pageRowsDefault, pageRowsMax } from '../limits.ts'
 import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
 import { encodeIndexValue, type IndexScalar, indexValueFault } from '../tables/index-value.ts'
 import { type Indices, type Slot, slots } from '../tables/indices.ts'
@@ -10,17 +10,22 @@ import { indexBounds, parseRange, primaryBounds, type RangeCondition, timeBounds
 import { parseKeyPart } from './record-key.ts'
 import { resumeScan, type Scan } from './scan.ts'
 
+/** What a page has of each record: all of it, all but its data, or only their number. */
+export const selections = ['data', 'keys', 'count'] as const
+export type Selection = (typeof selections)[number]
+
 /** A query with well-formed fields. Only the table knows whether its slot is declared. */
 export interface Query {
   index: 'primary' | 't' | Slot
   hash: unknown
   range: RangeCondition | undefined
+  select: Selection
   limit: number
   ascending: boolean
   cursor: unknown
 }
 
-const fields = ['index', 'hash', 'range', 'limit', 'ascending', 'cursor'] as const
+const fields = ['index', 'hash', 'range', 'select', 'limit', 'ascending', 'cursor'] as const
 
 const parseIndexName = (value: unknown): Query['index'] => {
   if (value === undefined) return 'primary'
@@ -30,6 +35,18 @@ const parseIndexName = (value: unknown): Query['index'] => {
     hint: 'Leave index out to query by primary key.',
   })
 }
+
+const parseSelection = (value: unknown): Selection => {
+  if (value === undefined) return 'data'
+  if (selections.includes(value as Selection)) return value as Selection
+  throw new CubbyError('invalid_request', `select is ${describeValue(value)}; it takes "data", "keys" or "count".`, {
+    field: 'select',
+    hint: 'Leave select out to get whole records.',
+  })
+}
+
+const parseQueryLimit = (value: unknown, select: Selection): number =>
+  select === 'count' ? parseLimit(value, countRowsMax, countRowsMax) : parseLimit(value, pageRowsDefault, pageRowsMax)
 
 export const parseQuery = (members: Members): Query => {
   refuseUnknownMembers(members, fields)
@@ -51,11 +68,13 @@ export const parseQuery = (members: Members): Query => {
   }
   if (index === 'primary' && members.hash === undefined) throw missingHash()
   if (index === 'primary') parseKeyPart(members.hash, 'hash')
+  const select = parseSelection(members.select)
   return {
     index,
     hash: members.hash,
     range: parseRange(members.range, index === 'primary' || index === 't' ? index : 'index'),
-    limit: parseLimit(members.limit, pageRowsDefault, pageRowsMax),
+    select,
+    limit: parseQueryLimit(members.limit, select),
     // By recency the default is newest first; every other order defaults to ascending.
     ascending: (members.ascending as boolean | undefined) ?? index !== 't',
     cursor: members.cursor ?? undefined,

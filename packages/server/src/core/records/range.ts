@@ -18,6 +18,8 @@ export interface RangeCondition {
   /** The operand, or the lower one of `between`. */
   operand: IndexScalar
   upper?: IndexScalar
+  /** The upper bound beside `gt` or `gte`. Its operand has the same type and is not lower. */
+  below?: { operator: 'lt' | 'lte'; operand: IndexScalar }
 }
 
 /** What the range applies to: record range keys, `updatedAt`, or the values of a declared index. */
@@ -60,30 +62,59 @@ const compareOperands = (a: IndexScalar, b: IndexScalar, over: RangeOver): numbe
     ? Buffer.compare(utf8Bytes(a as string), utf8Bytes(b as string))
     : Buffer.compare(utf8Bytes(encodeIndexValue(a)), utf8Bytes(encodeIndexValue(b)))
 
+/** Two bounds have one type, and the lower one is not above the upper one in the order of the index. */
+const refuseBounds = (field: string, low: IndexScalar, high: IndexScalar, over: RangeOver, hint: string): void => {
+  if (typeof low !== typeof high) {
+    refuse(field, `has a ${typeof low} and a ${typeof high}; both bounds must have the same type.`)
+  }
+  if (compareOperands(low, high, over) > 0) refuse(field, 'has its low bound above its high one.', hint)
+}
+
+const operatorsRule = 'it takes one operator, or one of gt and gte together with one of lt and lte'
+
+const isLower = (name: string): name is 'gt' | 'gte' => name === 'gt' || name === 'gte'
+const isUpper = (name: string): name is 'lt' | 'lte' => name === 'lt' || name === 'lte'
+
+const operatorsHint = (names: string[]): string => {
+  if (names.includes('between')) return 'between has both bounds already; leave the other operators out.'
+  if (names.length === 2 && names.every(isLower)) return 'Both are lower bounds; leave one of them out.'
+  if (names.length === 2 && names.every(isUpper)) return 'Both are upper bounds; leave one of them out.'
+  return 'For example { "gte": 10, "lt": 20 }.'
+}
+
+/** The operators of the range: one, or a lower and an upper bound in this order. */
+const parseOperators = (names: string[]): RangeOperator[] => {
+  const unknown = names.find((name) => !rangeOperators.includes(name as RangeOperator))
+  if (unknown !== undefined) {
+    const found = `has the operator "${unknown.slice(0, 80).toWellFormed()}"`
+    return refuse('range', `${found}; the operators are ${rangeOperators.join(', ')}.`)
+  }
+  if (names.length === 1) return names as RangeOperator[]
+  const [lower, upper] = [names.find(isLower), names.find(isUpper)]
+  if (names.length === 2 && lower !== undefined && upper !== undefined) return [lower, upper]
+  const found = names.length === 0 ? 'has no operator' : `has ${names.join(' and ')}`
+  return refuse('range', `${found}; ${operatorsRule}.`, operatorsHint(names))
+}
+
 export const parseRange = (value: unknown, over: RangeOver): RangeCondition | undefined => {
   if (value === undefined) return undefined
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refuse(
       'range',
-      `is ${describeValue(value)}; it takes an object with one operator.`,
-      'For example { "gte": 10 }.',
+      `is ${describeValue(value)}; it takes an object with one or two operators.`,
+      'For example { "gte": 10, "lt": 20 }.',
     )
   }
-  const names = Object.keys(value)
-  const operator = names[0] as RangeOperator
-  if (names.length !== 1 || !rangeOperators.includes(operator)) {
-    const found =
-      names.length === 1
-        ? `has the operator "${names[0]!.slice(0, 80).toWellFormed()}"`
-        : `has ${names.length} operators`
-    return refuse(
-      'range',
-      `${found}; it takes exactly one of ${rangeOperators.join(', ')}.`,
-      names.length === 2 ? 'For two bounds use { "between": [low, high] }, both inclusive.' : undefined,
-    )
-  }
-  const operand = (value as Record<string, unknown>)[operator]
+  const operands = value as Record<string, unknown>
+  const [operator, upperOperator] = parseOperators(Object.keys(value)) as [RangeOperator, ('lt' | 'lte')?]
+  const operand = operands[operator]
   const field = `range.${operator}`
+  if (upperOperator !== undefined) {
+    const low = parseOperand(operand, over, field)
+    const high = parseOperand(operands[upperOperator], over, `range.${upperOperator}`)
+    refuseBounds('range', low, high, over, `Give ${operator} the lower value.`)
+    return { operator, operand: low, below: { operator: upperOperator, operand: high } }
+  }
   if (operator === 'beginsWith') return { operator, operand: parsePrefix(operand, over, field) }
   if (operator !== 'between') return { operator, operand: parseOperand(operand, over, field) }
   if (!Array.isArray(operand) || operand.length !== 2) {
@@ -91,12 +122,7 @@ export const parseRange = (value: unknown, over: RangeOver): RangeCondition | un
   }
   const low = parseOperand(operand[0], over, `${field}[0]`)
   const upper = parseOperand(operand[1], over, `${field}[1]`)
-  if (typeof low !== typeof upper) {
-    return refuse(field, `has a ${typeof low} and a ${typeof upper}; both bounds must have the same type.`)
-  }
-  if (compareOperands(low, upper, over) > 0) {
-    return refuse(field, 'has its low bound above its high one.', 'Put the lower bound first.')
-  }
+  refuseBounds(field, low, upper, over, 'Put the lower bound first.')
   return { operator, operand: low, upper }
 }
 
@@ -126,6 +152,10 @@ const beginsWithBounds = (prefix: string, high: Uint8Array): ByteBounds => {
 
 // Half-open: `text + NUL` is the next text in byte order, so appending NUL turns an inclusive bound into an exclusive one.
 const comparisonBounds = (range: RangeCondition, encode: (v: IndexScalar) => string, all: ByteBounds): ByteBounds => {
+  if (range.below !== undefined) {
+    const { below, ...above } = range
+    return { low: comparisonBounds(above, encode, all).low, high: comparisonBounds(below, encode, all).high }
+  }
   const at = encode(range.operand)
   switch (range.operator) {
     case 'eq':
@@ -164,6 +194,10 @@ const clamp = (value: number): number => Math.min(Math.max(value, -timeEnd), tim
 /** `updatedAt` is an integer: a fractional operand is rounded to the integer that keeps the meaning. */
 export const timeBounds = (range: RangeCondition | undefined): { low: number; high: number } => {
   if (range === undefined) return { low: -timeEnd, high: timeEnd }
+  if (range.below !== undefined) {
+    const { below, ...above } = range
+    return { low: timeBounds(above).low, high: timeBounds(below).high }
+  }
   const at = range.operand as number
   const from = (value: number): number => clamp(Math.ceil(value))
   const after = (value: number): number => clamp(Math.floor(value) + 1)

@@ -33,6 +33,10 @@ export interface TimeScan extends ScanBase {
   high: number
 }
 
+/** No row can be between the bounds: `gte: 3` with `lt: 3`. */
+export const isEmptyScan = (scan: Scan): boolean =>
+  scan.index === 't' ? scan.low >= scan.high : Buffer.compare(scan.low, scan.high) >= 0
+
 /** Where a page ended: the last row's position in the index. `range` is a number in `t`, text elsewhere. */
 export interface Position {
   range: string | number

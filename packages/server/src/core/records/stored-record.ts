@@ -1,7 +1,11 @@
 import type { RecordKey } from './record-key.ts'
 
-export interface StoredRecord extends RecordKey {
-  data: string
+/** A record without its data. */
+export interface RecordHead extends RecordKey {
   ttlSeconds: number | null
   updatedAtMs: number
+}
+
+export interface StoredRecord extends RecordHead {
+  data: string
 }

@@ -8,19 +8,12 @@ import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSteps, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
 import { parsePut, putRecord } from '../../operations/records/put-record.ts'
-import { queryRecords } from '../../operations/records/query-records.ts'
+import { queryPageJson, queryRecords } from '../../operations/records/query-records.ts'
 import { refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
 import { parseParameters } from '../query-parameters.ts'
-import {
-  respondLongText,
-  respondMinimal,
-  respondNotModified,
-  respondRecord,
-  respondRecords,
-  respondText,
-} from '../respond.ts'
+import { respondLongText, respondMinimal, respondNotModified, respondRecord, respondText } from '../respond.ts'
 import { addressOf, keyOf, readMembers, refuseExtras } from './gather.ts'
 
 // One handler per operation: it collects the input, with checks in the documented order, runs the operation and answers.
@@ -80,8 +73,7 @@ export const recordHandlers = {
     const members = await readMembers(exchange)
     refuseExtras(exchange)
     const input = { db, table, query: parseQuery(members) }
-    const { records, cursor } = await queryRecords(exchange.access, input, exchange.nowMs)
-    return respondRecords(exchange, records, cursor)
+    return respondLongText(exchange, queryPageJson(await queryRecords(exchange.access, input, exchange.nowMs)))
   },
 
   async findRecords(exchange: Exchange): Promise<Response> {

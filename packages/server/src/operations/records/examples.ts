@@ -182,6 +182,7 @@ export const deleteRecord: Example[] = [
 
 const first = { ...firstOrder, updatedAt: firstOrderAt }
 const second = { ...secondOrder, updatedAt: secondOrderAt }
+const withoutData = ({ hashKey, rangeKey, updatedAt }: typeof first) => ({ hashKey, rangeKey, updatedAt })
 const cursor = 'Ahiozs1TS92gs31IqvfH-3B4rFIQ-TSvkM2O2hEJh9RqJEb_UwJwBmuTiAx128GwQjYVarx4B3kjRoCAHAU_'
 const firstPage = { hash: 'ada', range: { beginsWith: 'o-' }, ascending: false, limit: 1 }
 
@@ -213,15 +214,33 @@ export const queryRecords: Example[] = [
   },
   {
     name: 'byIndex',
-    summary: 'Open orders placed on two days',
+    summary: 'Open orders placed in January',
     input: {
       ...inOrders,
       index: 'i1',
       hash: 'open',
-      range: { between: ['2026-01-05T00:00:00Z', '2026-01-06T23:59:59Z'] },
+      range: { gte: '2026-01-01T00:00:00Z', lt: '2026-02-01T00:00:00Z' },
       limit: 20,
     },
     output: { items: [first, second], count: 2, cursor: null },
+  },
+  {
+    name: 'keysOnly',
+    summary: 'The keys and versions of the orders of a customer, without data',
+    input: { ...inOrders, hash: 'ada', range: { between: ['o-1', 'o-2'] }, select: 'keys' },
+    output: { items: [withoutData(first), withoutData(second)], count: 2, cursor: null },
+  },
+  {
+    name: 'countOnly',
+    summary: 'How many orders are open',
+    input: { ...inOrders, index: 'i1', hash: 'open', select: 'count' },
+    output: { items: [], count: 2, cursor: null },
+  },
+  {
+    name: 'nothingBetween',
+    summary: 'Bounds with nothing between them',
+    input: { ...inOrders, hash: 'ada', range: { gte: 'o-1', lt: 'o-1' } },
+    output: { items: [], count: 0, cursor: null },
   },
   {
     name: 'typo',
@@ -231,7 +250,7 @@ export const queryRecords: Example[] = [
       code: 'invalid_request',
       message: 'limt is not a field of this request.',
       field: 'limt',
-      hint: 'Known fields: index, hash, range, limit, ascending, cursor.',
+      hint: 'Known fields: index, hash, range, select, limit, ascending, cursor.',
     },
   },
   {
@@ -268,14 +287,36 @@ export const queryRecords: Example[] = [
     },
   },
   {
-    name: 'twoOperators',
-    summary: 'A range with two operators',
-    input: { ...inOrders, hash: 'ada', range: { gte: 'o-1', lt: 'o-9' } },
+    name: 'twoLowerBounds',
+    summary: 'A range with two lower bounds',
+    input: { ...inOrders, hash: 'ada', range: { gt: 'o-1', gte: 'o-2' } },
     error: {
       code: 'invalid_range',
-      message: 'range has 2 operators; it takes exactly one of eq, lt, lte, gt, gte, between, beginsWith.',
+      message: 'range has gt and gte; it takes one operator, or one of gt and gte together with one of lt and lte.',
       field: 'range',
-      hint: 'For two bounds use { "between": [low, high] }, both inclusive.',
+      hint: 'Both are lower bounds; leave one of them out.',
+    },
+  },
+  {
+    name: 'boundsInWrongOrder',
+    summary: 'A range whose lower bound is above its upper one',
+    input: { ...inOrders, hash: 'ada', range: { gte: 'o-9', lt: 'o-1' } },
+    error: {
+      code: 'invalid_range',
+      message: 'range has its low bound above its high one.',
+      field: 'range',
+      hint: 'Give gte the lower value.',
+    },
+  },
+  {
+    name: 'unknownSelect',
+    summary: 'A select that is not known',
+    input: { ...inOrders, hash: 'ada', select: 'hashKey' },
+    error: {
+      code: 'invalid_request',
+      message: 'select is "hashKey"; it takes "data", "keys" or "count".',
+      field: 'select',
+      hint: 'Leave select out to get whole records.',
     },
   },
   {

@@ -10,6 +10,7 @@ import type {
   PrimaryQuery,
   PutOperation,
   PutRecordRequest,
+  QueryItem,
   QueryResponse,
   RangeOperator,
   RecencyQuery,
@@ -18,6 +19,7 @@ import type {
 } from '@cubbydb/client'
 import {
   batchOperationsMax,
+  countRowsMax,
   dataBytesMax,
   dataDepthMax,
   findKeysMax,
@@ -28,6 +30,7 @@ import {
   pageRowsMax,
   ttlSecondsMax,
 } from '../../core/limits.ts'
+import { selections } from '../../core/records/query.ts'
 import { rangeOperators } from '../../core/records/range.ts'
 import { slots } from '../../core/tables/indices.ts'
 import {
@@ -85,10 +88,18 @@ const ifUpdatedAt = nullable('integer', {
 const limit: Schema = {
   type: 'integer',
   minimum: 1,
-  description: `The maximum number of items in a page, ${pageRowsDefault} if absent. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}.`,
+  description: `The maximum number of items in a page, ${pageRowsDefault} if absent. A value above ${number(pageRowsMax)} counts as ${number(pageRowsMax)}. With \`select: "count"\` the maximum number of records that are counted: ${number(countRowsMax)} if absent, and at most.`,
+}
+
+const select: Schema = {
+  type: 'string',
+  enum: selections,
+  description:
+    'What the page has of each record. `data`: all of it, as without `select`. `keys`: all but `data`. `count`: nothing; `items` is empty, and `count` is the number of records that matched.',
 }
 
 const page = {
+  select,
   limit,
   cursor: nullable('string', {
     ...cursorText,
@@ -102,15 +113,31 @@ const ascending = (absent: boolean): Schema => ({
   description: absent ? 'False: descending order. True if absent.' : 'True: oldest first. False if absent.',
 })
 
-/** An object with exactly one operator. */
+/** An object with one operator, or with a lower and an upper bound. */
 const range = (description: string, operand: Schema, operators: readonly RangeOperator[]): Schema => ({
   type: 'object',
-  description: `${description} Exactly one operator; \`between\` takes \`[low, high]\`, both inclusive and of the same type.`,
+  description: `${description} One operator, or one of \`gt\` and \`gte\` together with one of \`lt\` and \`lte\`; \`between\` takes \`[low, high]\`, both inclusive. Two bounds have the same type, and the lower one is not above the upper one.`,
   minProperties: 1,
-  maxProperties: 1,
+  maxProperties: 2,
   properties: Object.fromEntries(operators.map((operator) => [operator, operandOf(operator, operand)])),
   additionalProperties: false,
+  not: {
+    anyOf: [
+      hasAll('gt', 'gte'),
+      hasAll('lt', 'lte'),
+      ...operators.filter(isWholeRange).map((operator) => ({ ...hasAll(operator), minProperties: 2 })),
+    ],
+  },
 })
+
+/** Tools that check schemas want to see every required member among the properties. */
+const hasAll = (...operators: RangeOperator[]): Schema => ({
+  properties: Object.fromEntries(operators.map((operator) => [operator, {}])),
+  required: operators,
+})
+
+/** An operator that no other may be combined with. */
+const isWholeRange = (operator: RangeOperator): boolean => ['eq', 'between', 'beginsWith'].includes(operator)
 
 const operandOf = (operator: RangeOperator, operand: Schema): Schema => {
   if (operator === 'between') return { type: 'array', items: operand, minItems: 2, maxItems: 2 }
@@ -208,12 +235,24 @@ export const recordSchemas = {
     description: 'One of three forms: by primary key, by recency, by declared index.',
     oneOf: [ref('PrimaryQuery'), ref('RecencyQuery'), ref('IndexQuery')],
   },
+  QueryItem: objectOf<QueryItem>('A record of a page.', ['hashKey', 'updatedAt'], {
+    hashKey,
+    rangeKey,
+    data: { ...data, description: `${data.description} Absent with \`select: "keys"\`.` },
+    ttl,
+    updatedAt,
+  }),
   QueryResponse: objectOf<QueryResponse>(
     `A page. It ends early where the JSON text of \`items\`, keys and escapes included, would exceed ${number(pageBytesMax)} bytes. A page may be short or even empty and still have a cursor: only null means the end.`,
     ['items', 'count', 'cursor'],
     {
-      items: { type: 'array', items: ref('StoredRecord'), maxItems: pageRowsMax },
-      count: { type: 'integer', minimum: 0, maximum: pageRowsMax, description: 'The number of items in this page.' },
+      items: { type: 'array', items: ref('QueryItem'), maxItems: pageRowsMax },
+      count: {
+        type: 'integer',
+        minimum: 0,
+        maximum: countRowsMax,
+        description: 'The number of items in this page; with `select: "count"` the number of records that matched.',
+      },
       cursor: nextCursor,
     },
   ),

@@ -2,9 +2,9 @@ import { CubbyError } from '../../../core/errors.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Scan } from '../../../core/records/scan.ts'
-import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { RecordHead, StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
+import type { CountPage, Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
@@ -12,7 +12,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import type { Registry } from '../registry/registry.ts'
 import { findByKeys } from './finder.ts'
 import { RecordWrites, revokedApiKey } from './record-writes.ts'
-import { readPage } from './scanner.ts'
+import { countPage, readPage } from './scanner.ts'
 import { getRecord } from './statements.ts'
 
 export class PostgresRecords implements Records {
@@ -59,6 +59,14 @@ export class PostgresRecords implements Records {
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq = 0): Promise<Page> {
     return readPage({ db: this.#db, holder: { orgId: table.orgId, keySeq }, table, scan, rowsMax, nowMs })
+  }
+
+  scanKeys(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq = 0): Promise<Page<RecordHead>> {
+    return readPage({ db: this.#db, holder: { orgId: table.orgId, keySeq }, table, scan, rowsMax, nowMs }, 'keys')
+  }
+
+  count(table: Table, scan: Scan, rowsMax: number, nowMs: number, keySeq = 0): Promise<CountPage> {
+    return countPage({ db: this.#db, holder: { orgId: table.orgId, keySeq }, table, scan, rowsMax, nowMs })
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {

@@ -4,23 +4,31 @@ import { PageMeter } from '../../../core/records/record-json.ts'
 import { type Position, resumeScan, type Scan } from '../../../core/records/scan.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Holder } from '../../../core/shares.ts'
-import type { Page } from '../../../store/records.ts'
+import type { CountPage, Page } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { asBuffer, fromHex, toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
-import type { Row, Value } from '../connection/driver.ts'
-import { scanColumn as column, scanRecords } from './statements.ts'
+import type { Row, Statement, Value } from '../connection/driver.ts'
+import { scanColumn as column, countColumn, countRecords, scanRecords } from './statements.ts'
 
 /** Expired rows that the first statement of a page may pass: few, because sweeps remove them. */
 const firstExpiredRows = 250
 /** Further statements may pass more, but each must stay fast. */
 const nextExpiredRows = 4_000
 
-const statements = new Map(
-  (['primary', 't', 'i1', 'i2', 'i3', 'i4', 'i5'] as const).flatMap((index) =>
-    [false, true].map((descending) => [`${index} ${descending}`, scanRecords(index, descending)] as const),
-  ),
-)
+/** One for each index and direction. */
+const statementsOf = (make: (index: Scan['index'], descending: boolean) => Statement): Map<string, Statement> =>
+  new Map(
+    (['primary', 't', 'i1', 'i2', 'i3', 'i4', 'i5'] as const).flatMap((index) =>
+      [false, true].map((descending) => [`${index} ${descending}`, make(index, descending)] as const),
+    ),
+  )
+
+const statements = {
+  data: statementsOf((index, descending) => scanRecords(index, descending)),
+  keys: statementsOf((index, descending) => scanRecords(index, descending, 'keys')),
+  count: statementsOf(countRecords),
+}
 
 const boundsOf = (scan: Scan): Value[] => {
   const id = scan.descending ? scan.highId : scan.lowId
@@ -56,10 +64,13 @@ interface PageRequest {
 }
 
 /** One statement for each page, unless it passes hundreds of expired rows: then the next one continues there, bounded too. */
-export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: PageRequest): Promise<Page> => {
-  const statement = statements.get(`${scan.index} ${scan.descending}`)!
+export const readPage = async (
+  { db, holder, table, scan, rowsMax, nowMs }: PageRequest,
+  select: 'data' | 'keys' = 'data',
+): Promise<Page> => {
+  const statement = statements[select].get(`${scan.index} ${scan.descending}`)!
   const records: StoredRecord[] = []
-  const meter = new PageMeter(records)
+  const meter = new PageMeter(records, select === 'data')
   let expiredLeft = pageExpiredRowsMax
   let rest = scan
   let place: Position | undefined
@@ -93,6 +104,35 @@ export const readPage = async ({ db, holder, table, scan, rowsMax, nowMs }: Page
     if (!gaveUp && last[column.endsWalk] === null) return { records, next: undefined }
     place = placeOf(scan, last)
     if (gaveUp) return { records, next: place }
+    rest = resumeScan(scan, place)
+  }
+}
+
+const countedPlaceOf = (scan: Scan, row: Row): Position => {
+  const place = row[countColumn.place]!
+  return { range: scan.index === 't' ? Number(place) : fromHex(place), id: Number(row[countColumn.id]) }
+}
+
+/** As `readPage`: one statement, unless it passes hundreds of expired rows. */
+export const countPage = async ({ db, holder, table, scan, rowsMax, nowMs }: PageRequest): Promise<CountPage> => {
+  const statement = statements.count.get(`${scan.index} ${scan.descending}`)!
+  let count = 0
+  let expiredLeft = pageExpiredRowsMax
+  let rest = scan
+  let place: Position | undefined
+  for (let slack = firstExpiredRows; ; slack = nextExpiredRows) {
+    const rowsLeft = rowsMax - count
+    const walkRows = rowsLeft + 1 + Math.min(slack, expiredLeft)
+    const values = [table.id, nowSeconds(nowMs), walkRows, expiredLeft, rowsLeft, ...boundsOf(rest)]
+    const [result] = await db.read(holder, { statement, values })
+    const row = result!.rows[0]
+    if (row === undefined) return { count, next: undefined }
+    if (row[countColumn.fits] === null) return { count, next: place }
+    count += Number(row[countColumn.counted])
+    expiredLeft -= Number(row[countColumn.steppedOver])
+    place = countedPlaceOf(scan, row)
+    if (row[countColumn.hasNext] !== null) return { count, next: place }
+    if (row[countColumn.endsWalk] === null) return { count, next: undefined }
     rest = resumeScan(scan, place)
   }
 }

@@ -1,4 +1,4 @@
-import { recordFrameBytesMin } from '../../../core/records/record-json.ts'
+import { headFrameBytesMin, recordFrameBytesMin } from '../../../core/records/record-json.ts'
 import type { Scan } from '../../../core/records/scan.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { Condition } from '../../../store/records.ts'
@@ -193,8 +193,14 @@ export const getRecord: Statement = {
   text: `select r.data, r.ttl, r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
 }
 
-/** Minimum size of a record in the answer to a find: the escapes of its keys are not counted. */
-const foundBytesAtLeast = `${recordFrameBytesMin} + octet_length(r.hash_key) + octet_length(r.range_key) + octet_length(r.data)`
+const keyBytes = 'octet_length(r.hash_key) + octet_length(r.range_key)'
+
+/** What an answer has of each record. Its size is the minimum: the escapes of its keys are not counted. */
+const selected = {
+  data: { prefix: 'scan', data: 'r.data', size: `${recordFrameBytesMin} + ${keyBytes} + octet_length(r.data)` },
+  // The empty text stands for the data of a record that fits: null marks the first one that does not.
+  keys: { prefix: 'scan_keys', data: `''::text`, size: `${headFrameBytesMin} + ${keyBytes}` },
+}
 
 /**
  * $1 $2 arrays of hash keys and range keys, $3 table, $4 now in seconds, $5 bytes wanted. A row for each live record: the
@@ -212,7 +218,7 @@ export const findRecords: Statement = {
         select v.place, l.*
         from unnest($1::bytea[], $2::bytea[]) with ordinality as v (hash_key, range_key, place)
         cross join lateral (
-          select r.ttl, r.updated_at, r.data, ${foundBytesAtLeast} as size from cubby_record as r
+          select r.ttl, r.updated_at, r.data, ${selected.data.size} as size from cubby_record as r
           where r.table_id = $3::bigint and r.hash_key = v.hash_key and r.range_key = v.range_key and ${live(4)} limit 1
         ) as l
       ) as w
@@ -232,21 +238,23 @@ interface Walk {
   order: (column: string, id: string) => string
 }
 
-const walkOf = (index: Scan['index'], descending: boolean): Walk => {
+/** `first`: the number of the parameter `low`; `high`, id and hash follow it. */
+const walkOf = (index: Scan['index'], descending: boolean, first: number): Walk => {
+  const [low, high, third, fourth] = [first, first + 1, first + 2, first + 3].map((place) => `$${place}`)
   const down = descending ? ' desc' : ''
   if (index === 'primary') {
     return {
       range: 'range_key',
-      where: 'r.hash_key = $10::bytea and r.range_key >= $8::bytea and r.range_key < $9::bytea',
+      where: `r.hash_key = ${third}::bytea and r.range_key >= ${low}::bytea and r.range_key < ${high}::bytea`,
       order: (column) => `${column}${down}`,
     }
   }
   const [range, type] = index === 't' ? ['updated_at', 'bigint'] : [`${index}_range`, 'bytea']
-  const hash = index === 't' ? '' : `r.${index}_hash = $11::bytea and `
+  const hash = index === 't' ? '' : `r.${index}_hash = ${fourth}::bytea and `
   // A row comparison is one bound of the index; the same written with OR is not.
   const bounds = descending
-    ? `r.${range} >= $8::${type} and (r.${range}, r.id) < ($9::${type}, $10::bigint)`
-    : `(r.${range}, r.id) > ($8::${type}, $10::bigint) and r.${range} < $9::${type}`
+    ? `r.${range} >= ${low}::${type} and (r.${range}, r.id) < (${high}::${type}, ${third}::bigint)`
+    : `(r.${range}, r.id) > (${low}::${type}, ${third}::bigint) and r.${range} < ${high}::${type}`
   return { range, where: `${hash}${bounds}`, order: (column, id) => `${column}${down}, ${id}${down}` }
 }
 
@@ -265,19 +273,17 @@ export const scanColumn = {
   steppedOver: 9,
 }
 
-/** Minimum size of a record in a page: the escapes of its keys are not counted. */
-const bytesAtLeast = `${recordFrameBytesMin} + octet_length(r.hash_key) + octet_length(r.range_key) + octet_length(r.data)`
-
 /**
  * A page and, after it, the row that ended it, without data: the first record that did not fit, or the expired row at
  * which the scan stopped. The running sums follow the index scan, so the server stops reading where the page ends.
  */
-export const scanRecords = (index: Scan['index'], descending: boolean): Statement => {
-  const { range, where, order } = walkOf(index, descending)
+export const scanRecords = (index: Scan['index'], descending: boolean, select: 'data' | 'keys' = 'data'): Statement => {
+  const { range, where, order } = walkOf(index, descending, 8)
+  const { prefix, data, size } = selected[select]
   const walk = `
     select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired,
-      case when r.ttl <= $2::bigint then null else r.data end as data,
-      case when r.ttl <= $2::bigint then 0 else ${bytesAtLeast} end as size
+      case when r.ttl <= $2::bigint then null else ${data} end as data,
+      case when r.ttl <= $2::bigint then 0 else ${size} end as size
     from cubby_record as r where r.table_id = $1::bigint and ${where}
     order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
   const counted = `
@@ -286,7 +292,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean): Statemen
       sum(w.size) over o as bytes
     from (${walk}) as w window o as (order by ${order('w.place', 'w.id')} rows unbounded preceding)`
   return {
-    name: `scan_${index}${descending ? '_down' : ''}`,
+    name: `${prefix}_${index}${descending ? '_down' : ''}`,
     text: `
     select p.id, p.updated_at, p.ttl, ${index === 'primary' ? 'null' : 'p.hash_key'}, p.range_key,
       ${index === 'primary' || index === 't' ? 'null' : 'p.place'},
@@ -296,5 +302,53 @@ export const scanRecords = (index: Scan['index'], descending: boolean): Statemen
     where case when p.expired then p.walked = $3::bigint or p.stepped_over = $4::bigint
       else p.met <= $7::bigint + 1 or p.bytes - p.size <= $6::bigint end
     order by ${order('p.place', 'p.id')} limit $5::bigint + 1`,
+  }
+}
+
+// ── Counts ─────────────────────────────────────────────────────────────────────────────────────────────────
+// $1 table, $2 now in seconds, $3 rows to scan, $4 expired rows to skip, $5 records to count, $6 low, $7 high; then as in a
+// scan.
+
+export const countColumn = {
+  id: 0,
+  /** Where the count ended: the value that orders the scan. */
+  place: 1,
+  counted: 2,
+  steppedOver: 3,
+  /** Null: it is the first row of the walk, and already too many. */
+  fits: 4,
+  /** There is a row after it. */
+  hasNext: 5,
+  endsWalk: 6,
+}
+
+/**
+ * One row: the last row that belongs to the count, and how many records it counts. `lead` reads one row ahead of it; then
+ * the server stops. Without a row the scan is empty.
+ */
+export const countRecords = (index: Scan['index'], descending: boolean): Statement => {
+  const { range, where, order } = walkOf(index, descending, 6)
+  const walk = `
+    select r.id, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired
+    from cubby_record as r where r.table_id = $1::bigint and ${where}
+    order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
+  const counted = `
+    select w.id, w.place, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,
+      count(*) filter (where not w.expired) over o as met
+    from (${walk}) as w window o as (order by ${order('w.place', 'w.id')} rows unbounded preceding)`
+  const ahead = `
+    select c.*, lead(c.met) over n as next_met, lead(c.stepped_over) over n as next_stepped_over
+    from (${counted}) as c window n as (order by ${order('c.place', 'c.id')})`
+  const fits = (met: string, steppedOver: string): string => `(${met} <= $5::bigint and ${steppedOver} <= $4::bigint)`
+  const own = fits('a.met', 'a.stepped_over')
+  return {
+    name: `count_${index}${descending ? '_down' : ''}`,
+    text: `
+    select a.id, a.place, a.met, a.stepped_over, nullif(${own}, false), nullif(a.next_met is not null, false),
+      nullif(a.walked = $3::bigint, false)
+    from (${ahead}) as a
+    where case when ${own} then a.next_met is null or not ${fits('a.next_met', 'a.next_stepped_over')}
+      else a.walked = 1 end
+    limit 1`,
   }
 }

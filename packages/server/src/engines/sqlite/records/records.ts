@@ -2,9 +2,9 @@ import { isExpired } from '../../../core/records/expiry.ts'
 import { FoundRecords } from '../../../core/records/find.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Scan } from '../../../core/records/scan.ts'
-import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { RecordHead, StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
+import type { CountPage, Page, RecordOperation, Records, WriteResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { Scanner } from './scanner.ts'
@@ -32,7 +32,7 @@ export class SqliteRecords implements Records {
   get(table: Table, key: RecordKey, nowMs: number): StoredRecord | undefined {
     try {
       this.#store.snapshot.refresh()
-      return this.#read(table.id, key, nowMs)
+      return this.#readOne(table.id, key, nowMs)
     } catch (error) {
       throw this.#store.damage.explain(error)
     }
@@ -40,17 +40,14 @@ export class SqliteRecords implements Records {
 
   /** Without a pause between the reads, so all of them are in the snapshot of the first. */
   find(table: Table, keys: RecordKey[], nowMs: number): (StoredRecord | undefined)[] {
-    try {
-      this.#store.snapshot.refresh()
+    return this.#read(() => {
       const found = new FoundRecords()
-      for (const key of keys) if (!found.add(this.#read(table.id, key, nowMs))) break
+      for (const key of keys) if (!found.add(this.#readOne(table.id, key, nowMs))) break
       return found.entries
-    } catch (error) {
-      throw this.#store.damage.explain(error)
-    }
+    })
   }
 
-  #read(tableId: number, { hashKey, rangeKey }: RecordKey, nowMs: number): StoredRecord | undefined {
+  #readOne(tableId: number, { hashKey, rangeKey }: RecordKey, nowMs: number): StoredRecord | undefined {
     const row = this.#record.get(tableId, hashKey, rangeKey)
     if (row === null) return undefined
     const record = { hashKey, rangeKey, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
@@ -60,12 +57,15 @@ export class SqliteRecords implements Records {
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
-    try {
-      this.#store.snapshot.refresh()
-      return this.#scanner.scan(table, scan, rowsMax, nowMs)
-    } catch (error) {
-      throw this.#store.damage.explain(error)
-    }
+    return this.#read(() => this.#scanner.scan(table, scan, rowsMax, nowMs))
+  }
+
+  scanKeys(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page<RecordHead> {
+    return this.#read(() => this.#scanner.scanKeys(table, scan, rowsMax, nowMs))
+  }
+
+  count(table: Table, scan: Scan, rowsMax: number, nowMs: number): CountPage {
+    return this.#read(() => this.#scanner.count(table, scan, rowsMax, nowMs))
   }
 
   write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
@@ -74,5 +74,14 @@ export class SqliteRecords implements Records {
     for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
     const command = { kind: 'write' as const, fence: this.#store.fence(caller, table), nowMs, operations }
     return this.#store.channel.submit<'write'>(caller.orgId, bytes, command)
+  }
+
+  #read<T>(read: () => T): T {
+    try {
+      this.#store.snapshot.refresh()
+      return read()
+    } catch (error) {
+      throw this.#store.damage.explain(error)
+    }
   }
 }

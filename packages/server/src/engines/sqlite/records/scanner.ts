@@ -1,62 +1,50 @@
 import type { Statement } from 'bun:sqlite'
-import { pageExpiredRowsMax } from '../../../core/limits.ts'
+import { CubbyError } from '../../../core/errors.ts'
+import { pageExpiredRowsMax, pageRowsMax } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import { PageMeter } from '../../../core/records/record-json.ts'
 import type { Position, Scan } from '../../../core/records/scan.ts'
-import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import type { RecordHead, StoredRecord } from '../../../core/records/stored-record.ts'
 import { readIndexEntries, slots } from '../../../core/tables/indices.ts'
-import type { Page } from '../../../store/records.ts'
+import type { CountPage, Page } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
+import { damageHint, damageMessage } from '../disk/damage.ts'
 import { damagedRecord, type RowCheck } from './row-check.ts'
+import { countSql, expiredRowsSql, idSql, inFullSql, nthIdSql, type ScanSelection, scanSql } from './statements.ts'
 
-/** For a row past its ttl, `data` is not read. It is the row's id instead, negative if that ttl is in doubt: see `columns`. */
+/** If `data` is not read, it is the row's id instead, negative if a value of the row is in doubt: see statements.ts. */
 type Row = Omit<StoredRecord, 'data'> & { data: string | number }
 
 type Bound = Uint8Array | string | number
+type ScanStatement = Statement<Row, Bound[]>
 
-// A row past its ttl is skipped without reading its data, so its checksum cannot be compared. If the index of ttls has an
-// entry for it, the ttl is right. If not, damage may have changed the ttl, and the whole row must be read.
-const columns = `
-  CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs, ttl AS ttlSeconds,
-  CASE WHEN ttl <= ?1 THEN CASE WHEN EXISTS (
-    SELECT 1 FROM records AS x INDEXED BY records_by_ttl WHERE x.ttl = records.ttl AND x.id = records.id
-  ) THEN id ELSE -id END ELSE data END AS data`
-
-// A row comparison resumes inside rows of equal range at the right id, and SQLite turns it into an index seek.
-const between = (column: string, descending: boolean): string =>
-  descending
-    ? `${column} >= ?4 AND (${column}, id) < (?5, ?6) ORDER BY ${column} DESC, id DESC`
-    : `(${column}, id) > (?4, ?6) AND ${column} < ?5 ORDER BY ${column}, id`
-
-const scanSql = (index: Scan['index'], descending: boolean): string => {
-  if (index === 'primary') {
-    return `SELECT ${columns} FROM records
-      WHERE table_id = ?2 AND hash_key = CAST(?3 AS BLOB) AND range_key >= ?4 AND range_key < ?5
-      ORDER BY range_key${descending ? ' DESC' : ''}`
-  }
-  if (index === 't') {
-    return `SELECT ${columns} FROM records WHERE table_id = ?2 AND ${between('updated_at', descending)}`
-  }
-  return `SELECT ${columns} FROM records
-    WHERE table_id = ?2 AND ${index}_hash = CAST(?3 AS BLOB) AND ${between(`${index}_range`, descending)}`
+const boundsOf = (table: Table, scan: Scan, nowMs: number): Bound[] => {
+  const hash = scan.index === 't' ? '' : scan.hash
+  const values: Bound[] = [nowSeconds(nowMs), table.id, hash, scan.low, scan.high]
+  // The row comparison of `between` has an id.
+  if (scan.index !== 'primary') values.push(scan.descending ? scan.highId : scan.lowId)
+  return values
 }
 
-const byKey = 'table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)'
-/** Reads only the index of keys. */
-const idSql = `SELECT id FROM records WHERE ${byKey}`
+const positionIn = (table: Table, record: StoredRecord, id: number, index: Scan['index']): Position => {
+  if (index === 'primary') return { range: record.rangeKey, id }
+  if (index === 't') return { range: record.updatedAtMs, id }
+  // Computed from the data, which the checksum covers. It does not cover the index values in the row.
+  return { range: readIndexEntries(table.indices, record)[2 * slots.indexOf(index) + 1]!, id }
+}
 
-const inFullSql = `
-  SELECT CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs,
-    ttl AS ttlSeconds, data
-  FROM records WHERE id = ?1`
+/** Up to so many expired rows in the whole store, counts go by the list of them. */
+const fewExpiredRows = 1_000
 
 /** Runs scans: one statement each, stepped only as far as the page goes. */
 export class Scanner {
   readonly #db: Connection
   readonly #rowCheck: RowCheck
-  readonly #ascending = new Map<Scan['index'], Statement<Row, Bound[]>>()
-  readonly #descending = new Map<Scan['index'], Statement<Row, Bound[]>>()
+  readonly #statements = {
+    data: { ascending: new Map<Scan['index'], ScanStatement>(), descending: new Map<Scan['index'], ScanStatement>() },
+    keys: { ascending: new Map<Scan['index'], ScanStatement>(), descending: new Map<Scan['index'], ScanStatement>() },
+  }
 
   constructor(db: Connection, rowCheck: RowCheck) {
     this.#db = db
@@ -64,26 +52,70 @@ export class Scanner {
   }
 
   scan(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page {
-    const hash = scan.index === 't' ? '' : scan.hash
-    const id = scan.descending ? scan.highId : scan.lowId
-    const values: Bound[] = [nowSeconds(nowMs), table.id, hash, scan.low, scan.high, id]
-    if (scan.index === 'primary') values.pop()
-
     const records: StoredRecord[] = []
-    const meter = new PageMeter(records)
+    return this.#fill(records, new PageMeter(records), 'data', table, scan, rowsMax, nowMs)
+  }
+
+  scanKeys(table: Table, scan: Scan, rowsMax: number, nowMs: number): Page<RecordHead> {
+    const records: StoredRecord[] = []
+    return this.#fill(records, new PageMeter(records, false), 'keys', table, scan, rowsMax, nowMs)
+  }
+
+  count(table: Table, scan: Scan, rowsMax: number, nowMs: number): CountPage {
+    if (this.#hasFewExpired(nowMs)) return this.#countEntries(table, scan, rowsMax, nowMs)
+    // Short, so that it costs no more than any other page.
+    const { records, next } = this.scanKeys(table, scan, Math.min(rowsMax, pageRowsMax), nowMs)
+    return { count: records.length, next }
+  }
+
+  /** Sweeps remove expired rows, so that there are few of them in nearly every store at nearly every time. */
+  #hasFewExpired(nowMs: number): boolean {
+    const statement = this.#db.prepare<{ count: number }, [number, number]>(expiredRowsSql)
+    return statement.get(nowSeconds(nowMs), fewExpiredRows + 1)!.count <= fewExpiredRows
+  }
+
+  /**
+   * Counts the entries of the index that are not in the list of expired rows. No row is read, so damage in one does not
+   * matter, unless the page ends with it. 10,000 records take about 3 ms; with their rows it would be several times that.
+   */
+  #countEntries(table: Table, scan: Scan, rowsMax: number, nowMs: number): CountPage {
+    const { index, descending } = scan
+    const bounds = boundsOf(table, scan, nowMs)
+    // Parameters are numbered, and `primary` has no sixth.
+    if (index === 'primary') bounds.push(0)
+    const counted = this.#db.prepare<{ count: number }, Bound[]>(countSql(index, descending))
+    const { count } = counted.get(...bounds, rowsMax + 1)!
+    if (count <= rowsMax) return { count, next: undefined }
+    const nth = this.#db.prepare<{ id: number }, Bound[]>(nthIdSql(index, descending))
+    const { id } = nth.get(...bounds, rowsMax - 1)!
+    return { count: rowsMax, next: this.#positionAt(table, id, index) }
+  }
+
+  #fill(
+    records: StoredRecord[],
+    meter: PageMeter,
+    select: ScanSelection,
+    table: Table,
+    scan: Scan,
+    rowsMax: number,
+    nowMs: number,
+  ): Page {
     const now = nowSeconds(nowMs)
     let expired = 0
     let last: Row | undefined
-    for (const row of this.#statement(scan).iterate(...values)) {
+    for (const row of this.#statement(select, scan).iterate(...boundsOf(table, scan, nowMs))) {
       const isFull = records.length === rowsMax
       const isExpired = row.ttlSeconds !== null && row.ttlSeconds <= now
       // If the page is full, a row in doubt is left to the next page.
       const isInDoubt = isExpired && (row.data as number) < 0
       if (isExpired && !(isInDoubt && isFull)) {
-        if (isInDoubt) this.#readInFull(table.id, row)
+        if (isInDoubt) this.#readInFull(table.id, -(row.data as number))
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
-        if (!isFull) this.#rowCheck.take(table.id, row as StoredRecord)
+        if (!isFull) {
+          if (typeof row.data === 'string') this.#rowCheck.take(table.id, row as StoredRecord)
+          else if (row.data < 0) this.#confirm(table.id, row)
+        }
         // This row belongs to the next page. It shows that there is one.
         if (isFull || !meter.takes(row as StoredRecord)) {
           return { records, next: this.#positionOf(table, last!, scan.index) }
@@ -95,19 +127,30 @@ export class Scanner {
     return { records, next: undefined }
   }
 
-  #statement({ index, descending }: Scan): Statement<Row, Bound[]> {
-    const statements = descending ? this.#descending : this.#ascending
+  #statement(select: ScanSelection, { index, descending }: Scan): ScanStatement {
+    const { [descending ? 'descending' : 'ascending']: statements } = this.#statements[select]
     let statement = statements.get(index)
     if (statement === undefined) {
-      statement = this.#db.prepare<Row, Bound[]>(scanSql(index, descending))
+      statement = this.#db.prepare<Row, Bound[]>(scanSql(select, index, descending))
       statements.set(index, statement)
     }
     return statement
   }
 
-  /** A row past its ttl, compared with its checksum. */
-  #readInFull(tableId: number, { data }: Row): StoredRecord {
-    const record = this.#db.prepare<StoredRecord, [number]>(inFullSql).get(Math.abs(data as number))!
+  /** A live row whose data was not read, and which row and indexes do not agree on. Throws if it is not as it was written. */
+  #confirm(tableId: number, row: Row): void {
+    const id = -(row.data as number)
+    row.data = id
+    // Compared with the values of this row, not with those of a second look: these are what is sent.
+    const { data } = this.#db.prepare<StoredRecord, [number]>(inFullSql).get(id)!
+    this.#rowCheck.take(tableId, { ...row, data })
+  }
+
+  /** A row whose data was not read, compared with its checksum. */
+  #readInFull(tableId: number, id: number): StoredRecord {
+    const record = this.#db.prepare<StoredRecord, [number]>(inFullSql).get(id)
+    // An index has an entry for it.
+    if (record === null) throw new CubbyError('store_damaged', damageMessage, { hint: damageHint })
     this.#rowCheck.take(tableId, record)
     return record
   }
@@ -117,13 +160,14 @@ export class Scanner {
    * reading it with every row costs more.
    */
   #positionOf(table: Table, row: Row, index: Scan['index']): Position {
-    // The next page starts after this row, so a row that was skipped unread is checked now.
-    const record = typeof row.data === 'string' ? (row as StoredRecord) : this.#readInFull(table.id, row)
-    const id = typeof row.data === 'string' ? this.#idOf(table, record) : Math.abs(row.data)
-    if (index === 'primary') return { range: record.rangeKey, id }
-    if (index === 't') return { range: record.updatedAtMs, id }
-    // Computed from the data, which the checksum covers. It does not cover the index values in the row.
-    return { range: readIndexEntries(table.indices, record)[2 * slots.indexOf(index) + 1]!, id }
+    // The next page starts after this row, so a row whose data was not read is checked now.
+    if (typeof row.data !== 'string') return this.#positionAt(table, Math.abs(row.data), index)
+    const record = row as StoredRecord
+    return positionIn(table, record, this.#idOf(table, record), index)
+  }
+
+  #positionAt(table: Table, id: number, index: Scan['index']): Position {
+    return positionIn(table, this.#readInFull(table.id, id), id, index)
   }
 
   #idOf(table: Table, record: StoredRecord): number {
