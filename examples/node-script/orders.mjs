@@ -9,13 +9,15 @@ const fail = (reason) => {
 }
 if (!CUBBY_KEY) fail('Set CUBBY_KEY to a secret key (svc_live_…); see README.md.')
 
-const shop = new Cubby({ url: CUBBY_URL, key: CUBBY_KEY }).db('shop')
-
-// If the table already exists with the same indices, this changes nothing. The first request also shows whether the server
-// runs and knows the key.
-await shop.tables
-  .create('orders', { indices: { i1: { hashField: 'status', rangeField: 'placedAt' } } })
-  .catch((error) => fail(`Cubby at ${CUBBY_URL} did not create the table: ${error.message}`))
+let shop
+try {
+  shop = new Cubby({ url: CUBBY_URL, key: CUBBY_KEY }).db('shop')
+  // If the table already exists with the same indices, this changes nothing. The first request also shows whether the server
+  // runs and knows the key.
+  await shop.tables.create('orders', { indices: { i1: { hashField: 'status', rangeField: 'placedAt' } } })
+} catch (error) {
+  fail(`Cubby at ${CUBBY_URL} did not create the table: ${error.message}`)
+}
 const orders = shop.table('orders')
 
 // Save many records: batches of 25, several in flight, each applied as a whole or not at all. `total` is in euros.

@@ -13,11 +13,14 @@ const fail = (reason) => {
 }
 if (!CUBBY_KEY || !CUBBY_PUBLIC_KEY) fail('Set CUBBY_KEY (svc_live_…) and CUBBY_PUBLIC_KEY (svc_pub_…); see README.md.')
 
-const db = new Cubby({ url: CUBBY_URL, key: CUBBY_KEY }).db('todo')
-// The first request also shows whether the server runs and knows the key.
-await db.tables
-  .create('todos', { indices: { i1: { hashField: 'list', rangeField: 'createdAt' } } })
-  .catch((error) => fail(`Cubby at ${CUBBY_URL} did not create the table: ${error.message}`))
+let db
+try {
+  db = new Cubby({ url: CUBBY_URL, key: CUBBY_KEY }).db('todo')
+  // The first request also shows whether the server runs and knows the key.
+  await db.tables.create('todos', { indices: { i1: { hashField: 'list', rangeField: 'createdAt' } } })
+} catch (error) {
+  fail(`Cubby at ${CUBBY_URL} did not create the table: ${error.message}`)
+}
 const todos = db.table('todos')
 
 const files = {

@@ -5,16 +5,22 @@ import { join } from 'node:path'
 
 const here = import.meta.dir
 
-/** One minified ES module with its source map. */
+/**
+ * One minified ES module with its source map. Lines stay: Node prints the source line of an uncaught error, and a module of
+ * one line would fill the terminal.
+ */
 export const buildScript = async (outDir: string): Promise<void> => {
   await Bun.build({
     entrypoints: [join(here, 'src/index.ts')],
     outdir: outDir,
     target: 'browser',
     format: 'esm',
-    minify: true,
+    minify: { syntax: true, identifiers: true },
     sourcemap: 'linked',
   })
+  // Bun writes comments into the module, such as the paths of source files. The empty lines keep the source map right.
+  const script = Bun.file(join(outDir, 'index.js'))
+  await script.write((await script.text()).replace(/^\/\/(?!# sourceMapping).*$/gm, ''))
 }
 
 /** A declaration file for each source file. */

@@ -25,6 +25,11 @@ test('the module is under 6 kB, minified and gzipped', async () => {
   expect(bytes).toBeLessThan(bytesMax)
 })
 
+test('its lines are short: Node prints the line of an uncaught error', async () => {
+  const lines = (await Bun.file(join(dist, 'index.js')).text()).split('\n')
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(300)
+})
+
 test('it is one module that imports nothing, and has no dependencies', async () => {
   const { imports } = new Bun.Transpiler({ loader: 'js' }).scan(await Bun.file(join(dist, 'index.js')).text())
   expect(imports).toEqual([])
