@@ -28,6 +28,9 @@ export interface PipelineOptions {
 type Request = BunRequest<string>
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
+/** The answer of a route that needs no key. */
+export type OpenAnswer = (requestId: string, request: Request) => Awaitable<Response>
+
 /**
  * The steps of a request:
  *
@@ -78,14 +81,14 @@ export class Pipeline implements Shared {
   }
 
   /** A route that needs no key and answers only GET and HEAD. */
-  open(path: string, operation: string, answer: (requestId: string) => Awaitable<Response>): Handler {
+  open(path: string, operation: string, answer: OpenAnswer): Handler {
     const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
     const operationOf = (method: string): string | undefined => (isRead(method) ? operation : undefined)
     return observed(this.#observer, { path, operationOf }, async (request) => {
       if (!isRead(request.method)) return this.#withoutRoute(request, 'GET, HEAD, OPTIONS')
       const requestId = requestIdOf(request.headers)
       try {
-        return closingIfUnread(request, await answer(requestId))
+        return closingIfUnread(request, await answer(requestId, request))
       } catch (error) {
         return answerError(this.log, requestId, error)
       }

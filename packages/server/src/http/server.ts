@@ -3,8 +3,8 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { connectionIdleSecondsMax } from '../core/limits.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
-import { type Handler, Pipeline, type PipelineOptions } from './pipeline.ts'
-import { type Pages, respondPage } from './respond.ts'
+import { type Pages, respondPage } from './pages.ts'
+import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { openRoutes, type RouteTable, routes } from './routes.ts'
 
 export interface HttpOptions extends PipelineOptions {
@@ -39,13 +39,13 @@ const openHandlersOf = (
   pipeline: Pipeline,
   { engine, pages }: HttpOptions,
 ): Record<keyof typeof openRoutes, Handler> => {
-  const open = (path: keyof typeof openRoutes, answer: (requestId: string) => Awaitable<Response>): Handler =>
+  const open = (path: keyof typeof openRoutes, answer: OpenAnswer): Handler =>
     pipeline.open(path, openRoutes[path], answer)
   return {
     '/healthz': pipeline.health('/healthz', openRoutes['/healthz'], () => true, 'ok'),
     '/readyz': pipeline.health('/readyz', openRoutes['/readyz'], () => engine.ready(), 'ready'),
-    '/openapi.json': open('/openapi.json', async (id) => respondPage(id, await pages.document())),
-    '/docs': open('/docs', async (id) => respondPage(id, await pages.docs())),
+    '/openapi.json': open('/openapi.json', async (id, request) => respondPage(id, request, await pages.document())),
+    '/docs': open('/docs', async (id, request) => respondPage(id, request, await pages.docs())),
   }
 }
 
