@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts'
 import { docsNote, httpHint, type Names } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
-const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
+export const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
 
 /** The headers of every answer. For Bun, copying a `Headers` is cheaper than reading the members of an object. */
 const commonHeaders = new Headers({
@@ -107,30 +107,6 @@ export const respondError = (requestId: string, error: CubbyError, { allow, name
   if (allow !== undefined) response.headers.set('Allow', allow)
   return response
 }
-
-/** An answer that is the same for every caller. */
-export interface Page {
-  body: Blob
-  headers: Record<string, string>
-}
-
-/** The descriptions of the API. The server only sends them; other code creates them. */
-export interface Pages {
-  document(): Promise<Page>
-  docs(): Promise<Page>
-}
-
-export const respondPage = (requestId: string, { body, headers }: Page): Response =>
-  new Response(body, {
-    headers: {
-      'Cache-Control': 'private, no-cache',
-      'X-Request-Id': requestId,
-      'X-Content-Type-Options': 'nosniff',
-      'Access-Control-Allow-Origin': '*',
-      'Access-Control-Expose-Headers': exposedHeaders,
-      ...headers,
-    },
-  })
 
 export const respondPreflight = (requestId: string): Response =>
   new Response(null, {

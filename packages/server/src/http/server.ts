@@ -4,8 +4,8 @@ import { connectionIdleSecondsMax } from '../core/limits.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
 import { entryPoint } from './entry-point.ts'
+import { type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
-import { type Pages, respondPage } from './respond.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
 export interface HttpOptions extends PipelineOptions {
@@ -48,8 +48,8 @@ const openHandlersOf = (
     '/': open('/', entryPoint(publicUrl)),
     '/healthz': pipeline.health('/healthz', openRoutes['/healthz'], () => true, 'ok'),
     '/readyz': pipeline.health('/readyz', openRoutes['/readyz'], () => engine.ready(), 'ready'),
-    '/openapi.json': open('/openapi.json', async (id) => respondPage(id, await pages.document())),
-    '/docs': open('/docs', async (id) => respondPage(id, await pages.docs())),
+    '/openapi.json': open('/openapi.json', async (id, request) => respondPage(id, request, await pages.document())),
+    '/docs': open('/docs', async (id, request) => respondPage(id, request, await pages.docs())),
   }
 }
 

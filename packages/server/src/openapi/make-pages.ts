@@ -1,6 +1,6 @@
-import type { Page } from '../http/respond.ts'
+import type { Page } from '../http/pages.ts'
 import { makeDocument } from './document.ts'
-import { contentSecurityPolicy, renderPage } from './page/render.ts'
+import { renderPage } from './page/render.ts'
 import type { OpenApiDocument } from './types.ts'
 
 /** Creates the value at the first call and keeps it: it never changes while the process runs. */
@@ -14,19 +14,24 @@ const once = <T>(make: () => T): (() => T) => {
 
 const document = once<OpenApiDocument>(makeDocument)
 
-// A blob, because all answers share its bytes. Bun copies a buffer for each answer and keeps the copy until the client has
+// Blobs, because all answers share their bytes. Bun copies a buffer for each answer and keeps the copy until the client has
 // read it.
 
-export const documentPage = once<Page>(() => ({
-  body: new Blob([JSON.stringify(document())]),
-  headers: { 'Content-Type': 'application/json' },
-}))
+/** Both forms are made at once: a page is compressed once for all its readers. */
+const pageOf = (text: string, headers: Record<string, string>): Page => ({
+  body: new Blob([text]),
+  gzipped: new Blob([Bun.gzipSync(new TextEncoder().encode(text), { level: 9 })]),
+  version: new Bun.CryptoHasher('sha256').update(text).digest('base64url').slice(0, 22),
+  headers,
+})
 
-export const docsPage = once<Page>(() => ({
-  body: new Blob([renderPage(document())]),
-  headers: {
+export const documentPage = once<Page>(() => pageOf(JSON.stringify(document()), { 'Content-Type': 'application/json' }))
+
+export const docsPage = once<Promise<Page>>(async () => {
+  const { html, contentSecurityPolicy } = await renderPage(document())
+  return pageOf(html, {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': contentSecurityPolicy,
     'Referrer-Policy': 'no-referrer',
-  },
-}))
+  })
+})

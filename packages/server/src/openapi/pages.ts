@@ -1,4 +1,4 @@
-import type { Pages } from '../http/respond.ts'
+import type { Pages } from '../http/pages.ts'
 
 /** Loaded at the first request for a page: they are read rarely, and the start does not wait for them. */
 const makers = () => import('./make-pages.ts')

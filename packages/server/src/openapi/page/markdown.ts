@@ -5,23 +5,39 @@ import { type Html, html } from './html.ts'
 
 const codes = new Set<string>(errorCodes)
 
+/** Longer code may be broken at the end of a line. */
+const unbrokenCharactersMax = 28
+
 /** Inline code. An error code becomes a link to its meaning. */
-export const code = (text: string): Html =>
-  codes.has(text) ? html`<a href="#error-${text}"><code>${text}</code></a>` : html`<code>${text}</code>`
+export const code = (text: string): Html => {
+  if (codes.has(text)) return html`<a href="#error-${text}"><code>${text}</code></a>`
+  return text.length > unbrokenCharactersMax ? html`<code class="long">${text}</code>` : html`<code>${text}</code>`
+}
 
 export const inline = (text: string): Html =>
   html`${text.split('`').map((part, i) => (i % 2 === 1 ? code(part) : part))}`
 
-const anchor = (heading: string): string => heading.toLowerCase().replaceAll(' ', '-')
-
 const block = (text: string): Html => {
-  if (text.startsWith('## ')) return html`<h3 id="${anchor(text.slice(3))}">${text.slice(3)}</h3>`
   if (!text.startsWith('- ')) return html`<p>${inline(text)}</p>`
   return html`<ul>${text.split('\n').map((line) => html`<li>${inline(line.slice(2))}</li>`)}</ul>`
 }
 
+/** Text without headings. */
 export const markdown = (text: string): Html => html`${text.trim().split('\n\n').map(block)}`
 
-/** The headings, for a table of contents. */
-export const headingsOf = (text: string): { id: string; title: string }[] =>
-  Array.from(text.matchAll(/^## (.+)$/gm), ([, title]) => ({ id: anchor(title!), title: title! }))
+export interface Topic {
+  /** For links. */
+  id: string
+  title: string
+  text: string
+}
+
+/** What stands before the first heading, and the text below each. */
+export const topicsOf = (text: string): { lead: string; topics: Topic[] } => {
+  const [lead, ...rest] = text.split(/^## /m)
+  const topics = rest.map((part) => {
+    const [title, ...lines] = part.split('\n')
+    return { id: title!.toLowerCase().replaceAll(' ', '-'), title: title!, text: lines.join('\n') }
+  })
+  return { lead: lead!, topics }
+}

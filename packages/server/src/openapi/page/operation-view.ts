@@ -1,36 +1,22 @@
-import type {
-  CodeSample,
-  ExampleObject,
-  GivenStep,
-  OpenApiDocument,
-  OperationObject,
-  Parameter,
-  Reference,
-  ResponseObject,
-} from '../types.ts'
-import type { Entry } from './entries.ts'
+import type { OpenApiDocument, OperationObject, Reference, ResponseObject } from '../types.ts'
+import { type Entry, parametersOf } from './entries.ts'
+import { examplesView } from './example-view.ts'
 import { type Html, html } from './html.ts'
 import { code, inline, markdown } from './markdown.ts'
-import { alternativesView, described, schemaName, schemaView, typeOf } from './schema-view.ts'
-
-/** Follows a reference into the components of the document. */
-const resolve = <T extends object>(document: OpenApiDocument, value: T | Reference): T => {
-  if (!('$ref' in value)) return value
-  const [, , kind, name] = (value as Reference).$ref.split('/')
-  return (document.components as unknown as Record<string, Record<string, T>>)[kind!]![name!]!
-}
+import { resolve } from './resolve.ts'
+import { alternativesView, fieldView, schemaName, schemaView, typeOf } from './schema-view.ts'
 
 const keyOf = ({ security }: OperationObject): string => {
   if (security.length === 0) return 'no key'
   return security.length === 1 ? 'secret key' : 'secret or public key'
 }
 
-const parameterList = (document: OpenApiDocument, { operation }: Entry): Html => {
-  const parameters = (operation.parameters ?? []).map((value) => resolve<Parameter>(document, value))
+const parameterList = (document: OpenApiDocument, entry: Entry): Html => {
+  const parameters = parametersOf(document, entry)
   if (parameters.length === 0) return html``
-  const rows = parameters.map(
-    ({ name, in: where, schema, required, description }) => html`
-<div><dt><code>${name}</code><small>${where}</small></dt><dd>${described(schema, required ?? false, description)}</dd></div>`,
+  const prefix = entry.operation.operationId
+  const rows = parameters.map(({ name, in: place, schema, required = false, description }) =>
+    fieldView({ id: `${prefix}-${name}`, name, schema, required, description, place }),
   )
   return html`<h4>Parameters</h4><dl class="fields">${rows}</dl>`
 }
@@ -40,12 +26,13 @@ const bodyView = (document: OpenApiDocument, { operation }: Entry): Html => {
   const { description, required, content } = operation.requestBody
   const { schema } = content['application/json']!
   const name = schemaName(schema)!
+  const prefix = `${operation.operationId}-body`
   // The elements of a list are described with the body too.
   const properties = Object.values(document.components.schemas[name]!.properties ?? {})
-  const listed = properties.flatMap(({ items }) => items?.oneOf ?? [])
+  const listed = properties.flatMap(({ items }) => items?.oneOf ?? items?.anyOf ?? [])
   return html`<h4>Body</h4>
-<p>${typeOf(schema)}${required ? '' : ', or empty'}. ${description}</p>
-${schemaView(document, name)}${alternativesView(document, listed)}`
+<p class="note">${typeOf(schema)}${required ? '' : ', or empty'}. ${description}</p>
+${schemaView(document, name, prefix)}${alternativesView(document, listed, prefix)}`
 }
 
 // ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -56,10 +43,15 @@ const everywhere = ['X-Request-Id', 'Cache-Control', 'Access-Control-Allow-Origi
 const headerNote = (response: ResponseObject): Html => {
   const names = Object.keys(response.headers ?? {}).filter((name) => !everywhere.includes(name))
   if (names.length === 0) return html``
-  return html`<p class="type">with ${names.map((name, i) => [i === 0 ? '' : ', ', html`<code>${name}</code>`])}</p>`
+  return html`<span class="type">with ${names.map((name, i) => [i === 0 ? '' : ', ', html`<code>${name}</code>`])}</span>`
 }
 
-const errorCodesOf = (response: ResponseObject): string[] => response['x-error-codes'] ?? []
+/** Named by the answer itself, or by a schema that narrows the one of all errors. */
+const errorCodesOf = (response: ResponseObject): string[] => {
+  const narrowed = response.content?.['application/json']?.schema.allOf?.[1]
+  const { 'x-error-codes': named } = response as { 'x-error-codes'?: string[] }
+  return named ?? ((narrowed?.properties?.error?.properties?.code?.enum ?? []) as string[])
+}
 
 const answerView = (document: OpenApiDocument, status: string, value: ResponseObject | Reference): Html => {
   const response = resolve(document, value)
@@ -67,80 +59,38 @@ const answerView = (document: OpenApiDocument, status: string, value: ResponseOb
   const schema = Object.values(response.content ?? {})[0]?.schema
   const what =
     codes.length > 0
-      ? html`<p>${codes.map((name, i) => [i === 0 ? '' : ', ', code(name)])}</p>`
+      ? html`<p class="codes">${codes.map((name) => html`<span>${code(name)}</span> `)}</p>`
       : html`<p>${inline(response.description)} ${schema === undefined ? '' : typeOf(schema)}</p>`
   return html`<div><dt>${status}</dt><dd>${what}${headerNote(response)}</dd></div>`
 }
 
 const answerList = (document: OpenApiDocument, { operation }: Entry): Html => html`<h4>Answers</h4>
-<dl class="fields answers">${Object.entries(operation.responses).map(([status, value]) => answerView(document, status, value))}</dl>`
+<dl class="answers">${Object.entries(operation.responses)
+  // The HTTP parser sends it; the introduction explains it once.
+  .filter(([status]) => status !== '431')
+  .map(([status, value]) => answerView(document, status, value))}</dl>`
 
-// ── Examples ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── The section ────────────────────────────────────────────────────────────────────────────────────────────
 
-interface ShownAnswer {
-  status: string
-  headers: [string, string][]
-  /** undefined: no body. */
-  value?: unknown
-  given: GivenStep[]
-}
-
-/** The answer that has an example with this name, for its body or for a header. */
-const answerOf = (document: OpenApiDocument, operation: OperationObject, name: string): ShownAnswer => {
-  for (const [status, described] of Object.entries(operation.responses)) {
-    const response = resolve(document, described)
-    const body = Object.values(response.content ?? {})[0]?.examples?.[name] as ExampleObject | undefined
-    const shown = Object.entries(response.headers ?? {}).flatMap(([header, value]): [string, ExampleObject][] => {
-      const example = resolve(document, value).examples?.[name]
-      return example === undefined ? [] : [[header, example as ExampleObject]]
-    })
-    if (body === undefined && shown.length === 0) continue
-    const given = [body, ...shown.map(([, example]) => example)].flatMap((example) => example?.['x-given'] ?? [])
-    const headers = shown.map(([header, { value }]): [string, string] => [header, String(value)])
-    return { status, headers, value: body?.value, given }
-  }
-  throw new Error(`no answer of ${operation.operationId} has the example ${name}`)
-}
-
-const bodyText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-
-const givenNote = (steps: GivenStep[]): Html => {
-  if (steps.length === 0) return html``
-  const shown = steps.map(({ method, path }, i) => [i === 0 ? '' : ', then ', html`<code>${method} ${path}</code>`])
-  return html`<p>After ${shown}.</p>`
-}
-
-const exampleView = (
-  document: OpenApiDocument,
-  operation: OperationObject,
-  sample: CodeSample,
-  index: number,
-): Html => {
-  const { status, headers, value, given } = answerOf(document, operation, operation['x-sample-examples']![index]!)
-  const headerLines = headers.map(([name, header]) => `${name}: ${header}\n`).join('')
-  const body = value === undefined ? '' : bodyText(value)
-  const text = [headerLines, body].filter((part) => part !== '').join('\n')
-  const bad = Number(status) >= 400 ? ' bad' : ''
-  const kept = html`<summary>${sample.label}<span class="status${bad}">${status}</span></summary>
-${givenNote(given)}<div class="paste"><pre>${sample.source}</pre></div>
-<pre>${text}</pre>`
-  return index === 0
-    ? html`<details class="example" open>${kept}</details>`
-    : html`<details class="example">${kept}</details>`
+/** A path may break only before a slash. */
+const pathView = (path: string): Html => {
+  const segments = path.slice(1).split('/')
+  const view = (segment: string) => (segment.startsWith('{') ? html`<var>${segment}</var>` : segment)
+  return html`<code>${segments.map((segment) => [html`<wbr>/`, view(segment)])}</code>`
 }
 
 export const operationView = (document: OpenApiDocument, entry: Entry): Html => {
   const { method, path, operation } = entry
-  const samples = operation['x-codeSamples'] ?? []
   return html`
-<section class="operation" id="${operation.operationId}">
-<h3>${operation.summary}</h3>
-<p class="route"><span class="method ${method}">${method.toUpperCase()}</span><code>${path}</code><span class="key">${keyOf(operation)}</span></p>
+<section class="operation columns" id="${operation.operationId}" data-find="operation" data-target="${method.toUpperCase()} ${path}">
+<div class="text">
+<h3><a href="#${operation.operationId}">${operation.summary}</a></h3>
+<p class="route"><span class="method ${method}">${method.toUpperCase()}</span> ${pathView(path)} <span class="key">${keyOf(operation)}</span></p>
 ${markdown(operation.description)}
 ${parameterList(document, entry)}
 ${bodyView(document, entry)}
 ${answerList(document, entry)}
-<h4>Examples</h4>
-${samples.map((sample, i) => exampleView(document, operation, sample, i))}
+</div>
+${examplesView(document, operation)}
 </section>`
 }

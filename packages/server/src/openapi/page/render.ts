@@ -1,105 +1,147 @@
-import { errorCodes } from '../../core/error-codes.ts'
-import { statusOf } from '../../http/status.ts'
-import { meanings } from '../errors.ts'
 import type { OpenApiDocument } from '../types.ts'
+import { contentsView } from './contents-view.ts'
 import { type Entry, entriesOf } from './entries.ts'
+import { errorsView } from './errors-view.ts'
+import { codeViews } from './example-view.ts'
 import { Html, html } from './html.ts'
-import { headingsOf, inline, markdown } from './markdown.ts'
+import { inline, markdown, topicsOf } from './markdown.ts'
 import { operationView } from './operation-view.ts'
 import { schemaView } from './schema-view.ts'
-import { script } from './script.ts'
-import { style } from './style.ts'
+import { bundleScript } from './script.ts'
+import { style } from './sources.js'
+import { tryItJson } from './try-it-data.ts'
 
-const contents = (document: OpenApiDocument, entries: Entry[]): Html => {
-  const plain = (id: string, title: string) => html`<li class="plain"><a href="#${id}">${title}</a></li>`
-  const group = (title: string, items: Html[]) => html`<div class="group"><h2>${title}</h2><ul>${items}</ul></div>`
-  const operationItem = ({ method, path, operation }: Entry) => html`
-<li data-words="${path}"><a href="#${operation.operationId}"><span class="method ${method}">${method.toUpperCase()}</span><span>${operation.summary}</span></a></li>`
-  return html`
-<nav aria-label="Contents"><details open><summary>Contents</summary>
-${group('Overview', [plain('top', 'Try it'), ...headingsOf(document.info.description).map(({ id, title }) => plain(id, title))])}
-${document.tags.map(({ name }) =>
-  group(name, entries.filter(({ operation }) => operation.tags.includes(name)).map(operationItem)),
-)}
-${group('Reference', [plain('error-codes', 'Error codes'), plain('schemas', 'Schemas')])}
-</details></nav>`
+const mark = new Html(
+  '<svg class="mark" viewBox="0 0 16 16" width="20" height="20" aria-hidden="true"><rect width="16" height="16" rx="3.5" fill="currentColor"/><path d="M11 5.6A4 4 0 1 0 11 10.4" fill="none" stroke="var(--on-accent)" stroke-width="2"/></svg>',
+)
+
+const bar = ({ info }: OpenApiDocument): Html => html`
+<header class="bar">
+<button type="button" class="quiet menu" popovertarget="contents">Contents</button>
+<a class="brand" href="#top">${mark}<b>${info.title}</b> <span>HTTP API ${info.version}</span></a>
+<button type="button" class="open-search" data-search hidden aria-keyshortcuts="/ Control+K">Search <kbd>/</kbd></button>
+<a class="quiet-link" href="openapi.json">OpenAPI</a>
+</header>`
+
+// ── Sections ───────────────────────────────────────────────────────────────────────────────────────────────
+
+const setup = {
+  curl: `export CUBBY_URL=http://127.0.0.1:4600
+export CUBBY_KEY=svc_live_…
+
+curl "$CUBBY_URL/v1" \\
+  -H "Authorization: Bearer $CUBBY_KEY"`,
+  typescript: `import { Cubby } from '@cubbydb/client'
+
+const cubby = new Cubby({
+  url: process.env.CUBBY_URL!,
+  key: process.env.CUBBY_KEY!,
+})
+console.log(await cubby.databases())`,
+  python: `import os
+
+import requests
+
+answer = requests.get(
+    os.environ["CUBBY_URL"] + "/v1",
+    headers={"Authorization": f"Bearer {os.environ['CUBBY_KEY']}"},
+)
+print(answer.json())`,
 }
 
-const overview = ({ info }: OpenApiDocument): Html => html`
-<section id="top">
-<h1>${info.title} <small>${info.version}</small></h1>
+const overview = ({ info }: OpenApiDocument, lead: string): Html => html`
+<section class="columns" id="top" data-find="topic">
+<div class="text">
+<h1>${info.title}</h1>
 <p class="lead">${info.summary}</p>
-<p>To paste the examples below into a shell, first set the address of the server and the API key. The same description as OpenAPI: <a href="openapi.json">openapi.json</a>.</p>
-<div class="setup paste"><pre>export CUBBY_URL=<span data-base>http://127.0.0.1:4600</span>
-export CUBBY_KEY=svc_live_…</pre></div>
-${markdown(info.description)}
+${markdown(lead)}
+<p>The examples read the address of the server and the API key from the environment: set <code>CUBBY_URL</code> to <code data-base>http://127.0.0.1:4600</code>, and <code>CUBBY_KEY</code>. Those in TypeScript use the client, <code>@cubbydb/client</code>, where it has a method for the request, and otherwise <code>fetch</code>; those in Python use <code>requests</code>.</p>
+</div>
+<div class="examples" data-setup>
+<div class="request">${codeViews(setup)}</div>
+</div>
 </section>`
 
-const errorList = (): Html => html`
-<section><h2 id="error-codes">Error codes</h2>
-<dl class="fields">${errorCodes.map(
-  (name) => html`
-<div id="error-${name}"><dt><code>${name}</code><small>${statusOf[name]}</small></dt><dd><p>${inline(meanings[name])}</p></dd></div>`,
-)}</dl></section>`
+const topics = (text: string): Html[] =>
+  topicsOf(text).topics.map(
+    ({ id, title, text: own }) => html`
+<section class="topic" id="${id}" data-find="topic"><h2><a href="#${id}">${title}</a></h2>
+${markdown(own)}</section>`,
+  )
 
 const schemaList = (document: OpenApiDocument): Html => html`
-<section><h2 id="schemas">Schemas</h2>
+<section class="topic" id="schemas" data-group="Schemas"><h2><a href="#schemas">Schemas</a></h2>
 <p>Requests must not have other members than these; answers may have more in later versions.</p>
 ${Object.entries(document.components.schemas).map(
   ([name, schema]) => html`
-<section class="operation" id="schema-${name}"><h3>${name}</h3>
-<p>${inline(schema.description ?? '')}</p>
-${schemaView(document, name)}</section>`,
+<section class="schema" id="schema-${name}" data-find="schema"><h3><a href="#schema-${name}">${name}</a></h3>
+${schema.description === undefined ? '' : html`<p>${inline(schema.description)}</p>`}
+${schemaView(document, name, `schema-${name}`)}</section>`,
 )}</section>`
+
+const group = (document: OpenApiDocument, entries: Entry[], name: string, description: string): Html => html`
+<section class="group" data-group="${name}"><h2>${name}</h2><p>${inline(description)}</p>
+${entries.filter(({ operation }) => operation.tags.includes(name)).map((entry) => operationView(document, entry))}
+</section>`
+
+// ── The page ───────────────────────────────────────────────────────────────────────────────────────────────
 
 // A letter C on a plain background, inlined: the page fetches nothing.
 const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230a58ca'/%3E%3Cpath d='M11 5.5A4 4 0 1 0 11 10.5' fill='none' stroke='white' stroke-width='2'/%3E%3C/svg%3E"
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230a6b66'/%3E%3Cpath d='M11 5.6A4 4 0 1 0 11 10.4' fill='none' stroke='white' stroke-width='2'/%3E%3C/svg%3E"
+
+const hashOf = (text: string): string => `'sha256-${new Bun.CryptoHasher('sha256').update(text).digest('base64')}'`
+
+/** The page may load nothing and send only to this server; its own style and script are allowed by their hashes. */
+const policyFor = (script: string): string =>
+  [
+    "default-src 'none'",
+    `style-src ${hashOf(style)}`,
+    `script-src ${hashOf(script)}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+export interface RenderedPage {
+  html: string
+  contentSecurityPolicy: string
+}
 
 /** One self-contained page, generated from the document alone. */
-export const renderPage = (document: OpenApiDocument): string => {
+export const renderPage = async (document: OpenApiDocument): Promise<RenderedPage> => {
   const entries = entriesOf(document)
-  const sections = document.tags.map(
-    ({ name, description }) => html`
-<section><h2>${name}</h2><p>${inline(description)}</p>
-${entries.filter(({ operation }) => operation.tags.includes(name)).map((entry) => operationView(document, entry))}
-</section>`,
-  )
-  return html`<!doctype html>
+  const script = await bundleScript()
+  const { info, tags } = document
+  const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${document.info.title} HTTP API</title>
+<meta name="color-scheme" content="light dark">
+<title>${info.title} HTTP API</title>
 <link rel="icon" href="${new Html(icon)}">
 <style>${new Html(style)}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
+${bar(document)}
 <div class="layout">
-${contents(document, entries)}
-<main id="main">
-${overview(document)}
-${sections}
-${errorList()}
+${contentsView(document, entries)}
+<main id="main" tabindex="-1">
+${overview(document, topicsOf(info.description).lead)}
+${topics(info.description)}
+${tags.map(({ name, description }) => group(document, entries, name, description))}
+${errorsView(document)}
 ${schemaList(document)}
 </main>
 </div>
+<script type="application/json" id="operations">${new Html(tryItJson(document, entries))}</script>
 <script>${new Html(script)}</script>
 </body>
 </html>
-`.text
+`
+  return { html: page.text, contentSecurityPolicy: policyFor(script) }
 }
-
-const hashOf = (text: string): string => `'sha256-${new Bun.CryptoHasher('sha256').update(text).digest('base64')}'`
-
-/** The page may not load, send or be framed; its own style and script are allowed by their hashes. */
-export const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src ${hashOf(style)}`,
-  `script-src ${hashOf(script)}`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')

@@ -49,43 +49,71 @@ const constraintsOf = (schema: Schema): string[] => [
   ...(schema.default === undefined ? [] : [`\`${JSON.stringify(schema.default)}\` when absent`]),
 ]
 
-/** Type, bounds and description of a field or parameter. */
-export const described = (schema: Schema, required: boolean, description = schema.description): Html => {
+const typeView = (schema: Schema): Html => {
   const constraints = constraintsOf(schema)
-  const facts = constraints.length === 0 ? '' : html`; ${inline(constraints.join('; '))}`
-  const need = required ? html` <span class="required">required</span>` : ''
-  const text = description === undefined ? '' : html`<p>${inline(description)}</p>`
-  return html`<p class="type">${typeOf(schema)}${facts}${need}</p>${text}`
+  const facts = constraints.length === 0 ? '' : html`, ${inline(constraints.join(', '))}`
+  return html`<span class="type">${typeOf(schema)}${facts}</span>`
 }
+
+export interface Field {
+  id: string
+  name: string
+  schema: Schema
+  required: boolean
+  description?: string
+  /** Where it is in the request, if it is not in the body. */
+  place?: string
+  nested?: Html
+}
+
+/** One row of a list of fields or parameters. Links lead to its id. */
+export const fieldView = ({ id, name, schema, required, description, place, nested }: Field): Html => html`
+<div id="${id}" data-find="field"><dt><code>${name}</code>${place === undefined ? '' : html` <span class="place">${place}</span>`} ${typeView(schema)}${required ? html` <span class="required">required</span>` : ''}</dt><dd>${description === undefined ? '' : html`<p>${inline(description)}</p>`}${nested}</dd></div>`
 
 /** The description of the field itself, otherwise that of the schema it refers to. */
 const descriptionOf = (document: OpenApiDocument, schema: Schema): string | undefined =>
   schema.description ?? document.components.schemas[schemaName(schema) ?? '']?.description
 
-const fields = (document: OpenApiDocument, schema: Schema): Html => {
+/** The fields of an object that has a name, folded below the field that holds it. */
+const foldedFields = (document: OpenApiDocument, schema: Schema, prefix: string): Html | undefined => {
+  const name = schemaName(schema)
+  const whole = document.components.schemas[name ?? '']
+  if (name === undefined || whole?.properties === undefined) return undefined
+  return html`<details class="nested"><summary>Fields of ${name}</summary>${fields(document, whole, prefix)}</details>`
+}
+
+/** `prefix` makes the ids of the rows: a schema is shown wherever it is used. */
+const fields = (document: OpenApiDocument, schema: Schema, prefix: string): Html => {
   const properties = Object.entries(schema.properties ?? {})
   if (properties.length === 0) return html``
   const rows = properties.map(([name, property]) => {
-    const nested = property.properties === undefined ? '' : fields(document, property)
-    const text = described(property, schema.required?.includes(name) ?? false, descriptionOf(document, property))
-    return html`<div><dt><code>${name}</code></dt><dd>${text}${nested}</dd></div>`
+    const id = `${prefix}-${name}`
+    // In the list of all schemas the link is enough.
+    const folded = prefix.startsWith('schema-') ? undefined : foldedFields(document, property, id)
+    const nested = property.properties === undefined ? folded : fields(document, property, id)
+    const required = schema.required?.includes(name) ?? false
+    return fieldView({ id, name, schema: property, required, description: descriptionOf(document, property), nested })
   })
   return html`<dl class="fields">${rows}</dl>`
 }
 
-/** Shows each of several alternative objects. */
-export const alternativesView = (document: OpenApiDocument, alternatives: Schema[]): Html => {
+/** Shows each of several alternatives: with its fields, or with its type if it is not a named object. */
+export const alternativesView = (document: OpenApiDocument, alternatives: Schema[], prefix: string): Html => {
   const views = alternatives.map((alternative) => {
-    const name = schemaName(alternative)!
-    const whole = document.components.schemas[name]!
-    return html`<h5>${link(name)}</h5><p>${inline(whole.description ?? '')}</p>${fields(document, whole)}`
+    const name = schemaName(alternative)
+    const whole = document.components.schemas[name ?? '']
+    if (name === undefined || whole === undefined) return html`<p>${typeView(alternative)}</p>`
+    return html`<div class="alternative" data-find="schema"><p class="name">${link(name)}</p>
+${whole.description === undefined ? '' : html`<p>${inline(whole.description)}</p>`}${schemaView(document, name, `${prefix}-${name}`)}</div>`
   })
   return html`${views}`
 }
 
 /** The whole of a named schema: its fields, its alternatives, or its type. */
-export const schemaView = (document: OpenApiDocument, name: string): Html => {
+export const schemaView = (document: OpenApiDocument, name: string, prefix: string): Html => {
   const schema = document.components.schemas[name]!
-  if (schema.oneOf !== undefined) return alternativesView(document, schema.oneOf)
-  return schema.properties === undefined ? described(schema, false, '') : fields(document, schema)
+  const alternatives = schema.oneOf ?? schema.anyOf ?? []
+  // Plain types fit into one line.
+  if (alternatives.some(({ $ref }) => $ref !== undefined)) return alternativesView(document, alternatives, prefix)
+  return schema.properties === undefined ? html`<p>${typeView(schema)}</p>` : fields(document, schema, prefix)
 }

@@ -1,43 +1,20 @@
-/**
- * The page works without this script. It inserts the address of this server, adds copy buttons, filters the table of
- * contents and folds it on a small screen. It sends nothing.
- */
-export const script = `
-const base = new URL('.', location.href).href.replace(/[/]$/, '')
-for (const place of document.querySelectorAll('[data-base]')) place.textContent = base
+import { scriptSources } from './sources.js'
 
-if (navigator.clipboard) {
-  for (const box of document.querySelectorAll('.paste')) {
-    const button = document.createElement('button')
-    button.type = 'button'
-    button.textContent = 'Copy'
-    button.onclick = async () => {
-      await navigator.clipboard.writeText(box.querySelector('pre').textContent)
-      button.textContent = 'Copied'
-      setTimeout(() => { button.textContent = 'Copy' }, 1500)
-    }
-    box.append(button)
-  }
+// A folder that exists only for the bundler: a packed server has the texts of the modules, but not their files.
+const folder = '/cubby-docs'
+
+/** The script of the page, bundled when the page is made: the server starts from its sources, without a build step. */
+export const bundleScript = async (): Promise<string> => {
+  const files = Object.fromEntries(Object.entries(scriptSources).map(([name, text]) => [`${folder}/${name}`, text]))
+  const { outputs } = await Bun.build({
+    entrypoints: [`${folder}/main.ts`],
+    files,
+    target: 'browser',
+    format: 'iife',
+    minify: true,
+  })
+  const text = await outputs[0]!.text()
+  // The end of the element that holds it must not be in it.
+  if (text.includes('</script')) throw new Error('the script of the page contains </script')
+  return text.trim()
 }
-
-const contents = document.querySelector('nav > details')
-const wide = matchMedia('(min-width: 60.01rem)')
-const fold = () => { contents.open = wide.matches }
-wide.addEventListener('change', fold)
-fold()
-contents.addEventListener('click', (event) => { if (event.target.closest('a')) fold() })
-
-const filter = document.createElement('input')
-filter.type = 'search'
-filter.placeholder = 'Filter'
-filter.setAttribute('aria-label', 'Filter the table of contents')
-filter.oninput = () => {
-  const words = filter.value.toLowerCase().split(/\\s+/)
-  for (const item of contents.querySelectorAll('li')) {
-    const text = (item.textContent + ' ' + (item.dataset.words ?? '')).toLowerCase()
-    item.hidden = !words.every((word) => text.includes(word))
-  }
-  for (const group of contents.querySelectorAll('.group')) group.hidden = !group.querySelector('li:not([hidden])')
-}
-contents.querySelector('summary').after(filter)
-`

@@ -1,0 +1,20 @@
+// What the page carries as JSON for the form. The server writes it, the script reads it.
+
+export interface TryItExample {
+  label: string
+  /** Of path parameters, query parameters and headers. */
+  values: Record<string, string>
+  /** JSON text; empty for none. */
+  body: string
+}
+
+export interface TryItOperation {
+  title: string
+  method: string
+  /** As in the document: `/v1/{db}`. */
+  path: string
+  needsKey: boolean
+  hasBody: boolean
+  parameters: { name: string; place: 'path' | 'query' | 'header'; required: boolean }[]
+  examples: Record<string, TryItExample>
+}

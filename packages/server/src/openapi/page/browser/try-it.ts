@@ -1,0 +1,151 @@
+import { all, create, serverUrl } from './dom.ts'
+import { send, targetOf } from './send.ts'
+import { answerView, failureView } from './try-it-answer.ts'
+import type { TryItExample, TryItOperation } from './try-it-data.ts'
+
+// A form that sends a request to this server. The API key exists only as the value of one input: it is written to no storage,
+// no attribute and no address, and it is gone when the page is closed or loaded again.
+
+const readOnly = ['GET', 'HEAD', 'OPTIONS']
+
+/** The input of the API key. It is not of the type `password`: browsers would offer to store it. */
+const createKeyInput = (): HTMLInputElement =>
+  create('input', {
+    id: 'api-key',
+    type: 'text',
+    class: 'secret',
+    autocomplete: 'off',
+    autocapitalize: 'off',
+    spellcheck: 'false',
+    placeholder: 'svc_live_… or svc_pub_…',
+  })
+
+const labelled = (label: string, note: string, input: HTMLElement): HTMLElement =>
+  create('div', { class: 'row' }, create('label', { for: input.id }, label, ' ', create('small', {}, note)), input)
+
+class TryIt {
+  readonly #operations: Record<string, TryItOperation>
+  readonly #dialog = create('dialog', { class: 'try', 'aria-labelledby': 'try-title' })
+  readonly #title = create('h2', { id: 'try-title' })
+  readonly #form = create('form', { novalidate: '' })
+  readonly #key = createKeyInput()
+  readonly #fields = create('div', { class: 'rows' })
+  readonly #body = create('textarea', { id: 'try-body', spellcheck: 'false', rows: '10' })
+  readonly #line = create('p', { class: 'line' })
+  readonly #problem = create('p', { class: 'problem', role: 'alert' })
+  readonly #send = create('button', { class: 'primary' }, 'Send')
+  readonly #answer = create('div', { class: 'received', role: 'region', 'aria-label': 'Answer', 'aria-live': 'polite' })
+  #inputs: Record<string, HTMLInputElement> = {}
+  #operation: TryItOperation | undefined
+  /** Only the answer to the newest request is shown. */
+  #sent = 0
+
+  constructor(operations: Record<string, TryItOperation>) {
+    this.#operations = operations
+    const close = create('button', { type: 'button', class: 'quiet' }, 'Close')
+    close.addEventListener('click', () => this.#dialog.close())
+    const note = create('small', { class: 'hint' }, 'Ctrl and Enter send too.')
+    const actions = create('div', { class: 'actions' }, this.#send, note)
+    this.#form.append(this.#fields, this.#problem, this.#line, actions)
+    this.#dialog.append(create('div', { class: 'head' }, this.#title, close), this.#form, this.#answer)
+    document.body.append(this.#dialog)
+    this.#form.addEventListener('input', () => this.#update())
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      this.#submit()
+    })
+    this.#form.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) this.#form.requestSubmit()
+    })
+    this.#dialog.addEventListener('click', (event) => {
+      if (event.target === this.#dialog) this.#dialog.close()
+    })
+  }
+
+  /** Fills the form with an example of the operation. The key stays. */
+  open(id: string, example: string): void {
+    const operation = this.#operations[id]!
+    const { values, body }: Pick<TryItExample, 'values' | 'body'> = operation.examples[example] ?? {
+      values: {},
+      body: '',
+    }
+    this.#operation = operation
+    this.#title.textContent = operation.title
+    this.#inputs = {}
+    const rows = operation.parameters.map(({ name, place, required }) => {
+      const input = create('input', { id: `try-${name}`, type: 'text', autocomplete: 'off', spellcheck: 'false' })
+      input.value = values[name] ?? ''
+      if (required) input.required = true
+      this.#inputs[name] = input
+      return labelled(name, required ? place : `${place}, optional`, input)
+    })
+    if (operation.needsKey)
+      rows.unshift(labelled('API key', 'kept in memory only, until this page is closed', this.#key))
+    if (operation.hasBody) rows.push(labelled('Body', 'JSON', this.#body))
+    this.#body.value = body
+    this.#fields.replaceChildren(...rows)
+    this.#answer.replaceChildren()
+    this.#update()
+    this.#dialog.showModal()
+    this.#dialog.scrollTop = 0
+    if (operation.needsKey && this.#key.value === '') this.#key.focus()
+    else this.#send.focus({ preventScroll: true })
+  }
+
+  #values(): Record<string, string> {
+    return Object.fromEntries(Object.entries(this.#inputs).map(([name, input]) => [name, input.value]))
+  }
+
+  /** What is wrong with the form, in words. */
+  #fault(): string {
+    const { needsKey, hasBody, parameters } = this.#operation!
+    const empty = parameters.find(({ name, required }) => required && this.#inputs[name]!.value === '')
+    if (empty !== undefined) return `${empty.name} is empty; the request needs it.`
+    if (needsKey && /[^\x21-\x7e]/.test(this.#key.value.trim())) return 'The API key has characters that no key has.'
+    if (!hasBody || this.#body.value.trim() === '') return ''
+    try {
+      JSON.parse(this.#body.value)
+      return ''
+    } catch (error) {
+      // Sent all the same: the answer to invalid JSON is worth seeing too.
+      return `The body is not JSON: ${(error as Error).message}`
+    }
+  }
+
+  #update(): void {
+    const { method } = this.#operation!
+    const target = targetOf(this.#operation!, this.#values())
+    this.#line.replaceChildren(
+      create('b', {}, method),
+      ` ${serverUrl()}${target}`,
+      ...(readOnly.includes(method) ? [] : [create('small', {}, ' changes data on this server')]),
+    )
+    this.#problem.textContent = this.#fault()
+  }
+
+  async #submit(): Promise<void> {
+    const mine = ++this.#sent
+    this.#send.disabled = true
+    const values = { parameters: this.#values(), body: this.#body.value, key: this.#key.value.trim() }
+    const shown = await send(this.#operation!, values).then(answerView, failureView)
+    this.#send.disabled = false
+    if (mine !== this.#sent) return
+    this.#answer.replaceChildren(shown)
+    this.#answer.scrollIntoView({ block: 'nearest' })
+  }
+}
+
+export const startTryIt = (): void => {
+  const data = document.getElementById('operations')!.textContent!
+  const operations = JSON.parse(data) as Record<string, TryItOperation>
+  const tryIt = new TryIt(operations)
+  for (const box of all('.examples[data-operation]')) {
+    if (!Object.hasOwn(operations, box.dataset.operation!)) continue
+    const button = create('button', { type: 'button', class: 'try-it' }, 'Try it')
+    button.addEventListener('click', () => {
+      const open = box.querySelector<HTMLElement>('details[open]')
+      tryIt.open(box.dataset.operation!, open?.dataset.example ?? '')
+    })
+    box.querySelector('.tools')!.append(button)
+  }
+}

@@ -1,0 +1,50 @@
+import { parseCurlLine } from '../curl.ts'
+import { json, literal } from '../samples/literal.ts'
+import type { OpenApiDocument } from '../types.ts'
+import type { TryItExample, TryItOperation } from './browser/try-it-data.ts'
+import { type Entry, parametersOf, samplesIn } from './entries.ts'
+
+/** The values of the parameters in `/v1/{db}` that make this path. */
+const pathValues = (template: string, path: string): Record<string, string> => {
+  const given = path.split('/')
+  const pairs = template
+    .split('/')
+    .flatMap((segment, i): [string, string][] =>
+      segment.startsWith('{') ? [[segment.slice(1, -1), decodeURIComponent(given[i]!)]] : [],
+    )
+  return Object.fromEntries(pairs)
+}
+
+const exampleOf = (template: string, label: string, curl: string): TryItExample => {
+  const { target, headers, body } = parseCurlLine(curl)
+  const { pathname, searchParams } = new URL(target, 'http://localhost')
+  const values = { ...pathValues(template, pathname), ...Object.fromEntries(searchParams), ...headers }
+  return { label, values, body: body === undefined ? '' : literal(body, json) }
+}
+
+const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation => {
+  const { method, path, operation } = entry
+  return {
+    title: operation.summary,
+    method: method.toUpperCase(),
+    path,
+    needsKey: operation.security.length > 0,
+    hasBody: operation.requestBody !== undefined,
+    parameters: parametersOf(document, entry).map(({ name, in: place, required = false }) => ({
+      name,
+      place,
+      required,
+    })),
+    examples: Object.fromEntries(
+      samplesIn(operation).map(({ example, label, curl }) => [example, exampleOf(path, label, curl)]),
+    ),
+  }
+}
+
+/** What the form for trying an operation needs, as JSON for a `script` element. */
+export const tryItJson = (document: OpenApiDocument, entries: Entry[]): string => {
+  // A browser sends preflights itself, and lets no page set their headers.
+  const shown = entries.filter(({ method }) => method !== 'options')
+  const data = Object.fromEntries(shown.map((entry) => [entry.operation.operationId, operationData(document, entry)]))
+  return JSON.stringify(data).replaceAll('<', '\\u003c')
+}

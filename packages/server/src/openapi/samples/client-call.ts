@@ -1,0 +1,111 @@
+import type { CurlRequest } from '../curl.ts'
+import { literal, Source, typescript } from './literal.ts'
+
+export interface ClientCall {
+  /** A line that makes the object of the call, or an empty one. */
+  setup: string
+  text: string
+  /** The name of what it returns. */
+  result: string
+}
+
+const call = (object: string, method: string, given: unknown[]): string => {
+  const name = `${object}.${method}(`
+  // Only the last argument may be long.
+  const texts = given.map((value) => literal(value, typescript, 0, name.length + 14))
+  return `${name}${texts.join(', ')})`
+}
+
+/** `limit=1&deleted=true` as options. */
+const optionsOf = (query: URLSearchParams): Record<string, unknown>[] => {
+  const options = [...query].map(([name, text]) => [name, /^(\d+|true|false)$/.test(text) ? new Source(text) : text])
+  return options.length === 0 ? [] : [Object.fromEntries(options)]
+}
+
+/** The condition of a write as the client writes it; undefined if it has none for one of the headers. */
+const writeOptions = (headers: Record<string, string>): Record<string, unknown>[] | undefined => {
+  const options: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (name === 'If-Match') options.ifMatch = value === '*' ? value : Number(value.replaceAll('"', ''))
+    else if (name === 'If-None-Match' && value === '*') options.ifAbsent = true
+    else if (name === 'Prefer') options.minimal = true
+    else return undefined
+  }
+  return Object.keys(options).length === 0 ? [] : [options]
+}
+
+/** The client names a version `ifMatch`, as it does for single records. */
+const batchOperation = ({ ifUpdatedAt, ...operation }: Record<string, unknown>): Record<string, unknown> => {
+  if (ifUpdatedAt === undefined) return operation
+  return ifUpdatedAt === null ? { ...operation, ifAbsent: true } : { ...operation, ifMatch: ifUpdatedAt }
+}
+
+/** A string names a record without a range key. */
+const keyOf = (hashKey: string, rangeKey?: string): unknown =>
+  rangeKey === undefined ? hashKey : { hashKey, rangeKey }
+
+const identifier = (table: string): string => (/^[a-z][a-z0-9_]*$/.test(table) ? table : 'table')
+
+const bodyOf = ({ body }: CurlRequest): unknown[] => (body === undefined ? [] : [body])
+
+const tablesCall = (request: CurlRequest, tables: string, table: string, verb?: string): ClientCall | undefined => {
+  const made = (method: string, given: unknown[] = []) => ({
+    setup: '',
+    text: call(tables, method, [table, ...given]),
+    result: 'table',
+  })
+  if (request.method === 'GET') return made('describe')
+  if (request.method === 'DELETE') return made('drop')
+  if (request.method !== 'POST') return undefined
+  return made(verb ?? 'create', bodyOf(request))
+}
+
+const recordsCall = (request: CurlRequest, db: string, segments: string[]): ClientCall | undefined => {
+  const [table, first, second] = segments as [string, string | undefined, string | undefined]
+  const object = identifier(table)
+  const setup = `const ${object} = cubby.db(${literal(db, typescript)}).table(${literal(table, typescript)})\n`
+  const made = (method: string, given: unknown[], result: string) => ({
+    setup,
+    text: call(object, method, given),
+    result,
+  })
+  const { method, headers, body } = request
+  const options = writeOptions(headers)
+  if (options === undefined) return undefined
+  if (method === 'PUT') return made('save', [body, ...options], 'record')
+  if (method === 'POST' && first === 'query') return made('query', [body], 'page')
+  if (method === 'POST' && first === 'batch') {
+    const { operations } = body as { operations: Record<string, unknown>[] }
+    return made('batch', [operations.map(batchOperation)], 'done')
+  }
+  if (method === 'GET' && options.length === 0) return made('findOne', [keyOf(first!, second)], 'record')
+  if (method === 'DELETE') return made('remove', [keyOf(first!, second), ...options], 'done')
+  return undefined
+}
+
+const keysCall = (request: CurlRequest, query: URLSearchParams, id?: string): ClientCall | undefined => {
+  const made = (method: string, given: unknown[], result: string) => ({
+    setup: '',
+    text: call('cubby.keys', method, given),
+    result,
+  })
+  const { method } = request
+  if (method === 'GET' && id === undefined) return made('list', optionsOf(query), 'page')
+  if (method === 'POST' && id === undefined) return made('create', bodyOf(request), 'created')
+  return method === 'DELETE' && id !== 'self' ? made('revoke', [id], 'revoked') : undefined
+}
+
+/** The call of our client that sends this request, if it has one. */
+export const clientCall = (request: CurlRequest): ClientCall | undefined => {
+  const { pathname, searchParams: query } = new URL(request.target, 'http://localhost')
+  const [first, ...segments] = pathname.slice(1).split('/').map(decodeURIComponent)
+  if (first === 'api' && segments[0] === 'keys') return keysCall(request, query, segments[1])
+  if (first !== 'v1') return undefined
+  const [db, table, third] = segments
+  if (db === undefined) return { setup: '', text: call('cubby', 'databases', optionsOf(query)), result: 'page' }
+  const tables = `cubby.db(${literal(db, typescript)}).tables`
+  if (table === undefined) return { setup: '', text: call(tables, 'list', optionsOf(query)), result: 'page' }
+  if (third === undefined && request.method !== 'PUT') return tablesCall(request, tables, table)
+  if (request.method === 'POST' && third === 'restore') return tablesCall(request, tables, table, 'restore')
+  return recordsCall(request, db, segments.slice(1))
+}

@@ -1,0 +1,55 @@
+import type { CurlRequest } from '../curl.ts'
+import { clientCall } from './client-call.ts'
+import { literal, Source, typescript } from './literal.ts'
+import type { Shown } from './shown.ts'
+
+const printed: Record<Shown, string> = {
+  json: 'await answer.json()',
+  text: 'await answer.text()',
+  headers: 'Object.fromEntries(answer.headers)',
+}
+
+const fetchSample = ({ method, target, headers, body, withKey }: CurlRequest, shown: Shown): string => {
+  const sent = {
+    ...(withKey && { Authorization: new Source(`\`Bearer \${process.env.CUBBY_KEY}\``) }),
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    ...headers,
+  }
+  const options = {
+    ...(method !== 'GET' && { method }),
+    ...(Object.keys(sent).length > 0 && { headers: sent }),
+    ...(body !== undefined && { body: new Source(`JSON.stringify(${literal(body, typescript, 1, 22)})`) }),
+  }
+  const url = `\`\${process.env.CUBBY_URL}${target.replaceAll('`', '%60')}\``
+  const given = Object.keys(options).length === 0 ? '' : `, ${multiLine(options)}`
+  return `const answer = await fetch(${url}${given})
+console.log(answer.status, ${printed[shown]})`
+}
+
+/** One member a line: the address before it takes most of the first one. */
+const multiLine = (options: object): string => {
+  const lines = Object.entries(options).map(([name, value]) => {
+    return `  ${name}: ${literal(value, typescript, 1, name.length + 2)},`
+  })
+  return `{\n${lines.join('\n')}\n}`
+}
+
+const clientSample = (setup: string, result: string, call: string): string => `import { Cubby } from '@cubbydb/client'
+
+const cubby = new Cubby({
+  url: process.env.CUBBY_URL!,
+  key: process.env.CUBBY_KEY!,
+})
+${setup}
+const ${result} = await ${call}
+console.log(${result})`
+
+/** Statuses of requests that the client sends as they are. What it or its types reject before is shown with `fetch`. */
+const sentByClient = (status: number): boolean => status < 300 || [404, 409, 412].includes(status)
+
+/** With our client if it has a method for the request, otherwise with `fetch`. */
+export const typescriptSample = (request: CurlRequest, status: number, shown: Shown): string => {
+  const call = shown === 'json' && request.withKey && sentByClient(status) ? clientCall(request) : undefined
+  if (call === undefined) return fetchSample(request, shown)
+  return clientSample(call.setup, call.result, call.text)
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { makeDocument } from '../../src/openapi/document.ts'
+import { type Entry, entriesOf, type NamedSample, samplesIn } from '../../src/openapi/page/entries.ts'
+import { answerOf, samplesFor } from '../../src/openapi/page/example-view.ts'
+import type { Language } from '../../src/openapi/samples/sample.ts'
+import { type Json, makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
+import { PythonRunner, runCurl, runTypeScript, type Said } from './sample-runners.ts'
+import { Stage } from './stage.ts'
+
+// Readers copy the code of the page and run it. So each sample is run as it stands on the page, against a real server, and what
+// it prints is compared with the answer that the page shows beside it.
+
+setDefaultTimeout(120_000)
+
+const document = makeDocument()
+const root = resolve(import.meta.dir, '../../../..')
+
+interface Sample {
+  entry: Entry
+  named: NamedSample
+  sources: Record<Language, string>
+}
+
+const samples: Sample[] = entriesOf(document).flatMap((entry) =>
+  samplesIn(entry.operation).map((named) => ({
+    entry,
+    named,
+    sources: samplesFor(document, entry.operation, named),
+  })),
+)
+
+/** A folder in which `@cubbydb/client` is installed. */
+let folder: string
+let server: Server
+let organization: Organization
+beforeAll(async () => {
+  folder = makeTempDir()
+  mkdirSync(join(folder, 'node_modules/@cubbydb'), { recursive: true })
+  symlinkSync(join(root, 'packages/client'), join(folder, 'node_modules/@cubbydb/client'))
+  symlinkSync(join(root, 'node_modules/@types'), join(folder, 'node_modules/@types'))
+  symlinkSync(join(root, 'node_modules/bun-types'), join(folder, 'node_modules/bun-types'))
+  server = await startServer()
+  organization = await server.createOrganization()
+})
+afterAll(async () => {
+  await server?.stop()
+  removeTempDir(folder)
+})
+
+/** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
+const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
+  const { operation } = entry
+  if (operation.tags.includes('Tables')) organization = await server.createOrganization()
+  const key = organization.secretKey
+  await server.as(key).delete('/v1/app/orders')
+  const stage = new Stage()
+  const answer = answerOf(document, operation, named.example)
+  for (const { method, path, body, answer: shown } of [...document['x-given'], ...answer.given]) {
+    const came = await server.raw(method, stage.translate(path), { key, body: stage.translateBody(body) })
+    if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)
+    if (shown !== undefined) stage.expectSame(shown, came.body, `${method} ${path}`)
+  }
+  return { stage, key, answer }
+}
+
+/** The document and the page are shown cut short. */
+const isCutShort = ({ entry }: Sample): boolean => ['/openapi.json', '/docs'].includes(entry.path)
+
+const expectAnswer = (sample: Sample, stage: Stage, answer: Json, said: Said, at: string) => {
+  if (said.error !== undefined) throw new Error(`${at} failed: ${said.error}`)
+  // Our client says by a code, or by undefined, what is a status over HTTP.
+  const { code } = answer.value?.error ?? {}
+  if (said.code !== undefined) expect(`${at} ${said.code}`).toBe(`${at} ${code}`)
+  else if (said.printed === 'undefined') expect(`${at} ${code}`).toBe(`${at} record_not_found`)
+  else {
+    if (said.status !== undefined) expect(`${at} ${said.status}`).toBe(`${at} ${answer.status}`)
+    if (typeof answer.value === 'string') expect(said.value as string).toStartWith(answer.value)
+    else if (answer.value === undefined) expect(said.value).toBeObject()
+    else if (isCutShort(sample)) expect(said.value).toMatchObject(answer.value)
+    else stage.expectSame(answer.value, said.value, at)
+  }
+}
+
+const nameOf = ({ entry, named }: Sample): string => `${entry.operation.operationId} ${named.example}`
+
+describe('TypeScript', () => {
+  test('every sample compiles', async () => {
+    for (const [i, { sources }] of samples.entries()) {
+      // A file without an import is a script, in which names of other files count.
+      writeFileSync(join(folder, `sample-${i}.ts`), `${sources.typescript}\nexport {}\n`)
+    }
+    const options = { lib: ['esnext'], types: ['bun'], strict: true, noEmit: true, skipLibCheck: true }
+    const modules = {
+      module: 'preserve',
+      moduleResolution: 'bundler',
+      target: 'esnext',
+      allowImportingTsExtensions: true,
+    }
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { ...options, ...modules }, include: ['*.ts'] }),
+    )
+    const compiler = Bun.spawn([process.execPath, 'x', '--no-install', 'tsc', '-p', folder], {
+      cwd: root,
+      stdout: 'pipe',
+    })
+    const faults = await new Response(compiler.stdout).text()
+    expect(faults).toBe('')
+    expect(await compiler.exited).toBe(0)
+  })
+
+  test('samples use our client where it has a method, and fetch elsewhere', () => {
+    const withFetch = samples.filter(({ sources }) => sources.typescript.includes('await fetch('))
+    const succeeding = withFetch.filter(({ entry, named }) => {
+      const { status, value } = answerOf(document, entry.operation, named.example)
+      return status < 300 && value !== undefined && entry.operation.security.length > 0
+    })
+    const ids = new Set(succeeding.map(({ entry }) => entry.operation.operationId))
+    expect([...ids].filter((id) => !['findRecords', 'describeOwnApiKey'].includes(id))).toEqual([])
+    expect(samples.length - withFetch.length).toBeGreaterThan(25)
+  })
+
+  for (const sample of samples) {
+    test(`${nameOf(sample)} prints what is shown`, async () => {
+      const { stage, key, answer } = await prepare(sample)
+      const source = stage.translate(sample.sources.typescript)
+      const said = await runTypeScript(source, folder, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      expectAnswer(sample, stage, answer, said, nameOf(sample))
+    })
+  }
+})
+
+const python = PythonRunner.find('samples in Python')
+
+describe.skipIf(python === undefined)('Python', () => {
+  let runner: PythonRunner
+  beforeAll(() => {
+    runner = new PythonRunner(python!)
+  })
+  afterAll(() => runner.stop())
+
+  for (const sample of samples) {
+    test(`${nameOf(sample)} prints what is shown`, async () => {
+      const { stage, key, answer } = await prepare(sample)
+      const source = stage.translate(sample.sources.python)
+      const said = await runner.run(source, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      expectAnswer(sample, stage, answer, said, nameOf(sample))
+    })
+  }
+})
+
+const curl = Bun.which('curl')
+if (curl === null) console.warn('SKIPPED: samples in curl. No curl was found.')
+
+describe.skipIf(curl === null)('curl', () => {
+  for (const sample of samples) {
+    test(`${nameOf(sample)} prints what is shown`, async () => {
+      const { stage, key, answer } = await prepare(sample)
+      const source = stage.translate(sample.sources.curl)
+      const said = await runCurl(source, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      expectAnswer(sample, stage, answer, said, nameOf(sample))
+    })
+  }
+})
