@@ -26,26 +26,34 @@ const ownPlace = /\bimport\.meta\.(?:url|dir|dirname|path|filename|resolve)\b/
 const threadUrls: Bun.BunPlugin = {
   name: 'URLs of threads',
   setup: (build) => {
-    build.onLoad({ filter: /[/\\]server[/\\]src[/\\].*\.ts$/ }, async ({ path }) => {
-      const text = await Bun.file(path).text()
-      if (ownPlace.test(text.replaceAll(threadUrl, ''))) {
-        throw new Error(`${path} finds a file by import.meta, which is not in the package. Import its text or JSON.`)
-      }
-      const contents = text.replaceAll(
-        threadUrl,
-        (_, quote, thread) => `new URL(${quote}./${basename(thread)}.js${quote}, import.meta.url)`,
-      )
-      return { loader: 'ts', contents }
-    })
+    // The script of the docs page is imported as text.
+    build.onLoad(
+      { filter: /[/\\]server[/\\]src[/\\](?!openapi[/\\]page[/\\]browser[/\\]).*\.ts$/ },
+      async ({ path }) => {
+        const text = await Bun.file(path).text()
+        if (ownPlace.test(text.replaceAll(threadUrl, ''))) {
+          throw new Error(`${path} finds a file by import.meta, which is not in the package. Import its text or JSON.`)
+        }
+        const contents = text.replaceAll(
+          threadUrl,
+          (_, quote, thread) => `new URL(${quote}./${basename(thread)}.js${quote}, import.meta.url)`,
+        )
+        return { loader: 'ts', contents }
+      },
+    )
   },
 }
+
+/** Of a package, or of a part of it, such as `csv-parse/sync`. */
+const isOf = (path: string, name: string): boolean => path === name || path.startsWith(`${name}/`)
 
 /** Packages that are neither in the bundle nor installed with it. */
 const missingFrom = (text: string, external: string[]): string[] =>
   new Bun.Transpiler({ loader: 'js' })
     .scanImports(text)
     .map(({ path }) => path)
-    .filter((path) => !isBuiltin(path) && !path.startsWith('bun') && !path.startsWith('.') && !external.includes(path))
+    .filter((path) => !isBuiltin(path) && !path.startsWith('bun') && !path.startsWith('.'))
+    .filter((path) => !external.some((name) => isOf(path, name)))
 
 const readLicense = (dir: string): string => {
   const { name, version, license } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
