@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
-import { acceptsGzip } from '../../src/http/pages.ts'
+import { acceptsGzip } from '../../src/http/accept.ts'
 import { type Server, startServer } from '../harness.ts'
 
 // The descriptions are long and the same for everyone, so they are compressed once. Answers with records are not compressed.
