@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 import { acceptsGzip } from '../../src/http/accept.ts'
-import { docsPage, documentPage } from '../../src/openapi/make-pages.ts'
 import { type Server, startServer } from '../harness.ts'
 
 // The descriptions are long and the same for everyone, so they are compressed once. Answers with records are not compressed.
@@ -47,9 +46,7 @@ for (const path of ['/docs', '/openapi.json']) {
       }
     })
 
-    test('is compressed once, for all readers', async () => {
-      const make = path === '/docs' ? docsPage : documentPage
-      expect((await make()).gzipped).toBe((await make()).gzipped)
+    test('every reader gets the same bytes', async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => get(path, gzip)))
       for (const { body } of answers) expect(body.equals(answers[0]!.body)).toBe(true)
     })
