@@ -1,11 +1,7 @@
 import { batchOperationsMax } from '../../packages/server/src/core/limits.ts'
 import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
-import {
-  getRecord,
-  indexColumns,
-  putAlone,
-  scanRecords,
-} from '../../packages/server/src/engines/postgres/records/statements.ts'
+import { getRecord, scanRecords } from '../../packages/server/src/engines/postgres/records/read-statements.ts'
+import { indexColumns, putAlone } from '../../packages/server/src/engines/postgres/records/statements.ts'
 
 // The four statements for the comparison of drivers, with values for one call each. They are the engine's own statements.
 

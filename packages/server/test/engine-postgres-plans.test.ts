@@ -6,16 +6,13 @@ import type { Statement } from '../src/engines/postgres/connection/driver.ts'
 import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.ts'
 import { openingOf } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import { countRecords, findRecords, getRecord, scanRecords } from '../src/engines/postgres/records/read-statements.ts'
 import {
-  countRecords,
   currentVersion,
   deleteAlone,
-  findRecords,
-  getRecord,
   guardBatch,
   indexColumns,
   putAlone,
-  scanRecords,
 } from '../src/engines/postgres/records/statements.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 

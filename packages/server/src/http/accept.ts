@@ -1,30 +1,40 @@
 const weightValue = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
-/** The weight of a media range: 1 if it has none, undefined if it is malformed. */
+/** The weight of an element: 1 if it has none, undefined if it is malformed. */
 const weightIn = (parameters: string[]): number | undefined => {
   const given = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('q='))
   if (given === undefined) return 1
   return weightValue.test(given.slice(2)) ? Number(given.slice(2)) : undefined
 }
 
-/** The weight that an Accept header gives to a media type: that of the most specific range that includes it, otherwise 0. */
-const weightOf = (accept: string, type: string, subtype: string): number => {
-  const lessToMoreSpecific = ['*/*', `${type}/*`, `${type}/${subtype}`]
-  let best = { specific: -1, weight: 0 }
-  for (const part of accept.toLowerCase().split(',')) {
-    const [range, ...parameters] = part.split(';')
-    const specific = lessToMoreSpecific.indexOf(range!.trim())
+/**
+ * The weight, 0 to 1, that a header such as Accept gives to the first of `names` that it has; undefined if it has none of
+ * them. If it has a name twice, the larger weight counts. Malformed elements are skipped.
+ */
+const weightOf = (header: string, names: readonly string[]): number | undefined => {
+  const weights = new Map<string, number>()
+  for (const element of header.toLowerCase().split(',')) {
+    const [name, ...parameters] = element.split(';')
     const weight = weightIn(parameters)
-    if (specific < 0 || weight === undefined) continue
-    const better = specific === best.specific ? weight > best.weight : specific > best.specific
-    if (better) best = { specific, weight }
+    if (weight !== undefined) weights.set(name!.trim(), Math.max(weight, weights.get(name!.trim()) ?? 0))
   }
-  return best.weight
+  const first = names.find((name) => weights.has(name))
+  return first === undefined ? undefined : weights.get(first)
 }
+
+const typeWeight = (accept: string, type: string, subtype: string): number =>
+  weightOf(accept, [`${type}/${subtype}`, `${type}/*`, '*/*']) ?? 0
 
 /**
  * Whether the caller would rather have HTML than JSON, as browsers do. A range that includes both, as curl sends it, prefers
  * neither; so does a request without Accept.
  */
 export const prefersHtml = (accept: string | null): boolean =>
-  accept !== null && weightOf(accept, 'text', 'html') > weightOf(accept, 'application', 'json')
+  accept !== null && typeWeight(accept, 'text', 'html') > typeWeight(accept, 'application', 'json')
+
+/** Whether the caller accepts gzip, and does not prefer the plain text. */
+export const acceptsGzip = (acceptEncoding: string | null): boolean => {
+  if (acceptEncoding === null) return false
+  const gzip = weightOf(acceptEncoding, ['gzip', 'x-gzip', '*']) ?? 0
+  return gzip > 0 && gzip >= (weightOf(acceptEncoding, ['identity']) ?? 0)
+}

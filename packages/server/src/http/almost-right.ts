@@ -1,5 +1,6 @@
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
 import { isName } from '../core/names.ts'
+import { queryFields } from '../core/records/query.ts'
 import { httpHint, type Names } from './hint-text.ts'
 import type { RoutedOperationId } from './routes/operation-routes.ts'
 
@@ -87,8 +88,7 @@ export const wrongMethodHint = (method: string, path: string, params: Params, al
 
 // ── 400 and 404 of a route: the input belongs to another request ───────────────────────────────────────────
 
-const queryFields = ['index', 'hash', 'range', 'limit', 'ascending', 'cursor', 'select']
-/** What other services call them. */
+/** What other services call the fields of a query. */
 const listingFields = ['offset', 'page', 'filter', 'where', 'q', 'query', 'sort', 'order', 'prefix']
 const recordFields = ['hashKey', 'rangeKey', 'data', 'ttl']
 

@@ -44,12 +44,12 @@ export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'DELETE'):
 }
 
 /** Whether a read may be answered 304. Lists, weak tags and `*` work as HTTP defines. */
-export const matchesIfNoneMatch = (headers: Headers, updatedAtMs: number): boolean => {
+export const matchesIfNoneMatch = (headers: Headers, version: number | string): boolean => {
   const value = headers.get('if-none-match')
   if (value === null) return false
   if (value.trim() === '*') return true
   const tags: string[] = value.match(/"[^"]*"/g) ?? []
-  return tags.includes(`"${updatedAtMs}"`)
+  return tags.includes(`"${version}"`)
 }
 
 export const refuseIfMatchOnRead = (headers: Headers): void => {

@@ -1,3 +1,5 @@
+import { acceptsGzip } from './accept.ts'
+import { matchesIfNoneMatch } from './conditions.ts'
 import { exposedHeaders } from './respond.ts'
 
 /** An answer that is the same for every caller. */
@@ -16,35 +18,9 @@ export interface Pages {
   docs(): Promise<Page>
 }
 
-/** How much the client wants a coding, 0 to 1; undefined if it does not name it. */
-const qualityOf = (acceptEncoding: string, coding: string): number | undefined => {
-  for (const item of acceptEncoding.toLowerCase().split(',')) {
-    const [name, ...parameters] = item.split(';').map((part) => part.trim())
-    if (name !== coding) continue
-    const quality = parameters.find((parameter) => /^q\s*=/.test(parameter))
-    return quality === undefined ? 1 : Number(quality.replace(/^q\s*=\s*/, ''))
-  }
-  return undefined
-}
-
-/** Whether the client accepts gzip, and does not prefer the plain text. */
-export const acceptsGzip = (acceptEncoding: string | null): boolean => {
-  const of = (coding: string) => qualityOf(acceptEncoding ?? '', coding)
-  const gzip = of('gzip') ?? of('x-gzip') ?? of('*') ?? 0
-  return gzip > 0 && gzip >= (of('identity') ?? 0)
-}
-
-/** Weak: one tag for both forms, so that a copy of one also revalidates the other. */
-const isCurrent = (ifNoneMatch: string | null, version: string): boolean => {
-  if (ifNoneMatch === null) return false
-  return (
-    ifNoneMatch.trim() === '*' ||
-    ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${version}"`)
-  )
-}
-
 export const respondPage = (requestId: string, request: Request, page: Page): Response => {
   const headers = {
+    // Weak: one tag for both forms, so that a copy of one also revalidates the other.
     ETag: `W/"${page.version}"`,
     'Cache-Control': 'private, no-cache',
     Vary: 'Accept-Encoding',
@@ -54,7 +30,7 @@ export const respondPage = (requestId: string, request: Request, page: Page): Re
     'Access-Control-Expose-Headers': exposedHeaders,
     ...page.headers,
   }
-  if (isCurrent(request.headers.get('if-none-match'), page.version)) return new Response(null, { status: 304, headers })
+  if (matchesIfNoneMatch(request.headers, page.version)) return new Response(null, { status: 304, headers })
   if (!acceptsGzip(request.headers.get('accept-encoding'))) return new Response(page.body, { headers })
   return new Response(page.gzipped, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
 }

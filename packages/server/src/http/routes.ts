@@ -7,7 +7,7 @@ import { tableHandlers } from './handlers/tables.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
 import type { Method } from './routes/route.ts'
 
-export { literalHashKey, literalParameter, type Method } from './routes/route.ts'
+export { literalParameter, type Method } from './routes/route.ts'
 
 type Handler = (exchange: Exchange) => Awaitable<Response>
 

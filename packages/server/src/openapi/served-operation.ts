@@ -1,3 +1,4 @@
+import { pathParameters as parametersIn } from '../http/routes/route.ts'
 import type { Method } from '../http/routes.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { HttpExample } from './examples/http-example.ts'
@@ -21,8 +22,7 @@ export const servedOperation = (
   keyNeeded?: KeyNeeded,
 ): ServedOperation => ({ id, operation: describedAs(id), method, path, keyNeeded })
 
-export const pathParameters = (path: string): ParameterName[] =>
-  Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name as ParameterName)
+export const pathParameters = (path: string): ParameterName[] => parametersIn(path) as ParameterName[]
 
 /** The examples of the operation that fit the path: one with a range key belongs to the path with a range key. */
 export const examplesAt = ({ operation, path }: ServedOperation): HttpExample[] => {

@@ -45,7 +45,7 @@ export interface ClosedStore {
   createBackup(file: string): Promise<BackupContents>
   /**
    * The same, as a stream: nothing is written before the copy has been checked. `write` resolves when there is room for
-   * more. Whoever keeps the bytes must sync them; a restore notices if some are missing.
+   * more. The receiver must sync the bytes; a restore notices if some are missing.
    */
   streamBackup(write: (bytes: Uint8Array) => Promise<void>): Promise<BackupContents>
   /** Creates the store from a backup. No store may exist at this place; the copy is checked before it becomes the store. */

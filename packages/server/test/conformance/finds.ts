@@ -187,7 +187,7 @@ export const findCases = (it: Case): void => {
     }
   })
 
-  it('find: beside another process on the store', async ({ engine, openBeside }) => {
+  it('find: sees what another process on the store has written', async ({ engine, openBeside }) => {
     const desk = await makeDesk(engine)
     await desk.put('a', { data: { n: 1 } })
     const other = await openBeside()

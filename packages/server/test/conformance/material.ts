@@ -238,3 +238,15 @@ export const readPages = async (
   }
   throw new Error(`The scan has no end after ${pagesMax} pages.`)
 }
+
+/** The indices of a table for `scansOf`. */
+export const scannedIndices = { i1: { hashField: 's', rangeField: 'r' }, i2: { hashField: 's' } }
+
+/** Each order of a table whose records all have this hash key and the index hash `x`, either way. */
+export const scansOf = (hashKey: string): Scan[] =>
+  [false, true].flatMap((descending) => [
+    primaryScan(hashKey, undefined, descending),
+    timeScan(undefined, descending),
+    indexScan('i1', 'x', undefined, descending),
+    indexScan('i2', 'x', undefined, descending),
+  ])

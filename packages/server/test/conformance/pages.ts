@@ -10,27 +10,18 @@ import {
   fill,
   fillAtOnce,
   indexScan,
+  scannedIndices as indices,
   makeDesk,
   nameOf,
   numbered,
   primaryScan,
   putOf,
   readPages,
+  scansOf,
   startMs,
   startSeconds,
   timeScan,
 } from './material.ts'
-
-const indices = { i1: { hashField: 's', rangeField: 'r' }, i2: { hashField: 's' } }
-
-/** Each order of a table whose records all have this hash key and the index hash `x`, either way. */
-const scansOf = (hashKey: string): Scan[] =>
-  [false, true].flatMap((descending) => [
-    primaryScan(hashKey, undefined, descending),
-    timeScan(undefined, descending),
-    indexScan('i1', 'x', undefined, descending),
-    indexScan('i2', 'x', undefined, descending),
-  ])
 
 const everyScan = scansOf('h')
 

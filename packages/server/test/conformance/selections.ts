@@ -12,26 +12,18 @@ import {
   fill,
   fillAtOnce,
   indexScan,
+  scannedIndices as indices,
   makeDesk,
   numbered,
   primaryScan,
   putOf,
+  scansOf,
   startMs,
   startSeconds,
   timeScan,
 } from './material.ts'
 
 // Pages of keys and counts: the same rows as a page of records, in the same order, with the same end.
-
-const indices = { i1: { hashField: 's', rangeField: 'r' }, i2: { hashField: 's' } }
-
-const scansOf = (hashKey: string): Scan[] =>
-  [false, true].flatMap((descending) => [
-    primaryScan(hashKey, undefined, descending),
-    timeScan(undefined, descending),
-    indexScan('i1', 'x', undefined, descending),
-    indexScan('i2', 'x', undefined, descending),
-  ])
 
 const headOf = ({ hashKey, rangeKey, ttlSeconds, updatedAtMs }: RecordHead): RecordHead => ({
   hashKey,

@@ -202,15 +202,14 @@ describe('and others that are tried often', () => {
   })
 
   test('a long path costs no time', () => {
-    const started = performance.now()
-    for (const path of [
-      '/a'.repeat(8_000),
-      `/v1${'/a'.repeat(8_000)}/%`,
-      '/'.repeat(16_000),
-      `/${'a'.repeat(16_000)}/`,
-    ])
-      for (const method of ['GET', 'DELETE']) lostPathHint(method, path)
-    expect(performance.now() - started).toBeLessThan(200)
+    const paths = ['/a'.repeat(8_000), `/v1${'/a'.repeat(8_000)}/%`, '/'.repeat(16_000), `/${'a'.repeat(16_000)}/`]
+    // The fastest of several rounds: others may use the machine.
+    const rounds = Array.from({ length: 5 }, () => {
+      const started = performance.now()
+      for (const path of paths) for (const method of ['GET', 'DELETE']) lostPathHint(method, path)
+      return performance.now() - started
+    })
+    expect(Math.min(...rounds)).toBeLessThan(200)
   })
 })
 

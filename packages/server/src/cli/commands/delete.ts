@@ -4,7 +4,15 @@ import type { TableAddress } from '../../operations/access.ts'
 import { preconditionFailed } from '../../operations/records/condition.ts'
 import { deleteRecordOperation } from '../../operations/records/delete-record.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
-import { dbFlag, ifMatchFlag, parseIfMatch, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
+import {
+  dbFlag,
+  ifMatchFlag,
+  ifMatchHeader,
+  parseIfMatch,
+  requireName,
+  requireRecordKey,
+  tableFlag,
+} from '../target/address.ts'
 import { openRemote, type Remote, remoteFlags } from '../target/remote.ts'
 import { memberTexts, queryKey } from '../transfer/pages.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
@@ -38,7 +46,7 @@ const deleteByPath = (
   ifMatch: string | undefined,
 ): Promise<string> => {
   const parts = rangeKey === noRangeKey ? [hashKey] : [hashKey, rangeKey]
-  const headers = ifMatch === undefined ? undefined : { 'if-match': ifMatch === '*' ? '*' : `"${ifMatch}"` }
+  const headers = ifMatch === undefined ? undefined : ifMatchHeader(ifMatch)
   const record = parts.map(encodeURIComponent).join('/')
   return remote.request({ method: 'DELETE', path: `/v1/${db}/${table}/${record}`, headers, repeatable: false })
 }

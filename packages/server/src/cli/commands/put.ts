@@ -4,7 +4,15 @@ import { putRecordOperation } from '../../operations/records/put-record.ts'
 import { openClock } from '../../process/clock.ts'
 import { type Arguments, orUsageError, UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
-import { dbFlag, ifMatchFlag, parseIfMatch, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
+import {
+  dbFlag,
+  ifMatchFlag,
+  ifMatchHeader,
+  parseIfMatch,
+  requireName,
+  requireRecordKey,
+  tableFlag,
+} from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
 
@@ -46,7 +54,7 @@ const parseConditions = (args: Arguments): Record<string, string> => {
   const ifMatch = parseIfMatch(args)
   if (ifMatch === undefined) return args.flag('if-absent') ? { 'if-none-match': '*' } : {}
   if (args.flag('if-absent')) throw new UsageError('--if-match and --if-absent cannot be combined')
-  return { 'if-match': ifMatch === '*' ? '*' : `"${ifMatch}"` }
+  return ifMatchHeader(ifMatch)
 }
 
 const parseTtlFlag = (text: string | undefined, nowMs: number): number | undefined => {

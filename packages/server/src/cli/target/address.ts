@@ -34,6 +34,11 @@ export const parseIfMatch = (args: Arguments): string | undefined => {
   throw new UsageError(`--if-match is "${text}"; it takes a record's updatedAt, or *`)
 }
 
+/** What `parseIfMatch` returns, as a header. */
+export const ifMatchHeader = (version: string): Record<string, string> => ({
+  'if-match': version === '*' ? '*' : `"${version}"`,
+})
+
 /** From the arguments HASHKEY [RANGEKEY]. */
 export const requireRecordKey = ({ positionals: [hashKey, rangeKey] }: Arguments): RecordKey =>
   orUsageError(() => parseRecordKey(hashKey, rangeKey))

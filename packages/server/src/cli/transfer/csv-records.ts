@@ -18,7 +18,7 @@ export const endsInQuotes = (line: string, inQuotes: boolean, delimiter: string)
 }
 
 /** A line of a record that was refused with its first line: it belongs to that message, but counts. */
-export const refusedWithFirst: ReadLine = { fault: '' }
+const refusedWithFirst: ReadLine = { fault: '' }
 
 const tooLong: ReadLine = {
   fault: `the record that begins here is longer than ${recordBytesMax} bytes; is a quote not closed?`,
@@ -28,7 +28,7 @@ const notClosed: ReadLine = { fault: 'a quote is opened in this record and not c
 
 /**
  * Groups lines into records: a quoted cell may contain line feeds. The CSV parser could do it too, but not so that each
- * record has its line number, a limit of its size and strict UTF-8, and that a faulty record spoils no other.
+ * record has its line number, a limit of its size and strict UTF-8, and that a faulty record does not affect the others.
  */
 export class CsvRecords {
   readonly #delimiter: string

@@ -25,7 +25,7 @@ export interface Query {
   cursor: unknown
 }
 
-const fields = ['index', 'hash', 'range', 'select', 'limit', 'ascending', 'cursor'] as const
+export const queryFields = ['index', 'hash', 'range', 'select', 'limit', 'ascending', 'cursor'] as const
 
 const parseIndexName = (value: unknown): Query['index'] => {
   if (value === undefined) return 'primary'
@@ -49,7 +49,7 @@ const parseQueryLimit = (value: unknown, select: Selection): number =>
   select === 'count' ? parseLimit(value, countRowsMax, countRowsMax) : parseLimit(value, pageRowsDefault, pageRowsMax)
 
 export const parseQuery = (members: Members): Query => {
-  refuseUnknownMembers(members, fields)
+  refuseUnknownMembers(members, queryFields)
   const index = parseIndexName(members.index)
   if (index === 't' && members.hash !== undefined) {
     throw new CubbyError('invalid_request', 'hash is not a field of a query by t, which covers the whole table.', {

@@ -8,7 +8,8 @@ import { findRecordsOperation } from './find-records.ts'
 import { getRecordOperation } from './get-record.ts'
 import { putRecordOperation } from './put-record.ts'
 import { queryRecordsOperation } from './query-records.ts'
-import { queryForms, recordSchemas } from './schemas.ts'
+import { queryForms } from './query-schemas.ts'
+import { recordSchemas } from './schemas.ts'
 
 const keyMembers = {
   hashKey: { ...ref('RecordKeyPart'), description: "The record's hash key." },

@@ -6,7 +6,7 @@ import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Holder } from '../../../core/shares.ts'
 import { bytesArray } from '../connection/arrays.ts'
 import type { Database } from '../connection/database.ts'
-import { findRecords } from './statements.ts'
+import { findRecords } from './read-statements.ts'
 
 /** One statement, so all records are from one snapshot. */
 export const findByKeys = async (

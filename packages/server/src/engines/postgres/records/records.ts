@@ -11,9 +11,9 @@ import type { Database } from '../connection/database.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Registry } from '../registry/registry.ts'
 import { findByKeys } from './finder.ts'
+import { getRecord } from './read-statements.ts'
 import { RecordWrites, revokedApiKey } from './record-writes.ts'
 import { countPage, readPage } from './scanner.ts'
-import { getRecord } from './statements.ts'
 
 export class PostgresRecords implements Records {
   readonly #db: Database

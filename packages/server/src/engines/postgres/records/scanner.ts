@@ -9,7 +9,7 @@ import type { Table } from '../../../store/tables.ts'
 import { asBuffer, fromHex, toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
 import type { Row, Statement, Value } from '../connection/driver.ts'
-import { scanColumn as column, countColumn, countRecords, scanRecords } from './statements.ts'
+import { scanColumn as column, countColumn, countRecords, scanRecords } from './read-statements.ts'
 
 /** Expired rows that the first statement of a page may pass: few, because sweeps remove them. */
 const firstExpiredRows = 250

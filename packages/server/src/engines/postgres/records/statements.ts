@@ -1,15 +1,13 @@
-import { headFrameBytesMin, recordFrameBytesMin } from '../../../core/records/record-json.ts'
-import type { Scan } from '../../../core/records/scan.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { Condition } from '../../../store/records.ts'
 import type { Statement } from '../connection/driver.ts'
 
-// Every statement on records. Each has a fixed text, so that it is prepared once on each connection, and each scans one
-// index from a bound: test/engine-postgres-plans.test.ts checks that.
+// The statements that write records; read-statements.ts has the others. Each has a fixed text, so that it is prepared once
+// on each connection, and each scans one index from a bound: test/engine-postgres-plans.test.ts checks that.
 
 export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
 
-const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea'
+export const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea'
 
 // Not "where … deleted_at is null": in an empty store the planner would then choose the partial index over all active
 // tables, and keep that plan.
@@ -36,7 +34,7 @@ const nowPlace = 17
 const entryPlaces = indexColumns.map((_, i) => `$${i + 7}::bytea`)
 const recordColumns = `id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')}`
 const expired = `r.ttl <= $${nowPlace}::bigint`
-const live = (place: number): string => `(r.ttl is null or r.ttl > $${place}::bigint)`
+export const live = (place: number): string => `(r.ttl is null or r.ttl > $${place}::bigint)`
 
 // Not "updated_at =": the planner could then use the index by time, and scan all records of one millisecond.
 const isVersion = (place: number): string => `r.updated_at - $${place}::bigint = 0`
@@ -186,169 +184,4 @@ export const guardState: Statement = { name: 'guard_state', text: `select ${tabl
 export const currentVersion: Statement = {
   name: 'version',
   text: `select r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
-}
-
-export const getRecord: Statement = {
-  name: 'get',
-  text: `select r.data, r.ttl, r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
-}
-
-const keyBytes = 'octet_length(r.hash_key) + octet_length(r.range_key)'
-
-/** What an answer has of each record. Its size is the minimum: the escapes of its keys are not counted. */
-const selected = {
-  data: { prefix: 'scan', data: 'r.data', size: `${recordFrameBytesMin} + ${keyBytes} + octet_length(r.data)` },
-  // The empty text stands for the data of a record that fits: null marks the first one that does not.
-  keys: { prefix: 'scan_keys', data: `''::text`, size: `${headFrameBytesMin} + ${keyBytes}` },
-}
-
-/**
- * $1 $2 arrays of hash keys and range keys, $3 table, $4 now in seconds, $5 bytes wanted. A row for each live record: the
- * position of its key, counted from 1, its ttl, version and data. The last one has no data if it did not fit. The length of
- * data that is stored out of line is known without reading it. The limit forces one look for each key: in an empty store,
- * the planner would choose to scan the whole table once, and keep that plan.
- */
-export const findRecords: Statement = {
-  name: 'find',
-  text: `
-    select p.place, p.ttl, p.updated_at, case when p.bytes <= $5::bigint then p.data end
-    from (
-      select w.*, sum(w.size) over (order by w.place rows unbounded preceding) as bytes
-      from (
-        select v.place, l.*
-        from unnest($1::bytea[], $2::bytea[]) with ordinality as v (hash_key, range_key, place)
-        cross join lateral (
-          select r.ttl, r.updated_at, r.data, ${selected.data.size} as size from cubby_record as r
-          where r.table_id = $3::bigint and r.hash_key = v.hash_key and r.range_key = v.range_key and ${live(4)} limit 1
-        ) as l
-      ) as w
-    ) as p
-    where p.bytes - p.size <= $5::bigint order by p.place`,
-}
-
-// ── Scans ──────────────────────────────────────────────────────────────────────────────────────────────────
-// $1 table, $2 now in seconds, $3 rows to scan, $4 expired rows to skip, $5 records wanted, $6 bytes wanted,
-// $7 records returned whatever their size, $8 low, $9 high; then the id of the row comparison (not in primary), and last
-// the hash (not in t).
-
-interface Walk {
-  /** The column that orders the scan. */
-  range: string
-  where: string
-  order: (column: string, id: string) => string
-}
-
-/** `first`: the number of the parameter `low`; `high`, id and hash follow it. */
-const walkOf = (index: Scan['index'], descending: boolean, first: number): Walk => {
-  const [low, high, third, fourth] = [first, first + 1, first + 2, first + 3].map((place) => `$${place}`)
-  const down = descending ? ' desc' : ''
-  if (index === 'primary') {
-    return {
-      range: 'range_key',
-      where: `r.hash_key = ${third}::bytea and r.range_key >= ${low}::bytea and r.range_key < ${high}::bytea`,
-      order: (column) => `${column}${down}`,
-    }
-  }
-  const [range, type] = index === 't' ? ['updated_at', 'bigint'] : [`${index}_range`, 'bytea']
-  const hash = index === 't' ? '' : `r.${index}_hash = ${fourth}::bytea and `
-  // A row comparison is one bound of the index; the same written with OR is not.
-  const bounds = descending
-    ? `r.${range} >= ${low}::${type} and (r.${range}, r.id) < (${high}::${type}, ${third}::bigint)`
-    : `(r.${range}, r.id) > (${low}::${type}, ${third}::bigint) and r.${range} < ${high}::${type}`
-  return { range, where: `${hash}${bounds}`, order: (column, id) => `${column}${down}, ${id}${down}` }
-}
-
-/** The columns of the result. Values that the caller knows are null, because every value that is sent costs time. */
-export const scanColumn = {
-  id: 0,
-  updatedAt: 1,
-  ttl: 2,
-  hashKey: 3,
-  rangeKey: 4,
-  /** The value of a declared index. */
-  place: 5,
-  data: 6,
-  isExpired: 7,
-  endsWalk: 8,
-  steppedOver: 9,
-}
-
-/**
- * A page and, after it, the row that ended it, without data: the first record that did not fit, or the expired row at
- * which the scan stopped. The running sums follow the index scan, so the server stops reading where the page ends.
- */
-export const scanRecords = (index: Scan['index'], descending: boolean, select: 'data' | 'keys' = 'data'): Statement => {
-  const { range, where, order } = walkOf(index, descending, 8)
-  const { prefix, data, size } = selected[select]
-  const walk = `
-    select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired,
-      case when r.ttl <= $2::bigint then null else ${data} end as data,
-      case when r.ttl <= $2::bigint then 0 else ${size} end as size
-    from cubby_record as r where r.table_id = $1::bigint and ${where}
-    order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
-  const counted = `
-    select w.*, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,
-      count(*) filter (where not w.expired) over o as met,
-      sum(w.size) over o as bytes
-    from (${walk}) as w window o as (order by ${order('w.place', 'w.id')} rows unbounded preceding)`
-  return {
-    name: `${prefix}_${index}${descending ? '_down' : ''}`,
-    text: `
-    select p.id, p.updated_at, p.ttl, ${index === 'primary' ? 'null' : 'p.hash_key'}, p.range_key,
-      ${index === 'primary' || index === 't' ? 'null' : 'p.place'},
-      case when p.met <= $5::bigint and (p.met <= $7::bigint or p.bytes <= $6::bigint) then p.data end,
-      nullif(p.expired, false), nullif(p.walked = $3::bigint, false), nullif(p.stepped_over, 0)
-    from (${counted}) as p
-    where case when p.expired then p.walked = $3::bigint or p.stepped_over = $4::bigint
-      else p.met <= $7::bigint + 1 or p.bytes - p.size <= $6::bigint end
-    order by ${order('p.place', 'p.id')} limit $5::bigint + 1`,
-  }
-}
-
-// ── Counts ─────────────────────────────────────────────────────────────────────────────────────────────────
-// $1 table, $2 now in seconds, $3 rows to scan, $4 expired rows to skip, $5 records to count, $6 low, $7 high; then as in a
-// scan.
-
-export const countColumn = {
-  id: 0,
-  /** Where the count ended: the value that orders the scan. */
-  place: 1,
-  counted: 2,
-  steppedOver: 3,
-  /** Null: it is the first row of the walk, and already too many. */
-  fits: 4,
-  /** There is a row after it. */
-  hasNext: 5,
-  endsWalk: 6,
-}
-
-/**
- * One row: the last row that belongs to the count, and how many records it counts. `lead` reads one row ahead of it; then
- * the server stops. Without a row the scan is empty.
- */
-export const countRecords = (index: Scan['index'], descending: boolean): Statement => {
-  const { range, where, order } = walkOf(index, descending, 6)
-  const walk = `
-    select r.id, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired
-    from cubby_record as r where r.table_id = $1::bigint and ${where}
-    order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
-  const counted = `
-    select w.id, w.place, row_number() over o as walked, count(*) filter (where w.expired) over o as stepped_over,
-      count(*) filter (where not w.expired) over o as met
-    from (${walk}) as w window o as (order by ${order('w.place', 'w.id')} rows unbounded preceding)`
-  const ahead = `
-    select c.*, lead(c.met) over n as next_met, lead(c.stepped_over) over n as next_stepped_over
-    from (${counted}) as c window n as (order by ${order('c.place', 'c.id')})`
-  const fits = (met: string, steppedOver: string): string => `(${met} <= $5::bigint and ${steppedOver} <= $4::bigint)`
-  const own = fits('a.met', 'a.stepped_over')
-  return {
-    name: `count_${index}${descending ? '_down' : ''}`,
-    text: `
-    select a.id, a.place, a.met, a.stepped_over, nullif(${own}, false), nullif(a.next_met is not null, false),
-      nullif(a.walked = $3::bigint, false)
-    from (${ahead}) as a
-    where case when ${own} then a.next_met is null or not ${fits('a.next_met', 'a.next_stepped_over')}
-      else a.walked = 1 end
-    limit 1`,
-  }
 }

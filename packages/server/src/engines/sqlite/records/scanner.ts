@@ -10,10 +10,10 @@ import type { CountPage, Page } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import { damageHint, damageMessage } from '../disk/damage.ts'
+import { countSql, expiredRowsSql, idSql, inFullSql, nthIdSql, type ScanSelection, scanSql } from './read-statements.ts'
 import { damagedRecord, type RowCheck } from './row-check.ts'
-import { countSql, expiredRowsSql, idSql, inFullSql, nthIdSql, type ScanSelection, scanSql } from './statements.ts'
 
-/** If `data` is not read, it is the row's id instead, negative if a value of the row is in doubt: see statements.ts. */
+/** If `data` is not read, it is the row's id instead, negative if a value of the row is in doubt: see read-statements.ts. */
 type Row = Omit<StoredRecord, 'data'> & { data: string | number }
 
 type Bound = Uint8Array | string | number

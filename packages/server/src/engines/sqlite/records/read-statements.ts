@@ -29,7 +29,7 @@ const isConfirmed = `EXISTS (
 // A row past its ttl is skipped without reading its data, so its checksum cannot be compared. If the index of ttls has an
 // entry for it, the ttl is right. If not, damage may have changed the ttl, and the whole row must be read.
 //
-// If only the keys are wanted, short data is read nevertheless, for its checksum: it is on the same page as the keys, and
+// If only the keys are wanted, short data is still read, for its checksum: it is on the same page as the keys, and
 // looking them up in the indexes takes three times as long. For long data the indexes confirm keys, version and ttl.
 const columnsOf = (select: ScanSelection): string => `
   CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey, updated_at AS updatedAtMs, ttl AS ttlSeconds,
