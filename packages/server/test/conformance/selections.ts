@@ -223,6 +223,16 @@ export const selectionCases = (it: Case): void => {
       // The page is full, and only the rows after it tell that there is a next one.
       expect(sum(await counts(engine, desk, scan, 1))).toBe(2)
     }
+    // A scan that begins with them: its first page is empty, and there is a next one.
+    for (const scan of [
+      primaryScan('h', { gt: 'a' }),
+      primaryScan('h', { lt: 'z' }, true),
+      indexScan('i1', 'x', { gte: 1 }),
+      indexScan('i1', 'x', { lt: 2 }, true),
+    ]) {
+      expect(await counts(engine, desk, scan, 50)).toEqual([0, 1])
+      expect((await keyPages(engine, desk, scan, 50)).map((page) => page.length)).toEqual([0, 1])
+    }
     // Before their end all of them are live, and none is left out.
     expect(await counts(engine, desk, primaryScan('h'), 20_000, startMs - 1)).toEqual([pageExpiredRowsMax + 502])
   }, 60_000)
