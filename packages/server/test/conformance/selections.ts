@@ -185,6 +185,21 @@ export const selectionCases = (it: Case): void => {
     }
   })
 
+  it('keys: the shortest form of a record, too, fills a page to the last one that fits', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const hashKeys = numbered(1_000).map((key) => key.padEnd(1_024, 'x'))
+    await fillAtOnce(
+      desk,
+      hashKeys.map((hashKey) => putOf(desk.table, hashKey, { data: { s: 'x', r: 1 } })),
+    )
+    for (const scan of scansOf('none').filter(({ index }) => index !== 'primary')) {
+      const [first, rest] = await keyPages(engine, desk, scan, 1_000)
+      expect(first!.length + rest!.length).toBe(1_000)
+      expect(itemsBytes(first!)).toBeLessThanOrEqual(pageBytesMax)
+      expect(itemsBytes([...first!, rest![0]!])).toBeGreaterThan(pageBytesMax)
+    }
+  })
+
   it('count: 10,000 records and one more, in every order', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
     const puts = numbered(countRowsMax + 1).map((rangeKey, i) =>
