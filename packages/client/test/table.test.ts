@@ -379,6 +379,15 @@ describe('findOne and find', () => {
     expect(counts(requests)).toEqual([8, 5, 2])
   })
 
+  test.each([1, 4])('find ends if an answer is about no key at all (concurrency %d)', async (concurrency) => {
+    const { table, requests } = fakeCubby(({ body }) => {
+      if (requests.length > 20) return refused(400, 'invalid_request')
+      return json({ items: [], missing: [], unread: body!.keys })
+    })
+    expect(await failureOf(table.find(many(250), { concurrency }))).toMatchObject({ code: 'internal' })
+    expect(requests.length).toBeLessThanOrEqual(concurrency)
+  })
+
   test('find puts at most 100 keys into a request', async () => {
     const { table, requests } = findServer()
     expect((await table.find(many(250))).map((record) => record?.hashKey)).toEqual(many(250))

@@ -1,3 +1,4 @@
+import { CubbyError } from '../transport/errors.ts'
 import type { FindResponse, RecordKey, RecordResponse } from '../transport/wire.ts'
 import { type Key, noRangeKey, parseKey } from './record-key.ts'
 
@@ -9,15 +10,15 @@ const charactersMax = 900_000
 const keyText = ({ hashKey, rangeKey }: RecordKey): string =>
   JSON.stringify({ hashKey, rangeKey: rangeKey === noRangeKey ? undefined : rangeKey })
 
-/** The body of the next request: removes its keys from `waiting`. */
-const takeBody = (waiting: string[]): string => {
+/** The keys of the next request, removed from `waiting`. */
+const takeKeys = (waiting: string[]): string[] => {
   let count = 0
   for (let characters = 0; count < Math.min(keysMax, waiting.length); count++) {
     characters += waiting[count]!.length
     // A key that is too large for any request is sent alone, so that the server rejects it with the right error.
     if (count > 0 && characters > charactersMax) break
   }
-  return `{"keys":[${waiting.splice(0, count).join()}]}`
+  return waiting.splice(0, count)
 }
 
 /** The records in the order of the keys. Keys for which a response had no room are asked for again. */
@@ -26,24 +27,18 @@ export const findMany = async <Data>(
   send: (body: string) => Promise<FindResponse<Data>>,
   concurrency = 4,
 ): Promise<(RecordResponse<Data> | undefined)[]> => {
-  // Not `new Array`: its holes are skipped by `map` and `forEach`.
-  const found: (RecordResponse<Data> | undefined)[] = keys.map(() => undefined)
+  const texts = Array.from(keys, (key, i) => keyText(parseKey(key, `keys[${i}].`)))
   // The server rejects a key that is sent twice, but a caller may have one twice.
-  const places = new Map<string, number[]>()
-  keys.forEach((key, i) => {
-    const text = keyText(parseKey(key, `keys[${i}].`))
-    const same = places.get(text)
-    if (same) same.push(i)
-    else places.set(text, [i])
-  })
-  const waiting = [...places.keys()]
+  const waiting = [...new Set(texts)]
+  const found = new Map<string, RecordResponse<Data>>()
   let isOver = false
   const work = async () => {
     while (waiting.length > 0 && !isOver) {
-      const { items, unread } = await send(takeBody(waiting))
-      for (const record of items) {
-        for (const i of places.get(keyText(record)) ?? []) found[i] = record
-      }
+      const asked = takeKeys(waiting)
+      const { items, unread } = await send(`{"keys":[${asked}]}`)
+      // Every answer is about at least one key. Without this check, a server that breaks that is asked for ever.
+      if (unread.length >= asked.length) throw new CubbyError('internal', 'The server left every key unread.')
+      for (const record of items) found.set(keyText(record), record)
       waiting.unshift(...unread.map(keyText))
     }
   }
@@ -52,5 +47,5 @@ export const findMany = async <Data>(
   } finally {
     isOver = true
   }
-  return found
+  return texts.map((text) => found.get(text))
 }

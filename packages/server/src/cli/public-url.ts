@@ -11,9 +11,11 @@ export const parsePublicUrl = (text: string | undefined): string | undefined => 
   if (text === undefined) return undefined
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
   const isPlain = url !== null && url.username === '' && url.password === '' && !/[?#]/.test(text)
-  if (isPlain) return url.href.replace(/\/+$/, '')
+  const address = url?.href.replace(/\/+$/, '')
+  // The redirect of `GET /` begins with the path: after two slashes, a browser would read the name of a host.
+  if (isPlain && address!.lastIndexOf('//') === address!.indexOf('//')) return address
   const shown = url?.password ? '' : ` is "${text}"; it`
   throw new UsageError(
-    `--public-url${shown} takes an http or https address without user, query and fragment, such as https://cubby.example.com`,
+    `--public-url${shown} takes an http or https address without user, query, fragment and empty segments, such as https://cubby.example.com`,
   )
 }

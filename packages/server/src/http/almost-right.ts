@@ -19,6 +19,7 @@ const to = (operation: RoutedOperationId, names: Names): string => httpHint([{ o
 type Say = (names: Names) => string
 
 const written: Say = (names) => `records are written by ${to('putRecord', names)} with hashKey in the body`
+const writtenByPut: Say = (names) => `this request creates a table; ${written(names)}`
 const writtenElsewhere: Say = (names) => `a record is read and deleted here; ${written(names)}`
 const found: Say = (names) => `records are found by ${to('queryRecords', names)}`
 const foundByKeys: Say = (names) => `many records are read by ${to('findRecords', names)} with keys in the body`
@@ -114,7 +115,9 @@ const wrongInput = (operation: RoutedOperationId, fields: WrongInput['fields'], 
 })
 
 const wrongInputs: readonly WrongInput[] = [
-  wrongInput('createTable', recordFields, (names) => `this request creates a table; ${written(names)}`),
+  wrongInput('createTable', recordFields, writtenByPut),
+  // Only a record is so large. Its fields are not read.
+  { operation: 'createTable', code: 'body_too_large', say: writtenByPut },
   wrongInput('describeTable', [...queryFields, ...listingFields], found),
   wrongInput(
     'describeTable',

@@ -17,6 +17,12 @@ test('an address is taken without the slashes at its end, with its path', () => 
   }
 })
 
+test('a path with an empty segment is refused: a redirect to //evil/docs would lead to another host', () => {
+  for (const text of ['https://example.com//evil', 'https://example.com/\\evil', 'https://example.com/a//b']) {
+    expect(() => parsePublicUrl(text)).toThrow(UsageError)
+  }
+})
+
 test('a password in an address that is refused is not repeated', () => {
   expect(() => parsePublicUrl('https://me:hunter2@cubby.example.com')).toThrow(UsageError)
   expect(() => parsePublicUrl('https://me:hunter2@cubby.example.com')).not.toThrow('hunter2')

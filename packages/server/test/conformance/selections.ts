@@ -177,6 +177,21 @@ export const selectionCases = (it: Case): void => {
     }
   })
 
+  it('keys: the shortest form of a record, too, fills a page to the last one that fits', async ({ engine }) => {
+    const desk = await makeDesk(engine, indices)
+    const hashKeys = numbered(1_000).map((key) => key.padEnd(1_024, 'x'))
+    await fillAtOnce(
+      desk,
+      hashKeys.map((hashKey) => putOf(desk.table, hashKey, { data: { s: 'x', r: 1 } })),
+    )
+    for (const scan of scansOf('none').filter(({ index }) => index !== 'primary')) {
+      const [first, rest] = await keyPages(engine, desk, scan, 1_000)
+      expect(first!.length + rest!.length).toBe(1_000)
+      expect(itemsBytes(first!)).toBeLessThanOrEqual(pageBytesMax)
+      expect(itemsBytes([...first!, rest![0]!])).toBeGreaterThan(pageBytesMax)
+    }
+  })
+
   it('count: 10,000 records and one more, in every order', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
     const puts = numbered(countRowsMax + 1).map((rangeKey, i) =>
@@ -214,6 +229,16 @@ export const selectionCases = (it: Case): void => {
       expect(pages.flat()).toEqual(scan.descending ? ['z', 'a'] : ['a', 'z'])
       // The page is full, and only the rows after it tell that there is a next one.
       expect(sum(await counts(engine, desk, scan, 1))).toBe(2)
+    }
+    // A scan that begins with them: its first page is empty, and there is a next one.
+    for (const scan of [
+      primaryScan('h', { gt: 'a' }),
+      primaryScan('h', { lt: 'z' }, true),
+      indexScan('i1', 'x', { gte: 1 }),
+      indexScan('i1', 'x', { lt: 2 }, true),
+    ]) {
+      expect(await counts(engine, desk, scan, 50)).toEqual([0, 1])
+      expect((await keyPages(engine, desk, scan, 50)).map((page) => page.length)).toEqual([0, 1])
     }
     // Before their end all of them are live, and none is left out.
     expect(await counts(engine, desk, primaryScan('h'), 20_000, startMs - 1)).toEqual([pageExpiredRowsMax + 502])

@@ -267,6 +267,32 @@ describe('cubby query', () => {
     })
   })
 
+  test('--select count goes on where an answer counted less than --limit, as it may with many expired records', async () => {
+    const asked: unknown[] = []
+    const answers = [0, 3, 2, 7].map((count, i) => ({ items: [], count, cursor: `c${i}` }))
+    const short = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { limit, cursor } = (await request.json()) as { limit?: number; cursor?: string }
+        asked.push([limit, cursor])
+        return Response.json(answers[asked.length - 1])
+      },
+    })
+    try {
+      const flags = ['--index', 't', '--select', 'count', '--limit', '5']
+      const result = await run(['query', ...address, ...flags], { env: { CUBBY_URL: short.url.origin } })
+      expect(result).toMatchObject({ stdout: '5\n', stderr: 'there is more: add --all, or --cursor c2\n', exitCode: 0 })
+      expect(asked).toEqual([
+        [5, undefined],
+        [5, 'c0'],
+        [2, 'c1'],
+      ])
+    } finally {
+      await short.stop(true)
+    }
+  })
+
   test('index values: numbers, booleans, strings; quotes make a string of what looks like another', async () => {
     const by = (hash: string) => found('--index', 'i2', `--hash=${hash}`)
     expect(await by('5')).toEqual([1])

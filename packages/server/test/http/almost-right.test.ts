@@ -69,6 +69,13 @@ describe('the five of the contract', () => {
       body: { data: {}, hashKey: 'bob' },
       says: inTheBody,
     }),
+    'the same with a record that is larger than the declaration of a table': near(
+      'POST /v1/app/orders',
+      '413 body_too_large',
+      written,
+      put,
+      { body: { hashKey: 'bob', data: { text: 'x'.repeat(70_000) } }, says: inTheBody },
+    ),
     ...Object.fromEntries(
       ['limit=10', 'cursor=x', 'hash=ada', 'index=t', 'range=x', 'ascending=true', 'select=keys'].map((parameter) => [
         `GET of the table with ${parameter}`,

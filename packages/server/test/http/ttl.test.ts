@@ -25,6 +25,12 @@ const sightings: [string, (table: TestTable) => Promise<boolean>][] = [
   ['query by primary key', async (table) => (await table.query({ hash: 'a' })).count === 1],
   ['query by recency', async (table) => (await table.query({ index: 't' })).count === 1],
   ['query by declared index', async (table) => (await table.query({ index: 'i1', hash: 1 })).count === 1],
+  ['query for keys', async (table) => (await table.query({ hash: 'a', select: 'keys' })).count === 1],
+  ['count', async (table) => ok(await table.tryQuery({ index: 'i1', hash: 1, select: 'count' })).count === 1],
+  [
+    'find',
+    async (table) => ok(await table.api.post(`${table.path}/find`, { keys: [{ hashKey: 'a' }] })).items.length === 1,
+  ],
 ]
 
 describe('gone for every read and condition from the instant now >= ttl', () => {

@@ -7,7 +7,7 @@ import { printLine, printNote } from '../print.ts'
 import { dbFlag, requireName, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { minifyJson } from '../transfer/ndjson.ts'
-import { type PageText, queryPages } from '../transfer/pages.ts'
+import { type PageText, queryPage, queryPages } from '../transfer/pages.ts'
 import { writeToStdout } from '../transfer/write-lines.ts'
 
 /** Flag, operator of the API, and the words for help. */
@@ -51,10 +51,13 @@ index are numbers, true, false or strings; quote a string that looks like one of
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
     if (args.flag('page') && args.flag('all')) throw new UsageError('--page and --all cannot be combined')
     const query = parseQuery(args)
-    const pages = queryPages(openRemote(args), db, table, query)
-    if (query.select === '"count"' && !args.flag('page')) return printCount(pages, args)
+    const remote = openRemote(args)
+    if (query.select === '"count"' && !args.flag('page')) {
+      if (args.flag('all')) delete query.limit
+      return printCount((more) => queryPage(remote, db, table, { ...query, ...more }), query.limit)
+    }
     const out = writeToStdout()
-    for await (const { text, items, cursor } of pages) {
+    for await (const { text, items, cursor } of queryPages(remote, db, table, query)) {
       if (args.flag('page')) await out.write(`${minifyJson(text)}\n`)
       else for (const item of items) await out.write(`${minifyJson(item)}\n`)
       if (args.flag('all')) continue
@@ -70,19 +73,27 @@ index are numbers, true, false or strings; quote a string that looks like one of
 
 const noteMore = (cursor: string): void => printNote(`there is more: add --all, or --cursor ${cursor}`)
 
-/** One number. It counts to the end, unless a limit says how far: a script must not take a part for the whole. */
-const printCount = async (pages: AsyncIterable<PageText>, args: Arguments): Promise<number> => {
-  const limit = args.flag('all') ? undefined : args.text('limit')
+/**
+ * One number. It counts to the end, or to the limit: a script must not take a part for the whole. The server may count less
+ * than the limit in one answer, so the next one is asked for the rest.
+ */
+const printCount = async (
+  ask: (more: Record<string, string>) => Promise<PageText>,
+  limit: string | undefined,
+): Promise<number> => {
   let total = 0
-  for await (const { count, cursor } of pages) {
+  let more: Record<string, string> = {}
+  for (;;) {
+    const { count, cursor } = await ask(more)
     total += count
-    if (limit === undefined || cursor === null) continue
-    printLine(String(total))
-    noteMore(cursor)
-    return 0
+    const rest = Number(limit ?? Number.POSITIVE_INFINITY) - total
+    if (cursor === null || rest <= 0) {
+      printLine(String(total))
+      if (cursor !== null) noteMore(cursor)
+      return 0
+    }
+    more = { cursor: JSON.stringify(cursor), ...(limit !== undefined && { limit: String(rest) }) }
   }
-  printLine(String(total))
-  return 0
 }
 
 /** The members of the body as JSON texts. */

@@ -32,6 +32,24 @@ const splitPage = (text: string): PageText => {
 }
 
 /** `query` holds the members of the body as JSON texts; a `cursor` among them starts after an earlier page. */
+export const queryPage = async (
+  remote: Remote,
+  db: string,
+  table: string,
+  query: Record<string, string>,
+): Promise<PageText> => {
+  const members = Object.entries(query).map(([name, text]) => `"${name}":${text}`)
+  return splitPage(
+    await remote.request({
+      method: 'POST',
+      path: `/v1/${db}/${table}/query`,
+      body: `{${members.join(',')}}`,
+      repeatable: true,
+    }),
+  )
+}
+
+/** That page and all after it. */
 export async function* queryPages(
   remote: Remote,
   db: string,
@@ -39,15 +57,7 @@ export async function* queryPages(
   query: Record<string, string>,
 ): AsyncIterable<PageText> {
   for (let more = query; ; ) {
-    const members = Object.entries(more).map(([name, text]) => `"${name}":${text}`)
-    const page = splitPage(
-      await remote.request({
-        method: 'POST',
-        path: `/v1/${db}/${table}/query`,
-        body: `{${members.join(',')}}`,
-        repeatable: true,
-      }),
-    )
+    const page = await queryPage(remote, db, table, more)
     yield page
     if (page.cursor === null) return
     more = { ...more, cursor: JSON.stringify(page.cursor) }
