@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '../types.ts'
 import { contentsView } from './contents-view.ts'
 import { type Entry, entriesOf } from './entries.ts'
 import { errorsView } from './errors-view.ts'
-import { codeViews } from './example-view.ts'
+import { answerView, codeViews } from './example-view.ts'
 import { Html, html } from './html.ts'
 import { inline, markdown, topicsOf } from './markdown.ts'
 import { operationView } from './operation-view.ts'
@@ -62,12 +62,31 @@ ${markdown(lead)}
 </div>
 </section>`
 
-const topics = (text: string): Html[] =>
-  topicsOf(text).topics.map(
-    ({ id, title, text: own }) => html`
-<section class="topic" id="${id}" data-find="topic"><h2><a href="#${id}">${title}</a></h2>
-${markdown(own)}</section>`,
+const headersView = (label: string, lines: string): Html =>
+  html`<div class="request"><p class="label">${label}</p><pre>${lines}</pre></div>`
+
+/** What a topic talks about, to be seen beside it. */
+const illustrations = ({ components }: OpenApiDocument): Record<string, Html> => ({
+  'api-keys': headersView('Request with a key', 'Authorization: Bearer svc_live_…'),
+  answers: headersView(
+    'Headers of an answer',
+    'Content-Type: application/json\nCache-Control: private, no-cache\nX-Request-Id: HJ4c9fQ2-1z',
+  ),
+  errors: answerView({ status: 400, headers: [], given: [], value: components.examples.invalid_request!.value }),
+  'versions-of-a-record': headersView(
+    'Answer, then a write that needs this version',
+    'ETag: "1767780000000"\n\nIf-Match: "1767780000000"',
+  ),
+})
+
+const topics = (document: OpenApiDocument): Html[] => {
+  const shown = illustrations(document)
+  return topicsOf(document.info.description).topics.map(
+    ({ id, title, text }) => html`
+<section class="columns" id="${id}" data-find="topic"><div class="topic"><h2><a href="#${id}">${title}</a></h2>
+${markdown(text)}</div>${shown[id] === undefined ? '' : html`<div class="beside">${shown[id]}</div>`}</section>`,
   )
+}
 
 const schemaList = (document: OpenApiDocument): Html => html`
 <section class="topic" id="schemas" data-group="Schemas"><h2><a href="#schemas">Schemas</a></h2>
@@ -132,7 +151,7 @@ ${bar(document)}
 ${contentsView(document, entries)}
 <main id="main" tabindex="-1">
 ${overview(document, topicsOf(info.description).lead)}
-${topics(info.description)}
+${topics(document)}
 ${tags.map(({ name, description }) => group(document, entries, name, description))}
 ${errorsView(document)}
 ${schemaList(document)}
