@@ -25,8 +25,12 @@ const bar = ({ info }: OpenApiDocument): Html => html`
 
 // ── Sections ───────────────────────────────────────────────────────────────────────────────────────────────
 
-const setup = {
-  curl: `export CUBBY_URL=http://127.0.0.1:4600
+/** The script replaces it with the address of the page. */
+const baseOf = ({ servers }: OpenApiDocument): string =>
+  servers[0]!.url === '/' ? 'http://127.0.0.1:4600' : servers[0]!.url
+
+const setup = (base: string) => ({
+  curl: `export CUBBY_URL=${base}
 export CUBBY_KEY=svc_live_…
 
 curl "$CUBBY_URL/v1" \\
@@ -47,20 +51,24 @@ answer = requests.get(
     headers={"Authorization": f"Bearer {os.environ['CUBBY_KEY']}"},
 )
 print(answer.json())`,
-}
+})
 
-const overview = ({ info }: OpenApiDocument, lead: string): Html => html`
+const overview = (document: OpenApiDocument): Html => {
+  const { info } = document
+  const base = baseOf(document)
+  return html`
 <section class="columns" id="top" data-find="topic">
 <div class="text">
 <h1>${info.title}</h1>
 <p class="lead">${info.summary}</p>
-${markdown(lead)}
-<p>The examples read the address of the server and the API key from the environment: set <code>CUBBY_URL</code> to <code data-base>http://127.0.0.1:4600</code>, and <code>CUBBY_KEY</code>. Those in TypeScript use the client, <code>@cubbydb/client</code>, where it has a method for the request, and otherwise <code>fetch</code>; those in Python use <code>requests</code>.</p>
+${markdown(topicsOf(info.description).lead)}
+<p>The examples read the address of the server and the API key from the environment: set <code>CUBBY_URL</code> to <code data-base>${base}</code>, and <code>CUBBY_KEY</code>. Those in TypeScript use the client, <code>@cubbydb/client</code>, where it has a method for the request, and otherwise <code>fetch</code>; those in Python use <code>requests</code>.</p>
 </div>
 <div class="examples" data-setup>
-<div class="request">${codeViews(setup)}</div>
+<div class="request">${codeViews(setup(base))}</div>
 </div>
 </section>`
+}
 
 const headersView = (label: string, lines: string): Html =>
   html`<div class="request"><p class="label">${label}</p><pre>${lines}</pre></div>`
@@ -150,7 +158,7 @@ ${bar(document)}
 <div class="layout">
 ${contentsView(document, entries)}
 <main id="main" tabindex="-1">
-${overview(document, topicsOf(info.description).lead)}
+${overview(document)}
 ${topics(document)}
 ${tags.map(({ name, description }) => group(document, entries, name, description))}
 ${errorsView(document)}
