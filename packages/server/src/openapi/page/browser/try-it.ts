@@ -56,7 +56,10 @@ class TryIt {
       this.#submit()
     })
     this.#form.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) this.#form.requestSubmit()
+      if (event.key !== 'Enter') return
+      if (event.ctrlKey || event.metaKey) this.#form.requestSubmit()
+      // In an input Enter would send, which is too easy for what changes data.
+      else if (event.target instanceof HTMLInputElement && this.#operation!.effect !== 'reads') event.preventDefault()
     })
     this.#dialog.addEventListener('close', () => {
       this.#request?.abort()
@@ -95,7 +98,7 @@ class TryIt {
     this.#update()
     this.#dialog.showModal()
     this.#dialog.scrollTop = 0
-    // Enter on the focused button sends: nothing is changed by a key that is pressed once too often.
+    // Enter on the focused button sends, so it has the focus only if nothing is changed.
     if (operation.needsKey && (operation.effect !== 'reads' || this.#key.value === '')) this.#key.focus()
     else this.#send.focus({ preventScroll: true })
   }
