@@ -98,7 +98,8 @@ const sharedExamples = (): Record<string, ExampleObject> =>
     }),
   )
 
-export const makeDocument = (): OpenApiDocument => {
+/** `publicUrl` is the address at which callers reach the server, with its prefix if it has one. */
+export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
   const places: [string, ServedOperation[]][] = [
     ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, placesOf(path, methods)]),
     ...Object.entries(openRoutes).map(([path, id]): [string, ServedOperation[]] => [
@@ -118,7 +119,7 @@ export const makeDocument = (): OpenApiDocument => {
       description: introduction,
       license: { name: packageJson.license, identifier: packageJson.license },
     },
-    servers: [{ url: '/', description: 'The server that sent this document.' }],
+    servers: [{ url: publicUrl, description: 'The server that sent this document.' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {

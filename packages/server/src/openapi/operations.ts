@@ -88,6 +88,9 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
   }
 }
 
+const copies =
+  'Compressed for clients that accept gzip. The answer has an `ETag`; with it in `If-None-Match` the answer is 304 while the copy is current.'
+const currentCopy = { 304: { description: 'The copy is current.' } }
 const foundRecord = { 304: { description: 'The record is still at that version.', headers: ['ETag' as const] } }
 
 /** The description of each route. A route without one does not compile. */
@@ -191,15 +194,15 @@ export const operations = {
   getDescription: {
     tag: 'Service',
     summary: 'Get this description as OpenAPI',
-    description: 'An OpenAPI 3.1 document, generated from the routes that the server uses.',
-    answers: { 200: { description: 'The document.', schema: 'OpenApi' } },
+    description: `An OpenAPI 3.1 document, generated from the routes that the server uses. ${copies}`,
+    answers: { 200: { description: 'The document.', schema: 'OpenApi' }, ...currentCopy },
     codes: ['internal'],
     examples: service.getDescription,
   },
   getDocsPage: {
     tag: 'Service',
     summary: 'Get this description as a web page',
-    description: 'One HTML page that loads nothing else.',
+    description: `One HTML page that loads nothing else. ${copies}`,
     answers: {
       200: {
         description: 'The page.',
@@ -207,6 +210,7 @@ export const operations = {
         schema: 'Page',
         headers: ['Content-Security-Policy'],
       },
+      ...currentCopy,
     },
     codes: ['internal'],
     examples: service.getDocsPage,

@@ -1,10 +1,54 @@
-import type { Pages } from '../http/pages.ts'
+import type { Page, Pages } from '../http/pages.ts'
+import type { FromPagesThread, PageBytes, ToPagesThread } from './pages-thread.ts'
 
-/** Loaded at the first request for a page: they are read rarely, and the start does not wait for them. */
-const makers = () => import('./make-pages.ts')
+// Blobs, because all answers share their bytes. Bun copies a buffer for each answer and keeps the copy until the client has
+// read it.
+const pageOf = ({ body, gzipped, version, headers }: PageBytes): Page => ({
+  body: new Blob([body]),
+  gzipped: new Blob([gzipped]),
+  version,
+  headers,
+})
 
-/** The descriptions of the API, for programs and for people. */
-export const descriptionPages: Pages = {
-  document: async () => (await makers()).documentPage(),
-  docs: async () => (await makers()).docsPage(),
+/** Both are rejected if the thread fails. */
+const makeInThread = (publicUrl: string | undefined): Record<keyof Pages, Promise<Page>> => {
+  const thread = new Worker(new URL('./pages-thread.ts', import.meta.url).href)
+  const [document, docs] = [Promise.withResolvers<Page>(), Promise.withResolvers<Page>()]
+  const end = (fault: string) => {
+    for (const { promise, reject } of [document, docs]) {
+      // Perhaps nobody has asked for one of them.
+      promise.catch(() => {})
+      reject(new Error(`the descriptions of the API could not be made: ${fault}`))
+    }
+    thread.terminate()
+  }
+  thread.onmessage = ({ data }: MessageEvent<FromPagesThread>) => {
+    if ('document' in data) return document.resolve(pageOf(data.document))
+    if ('fault' in data) return end(data.fault)
+    docs.resolve(pageOf(data.docs))
+    thread.terminate()
+  }
+  thread.onerror = ({ message }: ErrorEvent) => end(message)
+  thread.postMessage({ publicUrl } satisfies ToPagesThread)
+  return { document: document.promise, docs: docs.promise }
+}
+
+/**
+ * The descriptions of the API, for programs and for people. They are made at the first request for one of them, because they
+ * are read rarely; in a thread of their own, because they take 100 ms in which no other request would be answered; and once,
+ * because they never change while the process runs.
+ */
+export const descriptionPages = (publicUrl?: string): Pages => {
+  let made: Record<keyof Pages, Promise<Page>> | undefined
+  const get = async (name: keyof Pages): Promise<Page> => {
+    made ??= makeInThread(publicUrl)
+    try {
+      return await made[name]
+    } catch (error) {
+      // The next request tries again.
+      made = undefined
+      throw error
+    }
+  }
+  return { document: () => get('document'), docs: () => get('docs') }
 }

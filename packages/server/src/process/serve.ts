@@ -34,7 +34,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
       now: clock.now,
       log,
       logRequests,
-      pages: descriptionPages,
+      pages: descriptionPages(publicUrl),
       onKeyUse: keyUse.note,
     })
   } catch (error) {

@@ -37,7 +37,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
     now: clock.now,
     log,
     logRequests,
-    pages: descriptionPages,
+    pages: descriptionPages(publicUrl),
     onKeyUse: keyUse.note,
   })
   send({ ready: true })

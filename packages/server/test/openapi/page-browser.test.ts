@@ -244,6 +244,22 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
     }
   })
 
+  test('each title in the contents fits into one line', async () => {
+    const page = await open()
+    const heights = (await page.evaluate(
+      "[...document.querySelectorAll('#contents a')].map((link) => [link.textContent, link.offsetHeight])",
+    )) as [string, number][]
+    expect(heights.length).toBeGreaterThan(30)
+    expect(heights.filter(([, height]) => height > 30)).toEqual([])
+  })
+
+  test('on a narrow screen the example follows the description, before the fields', async () => {
+    const page = await open({ viewport: { width: 1024, height: 768 } })
+    const top = async (part: string) => (await page.locator(`#queryRecords ${part}`).boundingBox())!.y
+    expect(await top('.examples')).toBeGreaterThan(await top('.text'))
+    expect(await top('.details')).toBeGreaterThan(await top('.examples'))
+  })
+
   test('on a phone the contents are a sheet: opened by a button, closed by a link, by Escape and by its own button', async () => {
     const page = await open({ viewport: phone })
     const sheet = page.locator('#contents')
@@ -377,6 +393,133 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
     expect(await page.locator('.problem').textContent()).toBe('db is empty; the request needs it.')
   })
 
+  const pressSend = (page: Page) => page.locator('dialog.try .primary').click()
+
+  test('the form does not send a path that would name something else', async () => {
+    const page = await open()
+    await openTryIt(page, 'deleteRecord')
+    await page.locator('#api-key').fill(organization.secretKey)
+    requests = []
+    // A browser drops . and .., and a proxy may drop an empty segment: then it would be the path of the table.
+    for (const [key, problem] of [
+      ['', 'hashKey is empty; the request needs it.'],
+      ['.', 'hashKey is ".", which no path can have.'],
+      ['..', 'hashKey is "..", which no path can have.'],
+    ] as const) {
+      await page.locator('#try-hashKey').fill(key)
+      expect(await page.locator('.problem').textContent()).toBe(problem)
+      await pressSend(page)
+      expect(await page.evaluate('document.activeElement.id')).toBe('try-hashKey')
+    }
+    await page.locator('#try-hashKey').fill('%2e%2e/.. ?#')
+    await pressSend(page)
+    await page.locator('.received .status').waitFor()
+    expect(requests).toEqual([`DELETE ${server.url}/v1/app/orders/%252e%252e%2F..%20%3F%23`])
+  })
+
+  test('the form says what sending does: a query reads, whatever its method; a delete is marked', async () => {
+    const page = await open()
+    const said = async (operation: string) => {
+      await openTryIt(page, operation)
+      const line = page.locator('dialog.try .line small')
+      const text = (await line.count()) === 0 ? 'reads' : (await line.textContent())!.trim()
+      // Enter sends only what changes nothing.
+      requests = []
+      await page.keyboard.press('Enter')
+      if (text === 'reads') await page.locator('.received .status').waitFor()
+      else expect(requests).toEqual([])
+      const focused = await page.evaluate('document.activeElement.id || document.activeElement.textContent')
+      await page.keyboard.press('Escape')
+      return `${text}, ${focused}`
+    }
+    await openTryIt(page, 'putRecord')
+    await page.locator('#api-key').fill(organization.secretKey)
+    await page.keyboard.press('Escape')
+    for (const id of ['queryRecords', 'findRecords', 'getRecord', 'listApiKeys', 'checkHealth']) {
+      expect([id, await said(id)]).toEqual([id, 'reads, Send'])
+    }
+    for (const id of ['putRecord', 'applyBatch', 'createTable', 'restoreTable', 'createApiKey']) {
+      expect([id, await said(id)]).toEqual([id, 'changes data on this server, api-key'])
+    }
+    for (const id of ['deleteRecord', 'deleteRecordWithRangeKey', 'deleteTable', 'revokeApiKey']) {
+      expect([id, await said(id)]).toEqual([id, 'deletes data on this server, api-key'])
+    }
+  })
+
+  test('an answer that comes late does not appear in the form of another operation, and a second click sends nothing', async () => {
+    const page = await open()
+    let answer = () => {}
+    const held = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route('**/healthz', async (route) => {
+      await held
+      await route.continue().catch(() => {})
+    })
+    await openTryIt(page, 'checkHealth')
+    requests = []
+    await pressSend(page)
+    await page.locator('dialog.try .primary').click({ force: true })
+    expect(requests).toHaveLength(1)
+    expect(await page.locator('dialog.try .primary').textContent()).toBe('Sending …')
+    await page.keyboard.press('Escape')
+    await openTryIt(page, 'checkReadiness')
+    expect(await page.locator('dialog.try .primary').textContent()).toBe('Send')
+    answer()
+    await page.waitForTimeout(200)
+    expect(await page.locator('.received').textContent()).toBe('')
+    await pressSend(page)
+    await page.locator('.received .status').waitFor()
+    expect(await page.locator('.received > div > pre').textContent()).toContain('ready')
+  })
+
+  test('the form shows answers without a body, long ones, and that none came', async () => {
+    const api = server.as(organization.secretKey)
+    await api.post('/v1/app/orders')
+    const { body } = await api.put('/v1/app/orders', { hashKey: 'long', data: { text: 'x'.repeat(300_000) } })
+    const page = await open()
+    const status = page.locator('.received .status')
+    await openTryIt(page, 'headRecord')
+    // Spaces around a pasted key are left out.
+    await page.locator('#api-key').fill(`  ${organization.secretKey} `)
+    await page.locator('#try-hashKey').fill('long')
+    await pressSend(page)
+    await status.waitFor()
+    expect(await page.locator('.received').textContent()).toContain('No body.')
+    await page.keyboard.press('Escape')
+    await openTryIt(page, 'getRecord')
+    await page.locator('#try-hashKey').fill('long')
+    await pressSend(page)
+    await status.waitFor()
+    expect(await page.locator('.received .note').textContent()).toBe('The first 200,000 characters.')
+    await page.locator('#try-If-None-Match').fill(`"${body.updatedAt}"`)
+    await pressSend(page)
+    await page.locator('.received .status', { hasText: '304' }).waitFor()
+    expect(await page.locator('.received').textContent()).toContain('No body.')
+    // A key in two parts is not sent at all.
+    requests = []
+    await page.locator('#api-key').fill('svc_live_a b')
+    await pressSend(page)
+    expect(await page.locator('.problem').first().textContent()).toBe('The API key has characters that no key has.')
+    expect(requests).toEqual([])
+    await page.locator('#api-key').fill(organization.secretKey)
+    await context!.setOffline(true)
+    await pressSend(page)
+    const failure = page.locator('.received .problem')
+    await failure.waitFor()
+    expect(await failure.textContent()).toContain('No answer came (Failed to fetch). Is the server running')
+  })
+
+  test('a request that needs no key is sent without it', async () => {
+    const page = await open()
+    await openTryIt(page, 'getRecord')
+    await page.locator('#api-key').fill(organization.secretKey)
+    await page.keyboard.press('Escape')
+    await openTryIt(page, 'checkHealth')
+    const [request] = await Promise.all([page.waitForRequest('**/healthz'), pressSend(page)])
+    expect(await request.headerValue('authorization')).toBeNull()
+  })
+
   test('every operation can be tried, except one that only a browser may send', async () => {
     const page = await open()
     const without = await page.evaluate(`[...document.querySelectorAll('.operation')]
@@ -390,7 +533,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
     await openTryIt(page, 'deleteRecordWithRangeKey')
     expect(await page.locator('#try-rangeKey').inputValue()).toBe('o-2')
     expect(await page.locator('#try-If-Match').inputValue()).toMatch(/^"\d+"$/)
-    expect(await page.locator('.line').textContent()).toContain('changes data on this server')
+    expect(await page.locator('.line').textContent()).toContain('deletes data on this server')
     await page.locator('dialog.try .quiet').click()
     await page.locator('#listTables .examples select').selectOption('deletedOnes')
     await openTryIt(page, 'listTables')

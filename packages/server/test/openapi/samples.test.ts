@@ -83,6 +83,16 @@ const expectAnswer = (sample: Sample, stage: Stage, answer: Json, said: Said, at
   }
 }
 
+/** Our client returns a count as a number, and the records of `find` in the order of their keys. */
+const answerOfClient = (source: string, answer: Json): Json => {
+  if (source.includes('.count(')) return { ...answer, value: answer.value.count }
+  if (!source.includes('.find(')) return answer
+  const { items, missing } = answer.value as { items: Json[]; missing: Json[] }
+  expect([items.length, missing.length]).toEqual([2, 1])
+  // The second of the three keys names no record.
+  return { ...answer, value: [items[0], undefined, items[1]] }
+}
+
 const nameOf = ({ entry, named }: Sample): string => `${entry.operation.operationId} ${named.example}`
 
 describe('TypeScript', () => {
@@ -118,7 +128,7 @@ describe('TypeScript', () => {
       return status < 300 && value !== undefined && entry.operation.security.length > 0
     })
     const ids = new Set(succeeding.map(({ entry }) => entry.operation.operationId))
-    expect([...ids].filter((id) => !['findRecords', 'describeOwnApiKey'].includes(id))).toEqual([])
+    expect([...ids]).toEqual([])
     expect(samples.length - withFetch.length).toBeGreaterThan(25)
   })
 
@@ -127,7 +137,7 @@ describe('TypeScript', () => {
       const { stage, key, answer } = await prepare(sample)
       const source = stage.translate(sample.sources.typescript)
       const said = await runTypeScript(source, folder, { CUBBY_URL: server.url, CUBBY_KEY: key })
-      expectAnswer(sample, stage, answer, said, nameOf(sample))
+      expectAnswer(sample, stage, answerOfClient(source, answer), said, nameOf(sample))
     })
   }
 })

@@ -117,7 +117,7 @@ if (import.meta.main) {
     now: Date.now,
     log,
     logRequests: false,
-    pages: descriptionPages,
+    pages: descriptionPages(),
     onKeyUse: () => {},
     routes: ownRoutes,
   })

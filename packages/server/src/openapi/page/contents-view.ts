@@ -5,11 +5,35 @@ import { topicsOf } from './markdown.ts'
 
 const plain = (id: string, title: string): Html => html`<li><a href="#${id}">${title}</a></li>`
 
-/** The first part of the summary is enough here. */
-const short = (summary: string): string => summary.split(/[:;]/, 1)[0]!
+/** Each fits into one line: the list is read at a glance. */
+export const titles: Record<string, string> = {
+  listTables: 'List tables',
+  describeTable: 'Show a table',
+  createTable: 'Create a table',
+  deleteTable: 'Delete a table',
+  restoreTable: 'Restore a table',
+  putRecord: 'Put a record',
+  getRecord: 'Get a record',
+  headRecord: 'Check a record',
+  deleteRecord: 'Delete a record',
+  getRecordWithRangeKey: 'Get, with range key',
+  headRecordWithRangeKey: 'Check, with range key',
+  deleteRecordWithRangeKey: 'Delete, with range key',
+  queryRecords: 'Query records',
+  findRecords: 'Get several records',
+  applyBatch: 'Batch',
+  listApiKeys: 'List API keys',
+  describeOwnApiKey: 'Describe the calling key',
+  revokeApiKey: 'Revoke an API key',
+  preflight: 'Preflight',
+  checkHealth: 'Is it alive?',
+  checkReadiness: 'Is it ready?',
+  getDescription: 'OpenAPI document',
+  getDocsPage: 'This page',
+}
 
 const operation = ({ method, operation: { operationId, summary } }: Entry): Html => html`
-<li><a href="#${operationId}">${short(summary)} <span class="method ${method}">${method.toUpperCase()}</span></a></li>`
+<li><a href="#${operationId}">${titles[operationId] ?? summary} <span class="method ${method}">${method.toUpperCase()}</span></a></li>`
 
 const group = (title: string, items: Html[]): Html => html`<p class="title">${title}</p><ul>${items}</ul>`
 

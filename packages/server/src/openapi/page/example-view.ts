@@ -62,7 +62,7 @@ export const codeViews = (sources: Record<Language, string>): Html =>
 export const statusView = (status: number): Html =>
   html`<span class="status ${status < 400 ? 'ok' : 'bad'}">${status}</span>`
 
-const answerView = ({ status, headers, value }: ShownAnswer): Html => {
+export const answerView = ({ status, headers, value }: ShownAnswer): Html => {
   const lines = headers.map(([name, header]) => `${name}: ${header}\n`).join('')
   const body = typeof value === 'string' ? value : value === undefined ? '' : literal(value, json)
   const text = [lines, body].filter((part) => part !== '').join('\n')

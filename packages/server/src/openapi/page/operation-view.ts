@@ -87,10 +87,12 @@ export const operationView = (document: OpenApiDocument, entry: Entry): Html => 
 <h3><a href="#${operation.operationId}">${operation.summary}</a></h3>
 <p class="route"><span class="method ${method}">${method.toUpperCase()}</span> ${pathView(path)} <span class="key">${keyOf(operation)}</span></p>
 ${markdown(operation.description)}
+</div>
+${examplesView(document, operation)}
+<div class="details">
 ${parameterList(document, entry)}
 ${bodyView(document, entry)}
 ${answerList(document, entry)}
 </div>
-${examplesView(document, operation)}
 </section>`
 }

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '../types.ts'
 import { contentsView } from './contents-view.ts'
 import { type Entry, entriesOf } from './entries.ts'
 import { errorsView } from './errors-view.ts'
-import { codeViews } from './example-view.ts'
+import { answerView, codeViews } from './example-view.ts'
 import { Html, html } from './html.ts'
 import { inline, markdown, topicsOf } from './markdown.ts'
 import { operationView } from './operation-view.ts'
@@ -25,8 +25,12 @@ const bar = ({ info }: OpenApiDocument): Html => html`
 
 // ── Sections ───────────────────────────────────────────────────────────────────────────────────────────────
 
-const setup = {
-  curl: `export CUBBY_URL=http://127.0.0.1:4600
+/** The script replaces it with the address of the page. */
+const baseOf = ({ servers }: OpenApiDocument): string =>
+  servers[0]!.url === '/' ? 'http://127.0.0.1:4600' : servers[0]!.url
+
+const setup = (base: string) => ({
+  curl: `export CUBBY_URL=${base}
 export CUBBY_KEY=svc_live_…
 
 curl "$CUBBY_URL/v1" \\
@@ -47,27 +51,50 @@ answer = requests.get(
     headers={"Authorization": f"Bearer {os.environ['CUBBY_KEY']}"},
 )
 print(answer.json())`,
-}
+})
 
-const overview = ({ info }: OpenApiDocument, lead: string): Html => html`
+const overview = (document: OpenApiDocument): Html => {
+  const { info } = document
+  const base = baseOf(document)
+  return html`
 <section class="columns" id="top" data-find="topic">
 <div class="text">
 <h1>${info.title}</h1>
 <p class="lead">${info.summary}</p>
-${markdown(lead)}
-<p>The examples read the address of the server and the API key from the environment: set <code>CUBBY_URL</code> to <code data-base>http://127.0.0.1:4600</code>, and <code>CUBBY_KEY</code>. Those in TypeScript use the client, <code>@cubbydb/client</code>, where it has a method for the request, and otherwise <code>fetch</code>; those in Python use <code>requests</code>.</p>
+${markdown(topicsOf(info.description).lead)}
+<p>The examples read the address of the server and the API key from the environment: set <code>CUBBY_URL</code> to <code data-base>${base}</code>, and <code>CUBBY_KEY</code>. Those in TypeScript use the client, <code>@cubbydb/client</code>, where it has a method for the request, and otherwise <code>fetch</code>; those in Python use <code>requests</code>.</p>
 </div>
 <div class="examples" data-setup>
-<div class="request">${codeViews(setup)}</div>
+<div class="request">${codeViews(setup(base))}</div>
 </div>
 </section>`
+}
 
-const topics = (text: string): Html[] =>
-  topicsOf(text).topics.map(
-    ({ id, title, text: own }) => html`
-<section class="topic" id="${id}" data-find="topic"><h2><a href="#${id}">${title}</a></h2>
-${markdown(own)}</section>`,
+const headersView = (label: string, lines: string): Html =>
+  html`<div class="request"><p class="label">${label}</p><pre>${lines}</pre></div>`
+
+/** What a topic talks about, to be seen beside it. */
+const illustrations = ({ components }: OpenApiDocument): Record<string, Html> => ({
+  'api-keys': headersView('Request with a key', 'Authorization: Bearer svc_live_…'),
+  answers: headersView(
+    'Headers of an answer',
+    'Content-Type: application/json\nCache-Control: private, no-cache\nX-Request-Id: HJ4c9fQ2-1z',
+  ),
+  errors: answerView({ status: 400, headers: [], given: [], value: components.examples.invalid_request!.value }),
+  'versions-of-a-record': headersView(
+    'Answer, then a write that needs this version',
+    'ETag: "1767780000000"\n\nIf-Match: "1767780000000"',
+  ),
+})
+
+const topics = (document: OpenApiDocument): Html[] => {
+  const shown = illustrations(document)
+  return topicsOf(document.info.description).topics.map(
+    ({ id, title, text }) => html`
+<section class="columns" id="${id}" data-find="topic"><div class="topic"><h2><a href="#${id}">${title}</a></h2>
+${markdown(text)}</div>${shown[id] === undefined ? '' : html`<div class="beside">${shown[id]}</div>`}</section>`,
   )
+}
 
 const schemaList = (document: OpenApiDocument): Html => html`
 <section class="topic" id="schemas" data-group="Schemas"><h2><a href="#schemas">Schemas</a></h2>
@@ -131,8 +158,8 @@ ${bar(document)}
 <div class="layout">
 ${contentsView(document, entries)}
 <main id="main" tabindex="-1">
-${overview(document, topicsOf(info.description).lead)}
-${topics(info.description)}
+${overview(document)}
+${topics(document)}
 ${tags.map(({ name, description }) => group(document, entries, name, description))}
 ${errorsView(document)}
 ${schemaList(document)}

@@ -44,13 +44,15 @@ const constraintsOf = (schema: Schema): string[] => [
   ...bounds(schema.minItems, schema.maxItems, 'items'),
   ...bounds(schema.minProperties, schema.maxProperties, 'member'),
   ...bounds(schema.minimum, schema.maximum, ''),
-  ...(schema.pattern === undefined ? [] : [`matches \`${schema.pattern}\``]),
   ...(schema.not?.enum === undefined ? [] : [`not ${schema.not.enum.map((value) => `\`${value}\``).join(' or ')}`]),
   ...(schema.default === undefined ? [] : [`\`${JSON.stringify(schema.default)}\` when absent`]),
 ]
 
-const typeView = (schema: Schema): Html => {
-  const constraints = constraintsOf(schema)
+/** A pattern is for programs. Where a description says the same in words, only the list of schemas shows it. */
+const patternOf = ({ pattern }: Schema): string[] => (pattern === undefined ? [] : [`matches \`${pattern}\``])
+
+const typeView = (schema: Schema, withPattern: boolean): Html => {
+  const constraints = [...constraintsOf(schema), ...(withPattern ? patternOf(schema) : [])]
   const facts = constraints.length === 0 ? '' : html`, ${inline(constraints.join(', '))}`
   return html`<span class="type">${typeOf(schema)}${facts}</span>`
 }
@@ -68,7 +70,7 @@ export interface Field {
 
 /** One row of a list of fields or parameters. Links lead to its id. */
 export const fieldView = ({ id, name, schema, required, description, place, nested }: Field): Html => html`
-<div id="${id}" data-find="field"><dt><code>${name}</code>${place === undefined ? '' : html` <span class="place">${place}</span>`} ${typeView(schema)}${required ? html` <span class="required">required</span>` : ''}</dt><dd>${description === undefined ? '' : html`<p>${inline(description)}</p>`}${nested}</dd></div>`
+<div id="${id}" data-find="field"><dt><code>${name}</code>${place === undefined ? '' : html` <span class="place">${place}</span>`} ${typeView(schema, id.startsWith('schema-') || description === undefined)}${required ? html` <span class="required">required</span>` : ''}</dt><dd>${description === undefined ? '' : html`<p>${inline(description)}</p>`}${nested}</dd></div>`
 
 /** The description of the field itself, otherwise that of the schema it refers to. */
 const descriptionOf = (document: OpenApiDocument, schema: Schema): string | undefined =>
@@ -102,7 +104,7 @@ export const alternativesView = (document: OpenApiDocument, alternatives: Schema
   const views = alternatives.map((alternative) => {
     const name = schemaName(alternative)
     const whole = document.components.schemas[name ?? '']
-    if (name === undefined || whole === undefined) return html`<p>${typeView(alternative)}</p>`
+    if (name === undefined || whole === undefined) return html`<p>${typeView(alternative, true)}</p>`
     return html`<div class="alternative" data-find="schema"><p class="name">${link(name)}</p>
 ${whole.description === undefined ? '' : html`<p>${inline(whole.description)}</p>`}${schemaView(document, name, `${prefix}-${name}`)}</div>`
   })
@@ -115,5 +117,5 @@ export const schemaView = (document: OpenApiDocument, name: string, prefix: stri
   const alternatives = schema.oneOf ?? schema.anyOf ?? []
   // Plain types fit into one line.
   if (alternatives.some(({ $ref }) => $ref !== undefined)) return alternativesView(document, alternatives, prefix)
-  return schema.properties === undefined ? html`<p>${typeView(schema)}</p>` : fields(document, schema, prefix)
+  return schema.properties === undefined ? html`<p>${typeView(schema, true)}</p>` : fields(document, schema, prefix)
 }

@@ -22,6 +22,12 @@ const exampleOf = (template: string, label: string, curl: string): TryItExample 
   return { label, values, body: body === undefined ? '' : literal(body, json) }
 }
 
+/** What a public key may do changes nothing, whatever the method: a query is a POST. */
+const effectOf = ({ method, operation: { security } }: Entry): TryItOperation['effect'] => {
+  if (method === 'get' || method === 'head' || security.some((key) => 'publicKey' in key)) return 'reads'
+  return method === 'delete' ? 'deletes' : 'changes'
+}
+
 const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation => {
   const { method, path, operation } = entry
   return {
@@ -29,6 +35,7 @@ const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation 
     method: method.toUpperCase(),
     path,
     needsKey: operation.security.length > 0,
+    effect: effectOf(entry),
     hasBody: operation.requestBody !== undefined,
     parameters: parametersOf(document, entry).map(({ name, in: place, required = false }) => ({
       name,

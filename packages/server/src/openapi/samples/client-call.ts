@@ -73,7 +73,14 @@ const recordsCall = (request: CurlRequest, db: string, segments: string[]): Clie
   const options = writeOptions(headers)
   if (options === undefined) return undefined
   if (method === 'PUT') return made('save', [body, ...options], 'record')
-  if (method === 'POST' && first === 'query') return made('query', [body], 'page')
+  if (method === 'POST' && first === 'query') {
+    const { select, ...query } = body as Record<string, unknown>
+    return select === 'count' ? made('count', [query], 'count') : made('query', [body], 'page')
+  }
+  if (method === 'POST' && first === 'find') {
+    const { keys } = body as { keys: { hashKey: string; rangeKey?: string }[] }
+    return made('find', [keys.map(({ hashKey, rangeKey }) => keyOf(hashKey, rangeKey))], 'records')
+  }
   if (method === 'POST' && first === 'batch') {
     const { operations } = body as { operations: Record<string, unknown>[] }
     return made('batch', [operations.map(batchOperation)], 'done')
@@ -90,6 +97,7 @@ const keysCall = (request: CurlRequest, query: URLSearchParams, id?: string): Cl
     result,
   })
   const { method } = request
+  if (method === 'GET' && id === 'self') return made('self', [], 'key')
   if (method === 'GET' && id === undefined) return made('list', optionsOf(query), 'page')
   if (method === 'POST' && id === undefined) return made('create', bodyOf(request), 'created')
   return method === 'DELETE' && id !== 'self' ? made('revoke', [id], 'revoked') : undefined

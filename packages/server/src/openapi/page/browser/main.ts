@@ -11,7 +11,7 @@ import { startTryIt } from './try-it.ts'
 // The page is complete without this script. It adds search, tabs, copying, the current section and the form that sends.
 
 for (const place of all('[data-base]')) place.textContent = serverUrl()
-for (const pre of all('[data-setup] pre')) pre.textContent = pre.textContent!.replace(/http:[^\s"]+/, serverUrl())
+for (const pre of all('[data-setup] pre')) pre.textContent = pre.textContent!.replace(/https?:[^\s"]+/, serverUrl())
 document.documentElement.classList.add('scripted')
 startExamples()
 startTryIt()

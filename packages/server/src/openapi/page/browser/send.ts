@@ -17,6 +17,9 @@ export interface Received {
   bytes: number
 }
 
+/** Browsers drop the segments `.` and `..`, and some proxies an empty one. The request would name something else. */
+export const isSegment = (value: string): boolean => !['', '.', '..'].includes(value)
+
 /** The path and query string that the form asks for. */
 export const targetOf = (operation: TryItOperation, values: Record<string, string>): string => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
@@ -34,12 +37,12 @@ const headersOf = (operation: TryItOperation, { parameters, body, key }: FormVal
     const value = parameters[name] ?? ''
     if (place === 'header' && value !== '') headers.set(name, value)
   }
-  if (key !== '') headers.set('Authorization', `Bearer ${key}`)
+  if (operation.needsKey && key !== '') headers.set('Authorization', `Bearer ${key}`)
   if (operation.hasBody && body.trim() !== '') headers.set('Content-Type', 'application/json')
   return headers
 }
 
-export const send = async (operation: TryItOperation, values: FormValues): Promise<Received> => {
+export const send = async (operation: TryItOperation, values: FormValues, signal: AbortSignal): Promise<Received> => {
   const start = performance.now()
   const response = await fetch(serverUrl() + targetOf(operation, values.parameters), {
     method: operation.method,
@@ -48,6 +51,7 @@ export const send = async (operation: TryItOperation, values: FormValues): Promi
     cache: 'no-store',
     credentials: 'omit',
     redirect: 'error',
+    signal,
   })
   const bytes = await response.arrayBuffer()
   return {

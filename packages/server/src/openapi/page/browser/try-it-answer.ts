@@ -12,7 +12,12 @@ const bodyView = (text: string): HTMLElement => {
   const whole = indentJson(text)
   const pre = create('pre', { 'data-syntax': 'json' }, whole.slice(0, shownCharactersMax))
   if (whole.length <= shownCharactersMax) return pre
-  return create('div', {}, pre, create('p', { class: 'note' }, `The first ${shownCharactersMax} characters.`))
+  return create(
+    'div',
+    {},
+    pre,
+    create('p', { class: 'note' }, `The first ${shownCharactersMax.toLocaleString('en-US')} characters.`),
+  )
 }
 
 export const answerView = ({ status, statusText, headers, text, milliseconds, bytes }: Received): HTMLElement => {
@@ -40,5 +45,11 @@ export const answerView = ({ status, statusText, headers, text, milliseconds, by
 }
 
 /** The browser does not say why: the server is gone, or something between refused. */
-export const failureView = (error: unknown): HTMLElement =>
-  create('p', { class: 'problem' }, `No answer came: ${error instanceof Error ? error.message : String(error)}.`)
+export const failureView = (error: unknown): HTMLElement => {
+  const reason = error instanceof Error ? error.message : String(error)
+  return create(
+    'p',
+    { class: 'problem' },
+    `No answer came (${reason}). Is the server running, and can this page reach it?`,
+  )
+}

@@ -14,6 +14,8 @@ export interface TryItOperation {
   /** As in the document: `/v1/{db}`. */
   path: string
   needsKey: boolean
+  /** What sending it does to the data of the server. */
+  effect: 'reads' | 'changes' | 'deletes'
   hasBody: boolean
   parameters: { name: string; place: 'path' | 'query' | 'header'; required: boolean }[]
   examples: Record<string, TryItExample>

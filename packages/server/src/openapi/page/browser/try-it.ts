@@ -1,12 +1,13 @@
 import { all, create, serverUrl } from './dom.ts'
-import { send, targetOf } from './send.ts'
+import { isSegment, send, targetOf } from './send.ts'
 import { answerView, failureView } from './try-it-answer.ts'
 import type { TryItExample, TryItOperation } from './try-it-data.ts'
 
 // A form that sends a request to this server. The API key exists only as the value of one input: it is written to no storage,
 // no attribute and no address, and it is gone when the page is closed or loaded again.
 
-const readOnly = ['GET', 'HEAD', 'OPTIONS']
+/** Said before it is sent. */
+const warnings = { reads: '', changes: 'changes data on this server', deletes: 'deletes data on this server' }
 
 /** The input of the API key. It is not of the type `password`: browsers would offer to store it. */
 const createKeyInput = (): HTMLInputElement =>
@@ -37,8 +38,8 @@ class TryIt {
   readonly #answer = create('div', { class: 'received', role: 'region', 'aria-label': 'Answer', 'aria-live': 'polite' })
   #inputs: Record<string, HTMLInputElement> = {}
   #operation: TryItOperation | undefined
-  /** Only the answer to the newest request is shown. */
-  #sent = 0
+  /** The request that is under way. */
+  #request: AbortController | undefined
 
   constructor(operations: Record<string, TryItOperation>) {
     this.#operations = operations
@@ -55,7 +56,15 @@ class TryIt {
       this.#submit()
     })
     this.#form.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) this.#form.requestSubmit()
+      if (event.key !== 'Enter') return
+      if (event.ctrlKey || event.metaKey) this.#form.requestSubmit()
+      // In an input Enter would send, which is too easy for what changes data.
+      else if (event.target instanceof HTMLInputElement && this.#operation!.effect !== 'reads') event.preventDefault()
+    })
+    this.#dialog.addEventListener('close', () => {
+      this.#request?.abort()
+      this.#request = undefined
+      this.#showSending()
     })
     this.#dialog.addEventListener('click', (event) => {
       if (event.target === this.#dialog) this.#dialog.close()
@@ -83,12 +92,14 @@ class TryIt {
       rows.unshift(labelled('API key', 'kept in memory only, until this page is closed', this.#key))
     if (operation.hasBody) rows.push(labelled('Body', 'JSON', this.#body))
     this.#body.value = body
+    this.#body.rows = Math.max(4, Math.min(20, body.split('\n').length + 1))
     this.#fields.replaceChildren(...rows)
     this.#answer.replaceChildren()
     this.#update()
     this.#dialog.showModal()
     this.#dialog.scrollTop = 0
-    if (operation.needsKey && this.#key.value === '') this.#key.focus()
+    // Enter on the focused button sends, so it has the focus only if nothing is changed.
+    if (operation.needsKey && (operation.effect !== 'reads' || this.#key.value === '')) this.#key.focus()
     else this.#send.focus({ preventScroll: true })
   }
 
@@ -96,40 +107,63 @@ class TryIt {
     return Object.fromEntries(Object.entries(this.#inputs).map(([name, input]) => [name, input.value]))
   }
 
-  /** What is wrong with the form, in words. */
-  #fault(): string {
-    const { needsKey, hasBody, parameters } = this.#operation!
-    const empty = parameters.find(({ name, required }) => required && this.#inputs[name]!.value === '')
-    if (empty !== undefined) return `${empty.name} is empty; the request needs it.`
-    if (needsKey && /[^\x21-\x7e]/.test(this.#key.value.trim())) return 'The API key has characters that no key has.'
-    if (!hasBody || this.#body.value.trim() === '') return ''
+  /** Why the form cannot be sent, and the input to correct. */
+  #refusal(): [string, HTMLInputElement] | undefined {
+    for (const { name, place, required } of this.#operation!.parameters) {
+      const input = this.#inputs[name]!
+      if (required && input.value === '') return [`${name} is empty; the request needs it.`, input]
+      if (place === 'path' && !isSegment(input.value))
+        return [`${name} is "${input.value}", which no path can have.`, input]
+    }
+    if (this.#operation!.needsKey && /[^\x21-\x7e]/.test(this.#key.value.trim())) {
+      return ['The API key has characters that no key has.', this.#key]
+    }
+    return undefined
+  }
+
+  /** What is wrong with the body. It is sent all the same: the answer to invalid JSON is worth seeing too. */
+  #bodyFault(): string {
+    if (!this.#operation!.hasBody || this.#body.value.trim() === '') return ''
     try {
       JSON.parse(this.#body.value)
       return ''
     } catch (error) {
-      // Sent all the same: the answer to invalid JSON is worth seeing too.
       return `The body is not JSON: ${(error as Error).message}`
     }
   }
 
   #update(): void {
-    const { method } = this.#operation!
+    const { method, effect } = this.#operation!
     const target = targetOf(this.#operation!, this.#values())
     this.#line.replaceChildren(
       create('b', {}, method),
       ` ${serverUrl()}${target}`,
-      ...(readOnly.includes(method) ? [] : [create('small', {}, ' changes data on this server')]),
+      ...(effect === 'reads' ? [] : [create('small', { class: effect }, ` ${warnings[effect]}`)]),
     )
-    this.#problem.textContent = this.#fault()
+    this.#problem.textContent = this.#refusal()?.[0] ?? this.#bodyFault()
+  }
+
+  /** A disabled button would lose the focus. */
+  #showSending(): void {
+    const sending = this.#request !== undefined
+    this.#send.textContent = sending ? 'Sending …' : 'Send'
+    this.#send.setAttribute('aria-disabled', String(sending))
   }
 
   async #submit(): Promise<void> {
-    const mine = ++this.#sent
-    this.#send.disabled = true
+    const refusal = this.#refusal()
+    if (refusal !== undefined) return refusal[1].focus()
+    // A second click must not write twice.
+    if (this.#request !== undefined) return
+    this.#request = new AbortController()
+    const { signal } = this.#request
+    this.#showSending()
     const values = { parameters: this.#values(), body: this.#body.value, key: this.#key.value.trim() }
-    const shown = await send(this.#operation!, values).then(answerView, failureView)
-    this.#send.disabled = false
-    if (mine !== this.#sent) return
+    const shown = await send(this.#operation!, values, signal).then(answerView, failureView)
+    // The form was closed; it may be that of another operation now.
+    if (signal.aborted) return
+    this.#request = undefined
+    this.#showSending()
     this.#answer.replaceChildren(shown)
     this.#answer.scrollIntoView({ block: 'nearest' })
   }
