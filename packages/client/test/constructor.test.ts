@@ -35,10 +35,13 @@ describe('new Cubby', () => {
     'ada:secret@cubby.test',
     'http://cubby.test/?a=1',
     'http://cubby.test/#a',
+    'http://cubby.test/?',
+    'http://cubby.test/v1',
+    'http://cubby.test/below/v1/',
   ])('the url %p is rejected, and a password is not shown', (url) => {
     const { field, message } = refusalOf({ url, key })
     expect(field).toBe('url')
-    expect(message).toContain('without user, password and query')
+    expect(message).toContain('without user, password, query and /v1')
     expect(message).not.toContain('secret')
   })
 

@@ -5,18 +5,18 @@ const show = (given: unknown): string => `"${given}"`.replace(/svc_\w+|[^"/]*@/g
 
 /** The start of every request's address, without a slash at the end. */
 export const parseAddress = (given: unknown): string => {
-  let url: URL | undefined
+  let address = ''
   try {
-    url = new URL(given as string)
+    address = new URL(given as string).href
   } catch {}
-  // `localhost:4600` is a URL too: its scheme is `localhost`. A query would end up in the middle of the address, and
-  // `fetch` rejects a user name or password.
-  if (!url || !/^https?:/.test(url.protocol) || url.username + url.password + url.search + url.hash) {
+  // `localhost:4600` is a URL too: its scheme is `localhost`. A query, even an empty one, would end up in the middle of the
+  // address, and `fetch` rejects a user name or password. With /v1 at the end, `app` would be a table of the database `v1`.
+  if (!/^https?:\/\/(?!.*\/v1\/*$)[^@?#]+$/.test(address)) {
     const wanted =
-      'it takes http:// or https:// and a host, such as http://127.0.0.1:4600, without user, password and query.'
+      'it takes http:// or https:// and a host, such as http://127.0.0.1:4600, without user, password, query and /v1.'
     throw refusal('invalid_request', 'url', `is ${show(given)}; ${wanted}`)
   }
-  return url.href.replace(/\/+$/, '')
+  return address.replace(/\/+$/, '')
 }
 
 /**

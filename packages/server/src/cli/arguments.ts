@@ -72,7 +72,7 @@ export const parseCount = (args: Arguments, flag: string, min: number, max: numb
   const text = args.text(flag)!
   const count = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
   if (Number.isInteger(count) && count >= min && count <= max) return count
-  throw new UsageError(`--${flag} is "${text}"; it takes ${min} to ${max}`)
+  throw new UsageError(`${givenAs(args, flag)} is "${text}"; it takes ${min} to ${max}`)
 }
 
 /** A flag or a name that the service's own rules reject is a mistake in the call. */

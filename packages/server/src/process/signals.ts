@@ -5,7 +5,31 @@ import type { HttpServer } from '../http/server.ts'
 export const untilSignal = (): Promise<string> =>
   new Promise((done) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => done(signal))
+    if (isBelowNpx()) whenParentEnds(() => done('npx ended'))
   })
+
+const parentEveryMs = 500
+
+/**
+ * `npx cubbydb serve` is npx, a shell and this process. A signal to npx reaches the shell only: both end, and the server would
+ * keep running and hold the port. npm sets these variables; the second one is the command, so that a server that another
+ * tool of npx starts in the background is left alone.
+ */
+const isBelowNpx = (): boolean => {
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = process.env
+  return event === 'npx' && /^'?cubby(db)?'?( |$)/.test(script)
+}
+
+/** The system gives a process whose parent has ended another parent, and tells nobody. */
+const whenParentEnds = (ended: () => void): void => {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    ended()
+  }, parentEveryMs)
+  timer.unref()
+}
 
 /** For a worker: a signal to the whole process group must not stop it before its owner does. */
 export const ignoreSignals = (): void => {

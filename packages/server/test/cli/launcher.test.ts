@@ -101,4 +101,58 @@ describe('the launcher', () => {
       removeTempDir(dir)
     }
   })
+
+  // npx passes the signal on to its shell, and the shell does not to the server.
+  test.skipIf(Bun.which('npx') === null).each([[[]], [['--workers', '2']]])(
+    'npx cubbydb serve %p: the server stops when npx is ended',
+    async (flags) => {
+      const dir = makeTempDir()
+      const child = Bun.spawn(['npx', 'cubbydb', 'serve', '--no-bootstrap', '--port', '0', '--data', dir, ...flags], {
+        ...{ cwd: root, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
+      })
+      try {
+        let log = ''
+        for await (const chunk of child.stderr) {
+          log += new TextDecoder().decode(chunk)
+          if (log.includes('listening') && !log.includes('stopping')) child.kill('SIGTERM')
+        }
+        expect(log).toContain('stopped')
+      } finally {
+        child.kill('SIGKILL')
+        removeTempDir(dir)
+      }
+    },
+  )
+
+  // A tool that npx runs may start a server in the background and end.
+  test('a server that something else below npx starts keeps running without its parent', async () => {
+    const dir = makeTempDir()
+    const env = { ...process.env, npm_lifecycle_event: 'npx', npm_lifecycle_script: "'start-services'" }
+    const cubby = join(root, 'node_modules/.bin/cubby')
+    const flags = `--no-bootstrap --port 0 --data '${dir}'`
+    const child = Bun.spawn(['sh', '-c', `'${cubby}' serve ${flags} & echo $!; read line`], {
+      ...{ env, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
+    })
+    let pid: number | undefined
+    try {
+      const { value } = await child.stdout.getReader().read()
+      pid = Number(new TextDecoder().decode(value))
+      let log = ''
+      const reading = (async () => {
+        for await (const chunk of child.stderr) log += new TextDecoder().decode(chunk)
+      })()
+      while (!log.includes('listening')) await Bun.sleep(50)
+      child.stdin.end()
+      await child.exited
+      await Bun.sleep(1_500)
+      expect(log).not.toContain('stopping')
+      process.kill(pid, 'SIGTERM')
+      await reading
+      expect(log).toContain('"signal":"SIGTERM"')
+      expect(log).toContain('stopped')
+    } finally {
+      child.kill('SIGKILL')
+      removeTempDir(dir)
+    }
+  })
 })

@@ -50,6 +50,44 @@ describe("a store's URL that cannot be right: exit 2, and the flag or variable t
   })
 })
 
+describe('a value of a flag or of the environment that cannot be right: exit 2, and its name', () => {
+  const key = `svc_live_${'0'.repeat(38)}`
+  const address = 'it takes the address of a server, such as http://127.0.0.1:4600'
+  const cases: [string[], Record<string, string>, string][] = [
+    [['db', 'list', '--url', 'localhost:4600'], {}, `--url is "localhost:4600"; ${address}; see`],
+    [['db', 'list'], { CUBBY_URL: 'localhost:4600' }, `CUBBY_URL is "localhost:4600"; ${address}; see`],
+    [['db', 'list', '--url', 'http://h/v1'], {}, `--url is "http://h/v1"; ${address}, without /v1; see`],
+    [['db', 'list', '--url', 'http://h/below/v1/'], {}, `--url is "http://h/below/v1/"; ${address}, without /v1; see`],
+    [['db', 'list', '--url', 'http://h?a=1'], {}, `--url is "http://h?a=1"; ${address}; see`],
+    [['db', 'list', '--url', 'http://ada:secret@h'], {}, `--url is "http://…h"; ${address}; see`],
+    [['db', 'list'], { CUBBY_KEY: `${key}\r` }, 'CUBBY_KEY has a space, a line break or another character that no'],
+    [['db', 'list', '--key', `Bearer ${key}`], {}, '--key has a space, a line break or another character that no'],
+    [['table', 'list'], { CUBBY_DB: 'App' }, 'CUBBY_DB is "App"; a name matches'],
+    [['serve'], { CUBBY_PORT: 'http' }, 'CUBBY_PORT is "http"; it takes 0 to 65535; see'],
+    [['serve', '--workers', '0'], {}, '--workers is "0"; it takes 1 to 256; see'],
+  ]
+  for (const [words, env, said] of cases) {
+    test(`${words.join(' ')} ${JSON.stringify(env)}`, async () => {
+      const { code, line } = await failing(words, { CUBBY_KEY: key, ...env })
+      expect(line).toStartWith(said)
+      expect(code).toBe(2)
+    })
+  }
+
+  test('a server that answers every path with a page: exit 1, and the question whether it is a Cubby server', async () => {
+    const page = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<!doctype html>') })
+    try {
+      const url = `http://127.0.0.1:${page.port}`
+      expect(await failing(['db', 'list', '--url', url], { CUBBY_KEY: key })).toEqual({
+        code: 1,
+        line: `${url} answered 200, but not with a JSON object; is it a Cubby server?`,
+      })
+    } finally {
+      await page.stop(true)
+    }
+  })
+})
+
 describe('a file that is not there is not called the data directory', () => {
   test('a data directory without a store, for each command that reads one', async () => {
     const nowhere = join(dir, 'nowhere')

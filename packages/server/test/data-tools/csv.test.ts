@@ -138,11 +138,12 @@ describe('the size of a record is limited', () => {
       const file = join(dir, 'latin1.csv')
       const text = 'id,text\na,"one\ntwo"\nb,"caf\xe9\nx,y\nz"\nc,"x\n\xe9\ny,z"\nd,"last"\n'
       writeFileSync(file, Buffer.from(text, 'latin1'))
+      const toUtf8 = 'Convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8.'
       const found = await convert(readLines(file))
       expect(found.slice(0, 10)).toEqual([
         ...['', '{"id":"a","text":"one\\ntwo"}', ''],
-        ...[{ fault: 'the line is not valid UTF-8.', lossyText: 'b,"caf\xe9' }, '', ''],
-        ...[{ fault: 'line 2 of this record: the line is not valid UTF-8.' }, '', ''],
+        ...[{ fault: `the line is not valid UTF-8. ${toUtf8}`, lossyText: 'b,"caf\xe9' }, '', ''],
+        ...[{ fault: `line 2 of this record: the line is not valid UTF-8. ${toUtf8}` }, '', ''],
         '{"id":"d","text":"last"}',
       ])
     } finally {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
@@ -113,6 +113,23 @@ describe('--out', () => {
       })
     }
     expect(readFileSync(file, 'utf8')).toBe('earlier')
+    expect(leftovers()).toEqual([])
+  })
+
+  test('nor is a link that leads nowhere; an empty name is no file', async () => {
+    const link = join(dir, 'link.ndjson')
+    symlinkSync(join(dir, 'nowhere.ndjson'), link)
+    const exporting = (...flags: string[]) =>
+      runCommand(['export', '--db', 'app', ...asOperator(server.dataDir, org), '--out', ...flags])
+    expect(await exporting(link)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('exists and is not') })
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
+    expect((await exporting(link, '--force')).exitCode).toBe(0)
+    expect(lstatSync(link).isSymbolicLink()).toBe(false)
+    const empty = {
+      exitCode: 2,
+      stderr: 'cubby: --out is empty; it takes the name of a file; see cubby export --help\n',
+    }
+    expect(await exporting('')).toMatchObject(empty)
     expect(leftovers()).toEqual([])
   })
 

@@ -245,6 +245,8 @@ describe('the format', () => {
     expect(await records('d.csv', '"id"\tx\n"a"\t1\n', '--delimiter', 'tab')).toEqual(found)
   })
 
+  const noColumn = '--hash-key: there is no column "id"; the columns are '
+  const separates = 'separates the cells, give --delimiter'
   const headers: [string, string, string[], number, string][] = [
     [
       'a key that is no column',
@@ -253,7 +255,22 @@ describe('the format', () => {
       2,
       '--hash-key: there is no column "id"; the columns are "a", "b"; see',
     ],
-    ['a wrong delimiter', 'id;b\n1;2\n', [], 2, '--hash-key: there is no column "id"; the columns are "id;b"; see'],
+    ['a wrong delimiter', 'id;b\n1;2\n', [], 2, `${noColumn}"id;b"; if another character ${separates} ';'; see`],
+    [
+      'a wrong delimiter: tab',
+      'id\tb\n1\t2\n',
+      [],
+      2,
+      `${noColumn}"id\\tb"; if another character ${separates} tab; see`,
+    ],
+    ['one column', 'b\n1\n', [], 2, `${noColumn}"b"; see`],
+    [
+      'UTF-16',
+      '\ufeffid,b\n1,2\n',
+      [],
+      1,
+      'the file is UTF-16, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8\n',
+    ],
     ['numbers that are no column', 'id\n1\n', ['--numbers', 'id,x'], 2, '--numbers: there is no column "x"'],
     ['a range key that is no column', 'id\n1\n', ['--range-key', 'x'], 2, '--range-key: there is no column "x"'],
     ['two columns of one name', 'id,x,"x"\n', [], 1, 'line 1: columns 2 and 3 are both called "x"; rename one of them'],
@@ -264,7 +281,7 @@ describe('the format', () => {
   for (const [what, content, flags, exitCode, said] of headers) {
     test(`${what}: one line, exit ${exitCode}, nothing imported`, async () => {
       const file = join(dir, 'header.csv')
-      writeFileSync(file, content)
+      writeFileSync(file, content, what === 'UTF-16' ? 'utf16le' : 'utf8')
       const imported = await ways[0]!.run({ file }, ['--hash-key', 'id', ...flags])
       expect(imported.stderr).toMatch(/^cubby: [^\n]+\n$/)
       expect(imported.stderr).toContain(`cubby: ${said}`)
@@ -272,6 +289,32 @@ describe('the format', () => {
       expect(existsSync(`${file}.import-state`)).toBe(false)
     })
   }
+
+  test('a file of which no line was accepted: what it may be, once', async () => {
+    const note = async (stdin: string, ...flags: string[]) => {
+      const { exitCode, stderr } = await ways[0]!.run({ stdin }, flags)
+      expect(exitCode).toBe(1)
+      return linesOf(stderr).filter((line) => line.startsWith('no line was accepted'))
+    }
+    const foreign = ['--hash-key', 'id']
+    expect(await note('{"id":"a"}\n{"id":"b"}\n')).toEqual([expect.stringContaining('give --hash-key FIELD')])
+    expect(await note('[{"id":"a"},\n{"id":"b"}]\n', ...foreign)).toEqual([expect.stringContaining("jq -c '.[]'")])
+    expect(await note('id,x\na,1\n', ...foreign)).toEqual([expect.stringContaining('--format csv')])
+    expect(await note('id,x\n,1\n', ...foreign, '--format', 'csv')).toEqual([])
+    expect(await note('{"id":"a"}\n{"id":true}\n', ...foreign)).toEqual([])
+  })
+
+  test('an export with --hash-key: its first line says so', async () => {
+    const stdin = '{"db":"app","table":"notes","indices":{}}\n{"hashKey":"a","data":{"x":1}}\n'
+    const { exitCode, stderr } = await ways[0]!.run({ stdin }, ['--hash-key', 'hashKey'])
+    expect(stderr).toBe(
+      'line 1: the line declares a table, as the lines of an export do. Import an export without --hash-key.\n',
+    )
+    expect(exitCode).toBe(1)
+    // With the key field it is a line like any other.
+    const own = '{"id":"a","db":"app","table":"notes","indices":{}}\n'
+    expect(await ways[0]!.run({ stdin: own }, ['--hash-key', 'id'])).toMatchObject({ exitCode: 0, stderr: '' })
+  })
 
   test('a table that does not exist: exit 1 at once, and how to create it', async () => {
     const command = ['import', '-', '--hash-key', 'id', '--db', 'none', '--table', 'readings']

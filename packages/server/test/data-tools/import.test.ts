@@ -179,7 +179,7 @@ describe('lines', () => {
     ])
     const { exitCode, stdout, stderr } = await importing(['-', '--json'], { stdin })
     expect(linesOf(stderr)).toEqual([
-      'line 2: the line is not valid UTF-8.',
+      'line 2: the line is not valid UTF-8. Convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8.',
       'line 3: the line is longer than 1048576 bytes.',
     ])
     expect(JSON.parse(stdout)).toMatchObject({ complete: true, lines: 5, records: 2, refused: 2 })

@@ -349,6 +349,8 @@ describe('cubby query', () => {
     )
     await expectRefused([...query, '--hash', 'a', '--limit', '0'], 2, '--limit is "0"')
     await expectRefused([...query, '--hash', 'a', '--ascending', '--descending'], 2, 'cannot be combined')
+    await expectRefused([...query, '--hash', 'a', '--index', 't'], 2, '--hash and --index t cannot be combined')
+    await expectRefused([...query, '--begins-with', 'a', '--index', 't'], 2, '--begins-with is for strings')
     await expectRefused([...query, '--hash', 'a', '--all', '--page'], 2, 'cannot be combined')
     await expectRefused(['query', '--db', address[1]!, '--hash', 'a'], 2, '--table NAME is missing')
     await expectRefused(['query', '--table', '../keys', '--db', 'app', '--hash', 'a'], 2, '--table is "../keys"')

@@ -29,6 +29,7 @@ With --data or --store it reads one consistent snapshot of the store, also besid
     const db = requireName(args, 'db')
     const only = args.text('table') === undefined ? undefined : requireName(args, 'table')
     const file = args.text('out')
+    if (file === '') throw new UsageError('--out is empty; it takes the name of a file')
     if (file === undefined && args.flag('json'))
       throw new UsageError('--json needs --out: without it the output is JSON already')
     if (file === undefined && args.isGiven('force'))

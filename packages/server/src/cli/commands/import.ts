@@ -61,9 +61,9 @@ the data; a number as a key is used as it is written. Cells of CSV are strings; 
       const earlier = args.flag('resume') ? state!.load() : undefined
       const fromLine = earlier === undefined ? begin : earlier.line + 1
       const strict = args.flag('strict')
-      return await new Import({ file, reader, target, state, earlier, ...names, foreign, fromLine, strict }).run(
-        args.flag('json'),
-      )
+      const isCsv = format.csv !== undefined
+      const job = { file, reader, target, state, earlier, ...names, foreign, isCsv, fromLine, strict }
+      return await new Import(job).run(args.flag('json'))
     } finally {
       await target.close()
     }
@@ -84,6 +84,12 @@ const parseFromLine = (args: Arguments): number => {
   throw new UsageError(`--from-line is "${text}"; it takes a line number, 1 or more`)
 }
 
+/** For a file of JSON lines of which no line was accepted: most likely it is something else. */
+const otherFormats = (isForeign: boolean): string =>
+  isForeign
+    ? "no line was accepted. Each takes a JSON object of its own; jq -c '.[]' makes such lines of an array. For CSV give --format csv"
+    : 'no line was accepted. If the lines are not of an export, give --hash-key FIELD; if they are CSV, --format csv too'
+
 interface ImportJob {
   file: string
   reader: LineReader
@@ -94,6 +100,7 @@ interface ImportJob {
   db: string | undefined
   table: string | undefined
   foreign: KeyFields | undefined
+  isCsv: boolean
   fromLine: number
   strict: boolean
 }
@@ -180,6 +187,7 @@ class Import {
     const gone = expired === 0 ? '' : `; ${showCount(expired, 'line')} expired`
     const bad = refused === 0 ? '' : `; ${showCount(refused, 'line')} refused`
     printLine(`imported ${showRate(this.#recordsNow(), elapsedMs)}${before}${same}${gone}${bad}`)
+    if (records === 0 && refused > 0 && !this.#job.isCsv) printNote(otherFormats(this.#job.foreign !== undefined))
   }
 
   /** Saves only the progress of this import: an earlier one has finished the skipped lines. */

@@ -104,6 +104,12 @@ const parseQuery = (args: Arguments): Record<string, string> => {
   }
   const hash = args.text('hash')
   if (hash === undefined && index !== 't') throw new UsageError('--hash VALUE is missing')
+  if (hash !== undefined && index === 't') {
+    throw new UsageError('--hash and --index t cannot be combined: t covers the whole table')
+  }
+  if (args.text('begins-with') !== undefined && index === 't') {
+    throw new UsageError('--begins-with is for strings, and t is a time; use --gte or --lt')
+  }
   const valueText = index === undefined ? JSON.stringify : indexValueText
   const query: Record<string, string> = {}
   if (index !== undefined) query.index = `"${index}"`

@@ -1,6 +1,6 @@
 import { parseName } from '../../core/names.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
-import { type Arguments, type Flag, orUsageError, UsageError } from '../arguments.ts'
+import { type Arguments, type Flag, givenAs, orUsageError, UsageError } from '../arguments.ts'
 
 // The database, the table and the record that a command names.
 
@@ -15,7 +15,7 @@ export const requireName = (args: Arguments, flag: 'db' | 'table'): string => {
 
 export const optionalName = (args: Arguments, flag: 'db' | 'table'): string | undefined => {
   const name = args.text(flag)
-  return name === undefined ? undefined : checkName(name, `--${flag}`)
+  return name === undefined ? undefined : checkName(name, givenAs(args, flag))
 }
 
 /** A name that breaks the rule is a mistake in the call, and must not become part of a path. */

@@ -1,7 +1,7 @@
 import { CubbyError, type ErrorCode } from '../../core/errors.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { readHttpHint } from '../../http/hint-text.ts'
-import { type Arguments, type Flag, UsageError } from '../arguments.ts'
+import { type Arguments, type Flag, givenAs, UsageError } from '../arguments.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
 
@@ -35,18 +35,24 @@ const delayMsMax = 5_000
 // Not through our client: it parses and prints data again, which changes numbers that no double holds. Commands pass JSON
 // texts through unchanged.
 export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
-  const url = parseUrl(args.text('url') ?? defaultUrl)
+  const url = parseUrl(args)
   const key = args.text('key')
   if (key === undefined) throw new UsageError('the API key is missing: set CUBBY_KEY or give --key')
+  // It would be reported as a header that cannot be sent. A file with the lines of Windows leaves a carriage return.
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new UsageError(`${givenAs(args, 'key')} has a space, a line break or another character that no API key has`)
+  }
   return { url, maskedKey: maskKey(key), request: (call) => request(url, key, call, attemptsMax) }
 }
 
-const parseUrl = (text: string): string => {
-  const url = URL.parse(text)
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new UsageError(`--url is "${text}"; it takes the address of a server, such as ${defaultUrl}`)
-  }
-  return url.href.replace(/\/+$/, '')
+const parseUrl = (args: Arguments): string => {
+  const text = args.text('url') ?? defaultUrl
+  const address = URL.parse(text)?.href ?? ''
+  const wrong = `${givenAs(args, 'url')} is "${text.replace(/[^"/]*@/, '…')}"; it takes the address of a server, such as ${defaultUrl}`
+  if (!/^https?:\/\/[^@?#]+$/.test(address)) throw new UsageError(wrong)
+  // Below it there are databases: `app` would be a table of the database `v1`.
+  if (/\/v1\/*$/.test(address)) throw new UsageError(`${wrong}, without /v1`)
+  return address.replace(/\/+$/, '')
 }
 
 const maskKey = (key: string): string => `${/^svc_(live|pub)_/.exec(key)?.[0] ?? ''}****${key.slice(-4)}`
@@ -88,12 +94,14 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
   } catch (error) {
     return { error: noAnswer(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
   }
-  if (response.ok) return text
+  // Every answer is an object. Other servers answer any path with a page.
+  if (response.ok && text.startsWith('{')) return text
   const retryAfterMs = Math.min(delayMsMax, (Number(response.headers.get('retry-after')) || 0) * 1000)
+  const expected = response.ok ? 'with a JSON object' : 'with a Cubby error'
   const error = parseErrorBody(text)
   if (error !== undefined) return { error, unanswered: false, retryAfterMs }
   return {
-    error: new OperatorError(`${url} answered ${response.status}, but not with a Cubby error; is it a Cubby server?`),
+    error: new OperatorError(`${url} answered ${response.status}, but not ${expected}; is it a Cubby server?`),
     unanswered: response.status >= 500,
     retryAfterMs,
   }

@@ -158,6 +158,13 @@ const shown = (name: string): string => (name.length > 80 ? `${name.slice(0, 80)
 
 const columnsShownMax = 30
 
+/** Of a header that is one cell, as spreadsheets of many countries write it. As the shell needs it. */
+const likelyDelimiter = (header: string): string | undefined => {
+  if (header.includes(';')) return "';'"
+  if (header.includes('\t')) return 'tab'
+  return header.includes('|') ? "'|'" : undefined
+}
+
 const readHeader = (names: string[], { numbers, named }: CsvFormat, line: number): Column[] => {
   const positions = new Map<string, number>()
   names.forEach((name, i) => {
@@ -174,7 +181,10 @@ const readHeader = (names: string[], { numbers, named }: CsvFormat, line: number
     if (missing === undefined) continue
     const some = names.slice(0, columnsShownMax).map(describeValue).join(', ')
     const more = names.length > columnsShownMax ? ', …' : ''
-    throw new UsageError(`${flag}: there is no column ${describeValue(missing)}; the columns are ${some}${more}`)
+    const delimiter = names.length === 1 ? likelyDelimiter(names[0]!) : undefined
+    const tip =
+      delimiter === undefined ? '' : `; if another character separates the cells, give --delimiter ${delimiter}`
+    throw new UsageError(`${flag}: there is no column ${describeValue(missing)}; the columns are ${some}${more}${tip}`)
   }
   return names.map((name) => ({ name, start: `${JSON.stringify(name)}:`, isNumber: numbers.includes(name) }))
 }

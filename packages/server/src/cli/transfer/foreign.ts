@@ -21,6 +21,12 @@ export const parseForeignLine = (text: string, { hashKey, rangeKey }: KeyFields)
   const start = skipSpace(text, 0)
   if (text[start] !== '{') parseObject(text[start] === '[' ? [] : JSON.parse(text), 'the line')
   const spans = findMembers(text, start, [hashKey, rangeKey])
+  if (!spans.has(hashKey) && isTableLine(text, start)) {
+    throw new CubbyError(
+      'invalid_request',
+      'the line declares a table, as the lines of an export do. Import an export without --hash-key.',
+    )
+  }
   const key = {
     hashKey: keyText(spans.get(hashKey), hashKey, 'the hash key (--hash-key)'),
     rangeKey:
@@ -28,6 +34,12 @@ export const parseForeignLine = (text: string, { hashKey, rangeKey }: KeyFields)
   }
   const record = parseRecordToPut({ ...key, data: {} }, text, valueSpan(text, start), undefined)
   return { kind: 'record', db: undefined, table: undefined, record, updatedAtMs: undefined }
+}
+
+/** An export begins with one. Its records would go in with their keys and times as data, and nobody would notice. */
+const isTableLine = (text: string, start: number): boolean => {
+  const names = ['db', 'table', 'indices']
+  return findMembers(text, start, names).size === names.length
 }
 
 /** The texts of the values of these members. */

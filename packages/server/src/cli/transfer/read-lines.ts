@@ -101,11 +101,14 @@ const unpack = async (chunks: AsyncIterable<Buffer>): Promise<AsyncIterable<Buff
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Most often it is the encoding of Windows. */
+const notUtf8 = 'the line is not valid UTF-8. Convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8.'
+
 const decodeLine = (bytes: Uint8Array): ReadLine => {
   try {
     return strict.decode(bytes)
   } catch {
-    return { fault: 'the line is not valid UTF-8.', lossyText: Buffer.from(bytes).toString('latin1') }
+    return { fault: notUtf8, lossyText: Buffer.from(bytes).toString('latin1') }
   }
 }
 
@@ -142,6 +145,10 @@ async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncIterable<ReadLin
       first = false
       // A byte order mark before the first line is allowed.
       if (chunk.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf]))) chunk = chunk.subarray(3)
+      // The mark of UTF-16 in either byte order. Spreadsheets call it "Unicode text".
+      if (chunk.length > 1 && (chunk.readUInt16BE(0) === 0xfeff || chunk.readUInt16BE(0) === 0xfffe)) {
+        throw new OperatorError('the file is UTF-16, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8')
+      }
     }
     if (skipping) {
       const end = chunk.indexOf(0x0a)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createWriteStream, fchmodSync, openSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, fchmodSync, lstatSync, openSync, rmSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -77,7 +77,9 @@ const cannotWrite = (file: string, error: Error): OperatorError =>
   new OperatorError(`${file} cannot be written: ${error.message}`)
 
 export const refuseExisting = (file: string): void => {
-  if (kindOf(file) !== 'file') return
+  const kind = kindOf(file)
+  // A link that leads nowhere would be replaced too.
+  if (kind !== 'file' && !(kind === 'nothing' && isLink(file))) return
   throw new OperatorError(`${file} exists and is not overwritten; --force replaces it`)
 }
 
@@ -136,6 +138,8 @@ const openPrivate = (path: string, file: string): number => {
     throw cannotWrite(file, error as Error)
   }
 }
+
+const isLink = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true
 
 const kindOf = (file: string): 'nothing' | 'file' | 'special' => {
   try {
