@@ -1,5 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { descriptionPages } from '../../src/openapi/pages.ts'
 import { startServer } from '../harness.ts'
 
@@ -12,27 +13,24 @@ afterEach(() => {
   globalThis.Worker = OriginalWorker
 })
 
-/** The time for which this thread has run. Unlike the time that passes, it does not depend on what else the machine does. */
-const threadMs = (): number =>
-  Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
-
-test.skipIf(process.platform !== 'linux')('they do not hold up the thread that serves', async () => {
-  const turnsMs: number[] = []
-  let last = threadMs()
-  const timer = setInterval(() => {
-    const now = threadMs()
-    turnsMs.push(now - last)
-    last = now
-  }, 1)
-  const pages = descriptionPages()
-  const [document, docs] = await Promise.all([pages.document(), pages.docs()])
-  await Bun.sleep(100)
-  clearInterval(timer)
-  expect(document.body.size).toBeGreaterThan(100_000)
-  expect(docs.body.size).toBeGreaterThan(300_000)
-  expect(turnsMs.length).toBeGreaterThan(5)
-  // 1 to 2 ms are usual; made in this thread they take two turns of 50 ms.
-  expect(Math.max(...turnsMs)).toBeLessThan(20)
+test('the thread that serves does not even load what makes them', async () => {
+  const fileOf = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url))
+  const loadedBy = async (path: string): Promise<string[]> => {
+    const { metafile } = await Bun.build({
+      entrypoints: [fileOf(path)],
+      target: 'bun',
+      packages: 'external',
+      metafile: true,
+    })
+    return Object.keys(metafile!.inputs).map((input) => resolve(input))
+  }
+  const makers = ['openapi/document.ts', 'openapi/page/render.ts'].map(fileOf)
+  expect(await loadedBy('openapi/pages-thread.ts')).toContainValues(makers)
+  for (const path of ['process/serve.ts', 'process/worker.ts']) {
+    const loaded = await loadedBy(path)
+    expect(loaded).toContain(fileOf('openapi/pages.ts'))
+    for (const maker of makers) expect(loaded).not.toContain(maker)
+  }
 })
 
 test('they are made once, whichever is asked for first and however often', async () => {
