@@ -15,9 +15,9 @@ export const introduction = `Cubby stores JSON records in tables. A table belong
 
 ## Requests
 
-Bodies are JSON in UTF-8, at most ${binaryBytes(plainBodyBytesMax)} (a put: ${binaryBytes(bodyBytesMax)}, a batch: ${binaryBytes(batchBodyBytesMax)}). A body without a content type is read as JSON. Nothing is ignored: an unknown field or query parameter is rejected by name, and so is a condition on a request that does not support it.
+Bodies are JSON in UTF-8, at most ${binaryBytes(plainBodyBytesMax)} (a put or a find: ${binaryBytes(bodyBytesMax)}, a batch: ${binaryBytes(batchBodyBytesMax)}). A body without a content type is read as JSON. Nothing is ignored: an unknown field or query parameter is rejected by name, and so is a condition on a request that does not support it.
 
-Paths are matched exactly: an empty segment or a trailing slash is 404. Percent-encode each key in a path once. Some proxies decode \`%2F\`; if yours may do so, use a query to read records whose keys contain \`/\`, and a batch to delete them.
+Paths are matched exactly: an empty segment or a trailing slash is 404. Percent-encode each key in a path once. Some proxies decode \`%2F\`; if yours may do so, use \`find\` to read records whose keys contain \`/\`, and a batch to delete them.
 
 \`ttl\` is in epoch seconds. Everything named \`…At\`, and \`recoverableUntil\`, is in epoch milliseconds.
 
