@@ -17,6 +17,28 @@ const runIn = async (cwd: string, command: string[], env = process.env) => {
   return { stdout: await new Response(child.stdout).text(), exitCode: await child.exited }
 }
 
+/**
+ * Starts a server by this command, sends SIGTERM to the command once the server listens, and returns the log. The log ends
+ * when the last process that holds it ends, which is the server: if the signal does not reach it, this does not return.
+ */
+const logUntilStopped = async (command: string[], flags: string[] = []): Promise<{ log: string; exitCode: number }> => {
+  const dir = makeTempDir()
+  const child = Bun.spawn([...command, '--no-bootstrap', '--port', '0', '--data', dir, ...flags], {
+    ...{ cwd: root, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
+  })
+  try {
+    let log = ''
+    for await (const chunk of child.stderr) {
+      log += new TextDecoder().decode(chunk)
+      if (log.includes('listening') && !log.includes('stopping')) child.kill('SIGTERM')
+    }
+    return { log, exitCode: await child.exited }
+  } finally {
+    child.kill('SIGKILL')
+    removeTempDir(dir)
+  }
+}
+
 describe('the launcher', () => {
   test.skipIf(Bun.which('npx') === null)('npx cubbydb, inside the repository', async () => {
     expect(await runIn(root, ['npx', 'cubbydb', '--version'])).toEqual(version)
@@ -63,64 +85,21 @@ describe('the launcher', () => {
   })
 
   test('becomes the server: a signal to it is a signal to the service', async () => {
-    const dir = makeTempDir()
-    const child = Bun.spawn(
-      [join(root, 'node_modules/.bin/cubby'), 'serve', '--no-bootstrap', '--port', '0', '--data', dir],
-      { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
-    )
-    try {
-      let log = ''
-      for await (const chunk of child.stderr) {
-        log += new TextDecoder().decode(chunk)
-        if (log.includes('listening') && !log.includes('stopping')) child.kill('SIGTERM')
-      }
-      expect(await child.exited).toBe(0)
-      expect(log).toContain('stopped')
-    } finally {
-      child.kill('SIGKILL')
-      removeTempDir(dir)
-    }
+    const { log, exitCode } = await logUntilStopped([join(root, 'node_modules/.bin/cubby'), 'serve'])
+    expect(log).toContain('stopped')
+    expect(exitCode).toBe(0)
   })
 
   // Without `exec` in the script, npm ends only its shell, and the server keeps the store locked.
   test.skipIf(Bun.which('npm') === null)('npm start: SIGTERM to npm stops the server', async () => {
-    const dir = makeTempDir()
-    const child = Bun.spawn(['npm', 'start', '--', '--no-bootstrap', '--port', '0', '--data', dir], {
-      ...{ cwd: root, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
-    })
-    try {
-      let log = ''
-      // The stream ends when the last process that holds it ends, which is the server.
-      for await (const chunk of child.stderr) {
-        log += new TextDecoder().decode(chunk)
-        if (log.includes('listening') && !log.includes('stopping')) child.kill('SIGTERM')
-      }
-      expect(log).toContain('stopped')
-    } finally {
-      child.kill('SIGKILL')
-      removeTempDir(dir)
-    }
+    expect((await logUntilStopped(['npm', 'start', '--'])).log).toContain('stopped')
   })
 
   // npx passes the signal on to its shell, and the shell does not to the server.
   test.skipIf(Bun.which('npx') === null).each([[[]], [['--workers', '2']]])(
     'npx cubbydb serve %p: the server stops when npx is ended',
     async (flags) => {
-      const dir = makeTempDir()
-      const child = Bun.spawn(['npx', 'cubbydb', 'serve', '--no-bootstrap', '--port', '0', '--data', dir, ...flags], {
-        ...{ cwd: root, stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
-      })
-      try {
-        let log = ''
-        for await (const chunk of child.stderr) {
-          log += new TextDecoder().decode(chunk)
-          if (log.includes('listening') && !log.includes('stopping')) child.kill('SIGTERM')
-        }
-        expect(log).toContain('stopped')
-      } finally {
-        child.kill('SIGKILL')
-        removeTempDir(dir)
-      }
+      expect((await logUntilStopped(['npx', 'cubbydb', 'serve'], flags)).log).toContain('stopped')
     },
   )
 
