@@ -152,6 +152,8 @@ export class Scanner {
     // An index has an entry for it.
     if (record === null) throw new CubbyError('store_damaged', damageMessage, { hint: damageHint })
     this.#rowCheck.take(tableId, record)
+    // The checksum does not cover the id: with one that damage changed, this may be another record, whole as it is.
+    if (this.#idOf(tableId, record) !== id) throw damagedRecord(record)
     return record
   }
 
@@ -163,16 +165,16 @@ export class Scanner {
     // The next page starts after this row, so a row whose data was not read is checked now.
     if (typeof row.data !== 'string') return this.#positionAt(table, Math.abs(row.data), index)
     const record = row as StoredRecord
-    return positionIn(table, record, this.#idOf(table, record), index)
+    return positionIn(table, record, this.#idOf(table.id, record), index)
   }
 
   #positionAt(table: Table, id: number, index: Scan['index']): Position {
     return positionIn(table, this.#readInFull(table.id, id), id, index)
   }
 
-  #idOf(table: Table, record: StoredRecord): number {
+  #idOf(tableId: number, record: StoredRecord): number {
     const { hashKey, rangeKey } = record
-    const found = this.#db.prepare<{ id: number }, [number, string, string]>(idSql).get(table.id, hashKey, rangeKey)
+    const found = this.#db.prepare<{ id: number }, [number, string, string]>(idSql).get(tableId, hashKey, rangeKey)
     // The index of keys has no entry for it: its key was changed by damage.
     if (found === null) throw damagedRecord(record)
     return found.id
