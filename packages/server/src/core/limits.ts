@@ -4,6 +4,7 @@
 
 const KIB = 1024
 const MIB = 1024 * KIB
+const GIB = 1024 * MIB
 
 // Requests.
 /** A put or a find. */
@@ -23,6 +24,14 @@ export const batchOperationsMax = 25
 export const findKeysMax = 100
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
+export const fileBytesMax = 5 * GIB
+export const fileNameBytesMax = 1_024
+export const fileNameSegmentsMax = 16
+export const fileMetadataBytesMax = 2_048
+export const contentTypeCharactersMax = 255
+export const downloadNameCharactersMax = 255
+export const urlSecondsDefault = 900
+export const urlSecondsMax = 604_800
 export const requestIdCharactersMax = 128
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100
@@ -53,6 +62,11 @@ export const bodyProgressBytesMin = 64 * KIB
 export const answersUnsentBytesMax = 64 * MIB
 /** A client that reads nothing of a large answer for this long is disconnected. */
 export const answerIdleSecondsMax = 10
+/** Uploads of files at once, and of one organization. */
+export const uploadsMax = 64
+export const uploadsOfOrganizationMax = 48
+/** An upload that makes no progress for this long is cut, and so is a reader of a file that takes nothing. */
+export const fileIdleMsMax = 30_000
 export const requestsInFlightMax = 16_384
 /** How long a request waits for its turn. */
 export const turnMsMax = 5_000
@@ -79,5 +93,9 @@ export const sweepEveryMs = 60_000
 export const sweepRowsMax = 50
 /** Rows per step when records of version 0.1 get their checksums. Neighbouring rows share pages, so this is cheap. */
 export const checksumRowsMax = 100
+/** Bytes that no record refers to any more are kept for this long, so that a download that has begun can finish. */
+export const deadBlobMs = 60 * 60 * 1000
+/** Bytes of an upload that never ended are kept for this long after its last progress. */
+export const pendingBlobMs = 24 * 60 * 60 * 1000
 export const lastUsedFlushMs = 30_000
 export const stopMsMax = 10_000

@@ -1,33 +1,22 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { keyDatabasesMax, keyNameCharactersMax } from '../limits.ts'
 import { parseName } from '../names.ts'
+import { base62Alphabet, randomBase62 } from '../text/base62.ts'
 
 export type KeyKind = 'secret' | 'public'
 
 const prefixes: Record<KeyKind, string> = { secret: 'svc_live_', public: 'svc_pub_' }
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const pattern = /^svc_(?:live|pub)_[0-9A-Za-z]{38}$/
 const checksumLength = 6
-
-const randomBase62 = (length: number): string => {
-  let text = ''
-  while (text.length < length) {
-    for (const byte of randomBytes(length)) {
-      // 248 is the largest multiple of 62 that fits a byte; higher values would make the first digits more likely.
-      if (byte < 248 && text.length < length) text += alphabet[byte % 62]
-    }
-  }
-  return text
-}
 
 /** CRC-32 of the text as six base62 digits: a mistyped key is rejected without access to the store. */
 const checksum = (text: string): string => {
   let rest = Bun.hash.crc32(text)
   let digits = ''
   for (let i = 0; i < checksumLength; i++) {
-    digits = alphabet[rest % 62]! + digits
+    digits = base62Alphabet[rest % 62]! + digits
     rest = Math.floor(rest / 62)
   }
   return digits

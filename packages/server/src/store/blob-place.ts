@@ -1,0 +1,45 @@
+/**
+ * Where the bytes of files are: a directory, or a bucket of S3. A blob is written once and never changed. The store has a
+ * row for every blob before its first byte is written (`store/files.ts`), so nothing ever has to list a place.
+ *
+ * Methods throw CubbyError: `storage_full` if there is no room, `unavailable` if the place cannot be reached. An error in
+ * the middle of a stream ends that stream.
+ */
+export interface BlobPlace {
+  /** For log lines and messages, without secrets: `/var/lib/cubby/files`, `s3://bucket/prefix`. */
+  readonly description: string
+  /**
+   * Starts a new blob. `bytes`: its length, if it is known. The id must be new (`newBlobId`) and its row committed.
+   */
+  write(id: string, bytes?: number): Promise<BlobWriter>
+  /** The bytes from `start` to before `end`. Throws BlobMissing before the first byte if there is no such blob. */
+  read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>>
+  /** The length in bytes; undefined if there is no such blob. */
+  size(id: string): Promise<number | undefined>
+  /** Removes a blob, finished or not, and whatever an interrupted write has left of it. It may be gone already. */
+  remove(id: string): Promise<void>
+  /** The mark of the place; undefined if it has none yet. Throws if the place cannot be read: absence must be certain. */
+  readMark(): Promise<string | undefined>
+  /** Writes the mark, durably, if the place has none. Returns the mark that it has then. */
+  writeMark(mark: string): Promise<string>
+  close(): Promise<void>
+}
+
+export interface BlobWriter {
+  /** Resolves when there is room for more. */
+  write(chunk: Uint8Array): Promise<void>
+  /** Makes the blob durable under its id: synced, with its name. `sha256`: hex, of all bytes, for places that check it. */
+  finish(sha256: string): Promise<void>
+  /** Gives up and removes what was written. Never throws. */
+  abort(): Promise<void>
+}
+
+/** The place has no blob with this id, although a record refers to it. */
+export class BlobMissing extends Error {
+  constructor(id: string, place: string) {
+    super(`the bytes of blob ${id} are not in ${place}`)
+  }
+}
+
+/** The place is not the one that the store was used with. */
+export class PlaceRefused extends Error {}

@@ -1,0 +1,84 @@
+import type { Awaitable } from '../core/awaitable.ts'
+import type { FileContent } from '../core/files/file-record.ts'
+import type { Caller } from './api-keys.ts'
+import type { Condition, WriteResult } from './records.ts'
+import type { Table } from './tables.ts'
+
+/** What a commit, change or removal of a file found, and what it did. */
+export type FileWriteResult = WriteResult
+
+/** A file to commit: its bytes are durable under `blobId`. */
+export interface FileToCommit {
+  name: string
+  content: FileContent
+  ttlSeconds: number | null
+  condition: Condition | undefined
+}
+
+/** What a change replaces; a member that is undefined stays as it is. */
+export interface FileChanges {
+  visibility?: FileContent['visibility']
+  contentType?: string
+  /** JSON text. */
+  metadata?: string
+  /** null removes it. */
+  ttlSeconds?: number | null
+}
+
+/**
+ * The files of buckets. A file is a record of its bucket (`core/files/file-record.ts`), read with `Records`. It refers to a
+ * blob, which has a row of its own and is in one of these states:
+ *
+ *     pending    it is being written; due a day after its last progress
+ *     live       exactly one record refers to it
+ *     dead       no record refers to it any more; due an hour later, so that a download can finish
+ *     removing   a sweep removes its bytes; no commit can make it live
+ *
+ * Everything that removes a file's record (also the sweep of expired ones, the purge of a bucket and a put over an expired
+ * one) makes its blob dead in the same transaction. Methods throw CubbyError as described in `Engine`;
+ * `bucket_not_found` if the bucket was deleted.
+ */
+export interface Files {
+  /** Commits the row of a new blob, pending. Only then may its first byte be written. */
+  begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<void>
+  /** The uploads of these blobs make progress. */
+  keepAlive(blobIds: string[], nowMs: number): Promise<void>
+  /**
+   * In one transaction: the record is written, its blob becomes live, the blob of the file that it replaces becomes dead. If
+   * the condition does not hold, nothing is applied and the new blob becomes dead. Throws `unavailable` if the blob is not
+   * pending any more.
+   */
+  commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult>
+  /** The upload was given up: the blob becomes dead, due at once, since nobody reads it. */
+  abandon(blobId: string, nowMs: number): Promise<void>
+  /** Changes the record of a file, not its bytes. Without a file nothing is applied: as with the condition 'exists'. */
+  change(
+    caller: Caller,
+    bucket: Table,
+    name: string,
+    changes: FileChanges,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<FileWriteResult>
+  /** Removes the record; its blob becomes dead. */
+  remove(
+    caller: Caller,
+    bucket: Table,
+    name: string,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<FileWriteResult>
+  /**
+   * For the sweep: at most `rowsMax` blobs whose bytes can be removed now are marked as `removing`. Returns their ids, and
+   * those that an earlier sweep left behind. None while a backup holds the sweep.
+   */
+  takeDue(nowMs: number, rowsMax: number): Promise<string[]>
+  /** Removes the rows of blobs whose bytes are gone. Only those in the state `removing`. */
+  forget(blobIds: string[]): Promise<void>
+  /** `takeDue` returns nothing until then. A later call can only make it later. Also a guest may call it. */
+  holdSweep(untilMs: number): Promise<void>
+  /** The mark of the place that the store's files are in; undefined before the first upload. */
+  readMark(): Awaitable<string | undefined>
+  /** Stores the mark if there is none. Returns the mark that the store has then. */
+  writeMark(mark: string): Promise<string>
+}
