@@ -52,3 +52,7 @@ export class CursorSeal {
     return this.#hmac.copy().update(text).digest().subarray(0, tagBytes)
   }
 }
+
+/** The key that signs URLs of files: another one than those of cursors, from the same secret. */
+export const deriveUrlKey = ({ secret }: CursorKey): Uint8Array =>
+  createHmac('sha256', secret).update('file urls').digest()

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts'
-import { batchOperationsMax, bodyBytesMax, dataBytesMax, findKeysMax } from '../core/limits.ts'
+import { batchOperationsMax, bodyBytesMax, dataBytesMax, fileBytesMax, findKeysMax } from '../core/limits.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 
 /** The meaning of each code in one sentence. */
@@ -18,6 +18,7 @@ export const meanings: Record<ErrorCode, string> = {
   invalid_ttl: '`ttl` is not an integer of epoch seconds, or is more than a day in the past.',
   batch_too_large: `The batch has more than ${batchOperationsMax} operations, or the find more than ${findKeysMax} keys.`,
   batch_duplicate_keys: 'Two operations of a batch, or two keys of a find, name the same record.',
+  digest_mismatch: 'The bytes of the upload do not match `Content-Digest`. Nothing was stored.',
   missing_api_key: 'There is no `Authorization` header.',
   invalid_api_key: 'The API key is unknown or malformed.',
   expired_api_key: 'The API key has expired.',
@@ -25,16 +26,24 @@ export const meanings: Record<ErrorCode, string> = {
   read_only_key: 'A public key only reads records and tables.',
   key_scope: 'The API key is limited to other databases, or it is limited and the request manages keys.',
   secret_key_in_browser: 'A web page from another origin sent a secret key.',
+  private_file: 'The file is private, and a public key reads only public files.',
+  invalid_signature: 'The URL is not signed, or it was changed after it was signed.',
+  expired_url: 'The signed URL has expired, or the API key that signed it.',
   route_not_found: 'No route has this path: a segment is empty, or there is a trailing slash.',
   table_not_found: 'There is no such table. The hint shows the call that creates or restores it.',
   record_not_found: 'There is no such record, or it has expired.',
   key_not_found: 'The organization has no API key with that id.',
+  bucket_not_found: 'There is no such bucket. The hint shows the call that creates or restores it.',
+  file_not_found: 'There is no such file, or it has expired.',
   method_not_allowed: 'The path exists, but does not support this method.',
   table_exists: 'A table with that name exists: it has other indices, or a restore needs its name.',
+  bucket_exists: 'A bucket with that name exists, and a restore needs its name.',
   precondition_failed: 'The condition does not hold; nothing was changed.',
   record_too_large: `\`data\` has more than ${dataBytesMax.toLocaleString('en-US')} bytes of JSON.`,
   body_too_large: 'The body is larger than this request allows.',
+  file_too_large: `The file has more than ${fileBytesMax.toLocaleString('en-US')} bytes, or more than its signed URL allows.`,
   unsupported_media_type: 'The body is not declared as JSON, or it is compressed.',
+  range_not_satisfiable: 'The range lies outside the file. `Content-Range` has its size.',
   internal: 'The server failed; the request is not the cause.',
   store_damaged:
     'Part of the store on the disk is damaged, and this request needs it. Nothing was applied; the operator restores a backup.',

@@ -1,10 +1,11 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { CursorSeal } from '../core/cursor-seal.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { Files } from './files.ts'
 import type { Maintenance } from './maintenance.ts'
 import type { Organizations } from './organizations.ts'
 import type { Records } from './records.ts'
-import type { Tables } from './tables.ts'
+import type { Buckets, Tables } from './tables.ts'
 import type { Transfer } from './transfer.ts'
 import type { WorkerChannel } from './worker-channel.ts'
 
@@ -18,8 +19,8 @@ import type { WorkerChannel } from './worker-channel.ts'
  * applied.
  *
  * Methods that write throw CubbyError. `unavailable`, `storage_full`, `store_damaged`: nothing was applied.
- * `outcome_unknown`: the write may or may not have been applied. `revoked_api_key`, `table_not_found`: the caller's key was
- * revoked, or the table was deleted, before the write.
+ * `outcome_unknown`: the write may or may not have been applied. `revoked_api_key`, `table_not_found`, `bucket_not_found`: the
+ * caller's key was revoked, or the table or bucket was deleted, before the write.
  */
 export interface Engine {
   /** For the start-up line: `sqlite 3.53.4`. */
@@ -27,7 +28,10 @@ export interface Engine {
   readonly organizations: Organizations
   readonly apiKeys: ApiKeys
   readonly tables: Tables
+  readonly buckets: Buckets
+  /** Of tables and, to read them, the files of buckets. */
   readonly records: Records
+  readonly files: Files
   readonly maintenance: Maintenance
   readonly transfer: Transfer
   /**
@@ -35,6 +39,8 @@ export interface Engine {
    * can replace it.
    */
   readonly cursorSeal: CursorSeal
+  /** The key of signed URLs: derived from the same key, for it alone. */
+  readonly urlKey: Uint8Array
   /** Whether the store can serve requests now. */
   ready(): Awaitable<boolean>
   /**

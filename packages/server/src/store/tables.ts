@@ -2,9 +2,15 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Indices } from '../core/tables/indices.ts'
 import type { Caller } from './api-keys.ts'
 
+/** A bucket is a table whose records are files: see `store/files.ts`. */
+export type TableKind = 'table' | 'bucket'
+
 export interface Table {
   /** Never reused, and always belongs to the same organization. */
   id: number
+  kind: TableKind
+  /** Names it in URLs, and cannot be guessed. Only a bucket has one. */
+  publicId: string | null
   orgId: number
   db: string
   name: string
@@ -54,6 +60,20 @@ export interface Tables {
   list(listing: TableListing): Awaitable<Table[]>
   /** The deleted tables that can still be restored, by name, then deletedAt. */
   listDeleted(listing: TableListing, nowMs: number): Awaitable<Table[]>
-  /** The names of databases that have an active table, in order, starting after `after`. */
+  /** The names of databases that have an active table or bucket, in order, starting after `after`. */
   listDatabases(orgId: number, after: string | undefined, limit: number): Awaitable<string[]>
+}
+
+/** The same for buckets. Their names are apart from those of tables. */
+export interface Buckets extends Omit<Tables, 'create' | 'listDatabases'> {
+  /** The new bucket with this public id; or, with `created: false`, the existing active one, which keeps its own. */
+  create(
+    caller: Caller,
+    db: string,
+    name: string,
+    publicId: string,
+    nowMs: number,
+  ): Promise<{ table: Table; created: boolean }>
+  /** The active bucket with this public id, of any organization. Cached, as `find` is. */
+  findById(publicId: string): Awaitable<Table | undefined>
 }

@@ -21,17 +21,28 @@ export interface DumpedRecord extends StoredRecord {
   entries: IndexEntries
 }
 
+/** A live blob: the bytes of a file. */
+export interface DumpedBlob {
+  id: string
+  /** The bucket. */
+  tableId: number
+}
+
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */
 export interface Dump {
   cursorKey(): Awaitable<CursorKey>
   organizations(): Awaitable<Organization[]>
   /** By seq. */
   apiKeys(): AsyncIterable<DumpedApiKey>
-  /** By id, including soft-deleted tables. */
+  /** By id, including buckets, and soft-deleted ones. */
   tables(): AsyncIterable<DumpedTable>
   /** The records of a table with ids above `afterId`, also expired ones, in creation order, in chunks of bounded bytes. */
   records(tableId: number, afterId: number): AsyncIterable<DumpedRecord[]>
   countRecords(tableId: number): Awaitable<number>
+  /** The live blobs, by id. Others are not part of a copy: nothing refers to them. */
+  blobs(): AsyncIterable<DumpedBlob>
+  /** See `Files.readMark`. */
+  fileMark(): Awaitable<string | undefined>
   close(): Promise<void>
 }
 
@@ -43,6 +54,8 @@ export interface LoadRows {
   apiKeys?: DumpedApiKey[]
   tables?: DumpedTable[]
   records?: DumpedRecord[]
+  /** They are live in the copy. Their bytes must be in its place first. */
+  blobs?: DumpedBlob[]
 }
 
 export interface Transfer {

@@ -62,5 +62,8 @@ export const fileEntries = (name: string, content: FileContent, updatedAtMs: num
 }
 
 /** The entries of a stored file. */
-export const entriesOfFile = ({ rangeKey, data, updatedAtMs }: Pick<StoredRecord, 'rangeKey' | 'data' | 'updatedAtMs'>) =>
-  fileEntries(rangeKey, readFileContent(data), updatedAtMs)
+export const entriesOfFile = ({
+  rangeKey,
+  data,
+  updatedAtMs,
+}: Pick<StoredRecord, 'rangeKey' | 'data' | 'updatedAtMs'>) => fileEntries(rangeKey, readFileContent(data), updatedAtMs)
