@@ -93,6 +93,11 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'hashKey',
     hint: 'Percent-encode the UTF-8 bytes of the key once, as encodeURIComponent does.',
   },
+  invalid_ttl: {
+    message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+    field: 'ttl',
+    hint: 'It looks like milliseconds; give seconds: 4102444800.',
+  },
   invalid_cursor: {
     message: 'cursor cannot be read.',
     field: 'cursor',
