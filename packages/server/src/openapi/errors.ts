@@ -6,7 +6,8 @@ import type { KeyNeeded } from '../operations/operation.ts'
 export const meanings: Record<ErrorCode, string> = {
   invalid_json: 'The body is not JSON in UTF-8.',
   invalid_request: 'A field, query parameter, header or body is unknown, sent twice, missing or of the wrong type.',
-  invalid_name: 'The name of a database or table does not match `[a-z0-9_-]{1,64}`.',
+  invalid_name:
+    'The name of a database or table does not match `[a-z0-9_-]{1,64}`, or a collection has more than one dot.',
   reserved_name: 'The name of a database or table starts with `_`.',
   invalid_key: 'A record key or id is missing, empty, too long or malformed, or it is exactly `.` or `..`.',
   invalid_index: 'The declaration of an index is malformed.',

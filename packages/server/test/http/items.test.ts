@@ -122,6 +122,13 @@ describe('an item is a record', () => {
     same(await get(id), '{"n":0}')
   })
 
+  test('raw UTF-8 in the query string is the range key that it spells', async () => {
+    const id = freshId()
+    ok(await put(id, '{"n":1}', '?rangeKey=é😀'))
+    expect(ok(await table.get(id, 'é😀')).rangeKey).toBe('é😀')
+    same(await get(id, `?rangeKey=${encodeURIComponent('é😀')}`), '{"n":1}')
+  })
+
   test('+ in the query string is a space', async () => {
     const id = freshId()
     ok(await put(id, '{"n":1}', '?rangeKey=a+b'))
