@@ -50,8 +50,9 @@ describe('a document comes back byte for byte', () => {
     'with members of a record': '{"hashKey":"x","data":{},"ttl":1,"updatedAt":2}',
     'with __proto__': '{"__proto__":{"a":1},"constructor":null}',
     'that is empty': '{}',
-    // Above this the text is scanned instead of built.
-    'of 100 kB': `{"text":"${'é'.repeat(50_000)}","a":1.0,"a":1e400}`,
+    // These are scanned, not built: one is long, one has many objects.
+    'of 160 kB': `{"text":"${'é'.repeat(80_000)}","a":1.0,"a":1e400}`,
+    'of 400 objects': `{"list":[${'{"n":1.0},'.repeat(400)}{ }]}`,
   }
   for (const [what, text] of Object.entries(documents)) {
     test(what, async () => {
@@ -102,6 +103,10 @@ describe('an item is a record', () => {
     ok(await put(id, '{"status":"one","status":"two"}'))
     expect(await table.hashes({ index: 'i1', hash: 'two' })).toEqual([id])
     expect(await table.hashes({ index: 'i1', hash: 'one' })).toEqual([])
+    const large = freshId()
+    ok(await put(large, `{"status":"three","text":"${'x'.repeat(70_000)}","status":"four"}`))
+    expect(await table.hashes({ index: 'i1', hash: 'four' })).toEqual([large])
+    expect(await table.hashes({ index: 'i1', hash: 'three' })).toEqual([])
   })
 
   test('?rangeKey= names a record that has one; # is none', async () => {
