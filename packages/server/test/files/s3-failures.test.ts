@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import type { CubbyError } from '../../src/core/errors.ts'
+import { blobPath } from '../../src/core/files/blob-id.ts'
 import type { Timing } from '../../src/files/places/s3/requests.ts'
 import { openS3Place } from '../../src/files/places/s3.ts'
 import { BlobMissing, type BlobPlace } from '../../src/store/blob-place.ts'
@@ -16,6 +17,8 @@ setDefaultTimeout(20_000)
 
 const timing: Partial<Timing> = { pauseMs: 5 }
 const bytes = randomBytes(300_000)
+/** More than the buffers of a connection hold. */
+const large = randomBytes(16_000_000)
 
 let server: S3TestServer
 let place: BlobPlace
@@ -62,6 +65,13 @@ const statuses = (method: string): number[] =>
   server.seen.filter((request) => request.method === method).map(({ status }) => status)
 
 const until = (what: string, holds: () => boolean) => eventually(what, () => holds() || undefined)
+
+/** The id of a stored blob. */
+const store = (bytes: Buffer): string => {
+  const id = newId()
+  server.store(`pre/${blobPath(id)}`, bytes)
+  return id
+}
 
 const fail = (...faults: Fault[]): void => {
   server.faults.push(...faults)
@@ -202,7 +212,7 @@ describe('a download', () => {
   test('of fewer bytes in an answer without a length ends with an error', async () => {
     const headers = { 'Content-Length': '', Connection: 'close' }
     const { cause } = await readBroken({ method: 'GET', sendBytes: 100_000, headers })
-    expect(cause).toContain('200000 bytes before its end')
+    expect(cause).toContain('200000 bytes too early')
   })
 
   test('that stops in the middle ends with an error after its time', async () => {
@@ -248,10 +258,9 @@ describe('a download', () => {
   test.each(['before it begins', 'after a chunk', 'while it waits'])(
     'that is cancelled %s ends its request',
     async (when) => {
-      const large = await putBlob(place, randomBytes(16_000_000))
-      await until('the upload is over', () => server.sockets.size <= 1)
+      const id = store(large)
       if (when === 'while it waits') fail({ method: 'GET', headers: { 'Content-Length': '16000000' } })
-      const chunks = (await place.read(large, 0, 16_000_000)) as AsyncIterableIterator<Uint8Array>
+      const chunks = (await place.read(id, 0, 16_000_000)) as AsyncIterableIterator<Uint8Array>
       expect(server.sockets.size).toBeGreaterThan(0)
       if (when !== 'before it begins') await chunks.next()
       if (when === 'while it waits') {
@@ -268,6 +277,78 @@ describe('a download', () => {
       await until('the connection is closed', () => server.sockets.size === 0)
     },
   )
+})
+
+// Otherwise readers that take nothing would hold all connections to S3, and memory.
+describe('a slow reader', () => {
+  const ranges = (): number[][] =>
+    server.seen
+      .filter(({ method }) => method === 'GET')
+      .map(({ headers }) =>
+        /^bytes=(\d+)-(\d+)$/
+          .exec(new Headers(headers).get('range') ?? '')!
+          .slice(1)
+          .map(Number),
+      )
+
+  beforeEach(async () => {
+    place = await open({ timing: { readerPauseMsMax } })
+    server.seen.length = 0
+  })
+
+  const readerPauseMsMax = 300
+  const pause = async (): Promise<void> => {
+    await Bun.sleep(readerPauseMsMax + 100)
+    await until('nothing is being sent', () => server.sending === 0)
+  }
+
+  test('that pauses loses its connection, and gets the right bytes when it goes on', async () => {
+    const id = store(large)
+    const chunks = (await place.read(id, 3, 15_999_999)) as AsyncIterableIterator<Uint8Array>
+    const got: Uint8Array[] = []
+    // One part after the first pause, two after the second, and then eight.
+    for (const pauses of [false, true, true, false, true]) {
+      if (pauses) await pause()
+      got.push((await chunks.next()).value)
+    }
+    for await (const chunk of chunks) got.push(chunk)
+    expect(digest(Buffer.concat(got))).toBe(digest(large.subarray(3, 15_999_999)))
+    const [first, ...parts] = ranges()
+    expect(first).toEqual([3, 15_999_998])
+    const rest = parts.at(-1)!
+    // While it is slow, it asks for little at a time, and for nothing twice.
+    expect(parts.slice(0, -1).every(([from, to]) => to! - from! < 262_144)).toBe(true)
+    expect(parts.slice(1).map(([from]) => from)).toEqual(parts.slice(0, -1).map(([, to]) => to! + 1))
+    // After eight parts without a pause, the rest is one request.
+    expect(rest[1]).toBe(15_999_998)
+    expect(parts).toHaveLength(1 + 2 + 8 + 1)
+  })
+
+  test('that never begins loses its connection', async () => {
+    const id = store(large)
+    const downloads = await Promise.all(Array.from({ length: 3 }, () => place.read(id, 0, large.length)))
+    await until('nothing is being sent', () => server.sending === 0)
+    for (const chunks of downloads) expect(digest(await collect(chunks))).toBe(digest(large))
+  })
+
+  test('that pauses at the very end gets its end', async () => {
+    const id = store(large.subarray(0, 10))
+    const chunks = (await place.read(id, 0, 10)) as AsyncIterableIterator<Uint8Array>
+    expect((await chunks.next()).value).toEqual(large.subarray(0, 10))
+    await pause()
+    expect(await chunks.next()).toEqual({ done: true, value: undefined })
+    expect(ranges()).toHaveLength(1)
+  })
+
+  test('whose blob is gone when it goes on gets an error', async () => {
+    const id = store(large)
+    const chunks = (await place.read(id, 0, large.length)) as AsyncIterableIterator<Uint8Array>
+    await chunks.next()
+    await place.remove(id)
+    await until('nothing is being sent', () => server.sending === 0)
+    expect((await errorOf(chunks.next())).cause).toBe('S3 answered GET 404 NoSuchKey')
+    expect(await chunks.next()).toEqual({ done: true, value: undefined })
+  })
 })
 
 describe('an upload', () => {

@@ -57,6 +57,8 @@ export class S3TestServer {
   /** The first that fits a request is used. */
   faults: Fault[] = []
   endpoint = ''
+  /** Objects that are being sent: their clients have not taken all of them, and are still there. */
+  sending = 0
   /** How far the clock of the server is ahead. */
   skewMs = 0
   readonly #options: ServerOptions
@@ -88,6 +90,11 @@ export class S3TestServer {
       AWS_ACCESS_KEY_ID: this.account.accessKeyId,
       AWS_SECRET_ACCESS_KEY: this.account.secretAccessKey,
     }
+  }
+
+  /** Stores an object without a request. */
+  store(key: string, bytes: Buffer): void {
+    this.objects.set(key, { bytes, size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') })
   }
 
   async stop(): Promise<void> {
@@ -153,12 +160,14 @@ export class S3TestServer {
     if (status === 411) return void socket.end(text)
     if (object === undefined) return void socket.write(text)
     const cut = Math.min(length, fault?.sendBytes ?? length)
+    this.sending += 1
     for (let at = 0; at < cut && !socket.destroyed; ) {
       const bytes = Math.min(65_536, cut - at)
       const chunk = object.bytes?.subarray(start + at, start + at + bytes) ?? Buffer.alloc(bytes)
       at += bytes
-      if (!socket.write(chunk)) await new Promise<void>((go) => socket.once('drain', go).once('close', go))
+      if (!socket.write(chunk)) await drained(socket)
     }
+    this.sending -= 1
     if (cut === length) return
     // What was written should arrive before the end of the connection.
     await Bun.sleep(50)
@@ -203,6 +212,15 @@ export class S3TestServer {
     }
   }
 }
+
+const drained = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    const go = (): void => {
+      socket.off('drain', go).off('close', go)
+      resolve()
+    }
+    socket.on('drain', go).on('close', go)
+  })
 
 interface Decision {
   status: number

@@ -14,7 +14,6 @@ const chunkBytes = 64 * 1024
 const anonymousBytes = (): number =>
   Number(/RssAnon:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) * 1024
 
-const place = await openS3Place(url, process.env, undefined, { spoolDirectory })
 const before = anonymousBytes()
 let peak = before
 const watch = setInterval(() => {
@@ -22,6 +21,7 @@ const watch = setInterval(() => {
 }, 5)
 
 try {
+  const place = await openS3Place(url, process.env, undefined, { spoolDirectory })
   const id = newBlobId(Date.now())
   const writer = await place.write(id, bytes)
   const hash = createHash('sha256')
@@ -35,13 +35,17 @@ try {
   await writer.finish(sha256).finally(() => writer.abort())
 
   const downloads = await Promise.all(Array.from({ length: Number(unread) }, () => place.read(id, 0, bytes)))
+  // A reader that pauses keeps nothing.
+  if (downloads.length > 0) await Bun.sleep(2_000)
+  Bun.gc(true)
+  const pausedBytes = anonymousBytes() - before
   const read = createHash('sha256')
   for await (const part of await place.read(id, 0, bytes)) read.update(part)
   for (const download of downloads) await (download as AsyncIterableIterator<Uint8Array>).return!()
-  console.log(JSON.stringify({ isSame: read.digest('hex') === sha256, gainedBytes: peak - before }))
+  await place.close()
+  console.log(JSON.stringify({ isSame: read.digest('hex') === sha256, gainedBytes: peak - before, pausedBytes }))
 } catch (error) {
   const { code, message, cause } = error as { code?: string; message: string; cause?: unknown }
   console.log(JSON.stringify({ code, message, cause }))
 }
 clearInterval(watch)
-await place.close()

@@ -93,7 +93,7 @@ class S3Place implements BlobPlace {
       return (async function* () {})()
     }
     return asCaller(
-      openDownload(this.#requests, objectName(id), start, end).catch((error) => {
+      openDownload(this.#requests, { name: objectName(id), start, end }).catch((error) => {
         throw isMissing(error) ? new BlobMissing(id, this.description) : error
       }),
     )

@@ -1,70 +1,45 @@
 import { S3Failure, toCallersError } from './failure.ts'
-import type { Patience } from './patience.ts'
+import { openRange, type Range, type RangeStream } from './range-stream.ts'
 import type { S3Requests } from './requests.ts'
 
-/** A download that nobody takes anything of for this long is ended. The server's own limit is far shorter. */
-const untakenMsMax = 5 * 60_000
+// An answer that nobody reads costs a connection and up to 2 MB, which Bun reads ahead, and Bun has 256 connections at once.
+// So a reader that pauses loses its request. When it goes on, it gets the next bytes with small requests, one at a time,
+// until it has shown that it is fast again. Blobs are immutable, so the parts fit.
 
-interface Chunk {
-  /** Undefined at the end. */
-  value?: Uint8Array
-}
-
-interface Reader {
-  read(): Promise<Chunk>
-}
+const partBytes = 256 * 1024
+/** So many parts without a pause, and the rest is one request again. */
+const partsMin = 8
 
 /**
  * The bytes of an object from `start` to before `end`, at least one. When it resolves, the first of them have arrived. Throws
  * S3Failure until then; the stream throws CubbyError.
  */
-export const openDownload = (
-  requests: S3Requests,
-  name: string,
-  start: number,
-  end: number,
-): Promise<AsyncIterable<Uint8Array>> =>
-  requests.send({ method: 'GET', name, headers: { range: `bytes=${start}-${end - 1}` } }, async (answer, patience) => {
-    checkRange(answer, start, end)
-    const reader = answer.body!.getReader()
-    const first = await reader.read()
-    const download = new Download(reader, patience, end - start, requests.timing.progressMsMax)
-    return download.begin(first)
-  })
-
-/** A server or a proxy that ignores or changes the range must not give out other bytes. */
-const checkRange = ({ status, headers }: Response, start: number, end: number): void => {
-  const length = headers.get('content-length')
-  const range = headers.get('content-range')
-  const [, first, last] = /^bytes (\d+)-(\d+)\/(?:\d+|\*)$/.exec(range ?? '') ?? []
-  const isRange = status === 206 && Number(first) === start && Number(last) === end - 1
-  const isWhole = status === 200 && start === 0 && length === String(end)
-  if ((isRange || isWhole) && (length === null || Number(length) === end - start)) return
-  throw new S3Failure(`S3 answered bytes=${start}-${end - 1} with "${range?.slice(0, 64)}", length ${length},`, {
-    status,
-  })
+export const openDownload = async (requests: S3Requests, range: Range): Promise<AsyncIterable<Uint8Array>> => {
+  const cancelled = new AbortController()
+  const stream = await openRange(requests, range, cancelled.signal)
+  return new Download(requests, range, stream, cancelled)
 }
 
 /** Not a generator: `return` of one that has not begun would not end the request. */
 class Download implements AsyncIterableIterator<Uint8Array> {
-  readonly #reader: Reader
-  readonly #patience: Patience
-  readonly #progressMsMax: number
-  #left: number
-  #first: Uint8Array | undefined
-  #over = false
+  readonly #requests: S3Requests
+  readonly #name: string
+  readonly #end: number
+  readonly #cancelled: AbortController
+  #at: number
+  /** Undefined while the reader is slow. */
+  #stream: RangeStream | undefined
+  #partsTaken = 0
+  #pause: ReturnType<typeof setTimeout> | undefined
 
-  constructor(reader: Reader, patience: Patience, bytes: number, progressMsMax: number) {
-    this.#reader = reader
-    this.#patience = patience
-    this.#left = bytes
-    this.#progressMsMax = progressMsMax
-  }
-
-  begin(first: Chunk): this {
-    this.#first = this.#count(first)
-    this.#patience.wait(untakenMsMax)
-    return this
+  constructor(requests: S3Requests, { name, start, end }: Range, stream: RangeStream, cancelled: AbortController) {
+    this.#requests = requests
+    this.#name = name
+    this.#at = start
+    this.#end = end
+    this.#stream = stream
+    this.#cancelled = cancelled
+    this.#expectReader()
   }
 
   [Symbol.asyncIterator](): this {
@@ -72,49 +47,62 @@ class Download implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
-    if (this.#over) return { done: true, value: undefined }
+    clearTimeout(this.#pause)
+    if (this.#cancelled.signal.aborted) return { done: true, value: undefined }
     try {
-      const chunk = this.#first ?? (await this.#read())
-      this.#first = undefined
-      if (chunk !== undefined) {
-        this.#patience.wait(untakenMsMax)
-        return { done: false, value: chunk }
-      }
-      this.#end('the download is complete')
+      const chunk = await this.#take()
+      if (this.#cancelled.signal.aborted || chunk === undefined) return await this.return()
+      this.#at += chunk.length
+      this.#expectReader()
+      return { done: false, value: chunk }
     } catch (error) {
-      // Cancelled while it waited for bytes.
-      if (this.#over) return { done: true, value: undefined }
-      this.#end('the download failed')
-      const { code } = error as { code?: unknown }
-      throw toCallersError(
-        error instanceof S3Failure ? error : new S3Failure('a download broke off:', { code: String(code) }),
-      )
+      if (this.#cancelled.signal.aborted) return { done: true, value: undefined }
+      await this.return()
+      throw toCallersError(toFailure(error))
     }
-    return { done: true, value: undefined }
   }
 
   async return(): Promise<IteratorResult<Uint8Array>> {
-    if (!this.#over) this.#end('nobody needs the rest of the download')
+    clearTimeout(this.#pause)
+    this.#stream?.end()
+    this.#cancelled.abort(new S3Failure('the rest of a download is not needed'))
     return { done: true, value: undefined }
   }
 
-  async #read(): Promise<Uint8Array | undefined> {
-    this.#patience.wait(this.#progressMsMax)
-    return this.#count(await this.#reader.read())
+  async #take(): Promise<Uint8Array | undefined> {
+    if (this.#stream === undefined && this.#partsTaken >= partsMin) this.#stream = await this.#open(this.#end)
+    if (this.#stream !== undefined) return this.#stream.next()
+    if (this.#at === this.#end) return undefined
+    this.#partsTaken += 1
+    return this.#readPart()
   }
 
-  /** Undefined at the end. The number of bytes must be the expected one: a connection may end early without an error. */
-  #count({ value }: Chunk): Uint8Array | undefined {
-    if (value === undefined && this.#left > 0)
-      throw new S3Failure(`a download ended ${this.#left} bytes before its end`)
-    if (value === undefined) return undefined
-    this.#left -= value.length
-    if (this.#left < 0) throw new S3Failure('a download had more bytes than were asked for')
-    return value
+  #open(end: number): Promise<RangeStream> {
+    return openRange(this.#requests, { name: this.#name, start: this.#at, end }, this.#cancelled.signal)
   }
 
-  #end(reason: string): void {
-    this.#over = true
-    this.#patience.end(new S3Failure(reason))
+  async #readPart(): Promise<Uint8Array> {
+    const part = await this.#open(Math.min(this.#end, this.#at + partBytes))
+    const chunks: Uint8Array[] = []
+    try {
+      for (let chunk = await part.next(); chunk !== undefined; chunk = await part.next()) chunks.push(chunk)
+    } finally {
+      part.end()
+    }
+    return Buffer.concat(chunks)
   }
+
+  #expectReader(): void {
+    this.#pause = setTimeout(() => {
+      this.#stream?.end()
+      this.#stream = undefined
+      this.#partsTaken = 0
+    }, this.#requests.timing.readerPauseMsMax)
+  }
+}
+
+const toFailure = (error: unknown): S3Failure => {
+  if (error instanceof S3Failure) return error
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  return new S3Failure('a download broke off:', { code: String(code ?? name) })
 }

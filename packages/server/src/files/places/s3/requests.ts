@@ -32,6 +32,8 @@ export interface Timing {
   uploadAnswerMsMax: number
   /** For the next bytes of an upload or a download. */
   progressMsMax: number
+  /** A reader of a download that pauses for longer is slow. */
+  readerPauseMsMax: number
 }
 
 export const defaultTiming: Timing = {
@@ -40,6 +42,7 @@ export const defaultTiming: Timing = {
   answerMsMax: 10_000,
   uploadAnswerMsMax: 60_000,
   progressMsMax: 30_000,
+  readerPauseMsMax: 1_000,
 }
 
 const pauseMsMax = 5_000
