@@ -362,6 +362,8 @@ describe('an upload', () => {
     expect((await finishing).code).toBe('unavailable')
     await until('the connection is closed', () => server.sockets.size === 0)
     expect(server.seen).toHaveLength(1)
+    // Nobody failed.
+    expect(logged).toEqual([])
   })
 
   test('that is slow is not cut while bytes are taken', async () => {
