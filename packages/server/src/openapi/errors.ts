@@ -143,6 +143,10 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     message: 'There is no table invoices in database app.',
     hint: 'Create it: POST /v1/app/invoices',
   },
+  bucket_not_found: {
+    message: 'There is no bucket invoices in database app.',
+    hint: 'Create it: POST /v1/app/_buckets/invoices',
+  },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',
     hint: 'A record is always written as a whole; records are written by PUT /v1/app/orders with hashKey in the body. This path takes DELETE, GET, HEAD, OPTIONS.',
