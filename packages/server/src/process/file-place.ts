@@ -1,10 +1,9 @@
 import { startBlobSweep } from '../background/blobs.ts'
 import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
 import type { Background } from '../background/sweeps.ts'
-import { OperatorError } from '../core/operator-error.ts'
 import { CheckedPlace } from '../files/places/checked-place.ts'
 import { openPlace } from '../files/places/open-place.ts'
-import { type BlobPlace, type BlobWriter, PlaceRefused } from '../store/blob-place.ts'
+import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { ServeOptions } from './serve-options.ts'
 
@@ -28,22 +27,19 @@ const sweepStopMsMax = 1_000
  * store. Its workers do not check again: they would be started over and over.
  */
 export const openFilePlace = async (
-  { files, clock, log }: ServeOptions,
+  { files, filesAreGiven, clock, log }: ServeOptions,
   engine: Engine,
   role: 'owner' | 'worker',
 ): Promise<FilePlace | undefined> => {
   if (files === undefined) return undefined
-  const place = await orRefuse(async () => {
-    const opened = await openPlace(files.place, { env: process.env, now: clock.now, log })
-    const checked = new CheckedPlace(opened, engine.files, log)
-    if (role === 'owner') await checked.checkAtStart()
-    return checked
-  })
+  const opened = await openPlace(files, { env: process.env, now: clock.now, log })
+  const place = new CheckedPlace(opened, engine.files, log)
+  if (role === 'owner') await place.checkAtStart()
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   return {
     place: tracked(place, uploads),
-    shown: files.isDefault ? undefined : place.description,
+    shown: filesAreGiven ? place.description : undefined,
     startSweep() {
       const sweep = startBlobSweep({ files: engine.files, place, now, log, jumpHoldMs, everyMs })
       return { stop: () => Promise.race([sweep.stop(), Bun.sleep(sweepStopMsMax)]) }
@@ -52,14 +48,6 @@ export const openFilePlace = async (
       await uploads.stop()
       await place.close()
     },
-  }
-}
-
-const orRefuse = async <T>(open: () => Promise<T>): Promise<T> => {
-  try {
-    return await open()
-  } catch (error) {
-    throw error instanceof PlaceRefused ? new OperatorError(error.message) : error
   }
 }
 
