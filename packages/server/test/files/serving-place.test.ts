@@ -15,6 +15,7 @@ import {
   storeIsEmbedded,
 } from '../harness.ts'
 import { ok, refused } from '../http/service.ts'
+import { S3TestServer } from './s3-test-server.ts'
 
 // The place of the bytes as a server uses it. Without its checks, a server that was started with the wrong directory, or before
 // a disk was mounted, would answer that all files are damaged, and write new bytes where other servers do not find them.
@@ -229,6 +230,37 @@ describe('the sweep', () => {
     // A removal that failed is tried again after a while.
     server.setClock(3 * hourMs)
     await eventually('the bytes are gone', () => (blobsIn(place).length === 0 ? true : undefined))
+  })
+})
+
+describe('--files s3://…', () => {
+  test('is used as a directory is: uploads, reads, the sweep, the mark', async () => {
+    const s3 = await S3TestServer.start()
+    cleanUps.push(() => s3.stop())
+    const files = `s3://${s3.bucket}/cubby`
+    const stage = await withFile({ files, env: s3.env, clock: true })
+    const { server, api } = stage
+    expect(server.log.find(({ message }) => message === 'listening')).toMatchObject({ files })
+    expect(existsSync(join(server.dataDir, 'files'))).toBe(false)
+    ok(await put(api, 'new'))
+    expect(await get(stage)).toEqual([200, 'new'])
+    server.setClock(hourMs + 6 * 60_000)
+    const removed = () => s3.requests.filter(({ method }) => method === 'DELETE')
+    await eventually('the old bytes are removed', () => (removed().length > 0 ? true : undefined))
+    expect(await get(stage)).toEqual([200, 'new'])
+    expect(removed().length).toBe(1)
+    await server.end('SIGTERM')
+    const wrong = await runCubby(
+      ['serve', ...storeArguments(server.dataDir), '--port', '0', '--files', `s3://${s3.bucket}/other`],
+      { env: s3.env },
+    )
+    expect(wrong.exitCode).toBe(1)
+    expect(wrong.stderr).toMatch(/^cubby: s3:\/\/\S+\/other is not where the files of this store are[^\n]*\n$/)
+    const unset = await startAgain(stage, '--files', files)
+    expect(unset.exitCode).toBe(1)
+    expect(unset.stderr).toMatch(/^cubby: --files s3:\/\/… needs AWS_\w+ in the environment[^\n]*\n$/)
+    await server.start()
+    expect(await get(stage)).toEqual([200, 'new'])
   })
 })
 
