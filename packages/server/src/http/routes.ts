@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Exchange } from './exchange.ts'
 import { apiKeyHandlers } from './handlers/api-keys.ts'
+import { bucketHandlers } from './handlers/buckets.ts'
 import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { tableHandlers } from './handlers/tables.ts'
@@ -25,6 +26,7 @@ const handlers: Record<RoutedOperationId, Handler> = {
   ...tableHandlers,
   ...recordHandlers,
   ...itemHandlers,
+  ...bucketHandlers,
   ...apiKeyHandlers,
 }
 

@@ -14,11 +14,13 @@ import type { SchemaName } from './schemas.ts'
 
 export const tags = {
   Tables:
-    'A database exists while it has a table. Indices are declared when a table is created and cannot be changed later.',
+    'A database exists while it has a table or a bucket. Indices are declared when a table is created and cannot be changed later.',
   Records: 'A record is a JSON object with a hash key and an optional range key.',
   'Queries and batches':
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
   Items: 'An item is a record as the plain document that it holds: `data` alone, without keys and version around it.',
+  Buckets:
+    'A bucket holds files. Its name may also be that of a table. A deleted bucket can be restored for 7 days, with all its files.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -187,6 +189,18 @@ export const operations = {
     note: 'The request has no body; `If-None-Match` is not allowed here.',
     headers: ['If-Match'],
   }),
+  listBuckets: routed('listBuckets', { tag: 'Buckets' }),
+  createBucket: routed('createBucket', {
+    tag: 'Buckets',
+    note: 'The body may be empty.',
+    answers: {
+      200: { description: 'The bucket already exists.', schema: 'ActiveBucket' },
+      201: { description: 'Created.', schema: 'ActiveBucket' },
+    },
+  }),
+  describeBucket: routed('describeBucket', { tag: 'Buckets' }),
+  deleteBucket: routed('deleteBucket', { tag: 'Buckets', note: 'The request has no body.' }),
+  restoreBucket: routed('restoreBucket', { tag: 'Buckets', note: 'The body may be empty.' }),
 
   createApiKey: routed('createApiKey', {
     tag: 'API keys',

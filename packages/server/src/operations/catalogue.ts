@@ -1,6 +1,7 @@
 import { errorCodes } from '../core/error-codes.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { apiKeyCatalogue } from './api-keys/catalogue.ts'
+import { bucketCatalogue } from './buckets/catalogue.ts'
 import type { CatalogueEntry } from './catalogue-entry.ts'
 import { itemCatalogue } from './items/catalogue.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
@@ -19,6 +20,7 @@ export const catalogue = {
   ...tableCatalogue,
   ...recordCatalogue,
   ...itemCatalogue,
+  ...bucketCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

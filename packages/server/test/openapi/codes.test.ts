@@ -110,7 +110,8 @@ const faults: Record<
     spoil: ({ target }, to) => ({ target: withSegment(to, target, '%ff') }),
   },
   invalid_cursor: {
-    tries: ({ method, path }) => method === 'GET' && ['/v1', '/v1/{db}', '/api/keys'].includes(path),
+    tries: ({ method, path }) =>
+      method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/api/keys'].includes(path),
     spoil: ({ target }) => ({ target: add(target, 'cursor=nonsense') }),
   },
   invalid_ttl: { tries: isItemPut, spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }) },
@@ -140,6 +141,10 @@ const faults: Record<
         ? withSegment(to, target, 'invoices', 'table')
         : withSegment(to, target, 'app.invoices', 'collection'),
     }),
+  },
+  bucket_not_found: {
+    tries: (operation) => names('bucket')(operation) && operation.id !== 'createBucket',
+    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
   record_too_large: {
     tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation),

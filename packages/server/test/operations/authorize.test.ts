@@ -32,11 +32,13 @@ const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): st
 }
 
 const readOnly = [
+  'describeBucket',
   'describeOwnApiKey',
   'describeTable',
   'findRecords',
   'getItem',
   'getRecord',
+  'listBuckets',
   'listDatabases',
   'listTables',
   'queryRecords',

@@ -1,4 +1,5 @@
 import { apiKeyRoutes } from './api-keys.ts'
+import { bucketRoutes } from './buckets.ts'
 import { itemRoutes } from './items.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
@@ -9,6 +10,7 @@ export const operationRoutes = {
   ...tableRoutes,
   ...recordRoutes,
   ...itemRoutes,
+  ...bucketRoutes,
   ...apiKeyRoutes,
 } satisfies Record<string, OperationRoute>
 
