@@ -11,7 +11,7 @@ import { FileWrites } from './file-writes.ts'
 import * as sql from './statements.ts'
 
 /** How long a sweep may take to remove the bytes of what it took. Then another one takes them again. */
-const removingMs = 60_000
+const removingMs = 10 * 60 * 1000
 
 export interface FilesOptions {
   db: Database

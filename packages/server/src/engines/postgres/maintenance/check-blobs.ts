@@ -1,4 +1,4 @@
-import type { Row, Statement } from '../connection/driver.ts'
+import type { Statement } from '../connection/driver.ts'
 import { type Read, step } from './check-read.ts'
 
 const blobsPerStep = 500
@@ -23,28 +23,18 @@ const strayBlobs: Statement = {
     order by b.table_id, b.id limit $3::bigint`,
 }
 
-const findingOf = ([, state, due, references]: Row): string | undefined => {
-  switch (state) {
-    case 'live':
-      if (due !== null) return 'it is live and has a time to be removed'
-      if (references === '0') return 'it is live and no file refers to it'
-      return references === '1' ? undefined : 'several files refer to it'
-    case 'pending':
-    case 'dead':
-    case 'removing':
-      // Whether a file refers to it is found with that file.
-      return due === null ? `it is ${state} and has no time to be removed` : undefined
-    default:
-      return `its state is not known: ${JSON.stringify(state)}`
-  }
+/** A file that refers to a blob which is not live is found with that file. */
+const isSound = (state: string, due: string | null, files: string): boolean => {
+  if (state === 'live') return due === null && files === '1'
+  return ['pending', 'dead', 'removing'].includes(state) && due !== null
 }
 
 export async function* checkBlobs(read: Read, tableId: number): AsyncIterable<string> {
   for (let last = ''; ; ) {
     const [found] = await read(step(nextBlobs, tableId, last, blobsPerStep))
-    for (const row of found!.rows) {
-      const finding = findingOf(row)
-      if (finding !== undefined) yield `blob ${row[0]} (bucket ${tableId}): ${finding}`
+    for (const [id, state, due, files] of found!.rows) {
+      if (isSound(state!, due!, files!)) continue
+      yield `blob ${id} (bucket ${tableId}) is ${state}: ${files} files refer to it, due at ${due}`
     }
     if (found!.rows.length < blobsPerStep) return
     last = found!.rows.at(-1)![0]!
@@ -62,10 +52,4 @@ export async function* checkStrayBlobs(read: Read): AsyncIterable<[tableId: numb
     const [tableId, id] = found!.rows.at(-1)!
     place = [Number(tableId), id!]
   }
-}
-
-/** What is wrong with the blob of a file; `state` is null if it has no row. */
-export const blobFinding = (id: string, state: string | null): string | undefined => {
-  if (state === null) return `its blob ${id} has no row`
-  return state === 'live' ? undefined : `its blob ${id} is ${state}`
 }

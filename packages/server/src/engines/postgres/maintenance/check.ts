@@ -5,7 +5,7 @@ import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
-import { blobFinding, checkBlobs, checkStrayBlobs } from './check-blobs.ts'
+import { checkBlobs, checkStrayBlobs } from './check-blobs.ts'
 import { type Read, step } from './check-read.ts'
 
 /** Rows that a statement reads: few, because each may be large. */
@@ -143,9 +143,7 @@ async function* checkTable(
       const finding = checkRecord(row, rule, Number(ids!.rows[0]![0]))
       if (finding === undefined) continue
       noteTable(tableId)
-      // All files have the same hash key; the range key is the name.
-      const place = isBucket ? `bucket ${tableId}` : `table ${tableId}`
-      yield `record ${row[0]} (${place}, ${JSON.stringify(fromHex(row[isBucket ? 2 : 1]!))}): ${finding}`
+      yield `${nameOf(row, rule, tableId)}: ${finding}`
     }
     if (rows.length < rowsPerStep) break
     const [, hashKey, rangeKey] = rows.at(-1)!
@@ -157,6 +155,12 @@ async function* checkTable(
     yield finding
   }
 }
+
+/** All files have the same hash key; the range key is the name. */
+const nameOf = ([id, hashKey, rangeKey]: Row, rule: EntriesRule | undefined, tableId: number): string =>
+  rule?.kind === 'bucket'
+    ? `file ${JSON.stringify(fromHex(rangeKey!))} (bucket ${tableId})`
+    : `record ${id} (table ${tableId}, ${JSON.stringify(fromHex(hashKey!))})`
 
 const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: number): string | undefined => {
   const [id, , rangeKey, text, updatedAt, blobState, ...stored] = row
@@ -175,5 +179,6 @@ const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: numbe
   }
   const wrong = expected.findIndex((value, i) => value !== (stored[i] == null ? null : fromHex(stored[i]!)))
   if (wrong >= 0) return `${slots[wrong >> 1]} does not hold what its data says`
-  return rule.kind === 'bucket' ? blobFinding(fromHex(stored[4]!).slice(1), blobState ?? null) : undefined
+  if (rule.kind === 'table' || blobState === 'live') return undefined
+  return `its blob ${fromHex(stored[4]!).slice(1)} is not live`
 }
