@@ -135,7 +135,7 @@ const fill = (client: pg.Client): Promise<unknown> => {
   const hash = `convert_to('s' || case when n % 4 = 0 then n::text else 'same' end, 'UTF8')`
   const range = `convert_to('n' || lpad((n % 1000)::text, 16, '0'), 'UTF8')`
   return client.query(`
-    insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
+    insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data, ${indexColumns.join(', ')})
     select t * 1000000 + n, t, ${hash}, convert_to(lpad(n::text, 8, '0'), 'UTF8'), n, case when n % 10 = 0 then 4e9 end,
       '{"n":' || n || '}', ${slots.map(() => `${hash}, ${range}`).join(', ')}
     from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
