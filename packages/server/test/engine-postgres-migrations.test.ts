@@ -636,7 +636,7 @@ test('a process of version 2 that still runs on a migrated store reads no record
         ids: 'select * from cubby_record_id',
       })
     const before = await whole()
-    const failedSweeps = () => old.log.filter(({ message }) => message === 'sweep failed; it goes on later').length
+    const failedSweeps = () => old.log.filter(({ message }) => message === 'sweep failed; it is retried later').length
     const failed = failedSweeps()
     for (let round = 0; round < 2; round++) {
       expect(Object.entries(await statuses()).filter(([, status]) => status !== 500)).toEqual([])

@@ -5,7 +5,6 @@ import type { Caller } from '../../../store/api-keys.ts'
 import type { FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition, OperationResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
-import { fromHex } from '../connection/bytes.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Step, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
@@ -45,7 +44,7 @@ const toFound = (row: Row | undefined, nowMs: number): FoundFile | undefined => 
     ttlSeconds,
     data: data!,
     isLive: !isExpired(ttlSeconds, nowMs),
-    blob: blob == null ? undefined : fromHex(blob).slice(1),
+    blob: sql.blobOfEntry(blob),
   }
 }
 

@@ -1,3 +1,5 @@
+import { isBlobId } from '../../../core/files/blob-id.ts'
+import { fromHex } from '../connection/bytes.ts'
 import type { Statement } from '../connection/driver.ts'
 import { newId, raising, recordColumns, rowOf, theRecord } from '../records/statements.ts'
 
@@ -59,8 +61,14 @@ export const makeDead: Statement = {
   text: `insert into cubby_blob as b (table_id, id, state, due_at_ms) values ($1::bigint, $2, 'dead', $3::bigint) ${orDead}`,
 }
 
-/** The tag of a file's entry in i3, as in `blobHash`. No value of a table's index has it. */
-const isFile = (alias: string): string => `substr(${alias}.i3_hash, 1, 1) = 'f'::bytea`
+/** Whether a row is a file, by the tag of its entry in i3 (`blobHash`). No value of a table's index has it. */
+export const isFile = (alias: string): string => `substr(${alias}.i3_hash, 1, 1) = 'f'::bytea`
+
+/** The blob of a file, by its entry in i3 as it is read. Undefined for what damage may have left there. */
+export const blobOfEntry = (entry: string | null | undefined): string | undefined => {
+  const text = entry == null ? '' : fromHex(entry)
+  return text.startsWith('f') && isBlobId(text.slice(1)) ? text.slice(1) : undefined
+}
 
 /**
  * The same for the rows of `source`, which have table_id and i3_hash. ON CONFLICT looks into the primary key whatever the

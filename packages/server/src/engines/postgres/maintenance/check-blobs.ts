@@ -7,7 +7,7 @@ const blobsPerStep = 500
 // records that refer to it are read together.
 
 /** The blobs of a bucket after $2, and how many records refer to each: more than one is enough to know. */
-const nextBlobs: Statement = {
+export const nextBlobs: Statement = {
   name: 'check_blobs',
   text: `select b.id, b.state, b.due_at_ms, (select count(*) from (select 1 from cubby_record r
       where r.table_id = $1::bigint and r.i3_hash = convert_to('f' || b.id, 'UTF8') limit 2) as x)

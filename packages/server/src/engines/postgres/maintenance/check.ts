@@ -4,6 +4,7 @@ import type { TableKind } from '../../../store/tables.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
+import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 import { checkBlobs, checkStrayBlobs } from './check-blobs.ts'
 import { type Read, step } from './check-read.ts'
@@ -43,7 +44,7 @@ const nextRecords: Record<TableKind, Statement> = {
   bucket: nextRecordsWith(
     'bucket',
     `, (select b.state from cubby_blob b where b.table_id = $1::bigint
-        and b.id = case when substr(r.i3_hash, 1, 1) = 'f'::bytea then convert_from(substr(r.i3_hash, 2), 'UTF8') end)`,
+        and b.id = case when ${isFile('r')} then convert_from(substr(r.i3_hash, 2), 'UTF8') end)`,
   ),
 }
 

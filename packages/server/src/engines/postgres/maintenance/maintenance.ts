@@ -2,10 +2,9 @@ import { deadBlobMs, recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import type { TableKind } from '../../../store/tables.ts'
-import { fromHex } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, Value } from '../connection/driver.ts'
-import { makeDead, makeDeadAll } from '../files/statements.ts'
+import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
 import { checkStore } from './check.ts'
 
 const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
@@ -17,7 +16,7 @@ const databaseClock: Statement = {
 
 // Several processes sweep at once: each skips the rows that another one has locked. The blobs of files become dead, due
 // at $3, in the same statement; the result is the number of rows removed.
-const sweepInOne: Statement = {
+export const sweepInOne: Statement = {
   name: 'sweep',
   text: `with gone as (
       delete from cubby_record as r using (
@@ -32,7 +31,7 @@ const sweepInOne: Statement = {
 /** A row for each expired record: the id of its table, and whether it is a file. */
 const findExpired: Statement = {
   name: 'find_expired',
-  text: `select e.table_id, coalesce(substr(e.i3_hash, 1, 1) = 'f'::bytea, false) from cubby_record e
+  text: `select e.table_id, coalesce(${isFile('e')}, false) from cubby_record e
     where e.ttl_seconds <= $1::bigint order by e.ttl_seconds limit $2::bigint`,
 }
 
@@ -72,7 +71,10 @@ const removals = {
 }
 
 const deadSteps = (tableId: string, removed: Row[], dueMs: number): Step[] =>
-  removed.flatMap(([hash]) => (hash == null ? [] : [step(makeDead, tableId, fromHex(hash).slice(1), dueMs)]))
+  removed.flatMap(([entry]) => {
+    const blob = blobOfEntry(entry)
+    return blob === undefined ? [] : [step(makeDead, tableId, blob, dueMs)]
+  })
 
 const anyRow: Statement = {
   name: 'any_row',

@@ -49,8 +49,9 @@ const addKinds = async (session: Session, { nameType }: Dialect): Promise<void> 
   await session.run(
     `create unique index if not exists cubby_table_by_public_id on cubby_table (public_id) where public_id is not null`,
   )
-  await session.run('drop index if exists cubby_table_active')
-  await session.run('drop index if exists cubby_table_deleted')
+  // CockroachDB drops a unique index only with CASCADE (read). Nothing depends on these.
+  await session.run('drop index if exists cubby_table_active cascade')
+  await session.run('drop index if exists cubby_table_deleted cascade')
 }
 
 const addBlobs = async (session: Session, dialect: Dialect): Promise<void> => {

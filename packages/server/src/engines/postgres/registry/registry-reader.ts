@@ -46,13 +46,13 @@ const listOrganizations = statement(
 // $1 organization, $2 database, $3 kind, $4 name.
 const named = 't.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name = $4'
 
-const findTable = statement(
+export const findTable = statement(
   'find_table',
   `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at_ms is null`,
 )
 
 // Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
-const findTableByPublicId = statement(
+export const findTableByPublicId = statement(
   'find_table_by_public_id',
   `select ${tableColumns}, ${epochColumn} from cubby_table t where t.public_id = $1`,
 )
