@@ -340,13 +340,12 @@ describe('a commit', () => {
     await expectSound(other.engine)
   })
 
-  test('that is in its last statements is waited for by the deletion of its bucket', async () => {
+  test('that has written its record when its bucket is deleted is refused, and nothing of it stays', async () => {
     const [side, other] = await openTwo()
     const first = await side.files.putFile('a')
     const blob = await side.files.begin()
     const release = await hold(`select 1 from cubby_blob where id = '${first}' for update`)
-    // The guard is its last statement: with a lock on the old blob it has not been checked yet. So the record is written, and
-    // the transaction must be listed among those that write.
+    // The guard is its last statement. It waits for the old blob before that, and is listed among the writes in flight.
     const committing = side.files.commit('a', blob).then(versionsOf, (error: CubbyError) => error.code)
     await waiting()
     const deleted = other.engine.buckets.delete(other.tenant.caller, 'app', 'avatars', startMs + 1)

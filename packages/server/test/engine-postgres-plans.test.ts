@@ -7,6 +7,7 @@ import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.t
 import { openingOf } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import * as files from '../src/engines/postgres/files/statements.ts'
+import { nextRecords } from '../src/engines/postgres/maintenance/check.ts'
 import { nextBlobs } from '../src/engines/postgres/maintenance/check-blobs.ts'
 import { sweepInOne } from '../src/engines/postgres/maintenance/maintenance.ts'
 import { countRecords, findRecords, getRecord, scanRecords } from '../src/engines/postgres/records/read-statements.ts'
@@ -125,6 +126,11 @@ const onFiles: { statement: Statement; values: Value[]; looks: Record<string, Re
     statement: nextBlobs,
     values: [1, blobId(7), dueRows],
     looks: { cubby_blob_pkey: /table_id = .*\(id >/, cubby_record_by_i3: /table_id = .*i3_hash =/ },
+  },
+  {
+    statement: nextRecords.bucket,
+    values: [1, bytes('ssame'), bytes('00000001'), dueRows],
+    looks: { cubby_record_pkey: /ROW\(hash_key, range_key\) >/, cubby_blob_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
   },
   { statement: findTable, values: [1, 'app', 'table', 'table-7'], looks: { cubby_table_by_name: /name =/ } },
   { statement: findTableByPublicId, values: ['bkt_7'], looks: { cubby_table_by_public_id: /public_id =/ } },

@@ -39,7 +39,7 @@ const nextRecordsWith = (kind: TableKind, more: string): Statement => ({
 })
 
 /** For buckets with the state of each file's blob, as in the same moment. */
-const nextRecords: Record<TableKind, Statement> = {
+export const nextRecords: Record<TableKind, Statement> = {
   table: nextRecordsWith('table', ', null'),
   bucket: nextRecordsWith(
     'bucket',
