@@ -123,26 +123,29 @@ describe('two processes at once', () => {
   })
 
   // With a time above every version a commit is one round trip: it must notice by itself what the other process did.
-  test('that commit and remove one name at times of their own: one file or none is left, and every other blob is dead', async () => {
-    const sides = await openTwo()
-    let clock = startMs
-    let begun = 0
-    for (let round = 0; round < 12; round++) {
-      const name = `f${round}`
-      const work = numbered(8).map(async (_, i) => {
-        const { engine, tenant, files } = sides[i % 2]!
-        if (i === 5) return engine.files.remove(tenant.caller, files.bucket, name, undefined, ++clock)
-        begun++
-        const ttlSeconds = i === 3 ? startSeconds : null
-        return files.commit(name, await files.begin(), { ttlSeconds }, ++clock)
-      })
-      for (const result of await Promise.all(work)) expect(result.applied).toBe(true)
-    }
-    const [live, dead] = [await blobsIn('live'), await blobsIn('dead')]
-    expect(live.length + dead.length).toBe(begun)
-    expect(await blobsIn('pending')).toEqual([])
-    await expectSound(sides[0].engine)
-  })
+  test.each([true, false])(
+    'that commit and remove one name at times of their own: every blob but those of files is dead (in one round trip: %p)',
+    async (pipelinesAreTransactions) => {
+      const sides = await openTwo({ dialect: { pipelinesAreTransactions } })
+      let clock = startMs
+      let begun = 0
+      for (let round = 0; round < 12; round++) {
+        const name = `f${round}`
+        const work = numbered(8).map(async (_, i) => {
+          const { engine, tenant, files } = sides[i % 2]!
+          if (i === 5) return engine.files.remove(tenant.caller, files.bucket, name, undefined, ++clock)
+          begun++
+          const ttlSeconds = i === 3 ? startSeconds : null
+          return files.commit(name, await files.begin(), { ttlSeconds }, ++clock)
+        })
+        for (const result of await Promise.all(work)) expect(result.applied).toBe(true)
+      }
+      const [live, dead] = [await blobsIn('live'), await blobsIn('dead')]
+      expect(live.length + dead.length).toBe(begun)
+      expect(await blobsIn('pending')).toEqual([])
+      await expectSound(sides[0].engine)
+    },
+  )
 
   test('that commit one name if it is free: one of them does, the bytes of the others are due at once', async () => {
     const sides = await openTwo()
