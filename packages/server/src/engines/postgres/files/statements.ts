@@ -6,8 +6,8 @@ import { expired, newId, overwriteWith, raising, recordColumns, rowOf, theRecord
 // The statements for files, beside those for records. A file's record and its blob have the same table id, so a transaction
 // on them stays on one worker of Citus; only the sweep of blobs and what names a blob by its id alone is about all of them.
 //
-// Locks are taken in this order: the file's record, its new blob, its old blob. A live blob is only locked by a transaction
-// that holds its record, so no two of them deadlock.
+// Every transaction locks the file's record first. A live blob is only locked by one that holds its record, and a pending one
+// by its upload; the sweep of blobs waits for nobody. So no two transactions deadlock.
 
 // ── Records ────────────────────────────────────────────────────────────────────────────────────────────────
 // $1 table, $2 $3 the record key; then as in a put.
