@@ -6,6 +6,8 @@ import { type OperationRoute, targetFor } from './routes/route.ts'
 export interface Names {
   readonly db?: string
   readonly table?: string
+  /** In requests for items, which name both at once. */
+  readonly collection?: string
 }
 
 /** A call that names no database and no table means those of the request. */
