@@ -5,7 +5,8 @@ import { nowSeconds } from '../../../core/records/expiry.ts'
 import { PageMeter } from '../../../core/records/record-json.ts'
 import type { Position, Scan } from '../../../core/records/scan.ts'
 import type { RecordHead, StoredRecord } from '../../../core/records/stored-record.ts'
-import { readIndexEntries, slots } from '../../../core/tables/indices.ts'
+import { entriesOf } from '../../../core/tables/entries-of.ts'
+import { slots } from '../../../core/tables/indices.ts'
 import type { CountPage, Page } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
@@ -31,7 +32,7 @@ const positionIn = (table: Table, record: StoredRecord, id: number, index: Scan[
   if (index === 'primary') return { range: record.rangeKey, id }
   if (index === 't') return { range: record.updatedAtMs, id }
   // Computed from the data, which the checksum covers. It does not cover the index values in the row.
-  return { range: readIndexEntries(table.indices, record)[2 * slots.indexOf(index) + 1]!, id }
+  return { range: entriesOf(table, record)[2 * slots.indexOf(index) + 1]!, id }
 }
 
 /** Up to so many expired rows in the whole store, counts go by the list of them. */
