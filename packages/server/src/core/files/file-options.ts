@@ -2,7 +2,7 @@ import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { dataDepthMax, fileBytesMax, fileMetadataBytesMax } from '../limits.ts'
 import { checkJson, skipSpace } from '../text/json-scan.ts'
-import { valueSpan } from '../text/json-span.ts'
+import { valueSpan, walkObject } from '../text/json-span.ts'
 import type { Visibility } from './file-record.ts'
 
 export const visibilities = ['private', 'public'] as const satisfies readonly Visibility[]
@@ -46,6 +46,21 @@ export const parseMetadata = (text: string | undefined): string => {
     return refuseMetadata(`is ${depth} levels deep; it takes at most ${dataDepthMax}.`, 'Flatten it.')
   }
   return text
+}
+
+/** The member `metadata` of a body: the text as it was sent. */
+export const parseMetadataMember = (body: string, value: unknown): string => {
+  if (value === undefined) return noMetadata
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuseMetadata(`is ${describeValue(value)}; it takes a JSON object.`, 'Give {} for none.')
+  }
+  let text: string | undefined
+  walkObject(body, 0, '', (name, start) => {
+    const span = valueSpan(body, start)
+    if (name === 'metadata') text = body.slice(span.start, span.end)
+    return span.end
+  })
+  return parseMetadata(text)
 }
 
 export const fileTooLarge = (bytesMax = fileBytesMax): CubbyError =>

@@ -1,16 +1,24 @@
-import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { parseContentType } from '../../core/files/content-type.ts'
-import { parseMetadata, parseVisibility } from '../../core/files/file-options.ts'
+import { parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
-import { valueSpan, walkObject } from '../../core/text/json-span.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { FileChanges } from '../../store/files.ts'
 import type { Condition } from '../../store/records.ts'
 import { type Access, callerOf } from '../access.ts'
 import { requireBucket, writeInBucket } from '../buckets/bucket-access.ts'
-import { type FileAddress, fileConditionFailed, fileNotFound, readFile, type StoredFile } from './file-access.ts'
+import { defineOperation } from '../operation.ts'
+import { parseCondition } from '../records/condition.ts'
+import {
+  type FileAddress,
+  fileConditionFailed,
+  fileNotFound,
+  parseFileAddress,
+  readFile,
+  type StoredFile,
+} from './file-access.ts'
+import { presentFile } from './present-file.ts'
 
 export interface ChangeFileInput extends FileAddress {
   changes: FileChanges
@@ -18,17 +26,6 @@ export interface ChangeFileInput extends FileAddress {
 }
 
 const changeFields = ['visibility', 'contentType', 'metadata', 'ttl'] as const
-
-/** The text of the member `metadata`, as it was sent. */
-const metadataText = (text: string): string | undefined => {
-  let found: string | undefined
-  walkObject(text, 0, '', (name, start) => {
-    const value = valueSpan(text, start)
-    if (name === 'metadata') found = text.slice(value.start, value.end)
-    return value.end
-  })
-  return found
-}
 
 /** `text` is the whole body, `members` those of the change. */
 export const parseChanges = (text: string, members: Members, nowMs: number): FileChanges => {
@@ -39,16 +36,10 @@ export const parseChanges = (text: string, members: Members, nowMs: number): Fil
       hint: `Give at least one of ${changeFields.join(', ')}.`,
     })
   }
-  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))) {
-    throw new CubbyError('invalid_request', `metadata is ${describeValue(metadata)}; it takes a JSON object.`, {
-      field: 'metadata',
-      hint: 'Give {} to remove all of it.',
-    })
-  }
   return {
     ...(visibility !== undefined && { visibility: parseVisibility(visibility) }),
     ...(contentType !== undefined && { contentType: parseContentType(contentType) }),
-    ...(metadata !== undefined && { metadata: parseMetadata(metadataText(text)) }),
+    ...(metadata !== undefined && { metadata: parseMetadataMember(text, metadata) }),
     ...(ttl !== undefined && { ttlSeconds: ttl === null ? null : parseTtl(ttl, 'ttl', nowMs) }),
   }
 }
@@ -71,3 +62,22 @@ export const changeFile = async (access: Access, input: ChangeFileInput, nowMs: 
   if (file === undefined) throw fileNotFound(input)
   return file
 }
+
+export const changeFileOperation = defineOperation({
+  id: 'changeFile',
+  area: 'files',
+  summary: 'Change what is stored about a file',
+  description:
+    'Changes the visibility, the content type, the metadata or the ttl of a file, not its bytes. Members that are absent stay as they are; `metadata` is replaced as a whole; `ttl: null` removes the ttl. The file gets a new version.',
+  keyNeeded: 'write',
+  effect: 'writes',
+  returns: 'The record of the file.',
+  codes: ['invalid_key', 'invalid_ttl', 'bucket_not_found', 'file_not_found', 'precondition_failed'],
+  parse(text, nowMs): ChangeFileInput {
+    const { db, bucket, name, ifUpdatedAt, ...members } = parsePlainBody(text)
+    const address = parseFileAddress(db, bucket, name)
+    return { ...address, changes: parseChanges(text, members, nowMs), condition: parseCondition(ifUpdatedAt) }
+  },
+  run: changeFile,
+  present: presentFile,
+})

@@ -1,3 +1,4 @@
+import { fileUrl } from '../../core/files/file-url.ts'
 import type { StoredFile } from './file-access.ts'
 
 /** Members that only some answers have. */
@@ -17,3 +18,10 @@ export const fileJson = (
   const expiry = urlExpiresAtMs === undefined ? '' : `,"urlExpiresAt":${urlExpiresAtMs}`
   return `${head.slice(0, -1)},"metadata":${metadata}${ttl},"updatedAt":${updatedAtMs},"url":${JSON.stringify(url)}${expiry}}`
 }
+
+/** The permanent URL of a public file; null for a private one. Without a base it is a path. */
+export const permanentUrl = ({ bucketId, name, content }: StoredFile, base = ''): string | null =>
+  content.visibility === 'public' ? fileUrl(base, bucketId, name) : null
+
+/** For adapters that do not know at which address the server is reached. */
+export const presentFile = (file: StoredFile): string => fileJson(file, permanentUrl(file))

@@ -1,13 +1,30 @@
+import { describeValue } from '../../core/describe-value.ts'
+import { CubbyError } from '../../core/errors.ts'
 import { newBlobId } from '../../core/files/blob-id.ts'
 import { digestMismatch } from '../../core/files/content-digest.ts'
-import { fileTooLarge } from '../../core/files/file-options.ts'
+import { parseContentType, typeOfName } from '../../core/files/content-type.ts'
+import { fileTooLarge, parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
 import type { FileContent, Visibility } from '../../core/files/file-record.ts'
+import { fileBytesMax } from '../../core/limits.ts'
+import { refuseUnknownMembers } from '../../core/members.ts'
+import { parseTtl } from '../../core/records/record-data.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { BlobPlace, BlobWriter } from '../../store/blob-place.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
 import { requireBucket, requirePlace, writeInBucket } from '../buckets/bucket-access.ts'
-import { type FileAddress, fileConditionFailed, holds, readFile, type StoredFile } from './file-access.ts'
+import { defineOperation } from '../operation.ts'
+import { parseCondition } from '../records/condition.ts'
+import {
+  type FileAddress,
+  fileConditionFailed,
+  holds,
+  parseFileAddress,
+  readFile,
+  type StoredFile,
+} from './file-access.ts'
+import { presentFile } from './present-file.ts'
 
 /** Everything about an upload but its bytes. */
 export interface PutFileInput extends FileAddress {
@@ -120,3 +137,64 @@ export const putFile = async (
   nowMs: number,
   now = () => nowMs,
 ): Promise<StoredFile> => storeUpload(access, await acceptUpload(access, input, nowMs), input, chunks, now)
+
+// For adapters that have the whole file as text.
+
+interface PutTextInput extends PutFileInput {
+  content: string
+}
+
+const parseContent = (value: unknown): string => {
+  if (typeof value === 'string' && value.isWellFormed()) return value
+  const found = typeof value === 'string' ? 'has a lone surrogate' : `is ${describeValue(value)}`
+  throw new CubbyError('invalid_request', `content ${found}; it takes the bytes of the file as text.`, {
+    field: 'content',
+  })
+}
+
+const parseInput = (text: string, nowMs: number): PutTextInput => {
+  const { db, bucket, name, ...members } = parsePlainBody(text)
+  const address = parseFileAddress(db, bucket, name)
+  refuseUnknownMembers(members, ['content', 'contentType', 'visibility', 'ttl', 'metadata', 'ifUpdatedAt'])
+  const { contentType, visibility, ttl, metadata, ifUpdatedAt } = members
+  const content = parseContent(members.content)
+  return {
+    ...address,
+    content,
+    contentType: contentType === undefined ? typeOfName(address.name) : parseContentType(contentType),
+    visibility: parseVisibility(visibility),
+    metadata: parseMetadataMember(text, metadata),
+    ttlSeconds: parseTtl(ttl, 'ttl', nowMs),
+    condition: parseCondition(ifUpdatedAt),
+    sha256: undefined,
+    bytes: Buffer.byteLength(content),
+    bytesMax: fileBytesMax,
+  }
+}
+
+async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== '') yield Buffer.from(text)
+}
+
+export const putFileOperation = defineOperation({
+  id: 'putFile',
+  area: 'files',
+  summary: 'Put a file: create it or replace it',
+  description:
+    'Creates a file or replaces the existing one as a whole, with its visibility, metadata and ttl: without `visibility` the file is private, also if it was public before. When the answer is sent, the file is on disk. An upload that is interrupted leaves the previous file as it was, and no reader sees bytes of two versions.\n\nThe content type is kept as it was sent. Without one it follows the extension of the name; the server never guesses from the bytes. With a condition, the file is written only if the condition holds, when the bytes begin to arrive and when all have arrived.',
+  keyNeeded: 'write',
+  effect: 'writes',
+  returns: 'The record of the file.',
+  codes: [
+    'invalid_key',
+    'invalid_ttl',
+    'digest_mismatch',
+    'bucket_not_found',
+    'precondition_failed',
+    'file_too_large',
+    'unsupported_media_type',
+  ],
+  parse: parseInput,
+  run: (access, input, nowMs) => putFile(access, input, chunksOf(input.content), nowMs),
+  present: presentFile,
+})

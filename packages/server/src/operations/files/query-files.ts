@@ -1,15 +1,19 @@
 import { encodeScanCursor } from '../../core/cursor.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { type FileQuery, planFileQuery } from '../../core/files/file-query.ts'
+import { type FileQuery, parseFileQuery, planFileQuery } from '../../core/files/file-query.ts'
 import { pageBytesMax } from '../../core/limits.ts'
 import { countPageJson } from '../../core/records/record-json.ts'
 import type { Scan } from '../../core/records/scan.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Page } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import type { Access } from '../access.ts'
-import { type BucketAddress, requireBucket } from '../buckets/bucket-access.ts'
+import { type BucketAddress, parseBucketAddress, requireBucket } from '../buckets/bucket-access.ts'
+import { pagesNote } from '../listing.ts'
+import { defineOperation } from '../operation.ts'
 import { fileOf, type StoredFile } from './file-access.ts'
+import { presentFile } from './present-file.ts'
 
 export interface QueryFilesInput extends BucketAddress {
   query: FileQuery
@@ -89,3 +93,22 @@ export const filePageJson = ({ items, count, cursor }: FilePage): string =>
   items.length === 0
     ? countPageJson(count, cursor)
     : `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)}}`
+
+export const queryFilesOperation = defineOperation({
+  id: 'queryFiles',
+  area: 'files',
+  summary: 'List the files of a bucket',
+  description: `Files by name, in the order of their UTF-8 bytes; \`prefix\` selects the names that begin with it. With \`index: "t"\` by \`updatedAt\`, newest first unless \`ascending\` is true. ${pagesNote} A cursor is valid only with the same bucket, prefix, index, direction and kind of key; \`limit\`, \`select\` and \`expiresIn\` may change.
+
+A public key lists the public files, as if there were no others. With \`select: "count"\` there are no items, and \`count\` is the number of files that matched. With \`expiresIn\`, which needs a secret key, private files have a signed \`url\` that is valid until \`urlExpiresAt\`.`,
+  keyNeeded: 'read',
+  effect: 'reads',
+  returns: 'A page of files.',
+  codes: ['invalid_cursor', 'bucket_not_found'],
+  parse(text): QueryFilesInput {
+    const { db, bucket, ...query } = parsePlainBody(text)
+    return { ...parseBucketAddress(db, bucket), query: parseFileQuery(query) }
+  },
+  run: (access, input, nowMs) => queryFiles(access, input, nowMs, presentFile),
+  present: filePageJson,
+})
