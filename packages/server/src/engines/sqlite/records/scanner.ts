@@ -114,7 +114,8 @@ export class Scanner {
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
         if (!isFull) {
-          if (typeof row.data === 'string') this.#rowCheck.take(table.id, row as StoredRecord)
+          // Damage can make anything of `data`, null too: what is not the id of a row whose keys are wanted is compared.
+          if (select === 'data' || typeof row.data !== 'number') this.#rowCheck.take(table.id, row as StoredRecord)
           else if (row.data < 0) this.#confirm(table.id, row)
         }
         // This row belongs to the next page. It shows that there is one.
