@@ -71,37 +71,6 @@ export interface ListDatabasesResponse {
   cursor: string | null
 }
 
-// ── Buckets ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-export interface ActiveBucket {
-  db: string
-  bucket: string
-  /** Random. The URLs of its files contain it. */
-  id: string
-  status: 'active'
-  createdAt: number
-}
-
-/** A soft-deleted bucket: its files are kept until `recoverableUntil`. */
-export interface DeletedBucket extends Omit<ActiveBucket, 'status'> {
-  status: 'deleted'
-  deletedAt: number
-  recoverableUntil: number
-}
-
-export type BucketMetadata = ActiveBucket | DeletedBucket
-
-/** `POST /v1/:db/_buckets/:bucket/restore`. Without `deletedAt`: the bucket that was deleted last. */
-export interface RestoreBucketRequest {
-  deletedAt?: number
-}
-
-/** `GET /v1/:db/_buckets`. */
-export interface ListBucketsResponse<B extends BucketMetadata = BucketMetadata> {
-  buckets: B[]
-  cursor: string | null
-}
-
 // ── Records ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** A record's address. No `rangeKey` and the range key `"#"` are the same record. */
