@@ -76,19 +76,18 @@ export class UploadBodies {
       const round = await readRound(
         reader,
         take,
-        () => {
-          if (isTooFine(pieces, bytes)) return tooFine()
-          return undefined
-        },
+        () => (isTooFine(pieces, bytes) ? this.#refuseFine(keySeq) : undefined),
         () => joined.length >= roundBytes,
-      ).catch((error) => {
-        if (isTooFine(pieces, bytes)) this.#fineChunks.pause(keySeq)
-        throw error
-      })
+      )
       yield joined.all()
       if (round.isEnd) return
       pending = round.pending
     }
+  }
+
+  #refuseFine(keySeq: number): CubbyError {
+    this.#fineChunks.pause(keySeq)
+    return tooFine()
   }
 
   /** Rejects if nothing arrives for too long, or the connection ends. */
@@ -140,7 +139,10 @@ const readRound = (
     const onPiece = ({ value, done }: ReadResult): void => {
       if (isOver) return
       pending = undefined
-      if (done) return end(true)
+      if (done) {
+        end(true)
+        return
+      }
       take(value)
       const fault = faultOf()
       if (fault !== undefined) fail(fault)

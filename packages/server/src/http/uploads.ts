@@ -3,7 +3,7 @@ import { repeatLater } from '../core/hint.ts'
 import { uploadsMax, uploadsOfOrganizationMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
 import type { StoredFile } from '../operations/files/file-access.ts'
-import { acceptUpload, type BlobsInProgress, type PutFileInput, storeUpload } from '../operations/files/put-file.ts'
+import { acceptUpload, type PutFileInput, storeUpload } from '../operations/files/put-file.ts'
 
 /** A request whose body is a file, or a signed upload. */
 export interface UploadRequest {
@@ -22,12 +22,7 @@ const tooMany = (who: string): CubbyError =>
 /** Limits the uploads in progress, of all organizations and of each. */
 export class Uploads {
   readonly #byOrganization = new Map<number, number>()
-  readonly #inProgress: BlobsInProgress | undefined
   #count = 0
-
-  constructor(inProgress?: BlobsInProgress) {
-    this.#inProgress = inProgress
-  }
 
   /** Answers everything that the head of the request decides before it takes a place among the uploads. */
   async receive(request: UploadRequest, input: PutFileInput): Promise<StoredFile> {
@@ -37,7 +32,7 @@ export class Uploads {
     this.#enter(orgId)
     try {
       return await request.withoutIdleTimeout(() =>
-        storeUpload(access, accepted, input, request.readUpload(), () => request.now(), this.#inProgress),
+        storeUpload(access, accepted, input, request.readUpload(), () => request.now()),
       )
     } finally {
       this.#leave(orgId)

@@ -47,12 +47,6 @@ export interface AcceptedUpload {
   bucket: Table
 }
 
-/** The blobs that are being written, so that no sweep takes one of them for abandoned. */
-export interface BlobsInProgress {
-  add(blobId: string): void
-  delete(blobId: string): void
-}
-
 /** What can be decided before the bytes arrive. */
 export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: number): Promise<AcceptedUpload> => {
   const place = requirePlace(access)
@@ -94,7 +88,6 @@ export const storeUpload = async (
   input: PutFileInput,
   chunks: AsyncIterable<Uint8Array>,
   now: () => number,
-  inProgress?: BlobsInProgress,
 ): Promise<StoredFile> => {
   const { engine } = access
   const caller = callerOf(access)
@@ -102,7 +95,6 @@ export const storeUpload = async (
   const startedAtMs = now()
   const blob = newBlobId(startedAtMs)
   await writeInBucket(access, input, startedAtMs, () => engine.files.begin(caller, bucket, blob, startedAtMs))
-  inProgress?.add(blob)
   let writer: BlobWriter | undefined
   try {
     writer = await place.write(blob, input.bytes)
@@ -124,8 +116,6 @@ export const storeUpload = async (
     // If this fails too, the sweep finds the blob a day later.
     await engine.files.abandon(blob, now()).catch(() => {})
     throw error
-  } finally {
-    inProgress?.delete(blob)
   }
 }
 
