@@ -72,6 +72,17 @@ export class Answers {
     })
   }
 
+  /** Room for bytes that are sent at once. Undefined if there is none; otherwise call the result once, when they were read. */
+  takeRoom({ orgId, keySeq }: Holder, bytes: number): (() => void) | undefined {
+    if (!this.#unsent.tryTake(orgId, keySeq, bytes)) return undefined
+    return () => this.#unsent.give(orgId, keySeq, bytes)
+  }
+
+  /** Throws `unavailable` if `streamFrom` would. */
+  refuseIfNoPiece({ orgId, keySeq }: Holder): void {
+    if (!this.#unsent.hasRoom(orgId, keySeq, pieceBytes)) throw unread()
+  }
+
   /**
    * An answer that is produced while it is sent. It uses room for one piece, or for one chunk of its source if that is
    * larger. A read without room throws `unavailable` and does not start the source.

@@ -4,6 +4,7 @@ import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
+import { AnswerEnds } from './answer-ends.ts'
 import { answerError, closingIfUnread } from './answer-error.ts'
 import { Answers } from './answers.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
@@ -51,6 +52,7 @@ export class Pipeline implements Shared {
   readonly bodies = new BodyReader()
   readonly turns = new Turns()
   readonly answers = new Answers()
+  readonly answerEnds = new AnswerEnds()
   readonly log: Log
   readonly uploads = new Uploads()
   readonly uploadBodies = new UploadBodies(this.bodies.fineChunks)
@@ -72,6 +74,7 @@ export class Pipeline implements Shared {
     this.bodies.stop()
     this.uploadBodies.stop()
     this.turns.stop()
+    this.answerEnds.stop()
   }
 
   /** The handler for one path: answers its methods, and rejects all others. */

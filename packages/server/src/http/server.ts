@@ -75,6 +75,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     error: (error) => answerError(options.log, 'unknown', error),
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
+  pipeline.answerEnds.isOpen = (request) => server.requestIP(request) !== null
   pipeline.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
   const watch = watchConnections(server, options.log)
   return {
