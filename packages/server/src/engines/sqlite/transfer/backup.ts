@@ -58,11 +58,7 @@ export const refuseExistingFile = (file: string): void => {
 }
 
 /** The store has been opened before: it exists and has the current schema. */
-export const copyStoreToFile = async (
-  dataDir: string,
-  file: string,
-  withCopy: WithCopy,
-): Promise<BackupContents> => {
+export const copyStoreToFile = async (dataDir: string, file: string, withCopy: WithCopy): Promise<BackupContents> => {
   const temporary = temporaryOf(file)
   createTemporary(temporary)
   try {
