@@ -28,6 +28,6 @@ export const fileRoutes = {
     operation: queryFilesOperation,
     method: 'POST',
     paths: [`${bucketPath}/query`],
-    body: { schema: 'FileQuery', required: true, bytesMax: plainBodyBytesMax },
+    body: { schema: 'FileQuery', required: false, bytesMax: plainBodyBytesMax },
   },
 } satisfies Record<string, OperationRoute>

@@ -51,7 +51,7 @@ const pathFor = ({ paths }: OperationRoute, input: Readonly<Record<string, unkno
 }
 
 /** The name of a file has several segments, all others have one. */
-const encodeParameter = (name: string, value: string): string =>
+export const encodeParameter = (name: string, value: string): string =>
   name === 'name' ? encodeFileName(value) : encodeURIComponent(value)
 
 /** An object is sent as JSON. */
