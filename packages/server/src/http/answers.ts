@@ -78,9 +78,11 @@ export class Answers {
     return () => this.#unsent.give(orgId, keySeq, bytes)
   }
 
-  /** Throws `unavailable` if `streamFrom` would. */
-  refuseIfNoPiece({ orgId, keySeq }: Holder): void {
-    if (!this.#unsent.hasRoom(orgId, keySeq, pieceBytes)) throw unread()
+  /** Room for a stream whose source must be opened first: give it back just before `streamFrom` takes it. */
+  takePiece(holder: Holder): () => void {
+    const room = this.takeRoom(holder, pieceBytes)
+    if (room === undefined) throw unread()
+    return room
   }
 
   /**

@@ -4,8 +4,8 @@ import { connectionIdleSecondsMax, fileIdleMsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
 import { BlobMissing, type BlobPlace } from '../store/blob-place.ts'
-import { causeOf } from './answer-error.ts'
 import type { AnswerEnds } from './answer-ends.ts'
+import { causeOf } from './answer-error.ts'
 import type { Answers } from './answers.ts'
 
 /**
@@ -93,6 +93,14 @@ const collectBytes = async (sending: Sending, reader: FileReader, stored: Stored
   throw damaged()
 }
 
+const withRoom = async <T>(release: () => void, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } finally {
+    release()
+  }
+}
+
 /** Answers that ended a moment ago may still count. */
 const roomFor = ({ answers, answerEnds }: Sending, reader: FileReader, bytes: number): (() => void) | undefined => {
   const room = answers.takeRoom(reader, bytes)
@@ -126,10 +134,10 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
       throw error
     }
   }
-  answers.refuseIfNoPiece(reader)
+  const chunks = await withRoom(answers.takePiece(reader), () => openBytes(sending, reader, stored))
   const waitForUs = (): void => setIdle(connectionIdleSecondsMax)
   const answer = {
-    chunks: await openBytes(sending, reader, stored),
+    chunks,
     bytes,
     turn: () => reader.turn(),
     onWaiting: waitForUs,
@@ -137,5 +145,5 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
     onEnd: waitForUs,
     onFault: (error: unknown) => log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
   }
-  return answers.streamFrom(reader, answer, true)
+  return answers.streamFrom(reader, answer, false)
 }

@@ -45,8 +45,8 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     readonly request: Request,
     readonly params: Exchange['params'],
     readonly requestId: string,
-    readonly route: Route,
-    private readonly shared: Shared,
+    readonly route: Route<string>,
+    protected readonly shared: Shared,
   ) {}
 
   get keyNeeded(): KeyNeeded {

@@ -1,6 +1,7 @@
 import { CubbyError } from '../core/errors.ts'
 import { type ByteRange, contentRange, parseByteRange, unsatisfiedRange } from '../core/files/byte-range.ts'
-import { contentDisposition, essenceOf } from '../core/files/content-disposition.ts'
+import { contentDisposition } from '../core/files/content-disposition.ts'
+import { essenceOf } from '../core/files/content-type.ts'
 import type { FileContent } from '../core/files/file-record.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
 import { matchesIfNoneMatch } from './conditions.ts'
@@ -35,12 +36,15 @@ const safetyHeaders = {
 const policyFor = (contentType: string): Record<string, string> =>
   essenceOf(contentType) === 'application/pdf' ? {} : { 'Content-Security-Policy': policy }
 
-/** An error in place of a file: never kept by a cache. */
-export const asFileError = (response: Response): Response => {
-  for (const [name, value] of Object.entries(safetyHeaders)) response.headers.set(name, value)
-  response.headers.set('Content-Security-Policy', policy)
-  response.headers.set('Cache-Control', 'no-store')
-  response.headers.delete('Vary')
+/** Any answer at the URL of a file is as safe as the file itself; no cache keeps an error. */
+export const asFileAnswer = (response: Response): Response => {
+  const { headers } = response
+  // The bytes have all of these already.
+  if (headers.has('Repr-Digest')) return response
+  for (const [name, value] of Object.entries(safetyHeaders)) headers.set(name, value)
+  headers.set('Content-Security-Policy', policy)
+  headers.delete('Vary')
+  if (response.status >= 400) headers.set('Cache-Control', 'no-store')
   return response
 }
 
@@ -84,7 +88,7 @@ export const respondFile = async (
   const { request, requestId } = exchange
   const { size, contentType, sha256, blob } = content
   const tag = `"${sha256}"`
-  if (!matchesIfMatch(request.headers, tag)) return asFileError(respondError(requestId, changed(tag)))
+  if (!matchesIfMatch(request.headers, tag)) return asFileAnswer(respondError(requestId, changed(tag)))
   const headers: Record<string, string> = {
     ETag: tag,
     'Accept-Ranges': 'bytes',
@@ -100,7 +104,7 @@ export const respondFile = async (
   if (matchesIfNoneMatch(request.headers, sha256)) return new Response(null, { status: 304, headers })
   const range = rangeOf(request, size, tag)
   if (range === 'unsatisfiable') {
-    const response = asFileError(respondError(requestId, notSatisfiable(size)))
+    const response = asFileAnswer(respondError(requestId, notSatisfiable(size)))
     response.headers.set('Content-Range', unsatisfiedRange(size))
     return response
   }

@@ -1,3 +1,5 @@
+import { essenceOf } from './content-type.ts'
+
 /** Types that browsers show and that cannot run a script. Everything else is saved, HTML and SVG too. */
 const inlineTypes: readonly string[] = [
   'image/png',
@@ -10,9 +12,6 @@ const inlineTypes: readonly string[] = [
   'application/pdf',
   'text/plain',
 ]
-
-/** The type without its parameters. */
-export const essenceOf = (contentType: string): string => contentType.split(';', 1)[0]!.trim().toLowerCase()
 
 export const isShown = (contentType: string): boolean => {
   const essence = essenceOf(contentType)
