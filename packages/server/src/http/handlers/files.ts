@@ -11,6 +11,7 @@ import { parseBucketAddress, requirePlace } from '../../operations/buckets/bucke
 import { changeFile, parseChangeBody } from '../../operations/files/change-file.ts'
 import { deleteFile } from '../../operations/files/delete-file.ts'
 import { type FileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
+import { fileUrlJson, getFileUrl, parseFileUrl } from '../../operations/files/get-file-url.ts'
 import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
 import type { PutFileInput } from '../../operations/files/put-file.ts'
 import { filePageJson, queryFiles } from '../../operations/files/query-files.ts'
@@ -121,6 +122,15 @@ export const fileHandlers = {
     const input = { ...address, condition: parseWriteCondition(headers, 'DELETE') }
     const deleted = await deleteFile(exchange.access, input, exchange.nowMs)
     return respondText(exchange.requestId, JSON.stringify({ deleted }))
+  },
+
+  async getFileUrl(exchange: Exchange): Promise<Response> {
+    const { db, bucket } = parseBucketAddress(exchange.params.db, exchange.params.bucket)
+    const text = await exchange.readBody(plainBodyBytesMax)
+    const input = parseFileUrl(text, db, bucket, exchange.nowMs)
+    refuseExtras(exchange)
+    const url = await getFileUrl(exchange.access, input, exchange.nowMs)
+    return respondText(exchange.requestId, fileUrlJson(url, exchange.baseUrl))
   },
 
   async queryFiles(exchange: Exchange): Promise<Response> {
