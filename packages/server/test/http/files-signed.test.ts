@@ -127,6 +127,20 @@ describe('the operation', () => {
   })
 })
 
+test('a query with expiresIn gives private files signed URLs, and public ones their own', async () => {
+  const before = Date.now()
+  const { items } = await bucket.query({ prefix: 'p', expiresIn: 60 })
+  expect(items.map(({ name }: Json) => name)).toEqual(['private.txt', 'public.txt'])
+  const [secret, open] = items
+  expect(secret.urlExpiresAt - before).toBeGreaterThan(59_000)
+  expect(secret.urlExpiresAt - Date.now()).toBeLessThanOrEqual(60_000)
+  expect((await send(secret.url)).text).toBe('private')
+  refused(await send(changed(secret.url, (p) => p.append('a', ''))), 403, 'invalid_signature')
+  expect(open.url).not.toContain('?')
+  expect(open).not.toHaveProperty('urlExpiresAt')
+  expect((await bucket.query({ prefix: 'private' })).items[0].url).toBeNull()
+})
+
 describe('the signature', () => {
   test('any change of path, method or parameters is 403 invalid_signature, before anything is looked up', async () => {
     const url = await urlOf({ name: 'private.txt', download: true })

@@ -14,7 +14,7 @@ import { type FileAddress, requireFile, type StoredFile } from '../../operations
 import { fileUrlJson, getFileUrl, parseFileUrl } from '../../operations/files/get-file-url.ts'
 import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
 import type { PutFileInput } from '../../operations/files/put-file.ts'
-import { filePageJson, queryFiles } from '../../operations/files/query-files.ts'
+import { filePageJson, presentListed, queryFiles } from '../../operations/files/query-files.ts'
 import { declaredLength, refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
@@ -137,10 +137,8 @@ export const fileHandlers = {
     const address = parseBucketAddress(exchange.params.db, exchange.params.bucket)
     const query = parseFileQuery(await readMembers(exchange, true))
     refuseExtras(exchange)
-    const { baseUrl } = exchange
-    const page = await queryFiles(exchange.access, { ...address, query }, exchange.nowMs, (file) =>
-      fileJson(file, permanentUrl(file, baseUrl)),
-    )
+    const { access, nowMs, baseUrl } = exchange
+    const page = await queryFiles(access, { ...address, query }, nowMs, presentListed(access, nowMs, baseUrl))
     return respondLongText(exchange, filePageJson(page))
   },
 }
