@@ -1,5 +1,5 @@
 import { refusal } from '../transport/errors.ts'
-import type { Call, Fetch, RequestOptions, Send } from '../transport/transport.ts'
+import type { Call, RequestOptions, Send } from '../transport/transport.ts'
 import { type UploadProgress, xhrFetch } from './xhr-fetch.ts'
 
 /** What can be uploaded. A `File` is a `Blob`; a `ReadableStream` and Node's streams are read as they are sent. */
@@ -77,42 +77,45 @@ export const upload = async <T>(
   const chunks = blob ? undefined : chunksOf(body as ReadableStream<Uint8Array>)
   let failure: { error: unknown } | undefined
 
-  const streamOf = (source: Chunks, totalBytes?: number) => {
+  const streamOf = (source: Chunks, report = onProgress) => {
+    const totalBytes = blob?.size
     let sentBytes = 0
+    failure = undefined
     return new ReadableStream<Uint8Array<ArrayBuffer>>({
       async pull(controller) {
+        let bytes: Uint8Array<ArrayBuffer> | undefined
         try {
           options.signal?.throwIfAborted()
           const { done, value } = await source.next()
-          if (done) return controller.close()
-          const bytes = toBytes(value)
-          controller.enqueue(bytes)
-          sentBytes += bytes.length
-          onProgress?.({ sentBytes, totalBytes })
+          bytes = done ? undefined : toBytes(value)
+          sentBytes += bytes?.length ?? 0
+          if (bytes) report?.({ sentBytes, totalBytes })
         } catch (error) {
           failure = { error }
           throw error
         }
+        // Outside of `try`: it fails if the server has answered and the stream is over, and the answer counts.
+        if (bytes) controller.enqueue(bytes)
+        else controller.close()
       },
     })
   }
 
-  const exchange = (own: Fetch | undefined): Fetch => {
-    if (inBrowser && onProgress && !own) return xhrFetch(onProgress)
-    const fetchFrom: Fetch = own ?? ((url, init) => fetch(url, init))
+  const exchange: Call['exchange'] = (fetchFrom, isOwn) => {
+    if (inBrowser && onProgress && !isOwn) return xhrFetch(onProgress)
     if (blob && (inBrowser || !onProgress)) return fetchFrom
     return (url, init) =>
       fetchFrom(url, {
         ...init,
         headers: { ...init.headers, ...(blob && { 'content-length': `${blob.size}` }) },
-        body: streamOf(chunks ?? chunksOf(blob!.stream()), blob?.size),
+        body: streamOf(chunks ?? chunksOf(blob!.stream())),
         duplex: 'half',
       } as RequestInit)
   }
 
   try {
     // Chromium streams a body only over HTTP/2, and other browsers do not stream at all.
-    if (chunks && inBrowser) blob = await new Response(streamOf(chunks)).blob()
+    if (chunks && inBrowser) blob = await new Response(streamOf(chunks, () => {})).blob()
     return await send(
       { ...call, method: 'PUT', headers: { ...headers, ...call.headers }, body: blob, exchange },
       // The time that an upload takes depends on its size. A stream cannot be sent twice.

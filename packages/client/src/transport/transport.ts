@@ -38,8 +38,8 @@ export interface Call {
   /** JSON text, or the bytes of a file. */
   body?: string | Blob | undefined
   headers?: Record<string, string>
-  /** Sends the request in another way. It is given the caller's `fetch`, if there is one. */
-  exchange?: (own: Fetch | undefined) => Fetch
+  /** Replaces `fetch` for this call. `isOwn`: the caller of the client has replaced it already. */
+  exchange?: (fetchFrom: Fetch, isOwn: boolean) => Fetch
   /** The answer is the bytes of a file: the call resolves to the `Response` once its head has arrived. */
   raw?: true
 }
@@ -119,7 +119,7 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
       Math.min(timeoutMs, timerMsMax),
     )
     try {
-      const response = await (call.exchange?.(client.fetch) ?? fetchFrom)(base + call.path, {
+      const response = await (call.exchange?.(fetchFrom, !!client.fetch) ?? fetchFrom)(base + call.path, {
         method: call.method,
         body: call.body,
         headers: {
