@@ -6,6 +6,7 @@ import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
 import { conditionCases } from './conformance/conditions.ts'
 import { expiryCases } from './conformance/expiry.ts'
+import { fileCases } from './conformance/files.ts'
 import { findCases } from './conformance/finds.ts'
 import { orderCases } from './conformance/order.ts'
 import { organizationCases } from './conformance/organizations.ts'
@@ -116,6 +117,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('pages of keys, and counts', () => selectionCases(it))
     describe('ttl', () => expiryCases(it))
     describe('purge', () => purgeCases(it))
+    describe('buckets and files', () => fileCases(it))
     describe('keys and tables that are gone', () => staleCases(it))
     describe('concurrency', () => concurrencyCases(it))
     describe('several processes', () => besideCases(it))

@@ -6,6 +6,13 @@ import { StoreUrlRefused } from '../core/store-refused.ts'
 import { parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
 import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
+import {
+  bucketCreateCommand,
+  bucketDescribeCommand,
+  bucketDropCommand,
+  bucketListCommand,
+  bucketRestoreCommand,
+} from './commands/bucket.ts'
 import { copyCommand } from './commands/copy.ts'
 import { dbListCommand } from './commands/db.ts'
 import { deleteCommand } from './commands/delete.ts'
@@ -47,6 +54,11 @@ export const commands: CliCommand[] = [
   putCommand,
   deleteCommand,
   queryCommand,
+  bucketCreateCommand,
+  bucketListCommand,
+  bucketDescribeCommand,
+  bucketDropCommand,
+  bucketRestoreCommand,
   copyCommand,
   exportCommand,
   importCommand,

@@ -6,9 +6,10 @@ import { type OperationRoute, targetFor } from './routes/route.ts'
 export interface Names {
   readonly db?: string
   readonly table?: string
+  readonly bucket?: string
 }
 
-/** A call that names no database and no table means those of the request. */
+/** A call that names no database, table or bucket means those of the request. */
 const http = (names: Names): HintLanguage => ({
   call({ operation, input }) {
     const route = findRoute(operation)

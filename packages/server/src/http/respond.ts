@@ -6,7 +6,13 @@ import type { Exchange } from './exchange.ts'
 import { docsNote, httpHint, type Names } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
-export const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
+export const exposedHeaders =
+  'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id'
+
+export const allowedHeaders =
+  'authorization, content-digest, content-type, if-match, if-none-match, if-range, prefer, range, x-request-id'
+
+const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /** The headers of every answer. For Bun, copying a `Headers` is cheaper than reading the members of an object. */
 const commonHeaders = new Headers({
@@ -48,6 +54,10 @@ export const respondRecord = (exchange: Exchange, record: StoredRecord): Respons
 /** The record without its data, for writers that already have the data. */
 export const respondMinimal = (requestId: string, record: StoredRecord): Response =>
   tagged(respond(requestId, headJson(record)), String(record.updatedAtMs))
+
+/** JSON text of something with a version. */
+export const respondVersion = (exchange: Exchange, text: string, version: number): Response =>
+  tagged(respond(exchange.requestId, exchange.bodyOf(text)), String(version))
 
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))
@@ -114,8 +124,8 @@ export const respondPreflight = (requestId: string): Response =>
     headers: {
       'X-Request-Id': requestId,
       'Access-Control-Allow-Origin': '*',
-      'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS',
-      'Access-Control-Allow-Headers': 'authorization, content-type, if-match, if-none-match, prefer, x-request-id',
+      'Access-Control-Allow-Methods': allowedMethods,
+      'Access-Control-Allow-Headers': allowedHeaders,
       'Access-Control-Expose-Headers': exposedHeaders,
       'Access-Control-Max-Age': '86400',
       'X-Content-Type-Options': 'nosniff',

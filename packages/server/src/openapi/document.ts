@@ -48,7 +48,7 @@ const operationObject = (served: ServedOperation): OperationObject => {
 }
 
 /** The order for readers, independent of the order in the route table. */
-const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
+const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
   // A record whose hash key is also a verb is described with all others: generated clients would get a function for each.
@@ -133,7 +133,7 @@ export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
           'svc_live_',
           'Reads and writes. For servers only: rejected if a web page from another origin sends it.',
         ),
-        publicKey: bearer('svc_pub_', 'Reads records and tables. Safe in browsers.'),
+        publicKey: bearer('svc_pub_', 'Reads records, tables and public files. Safe in browsers.'),
       },
     },
     'x-given': exampleStore.map(givenStep),

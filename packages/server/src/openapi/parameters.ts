@@ -1,4 +1,5 @@
-import { requestIdCharactersMax } from '../core/limits.ts'
+import { dataDepthMax, fileMetadataBytesMax, requestIdCharactersMax } from '../core/limits.ts'
+import { allowedHeaders, exposedHeaders } from '../http/respond.ts'
 import { retryAfterSeconds } from '../http/status.ts'
 import { catalogue, type OperationId } from '../operations/catalogue.ts'
 import { asComponent } from './schemas.ts'
@@ -22,8 +23,10 @@ const fromInput = (id: OperationId, name: string, where: 'path' | 'query', note 
 const pathExamples: Record<string, string> = {
   db: 'app',
   table: 'orders',
+  bucket: 'avatars',
   hashKey: 'ada',
   rangeKey: 'o-1',
+  name: 'ada/small.png',
   id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
 }
 
@@ -33,12 +36,46 @@ const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
+  bucket: fromInput('describeBucket', 'bucket', 'path'),
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
+  name: fromInput(
+    'getFile',
+    'name',
+    'path',
+    'All that follows the bucket in the path. Each segment is percent-encoded once; `%2F` is the same as `/`.',
+  ),
   id: fromInput('revokeApiKey', 'id', 'path'),
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
+  visibility: fromInput('putFile', 'visibility', 'query'),
+  ttl: fromInput('putFile', 'ttl', 'query'),
+  metadata: {
+    name: 'metadata',
+    in: 'query',
+    description: `The text of a JSON object of at most ${fileMetadataBytesMax.toLocaleString('en-US')} bytes after decoding, and ${dataDepthMax} levels. It is returned exactly as it was sent; \`{}\` by default.`,
+    schema: { type: 'string' },
+  },
+  record: {
+    name: 'record',
+    in: 'query',
+    description: 'True: the record of the file as JSON, instead of its bytes.',
+    schema: { type: 'boolean', default: false },
+  },
+  'Content-Digest': {
+    name: 'Content-Digest',
+    in: 'header',
+    description:
+      'The SHA-256 of the bytes (RFC 9530), for example `sha-256=:…:`. If other bytes arrive, nothing is stored.',
+    schema: { type: 'string' },
+  },
+  Range: {
+    name: 'Range',
+    in: 'header',
+    description: 'One range of bytes, for example `bytes=0-1023`.',
+    schema: { type: 'string' },
+  },
   'If-Match': {
     name: 'If-Match',
     in: 'header',
@@ -98,7 +135,7 @@ export const headers = {
   },
   'Cache-Control': fixed('Clients may cache the answer but must revalidate it.', 'private, no-cache'),
   'Access-Control-Allow-Origin': fixed('Pages from every origin may read the answer.', '*'),
-  'Access-Control-Expose-Headers': fixed('The headers that such pages may read.', 'ETag, Retry-After, X-Request-Id'),
+  'Access-Control-Expose-Headers': fixed('The headers that such pages may read.', exposedHeaders),
   ETag: {
     description: 'The record’s version, for `If-Match` and `If-None-Match`: its `updatedAt` in quotes.',
     required: true,
@@ -132,7 +169,7 @@ export const headers = {
     description: 'The headers that a page may send.',
     required: true,
     schema: { type: 'string' },
-    example: 'authorization, content-type, if-match, if-none-match, prefer, x-request-id',
+    example: allowedHeaders,
   },
   'Access-Control-Max-Age': {
     description: 'Seconds for which the browser may cache this answer: a day.',

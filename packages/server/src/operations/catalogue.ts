@@ -1,7 +1,9 @@
 import { errorCodes } from '../core/error-codes.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { apiKeyCatalogue } from './api-keys/catalogue.ts'
+import { bucketCatalogue } from './buckets/catalogue.ts'
 import type { CatalogueEntry } from './catalogue-entry.ts'
+import { fileCatalogue } from './files/catalogue.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
 import type { Schema } from './schema.ts'
@@ -17,6 +19,8 @@ export const catalogue = {
   ...apiKeyCatalogue,
   ...tableCatalogue,
   ...recordCatalogue,
+  ...bucketCatalogue,
+  ...fileCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

@@ -1,3 +1,5 @@
+import { OperatorError } from '../core/operator-error.ts'
+
 /**
  * Where the bytes of files are: a directory, or a bucket of S3. A blob is written once and never changed. The store has a
  * row for every blob before its first byte is written (`store/files.ts`), so nothing ever has to list a place.
@@ -41,5 +43,7 @@ export class BlobMissing extends Error {
   }
 }
 
-/** The place is not the one that the store was used with. */
-export class PlaceRefused extends Error {}
+/** The place is not the one that the store was used with, or cannot be one. The message is for the operator. */
+export class PlaceRefused extends OperatorError {
+  override readonly name = 'PlaceRefused'
+}

@@ -1,5 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Engine } from './engine.ts'
+import type { Dump } from './transfer.ts'
 import type { WorkerChannel } from './worker-channel.ts'
 
 export interface OpenOptions {
@@ -21,7 +22,15 @@ export interface BackupContents {
   organizations: number
   tables: number
   records: number
+  buckets: number
+  files: number
 }
+
+/**
+ * Called with the checked copy before it gets its name: brings the bytes of its files along, or throws. Backups of the
+ * store hold the sweep of blobs meanwhile.
+ */
+export type WithCopy = (copy: Dump) => Promise<void>
 
 /** A file, or the bytes of one with its name for messages. */
 export type BackupSource = string | { name: string; bytes: AsyncIterable<Uint8Array> }
@@ -42,12 +51,12 @@ export interface ClosedStore {
   /** Advice for the operator about a worker that ended with this exit code or signal. */
   workerExitHint(reason: unknown): string | undefined
   /** Copies the whole store into a new file, also beside a running server. The copy has been checked and synced. */
-  createBackup(file: string): Promise<BackupContents>
+  createBackup(file: string, withCopy: WithCopy): Promise<BackupContents>
   /**
    * The same, as a stream: nothing is written before the copy has been checked. `write` resolves when there is room for
    * more. The receiver must sync the bytes; a restore notices if some are missing.
    */
-  streamBackup(write: (bytes: Uint8Array) => Promise<void>): Promise<BackupContents>
+  streamBackup(write: (bytes: Uint8Array) => Promise<void>, withCopy: WithCopy): Promise<BackupContents>
   /** Creates the store from a backup. No store may exist at this place; the copy is checked before it becomes the store. */
-  restoreBackup(backup: BackupSource): Promise<BackupContents>
+  restoreBackup(backup: BackupSource, withCopy: WithCopy): Promise<BackupContents>
 }

@@ -252,11 +252,14 @@ const findBytes = (handle: number, bytes: Buffer): number => {
 }
 
 /** Flips a bit of the id of a row: one byte, before the length of the row's header, the types of its values, and the values. */
-const flipId = (handle: number, row: number, id: number, bit: number): void => {
+const flipId = (handle: number, row: number, id: number, bit: number): void =>
+  flipBit(handle, headerAt(handle, row, id) - 1, bit)
+
+/** Where the header of the row with this id begins. `row`: where its first value does. */
+const headerAt = (handle: number, row: number, id: number): number => {
   const before = Buffer.alloc(40)
   readSync(handle, before, 0, 40, row - 40)
-  const head = [...before.keys()].findLast((at) => before[at] === 40 - at && before[at - 1] === id)!
-  flipBit(handle, row - 40 + head - 1, bit)
+  return row - 40 + [...before.keys()].findLast((at) => before[at] === 40 - at && before[at - 1] === id)!
 }
 
 test('a row whose id became that of a counted one: no count leads back, and none is wrong', async () => {
@@ -719,6 +722,29 @@ test('a page that ends with a damaged expired record is refused: its cursor woul
   } finally {
     await engine.close()
   }
+})
+
+// The header of a row has its own length and the type of every value. A row whose header became shorter has fewer values:
+// the last one, `data`, is null then.
+test('every bit of the header of a row, one by one', async () => {
+  const name = 'key 4'
+  let refused = 0
+  for (let bit = 0; bit < 8; bit++) {
+    for (const fromEnd of [1, 2, 'length'] as const) {
+      const dataDir = copyStore((handle) => {
+        const row = findBytes(handle, Buffer.from(`${name}#`))
+        flipBit(handle, fromEnd === 'length' ? headerAt(handle, row, 5) : row - fromEnd, bit)
+      })
+      const engine = await openSqliteEngine({ dataDir })
+      try {
+        refused += await readEverything(engine)
+      } finally {
+        await engine.close()
+      }
+      removeTempDir(dataDir)
+    }
+  }
+  expect(refused).toBeGreaterThan(24)
 })
 
 test('however many records are damaged, the log is bounded', async () => {

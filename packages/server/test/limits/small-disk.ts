@@ -8,6 +8,8 @@ import { makeTempDir, removeTempDir } from '../harness.ts'
 export interface SmallDisk {
   /** The directory, as processes under `wrapper` see it. */
   dir: string
+  /** The same directory, as this process sees it: only for programs that do not resolve links themselves (SQLite does). */
+  outsideDir: string
   /** What to put before a command that is to see the disk. */
   wrapper: string[]
   /** Leaves no byte free; `keepBytes` are given back at once. */
@@ -34,9 +36,11 @@ export const mountSmallDisk = async (bytes: number): Promise<SmallDisk | string>
     return `no mount namespace: ${(await new Response(holder.stderr).text()).trim()}`
   }
   // The kernel follows this link into the namespace; only programs that resolve links themselves (SQLite) do not.
-  const filler = join(`/proc/${holder.pid}/root`, dir, 'filler')
+  const outsideDir = join(`/proc/${holder.pid}/root`, dir)
+  const filler = join(outsideDir, 'filler')
   return {
     dir,
+    outsideDir,
     wrapper: ['nsenter', `--target=${holder.pid}`, '--user', '--mount', '--preserve-credentials', '--'],
     fill(keepBytes = 0) {
       const file = openSync(filler, 'a')

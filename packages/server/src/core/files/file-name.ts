@@ -6,7 +6,6 @@ const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_key', `${field} ${message}`, { field, hint })
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it refuses.
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
 /** The name of a file: `/` divides it into segments. */

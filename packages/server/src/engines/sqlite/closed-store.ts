@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { StoreRefused } from '../../core/store-refused.ts'
 import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
+import { holdingSweep } from '../../store/hold-sweep.ts'
 import { refuseDamaged } from './disk/damage.ts'
 import { endProcess } from './disk/end-process.ts'
 import { refuseDirectory } from './disk/store-files.ts'
@@ -32,7 +33,7 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
   const besideStore = async <T>(work: () => Promise<T>): Promise<T> => {
     const engine = await open({ role: 'guest', mustExist: true })
     try {
-      return await work()
+      return await holdingSweep(engine, work)
     } finally {
       await engine.close()
     }
@@ -57,13 +58,13 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
     workerExitHint: (reason) =>
       reason === 'SIGBUS' ? 'a page of cubby.db could not be read: see --no-mmap' : undefined,
 
-    async createBackup(file) {
+    async createBackup(file, withCopy) {
       refuseExistingFile(file)
-      return besideStore(() => copyStoreToFile(dataDir, file))
+      return besideStore(() => copyStoreToFile(dataDir, file, withCopy))
     },
 
-    streamBackup: (write) => besideStore(() => copyStoreToStream(dataDir, write)),
+    streamBackup: (write, withCopy) => besideStore(() => copyStoreToStream(dataDir, write, withCopy)),
 
-    restoreBackup: (backup) => restoreStore(backup, dataDir),
+    restoreBackup: (backup, withCopy) => restoreStore(backup, dataDir, withCopy),
   }
 }

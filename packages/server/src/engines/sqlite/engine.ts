@@ -10,13 +10,14 @@ import { closeUnlessMarked, noteDiskFailure, recoverMarked, refuseMarked } from 
 import { endProcess } from './disk/end-process.ts'
 import { makeDataDir, warnOfOpenDirectory } from './disk/store-files.ts'
 import { holdStore, type StoreLock } from './disk/store-lock.ts'
+import { SqliteFiles } from './files/files.ts'
 import { SqliteMaintenance } from './maintenance/maintenance.ts'
 import { prepareStore } from './migrations/prepare-store.ts'
 import { OpenStore, type Role } from './open-store.ts'
 import { SqliteRecords } from './records/records.ts'
 import { SqliteApiKeys } from './registry/api-keys.ts'
 import { SqliteOrganizations } from './registry/organizations.ts'
-import { SqliteTables } from './registry/tables.ts'
+import { SqliteBuckets, SqliteTables } from './registry/tables.ts'
 import type { SqliteSettings } from './settings.ts'
 import { SqliteTransfer } from './transfer/transfer.ts'
 import {
@@ -36,7 +37,8 @@ export interface SqliteOptions extends SqliteSettings {
   dataDir: string
   /**
    * The owner keeps the store and its writer; there is one at a time. A worker serves the store through the
-   * owner's writer. A guest is an operator's command while they run: it changes keys and organizations only.
+   * owner's writer. A guest is an operator's command while they run: it changes keys and organizations, and
+   * may hold the sweep of blobs.
    */
   role?: Role
   /** The channel from a worker to the owner's writer. */
@@ -108,7 +110,9 @@ class SqliteEngine implements EmbeddedEngine {
   readonly organizations: SqliteOrganizations
   readonly apiKeys: SqliteApiKeys
   readonly tables: SqliteTables
+  readonly buckets: SqliteBuckets
   readonly records: SqliteRecords
+  readonly files: SqliteFiles
   readonly maintenance: SqliteMaintenance
   readonly transfer: SqliteTransfer
   readonly #store: OpenStore
@@ -125,7 +129,9 @@ class SqliteEngine implements EmbeddedEngine {
     this.organizations = new SqliteOrganizations(store)
     this.apiKeys = new SqliteApiKeys(store)
     this.tables = new SqliteTables(store)
+    this.buckets = new SqliteBuckets(store)
     this.records = new SqliteRecords(store)
+    this.files = new SqliteFiles(store)
     this.maintenance = new SqliteMaintenance(store)
     this.transfer = new SqliteTransfer(store)
     this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
@@ -133,6 +139,10 @@ class SqliteEngine implements EmbeddedEngine {
 
   get cursorSeal(): CursorSeal {
     return this.#store.cursorSeal
+  }
+
+  get urlKey(): Uint8Array {
+    return this.#store.urlKey
   }
 
   ready(): boolean {

@@ -1,4 +1,4 @@
-import { CursorSeal } from '../../core/cursor-seal.ts'
+import { type CursorKey, CursorSeal, deriveUrlKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import type { Caller } from '../../store/api-keys.ts'
 import type { Table } from '../../store/tables.ts'
@@ -33,7 +33,8 @@ export class OpenStore {
   readonly snapshot: Snapshot
   readonly registry: RegistryCache
   readonly rowCheck: RowCheck
-  cursorSeal: CursorSeal
+  cursorSeal!: CursorSeal
+  urlKey!: Uint8Array
   readonly #channel: WriteChannel
 
   constructor({ db, channel, role, damage, log }: OpenStoreOptions) {
@@ -50,8 +51,13 @@ export class OpenStore {
     channel.onDamage = (cause) => damage.note(cause)
     this.registry = new RegistryCache(db, this.snapshot, role === 'guest' ? 0 : registryLeaseMs)
     this.rowCheck = new RowCheck(log, acceptsUnchecked(db))
-    this.cursorSeal = new CursorSeal(readCursorKey(db))
+    this.useCursorKey(readCursorKey(db))
     this.watch = role === 'guest' ? undefined : new FileWatch(db.path, log)
+  }
+
+  useCursorKey(key: CursorKey): void {
+    this.cursorSeal = new CursorSeal(key)
+    this.urlKey = deriveUrlKey(key)
   }
 
   /** The channel to the writer. Throws while the store's files are not at their paths. */

@@ -1,7 +1,8 @@
 import { takeChecksum } from '../../../core/records/checksum.ts'
 import { noRangeKey } from '../../../core/records/record-key.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
-import { type Indices, indexEntries, slots } from '../../../core/tables/indices.ts'
+import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
+import { slots } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
@@ -28,7 +29,7 @@ const rowsPerStep = 2_000
  */
 export async function* checkStore(db: Connection, { table, uncheckedRows }: CheckNotes = {}): AsyncIterable<string> {
   const notes: Notes = { table: table ?? (() => {}), uncheckedRows: uncheckedRows ?? (() => {}) }
-  const parts: Part[] = [checkPages, checkRegistry, checkRecords]
+  const parts: Part[] = [checkPages, checkRegistry, checkRecords, checkBlobs]
   let isSound = true
   for (const part of parts) {
     try {
@@ -135,7 +136,7 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       updated_at AS updatedAtMs, ttl AS ttlSeconds, data, ${entriesSql} AS entries
     FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2`)
   const read = (afterId: number, rowsMax: number) => orDamage(() => step.all(afterId, rowsMax))
-  const indicesOf = tableIndices(db)
+  const ruleOf = entriesRules(db)
   const mayBeUnchecked = acceptsUnchecked(db)
   let unchecked = 0
   let rowsMax = rowsPerStep
@@ -160,7 +161,7 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       if (result === 'unchecked' && mayBeUnchecked) unchecked++
       else if (result === 'unchecked') findings.push('it has no checksum')
       else if (result === 'damaged') findings.push('it is not as it was written: its checksum does not match')
-      const content = checkContent(row, indicesOf(row.table_id))
+      const content = checkContent(row, ruleOf(row.table_id))
       if (content !== undefined) findings.push(content)
       if (findings.length > 0) notes.table(row.table_id)
       for (const finding of findings) yield `record ${row.id} (table ${row.table_id}, ${showKey(row)}): ${finding}`
@@ -172,36 +173,61 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
   notes.uncheckedRows(unchecked)
 }
 
-/** The indices of a table; undefined if there is no such table, `damaged` if its row cannot be read. */
-const tableIndices = (db: Connection) => {
-  const find = db.prepare<{ indices: string }, [number]>('SELECT indices FROM tables WHERE id = ?1')
-  const known = new Map<number, string | undefined | typeof damaged>()
-  return (tableId: number): string | undefined | typeof damaged => {
+/** The rule for the rows of a table; undefined if there is no such table, `damaged` if its row cannot be read. */
+const entriesRules = (db: Connection) => {
+  const find = db.prepare<{ kind: EntriesRule['kind']; indices: string }, [number]>(
+    'SELECT kind, indices FROM tables WHERE id = ?1',
+  )
+  const known = new Map<number, EntriesRule | undefined | typeof damaged>()
+  return (tableId: number): EntriesRule | undefined | typeof damaged => {
     if (!known.has(tableId)) {
       const row = orDamage(() => find.get(tableId))
-      known.set(tableId, row === damaged ? damaged : row?.indices)
+      const rule = row === damaged ? damaged : row === null ? undefined : { ...row, indices: JSON.parse(row.indices) }
+      known.set(tableId, rule)
     }
     return known.get(tableId)
   }
 }
 
-const checkContent = (row: Row, indices: string | undefined | typeof damaged): string | undefined => {
-  if (indices === undefined) return 'its table does not exist'
-  let data: unknown
+const checkContent = (row: Row, rule: EntriesRule | undefined | typeof damaged): string | undefined => {
+  if (rule === undefined) return 'its table does not exist'
   try {
-    data = JSON.parse(row.data)
+    JSON.parse(row.data)
   } catch {
     return 'its data is not JSON'
   }
   // A table that cannot be read is a finding by itself.
-  if (indices === damaged) return undefined
+  if (rule === damaged) return undefined
   try {
-    const expected = indexEntries(JSON.parse(indices) as Indices, data as Record<string, unknown>)
+    const expected = entriesOf(rule, row)
     const stored = JSON.parse(row.entries) as (string | null)[]
     const wrong = expected.findIndex((value, i) => value !== stored[i])
     return wrong < 0 ? undefined : `${slots[wrong >> 1]} does not hold what its data says`
   } catch (error) {
     return `its data cannot be indexed: ${(error as Error).message}`
+  }
+}
+
+/** Each file has its live blob, and each live blob its file. */
+function* checkBlobs(db: Connection, notes: Notes): Iterable<string> {
+  const files = db.prepare<{ tableId: number; name: string; blobId: string }, []>(
+    `SELECT r.table_id AS tableId, CAST(r.range_key AS TEXT) AS name, substr(CAST(r.i3_hash AS TEXT), 2) AS blobId
+     FROM tables t JOIN records r INDEXED BY records_by_i3 ON r.table_id = t.id AND r.i3_hash IS NOT NULL
+     LEFT JOIN blobs b ON b.id = substr(CAST(r.i3_hash AS TEXT), 2) AND b.table_id = r.table_id AND b.state = 'live'
+     WHERE t.kind = 'bucket' AND b.id IS NULL`,
+  )
+  for (const { tableId, name, blobId } of files.iterate()) {
+    notes.table(tableId)
+    yield `file ${JSON.stringify(name)} (bucket ${tableId}): its blob ${blobId} is not live`
+  }
+  const blobs = db.prepare<{ id: string; tableId: number; state: string; due: number | null; files: number }, []>(
+    `SELECT b.id, b.table_id AS tableId, b.state, b.due_at AS due,
+       (SELECT count(*) FROM records r WHERE r.table_id = b.table_id AND r.i3_hash = CAST('f' || b.id AS BLOB)) AS files
+     FROM blobs b WHERE files <> (b.state = 'live') OR (b.due_at IS NULL) <> (b.state = 'live')`,
+  )
+  for (const { id, tableId, state, due, files } of blobs.iterate()) {
+    notes.table(tableId)
+    yield `blob ${id} (bucket ${tableId}) is ${state}: ${files} files refer to it, due at ${due}`
   }
 }
 

@@ -1,5 +1,7 @@
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import type { TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
+import { blobsOfRows, markDead } from '../files/dead-blobs.ts'
 import { belongsTo, removeRows } from '../records/remove-damaged.ts'
 
 // One step each, in the transaction that is open on `db`.
@@ -19,20 +21,27 @@ export const sweepExpired = (db: Connection, nowMs: number, rowsMax: number): nu
     'SELECT id FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
     ...[Math.floor((nowMs - sweepGraceMs) / 1000), rowsMax],
   )
-  return removeRows(db, expired)
+  const blobs = blobsOfRows(db, expired)
+  const removed = removeRows(db, expired)
+  markDead(db, blobs, nowMs)
+  return removed
 }
 
 /** Removes rows of the table that was deleted first, and the table's own row when no other is left. */
 export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): number => {
   const table = db
-    .prepare<{ id: number }, [number]>('SELECT id FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1')
+    .prepare<{ id: number; kind: TableKind }, [number]>(
+      'SELECT id, kind FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1',
+    )
     .get(nowMs - recoveryMs - sweepGraceMs)
   if (table === null) return 0
   // Marked first: a table that has lost rows must not be restored, even if the clock steps back.
   run(db, 'UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
   const rows = findIds(db, 'SELECT id FROM records WHERE table_id = ?1 LIMIT ?2', ...[table.id, rowsMax])
+  const blobs = table.kind === 'bucket' ? blobsOfRows(db, rows) : []
   // A damaged index entry may point to a record of another table.
   const removed = removeRows(db, rows, (id) => belongsTo(db, table.id, id))
+  markDead(db, blobs, nowMs)
   if (rows.length < rowsMax || removed === 0) run(db, 'DELETE FROM tables WHERE id = ?1', table.id)
   return removed + 1
 }

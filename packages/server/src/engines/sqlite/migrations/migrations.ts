@@ -30,4 +30,31 @@ export const migrations: Migration[] = [
       `)
     },
   },
+  {
+    // Buckets: tables of another kind, and a row for each blob. The two indexes of names are made again with the kind in
+    // them; they have an entry for each table, not for each record.
+    to: 3,
+    run(db) {
+      db.run(`
+        ALTER TABLE tables ADD COLUMN kind TEXT NOT NULL DEFAULT 'table';
+        ALTER TABLE tables ADD COLUMN public_id TEXT;
+        DROP INDEX tables_active;
+        DROP INDEX tables_deleted;
+        CREATE UNIQUE INDEX tables_active ON tables (org_id, db, kind, name) WHERE deleted_at IS NULL;
+        CREATE UNIQUE INDEX tables_deleted ON tables (org_id, db, kind, name, deleted_at) WHERE deleted_at IS NOT NULL;
+        CREATE UNIQUE INDEX tables_by_public_id ON tables (public_id) WHERE public_id IS NOT NULL;
+        CREATE TABLE blobs (
+          id TEXT PRIMARY KEY,
+          table_id INTEGER NOT NULL,
+          state TEXT NOT NULL CHECK (state IN ('pending', 'live', 'dead', 'removing')),
+          due_at INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX blobs_due ON blobs (due_at) WHERE due_at IS NOT NULL;
+        CREATE TABLE file_place (
+          mark TEXT NOT NULL
+        ) STRICT;
+        INSERT INTO meta VALUES ('files_held_until', 0);
+      `)
+    },
+  },
 ]

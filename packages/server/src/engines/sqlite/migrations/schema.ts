@@ -1,7 +1,7 @@
 import { slots } from '../../../core/tables/indices.ts'
 
 /** Every change to the schema below raises it and adds a migration. A store of a higher version is refused. */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /** 'Cuby': distinguishes a Cubby store from any other SQLite file. */
 export const applicationId = 0x43756279
@@ -16,7 +16,7 @@ export const makeSchema = (secretHex: string): string => `
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  INSERT INTO meta VALUES ('registry_epoch', 1), ('next_record_id', 1);
+  INSERT INTO meta VALUES ('registry_epoch', 1), ('next_record_id', 1), ('files_held_until', 0);
 
   CREATE TABLE cursor_key (
     secret BLOB NOT NULL,
@@ -54,11 +54,14 @@ export const makeSchema = (secretHex: string): string => `
     indices TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     deleted_at INTEGER,
-    purging INTEGER NOT NULL DEFAULT 0
+    purging INTEGER NOT NULL DEFAULT 0,
+    kind TEXT NOT NULL DEFAULT 'table',
+    public_id TEXT
   ) STRICT;
-  CREATE UNIQUE INDEX tables_active ON tables (org_id, db, name) WHERE deleted_at IS NULL;
-  CREATE UNIQUE INDEX tables_deleted ON tables (org_id, db, name, deleted_at) WHERE deleted_at IS NOT NULL;
+  CREATE UNIQUE INDEX tables_active ON tables (org_id, db, kind, name) WHERE deleted_at IS NULL;
+  CREATE UNIQUE INDEX tables_deleted ON tables (org_id, db, kind, name, deleted_at) WHERE deleted_at IS NOT NULL;
   CREATE INDEX tables_to_purge ON tables (deleted_at) WHERE deleted_at IS NOT NULL;
+  CREATE UNIQUE INDEX tables_by_public_id ON tables (public_id) WHERE public_id IS NOT NULL;
 
   CREATE TABLE records (
     id INTEGER PRIMARY KEY,
@@ -79,4 +82,16 @@ export const makeSchema = (secretHex: string): string => `
         `CREATE INDEX records_by_${slot} ON records (table_id, ${slot}_hash, ${slot}_range) WHERE ${slot}_hash IS NOT NULL;`,
     )
     .join('\n  ')}
+
+  CREATE TABLE blobs (
+    id TEXT PRIMARY KEY,
+    table_id INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'live', 'dead', 'removing')),
+    due_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX blobs_due ON blobs (due_at) WHERE due_at IS NOT NULL;
+
+  CREATE TABLE file_place (
+    mark TEXT NOT NULL
+  ) STRICT;
 `

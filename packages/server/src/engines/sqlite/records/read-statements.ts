@@ -36,7 +36,7 @@ const columnsOf = (select: ScanSelection): string => `
   CASE WHEN ttl <= ?1 THEN CASE WHEN ${isInTtlIndex} THEN id ELSE -id END ${
     select === 'data'
       ? 'ELSE data'
-      : `WHEN octet_length(data) <= ${comparedBytesMax} THEN data ELSE CASE WHEN ${isConfirmed} THEN id ELSE -id END`
+      : `WHEN octet_length(data) <= ${comparedBytesMax} THEN CAST(data AS TEXT) ELSE CASE WHEN ${isConfirmed} THEN id ELSE -id END`
   } END AS data`
 
 // A row comparison resumes inside rows of equal range at the right id, and SQLite turns it into an index seek.

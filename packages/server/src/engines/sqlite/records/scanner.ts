@@ -5,7 +5,8 @@ import { nowSeconds } from '../../../core/records/expiry.ts'
 import { PageMeter } from '../../../core/records/record-json.ts'
 import type { Position, Scan } from '../../../core/records/scan.ts'
 import type { RecordHead, StoredRecord } from '../../../core/records/stored-record.ts'
-import { readIndexEntries, slots } from '../../../core/tables/indices.ts'
+import { entriesOf } from '../../../core/tables/entries-of.ts'
+import { slots } from '../../../core/tables/indices.ts'
 import type { CountPage, Page } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
@@ -31,7 +32,7 @@ const positionIn = (table: Table, record: StoredRecord, id: number, index: Scan[
   if (index === 'primary') return { range: record.rangeKey, id }
   if (index === 't') return { range: record.updatedAtMs, id }
   // Computed from the data, which the checksum covers. It does not cover the index values in the row.
-  return { range: readIndexEntries(table.indices, record)[2 * slots.indexOf(index) + 1]!, id }
+  return { range: entriesOf(table, record)[2 * slots.indexOf(index) + 1]!, id }
 }
 
 /** Up to so many expired rows in the whole store, counts go by the list of them. */
@@ -113,7 +114,8 @@ export class Scanner {
         if (++expired > pageExpiredRowsMax) return { records, next: this.#positionOf(table, last!, scan.index) }
       } else {
         if (!isFull) {
-          if (typeof row.data === 'string') this.#rowCheck.take(table.id, row as StoredRecord)
+          // Damage can make anything of `data`, null too: what is not the id of a row whose keys are wanted is compared.
+          if (select === 'data' || typeof row.data !== 'number') this.#rowCheck.take(table.id, row as StoredRecord)
           else if (row.data < 0) this.#confirm(table.id, row)
         }
         // This row belongs to the next page. It shows that there is one.

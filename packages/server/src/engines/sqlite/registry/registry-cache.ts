@@ -1,7 +1,8 @@
+import type { Statement } from 'bun:sqlite'
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
-import type { Table } from '../../../store/tables.ts'
+import type { Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
@@ -23,6 +24,7 @@ export class RegistryCache {
   readonly #epochRow
   readonly #keyByHash
   readonly #tableByName
+  readonly #bucketById
   readonly #keys = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
   #readAtMs = Number.NEGATIVE_INFINITY
@@ -34,8 +36,12 @@ export class RegistryCache {
     this.#leaseMs = leaseMs
     this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
     this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1`)
-    this.#tableByName = db.prepare<TableRow, [number, string, string]>(
-      `SELECT ${tableColumns} FROM tables WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at IS NULL`,
+    this.#tableByName = db.prepare<TableRow, [number, string, TableKind, string]>(
+      `SELECT ${tableColumns} FROM tables
+       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL`,
+    )
+    this.#bucketById = db.prepare<TableRow, [string]>(
+      `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL`,
     )
   }
 
@@ -76,10 +82,28 @@ export class RegistryCache {
   findTable(orgId: number, db: string, name: string): Table | undefined {
     const epoch = this.epoch()
     const place = `${orgId}/${db}/${name}`
-    const known = this.#tables.get(place)
-    if (known !== undefined) return known
+    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, 'table', name)
+  }
+
+  findBucket(orgId: number, db: string, name: string): Table | undefined {
+    const epoch = this.epoch()
+    const place = `${orgId}/${db}/_buckets/${name}`
+    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, 'bucket', name)
+  }
+
+  findBucketById(publicId: string): Table | undefined {
+    const epoch = this.epoch()
+    return this.#tables.get(publicId) ?? this.#readTable(publicId, epoch, this.#bucketById, publicId)
+  }
+
+  #readTable<Values extends (string | number)[]>(
+    place: string,
+    epoch: number,
+    statement: Statement<TableRow, Values>,
+    ...values: Values
+  ): Table | undefined {
     this.#snapshot.renew()
-    const row = this.#tableByName.get(orgId, db, name)
+    const row = statement.get(...values)
     if (row === null) return undefined
     const table = toTable(row, epoch)
     remember(this.#tables, place, table, tableCacheEntriesMax)

@@ -3,7 +3,7 @@ import { recoveryMs } from '../../../core/limits.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { RestoreResult, Table } from '../../../store/tables.ts'
+import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import {
   type KeyRow,
@@ -17,6 +17,13 @@ import {
 } from './rows.ts'
 
 type Value = string | number | null
+
+export interface TableName {
+  orgId: number
+  db: string
+  kind: TableKind
+  name: string
+}
 
 /** Changes keys, organizations and tables inside the transaction that is open on `db`. None of these is on a hot path. */
 export class RegistryWrites {
@@ -53,61 +60,65 @@ export class RegistryWrites {
     return this.#one('SELECT 1 FROM tables WHERE id = ?1 AND deleted_at IS NULL', id) !== undefined
   }
 
+  isBucket(id: number): boolean {
+    return this.#one(`SELECT 1 FROM tables WHERE id = ?1 AND kind = 'bucket'`, id) !== undefined
+  }
+
   // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #activeTable(orgId: number, db: string, name: string): TableRow | undefined {
+  #activeTable({ orgId, db, kind, name }: TableName): TableRow | undefined {
     return this.#one<TableRow>(
-      `SELECT ${tableColumns} FROM tables WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at IS NULL`,
-      ...[orgId, db, name],
+      `SELECT ${tableColumns} FROM tables
+       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL`,
+      ...[orgId, db, kind, name],
     )
   }
 
   createTable(
-    orgId: number,
-    db: string,
-    name: string,
+    table: TableName,
     indices: Indices,
+    publicId: string | null,
     nowMs: number,
   ): { table: Table; created: boolean } {
+    const { orgId, db, kind, name } = table
     const stamp = this.epoch()
-    const present = this.#activeTable(orgId, db, name)
+    const present = this.#activeTable(table)
     if (present !== undefined) return { table: toTable(present, stamp), created: false }
     const row = this.#one<TableRow>(
-      `INSERT INTO tables (org_id, db, name, indices, created_at) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING ${tableColumns}`,
-      ...[orgId, db, name, JSON.stringify(indices), nowMs],
+      `INSERT INTO tables (org_id, db, kind, name, indices, public_id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+       RETURNING ${tableColumns}`,
+      ...[orgId, db, kind, name, JSON.stringify(indices), publicId, nowMs],
     )
     return { table: toTable(row!, stamp), created: true }
   }
 
-  deleteTable(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
-    const present = this.#activeTable(orgId, db, name)
+  deleteTable(table: TableName, nowMs: number): Table | undefined {
+    const { orgId, db, kind, name } = table
+    const present = this.#activeTable(table)
     if (present === undefined) return undefined
     // Unique among the deleted tables of this name: restore names one by it.
     const row = this.#one<TableRow>(
       `UPDATE tables SET deleted_at = max(?2, 1 + coalesce(
-         (SELECT max(deleted_at) FROM tables WHERE org_id = ?3 AND db = ?4 AND name = ?5 AND deleted_at IS NOT NULL), 0))
+         (SELECT max(deleted_at) FROM tables
+          WHERE org_id = ?3 AND db = ?4 AND kind = ?5 AND name = ?6 AND deleted_at IS NOT NULL), 0))
        WHERE id = ?1 RETURNING ${tableColumns}`,
-      ...[present.id, nowMs, orgId, db, name],
+      ...[present.id, nowMs, orgId, db, kind, name],
     )
     return toTable(row!, this.#moveEpoch())
   }
 
-  restoreTable(orgId: number, db: string, name: string, deletedAtMs: number | undefined, nowMs: number): RestoreResult {
-    const active = this.#activeTable(orgId, db, name)
+  restoreTable(table: TableName, deletedAtMs: number | undefined, nowMs: number): RestoreResult {
+    const { orgId, db, kind, name } = table
+    const active = this.#activeTable(table)
     const recoverable = `SELECT ${tableColumns} FROM tables
-      WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at > ?4 AND purging = 0`
-    const newest = this.#one<TableRow>(
-      `${recoverable} ORDER BY deleted_at DESC LIMIT 1`,
-      ...[orgId, db, name, nowMs - recoveryMs],
-    )
+      WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at > ?5 AND purging = 0`
+    const named = [orgId, db, kind, name, nowMs - recoveryMs]
+    const newest = this.#one<TableRow>(`${recoverable} ORDER BY deleted_at DESC LIMIT 1`, ...named)
     if (active !== undefined && newest === undefined) return { outcome: 'active', table: toTable(active, this.epoch()) }
     const chosen =
       deletedAtMs === undefined
         ? newest
-        : this.#one<TableRow>(
-            `${recoverable} AND deleted_at = ?5`,
-            ...[orgId, db, name, nowMs - recoveryMs, deletedAtMs],
-          )
+        : this.#one<TableRow>(`${recoverable} AND deleted_at = ?6`, ...named, deletedAtMs)
     if (chosen === undefined) return { outcome: 'missing' }
     if (active !== undefined) return { outcome: 'taken', deletedAtMs: chosen.deleted_at! }
     this.#run('UPDATE tables SET deleted_at = NULL WHERE id = ?1', chosen.id)

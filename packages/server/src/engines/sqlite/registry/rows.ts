@@ -2,7 +2,7 @@ import type { KeyKind } from '../../../core/api-keys/api-key.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { Table } from '../../../store/tables.ts'
+import type { Table, TableKind } from '../../../store/tables.ts'
 
 // Rows of the registry as SQLite returns them, and their conversion.
 
@@ -46,12 +46,16 @@ export interface TableRow {
   indices: string
   created_at: number
   deleted_at: number | null
+  kind: TableKind
+  public_id: string | null
 }
 
-export const tableColumns = 'id, org_id, db, name, indices, created_at, deleted_at'
+export const tableColumns = 'id, org_id, db, name, indices, created_at, deleted_at, kind, public_id'
 
 export const toTable = (row: TableRow, stamp: number): Table => ({
   id: row.id,
+  kind: row.kind,
+  publicId: row.public_id,
   orgId: row.org_id,
   db: row.db,
   name: row.name,

@@ -1,52 +1,46 @@
 import { recoveryMs } from '../../../core/limits.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { RestoreResult, Table, TableListing, Tables } from '../../../store/tables.ts'
+import type { Buckets, RestoreResult, Table, TableKind, TableListing, Tables } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from './rows.ts'
 
-export class SqliteTables implements Tables {
-  readonly #store: OpenStore
+/** What tables and buckets have in common. */
+class TablesOfKind {
+  protected readonly store: OpenStore
+  readonly #kind: TableKind
 
-  constructor(store: OpenStore) {
-    this.#store = store
-  }
-
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.#store.registry.findTable(orgId, db, name)
-    } catch (error) {
-      throw this.#store.damage.explain(error)
-    }
+  constructor(store: OpenStore, kind: TableKind) {
+    this.store = store
+    this.#kind = kind
   }
 
   findDeleted(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
-    const stamp = this.#store.epoch()
-    return this.#store
+    const stamp = this.store.epoch()
+    return this.store
       .all<TableRow>(
         `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND name = ?3 AND deleted_at > ?4 AND purging = 0 ORDER BY deleted_at DESC LIMIT 1`,
-        ...[orgId, db, name, nowMs - recoveryMs],
+       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at > ?5 AND purging = 0
+       ORDER BY deleted_at DESC LIMIT 1`,
+        ...[orgId, db, this.#kind, name, nowMs - recoveryMs],
       )
       .map((row) => toTable(row, stamp))[0]
   }
 
-  create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
-    const { orgId } = caller
-    const command = { kind: 'createTable' as const, fence: this.#store.fence(caller), nowMs, orgId, db, name, indices }
-    return this.#store.channel.submit<'createTable'>(orgId, 0, command)
+  protected createOfKind(
+    caller: Caller,
+    db: string,
+    name: string,
+    { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
+    nowMs: number,
+  ) {
+    const command = { kind: 'createTable' as const, ...this.#named(caller, db, name, nowMs), indices, publicId }
+    return this.store.channel.submit<'createTable'>(caller.orgId, 0, command)
   }
 
   delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const { orgId } = caller
-    return this.#store.channel.submit<'deleteTable'>(orgId, 0, {
-      kind: 'deleteTable',
-      fence: this.#store.fence(caller),
-      nowMs,
-      orgId,
-      db,
-      name,
-    })
+    const command = { kind: 'deleteTable' as const, ...this.#named(caller, db, name, nowMs) }
+    return this.store.channel.submit<'deleteTable'>(caller.orgId, 0, command)
   }
 
   restore(
@@ -56,51 +50,65 @@ export class SqliteTables implements Tables {
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
-    const { orgId } = caller
-    const command = {
-      kind: 'restoreTable' as const,
-      fence: this.#store.fence(caller),
-      nowMs,
-      orgId,
-      db,
-      name,
-      deletedAtMs,
-    }
-    return this.#store.channel.submit<'restoreTable'>(orgId, 0, command)
+    const command = { kind: 'restoreTable' as const, ...this.#named(caller, db, name, nowMs), deletedAtMs }
+    return this.store.channel.submit<'restoreTable'>(caller.orgId, 0, command)
+  }
+
+  #named(caller: Caller, db: string, name: string, nowMs: number) {
+    const table = { orgId: caller.orgId, db, kind: this.#kind, name }
+    return { fence: this.store.fence(caller), nowMs, table }
   }
 
   list({ orgId, db, after, limit }: TableListing): Table[] {
-    const stamp = this.#store.epoch()
-    return this.#store
+    const stamp = this.store.epoch()
+    return this.store
       .all<TableRow>(
         `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND name > ?3 AND deleted_at IS NULL ORDER BY name LIMIT ?4`,
-        ...[orgId, db, after?.name ?? '', limit],
+       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name > ?4 AND deleted_at IS NULL ORDER BY name LIMIT ?5`,
+        ...[orgId, db, this.#kind, after?.name ?? '', limit],
       )
       .map((row) => toTable(row, stamp))
   }
 
   listDeleted({ orgId, db, after, limit }: TableListing, nowMs: number): Table[] {
-    const stamp = this.#store.epoch()
-    return this.#store
+    const stamp = this.store.epoch()
+    return this.store
       .all<TableRow>(
         `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND (name, deleted_at) > (?3, ?4) AND deleted_at > ?5 AND purging = 0
-       ORDER BY name, deleted_at LIMIT ?6`,
-        ...[orgId, db, after?.name ?? '', after?.deletedAtMs ?? 0, nowMs - recoveryMs, limit],
+       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND (name, deleted_at) > (?4, ?5) AND deleted_at > ?6 AND purging = 0
+       ORDER BY name, deleted_at LIMIT ?7`,
+        ...[orgId, db, this.#kind, after?.name ?? '', after?.deletedAtMs ?? 0, nowMs - recoveryMs, limit],
       )
       .map((row) => toTable(row, stamp))
   }
+}
 
-  /** One index seek per database, however many tables it has. */
+export class SqliteTables extends TablesOfKind implements Tables {
+  constructor(store: OpenStore) {
+    super(store, 'table')
+  }
+
+  find(orgId: number, db: string, name: string): Table | undefined {
+    try {
+      return this.store.registry.findTable(orgId, db, name)
+    } catch (error) {
+      throw this.store.damage.explain(error)
+    }
+  }
+
+  create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
+    return this.createOfKind(caller, db, name, { indices, publicId: null }, nowMs)
+  }
+
+  /** One index seek per database, however many tables and buckets it has. */
   listDatabases(orgId: number, after: string | undefined, limit: number): string[] {
-    const next = this.#store.db.prepare<{ db: string }, [number, string]>(
+    const next = this.store.db.prepare<{ db: string }, [number, string]>(
       'SELECT db FROM tables WHERE org_id = ?1 AND db > ?2 AND deleted_at IS NULL ORDER BY db LIMIT 1',
     )
     const names: string[] = []
     let last = after ?? ''
     try {
-      this.#store.snapshot.renew()
+      this.store.snapshot.renew()
       while (names.length < limit) {
         const row = next.get(orgId, last)
         if (row === null) break
@@ -108,8 +116,34 @@ export class SqliteTables implements Tables {
         names.push(last)
       }
     } catch (error) {
-      throw this.#store.damage.explain(error)
+      throw this.store.damage.explain(error)
     }
     return names
+  }
+}
+
+export class SqliteBuckets extends TablesOfKind implements Buckets {
+  constructor(store: OpenStore) {
+    super(store, 'bucket')
+  }
+
+  find(orgId: number, db: string, name: string): Table | undefined {
+    try {
+      return this.store.registry.findBucket(orgId, db, name)
+    } catch (error) {
+      throw this.store.damage.explain(error)
+    }
+  }
+
+  findById(publicId: string): Table | undefined {
+    try {
+      return this.store.registry.findBucketById(publicId)
+    } catch (error) {
+      throw this.store.damage.explain(error)
+    }
+  }
+
+  create(caller: Caller, db: string, name: string, publicId: string, nowMs: number) {
+    return this.createOfKind(caller, db, name, { indices: {}, publicId }, nowMs)
   }
 }

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
-import type { BackupContents, BackupSource } from '../../../store/closed-store.ts'
+import type { BackupContents, BackupSource, WithCopy } from '../../../store/closed-store.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
@@ -23,6 +23,8 @@ import { holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { migrate } from '../migrations/prepare-store.ts'
 import { schemaVersion } from '../migrations/schema.ts'
+import { RowCheck } from '../records/row-check.ts'
+import { openDump } from './dump.ts'
 
 // A backup is one SQLite file: the store as it was at one moment.
 
@@ -56,11 +58,12 @@ export const refuseExistingFile = (file: string): void => {
 }
 
 /** The store has been opened before: it exists and has the current schema. */
-export const copyStoreToFile = async (dataDir: string, file: string): Promise<BackupContents> => {
+export const copyStoreToFile = async (dataDir: string, file: string, withCopy: WithCopy): Promise<BackupContents> => {
   const temporary = temporaryOf(file)
   createTemporary(temporary)
   try {
     const counts = await copyVerified(dataDir, temporary, file)
+    await useCopy(temporary, withCopy)
     // Someone may have created it in the meantime.
     refuseExistingFile(file)
     try {
@@ -83,6 +86,7 @@ export const copyStoreToFile = async (dataDir: string, file: string): Promise<Ba
 export const copyStoreToStream = async (
   dataDir: string,
   write: (bytes: Uint8Array) => Promise<void>,
+  withCopy: WithCopy,
 ): Promise<BackupContents> => {
   const temporary = temporaryOf(join(dataDir, 'backup'))
   requireRoom(dataDir)
@@ -90,6 +94,7 @@ export const copyStoreToStream = async (
   let descriptor: number | undefined
   try {
     const counts = await copyVerified(dataDir, temporary, temporary)
+    await useCopy(temporary, withCopy)
     descriptor = openSync(temporary, 'r')
     removeTemporary(temporary)
     return { ...counts, bytes: await streamFile(descriptor, write) }
@@ -155,15 +160,28 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
     migrate(db)
     for await (const finding of checkStore(db)) throw new OperatorError(`${what} is not sound: ${finding}`)
     const count = (from: string): number => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()!.n
+    const files = count(`blobs WHERE state = 'live'`)
     return {
       organizations: count('organizations'),
-      tables: count('tables'),
-      records: count('records'),
+      tables: count(`tables WHERE kind = 'table'`),
+      records: count('records') - files,
+      buckets: count(`tables WHERE kind = 'bucket'`),
+      files,
     }
   } catch (error) {
     throw asFinding(error, what)
   } finally {
     db.close()
+  }
+}
+
+/** All rows of the copy have been compared with their checksums. */
+const useCopy = async (temporary: string, withCopy: WithCopy): Promise<void> => {
+  const dump = openDump(temporary, new RowCheck(() => {}, true))
+  try {
+    await withCopy(dump)
+  } finally {
+    await dump.close()
   }
 }
 
@@ -189,7 +207,11 @@ const refuseExistingStore = (dataDir: string): void => {
   }
 }
 
-export const restoreStore = async (backup: BackupSource, dataDir: string): Promise<BackupContents> => {
+export const restoreStore = async (
+  backup: BackupSource,
+  dataDir: string,
+  withCopy: WithCopy,
+): Promise<BackupContents> => {
   if (typeof backup === 'string' && !existsSync(backup)) throw new OperatorError(`there is no file ${backup}`)
   const name = typeof backup === 'string' ? backup : backup.name
   refuseExistingStore(dataDir)
@@ -210,6 +232,7 @@ export const restoreStore = async (backup: BackupSource, dataDir: string): Promi
     else await receive(backup, temporary)
     refuseCompressed(temporary, name)
     const counts = await verifyCopy(temporary, name)
+    await useCopy(temporary, withCopy)
     refuseExistingStore(dataDir)
     moveIntoPlace(temporary, path)
     lock.release()

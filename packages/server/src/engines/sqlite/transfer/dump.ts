@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
-import { type Indices, readIndexEntries } from '../../../core/tables/indices.ts'
+import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
+import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
@@ -64,6 +64,14 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
     countRecords: (tableId: number): number =>
       db.prepare<{ n: number }, [number]>('SELECT count(*) AS n FROM records WHERE table_id = ?1').get(tableId)!.n,
 
+    async *blobs(): AsyncIterable<DumpedBlob> {
+      yield* db
+        .prepare<DumpedBlob, []>(`SELECT id, table_id AS tableId FROM blobs WHERE state = 'live' ORDER BY id`)
+        .iterate()
+    },
+
+    fileMark: (): string | undefined => db.prepare<{ mark: string }, []>('SELECT mark FROM file_place').get()?.mark,
+
     async close() {
       try {
         db.run('COMMIT')
@@ -83,8 +91,10 @@ async function* dumpRecords(
   tableId: number,
   afterId: number,
 ): AsyncIterable<DumpedRecord[]> {
-  const table = db.prepare<{ indices: string }, [number]>('SELECT indices FROM tables WHERE id = ?1').get(tableId)
-  const indices = JSON.parse(table?.indices ?? '{}') as Indices
+  const table = db
+    .prepare<{ kind: EntriesRule['kind']; indices: string }, [number]>('SELECT kind, indices FROM tables WHERE id = ?1')
+    .get(tableId)
+  const rule: EntriesRule = { kind: table?.kind ?? 'table', indices: JSON.parse(table?.indices ?? '{}') }
   const rows = db.prepare<DumpRow, [number, number]>(`
     WITH ids AS MATERIALIZED (SELECT id FROM records WHERE table_id = ?1 AND id > ?2 ORDER BY id)
     SELECT ids.id, CAST(r.hash_key AS TEXT) AS hashKey, CAST(r.range_key AS TEXT) AS rangeKey, r.updated_at AS updatedAtMs,
@@ -98,7 +108,7 @@ async function* dumpRecords(
       throw new StoreDamaged(`${db.path} is damaged: the row ${row.id} of table ${tableId} is gone`)
     rowCheck.take(tableId, row)
     // Computed from the data, which the checksum covers. It does not cover the index values in the row.
-    chunk.push({ ...row, tableId, entries: readIndexEntries(indices, row) })
+    chunk.push({ ...row, tableId, entries: entriesOf(rule, row) })
     bytes += row.data.length
     if (bytes < chunkBytes && chunk.length < chunkRows) continue
     yield chunk

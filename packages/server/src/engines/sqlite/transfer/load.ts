@@ -20,11 +20,14 @@ export const loadRows = (db: Connection, rows: LoadRows): void => {
     )
   }
   for (const table of rows.tables ?? []) {
-    insert(`INSERT OR IGNORE INTO tables (id, org_id, db, name, indices, created_at, deleted_at, purging)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`).run(
+    insert(`INSERT OR IGNORE INTO tables (id, org_id, db, name, indices, created_at, deleted_at, purging, kind, public_id)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`).run(
       ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
-      ...[table.createdAtMs, table.deletedAtMs, table.purging ? 1 : 0],
+      ...[table.createdAtMs, table.deletedAtMs, table.purging ? 1 : 0, table.kind, table.publicId],
     )
+  }
+  for (const { id, tableId } of rows.blobs ?? []) {
+    insert(`INSERT OR IGNORE INTO blobs VALUES (?1, ?2, 'live', NULL)`).run(id, tableId)
   }
   let lastId = 0
   for (const record of rows.records ?? []) {

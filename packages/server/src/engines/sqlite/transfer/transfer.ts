@@ -1,4 +1,3 @@
-import { CursorSeal } from '../../../core/cursor-seal.ts'
 import type { Dump, LoadRows, Transfer } from '../../../store/transfer.ts'
 import type { OpenStore } from '../open-store.ts'
 import { openDump } from './dump.ts'
@@ -23,7 +22,7 @@ export class SqliteTransfer implements Transfer {
       const { secret, acceptsPlain } = cursorKey
       const secretHex = Buffer.from(secret).toString('hex')
       await this.#store.channel.submitMaintenance<'loadCursorKey'>({ kind: 'loadCursorKey', secretHex, acceptsPlain })
-      this.#store.cursorSeal = new CursorSeal(cursorKey)
+      this.#store.useCursorKey(cursorKey)
     }
     await this.#store.channel.submitMaintenance<'load'>({ kind: 'load', rows: others })
   }

@@ -3,11 +3,13 @@ import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, type Indices, slots } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
+import type { FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { DamagedRows } from '../maintenance/add-checksums.ts'
+import type { TableName } from '../registry/registry-writes.ts'
 
 /**
  * The registry epoch at which the caller's key and table were looked up: `stamp`. If the epoch has moved since, the
@@ -26,22 +28,39 @@ interface WriteCommand {
   operations: RecordOperation[]
 }
 
-interface Named {
+interface OfTable {
   fence: Fence
   nowMs: number
-  orgId: number
-  db: string
-  name: string
+  table: TableName
 }
 
 type RegistryCommand =
-  | (Named & { kind: 'createTable'; indices: Indices })
-  | (Named & { kind: 'deleteTable' })
-  | (Named & { kind: 'restoreTable'; deletedAtMs: number | undefined })
+  | (OfTable & { kind: 'createTable'; indices: Indices; publicId: string | null })
+  | (OfTable & { kind: 'deleteTable' })
+  | (OfTable & { kind: 'restoreTable'; deletedAtMs: number | undefined })
   | { kind: 'createApiKey'; fence: Fence; nowMs: number; orgId: number; key: NewApiKey }
   | { kind: 'revokeApiKey'; fence: Fence; nowMs: number; orgId: number; id: string }
   | { kind: 'recordKeyUse'; uses: KeyUse[] }
   | { kind: 'createOrganization'; nowMs: number; name: string; keys: NewApiKey[]; onlyIfFirst: boolean }
+
+type FileCommand =
+  | { kind: 'beginBlob'; fence: Fence; blobId: string; nowMs: number }
+  | { kind: 'keepBlobs'; blobIds: string[]; nowMs: number }
+  | { kind: 'commitFile'; fence: Fence; file: FileToCommit; nowMs: number }
+  | { kind: 'abandonBlob'; blobId: string; nowMs: number }
+  | {
+      kind: 'changeFile'
+      fence: Fence
+      name: string
+      changes: FileChanges
+      condition: Condition | undefined
+      nowMs: number
+    }
+  | { kind: 'removeFile'; fence: Fence; name: string; condition: Condition | undefined; nowMs: number }
+  | { kind: 'takeDueBlobs'; nowMs: number; rowsMax: number }
+  | { kind: 'forgetBlobs'; blobIds: string[] }
+  | { kind: 'holdBlobs'; untilMs: number }
+  | { kind: 'writeFileMark'; mark: string }
 
 type MaintenanceCommand =
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
@@ -52,7 +71,7 @@ type TransferCommand =
   | { kind: 'load'; rows: LoadRows }
   | { kind: 'loadCursorKey'; secretHex: string; acceptsPlain: boolean }
 
-export type Command = WriteCommand | RegistryCommand | MaintenanceCommand | TransferCommand
+export type Command = WriteCommand | RegistryCommand | FileCommand | MaintenanceCommand | TransferCommand
 
 /**
  * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. What is
@@ -70,6 +89,16 @@ export interface CommandResults {
   recordKeyUse: undefined
   createOrganization: Organization | undefined
   load: undefined
+  beginBlob: undefined
+  keepBlobs: undefined
+  commitFile: FileWriteResult
+  abandonBlob: undefined
+  changeFile: FileWriteResult
+  removeFile: FileWriteResult
+  takeDueBlobs: string[]
+  forgetBlobs: undefined
+  holdBlobs: undefined
+  writeFileMark: string
   sweepExpired: number
   purgeTables: number
   addChecksums: number

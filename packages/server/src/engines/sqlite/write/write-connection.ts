@@ -2,6 +2,7 @@ import { CubbyError } from '../../../core/errors.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
+import { FileWrites } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
 import { purgeTables, sweepExpired } from '../maintenance/sweep.ts'
 import { RecordWrites } from '../records/record-writes.ts'
@@ -22,6 +23,7 @@ export class WriteConnection {
   #db!: Connection
   #records!: RecordWrites
   #registry!: RegistryWrites
+  #files!: FileWrites
   /** Whether the connection was opened again since this was last set to false. */
   reopened = false
   /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
@@ -39,6 +41,7 @@ export class WriteConnection {
     this.#db = new Connection(this.#path, cacheKib)
     this.#records = new RecordWrites(this.#db)
     this.#registry = new RegistryWrites(this.#db)
+    this.#files = new FileWrites(this.#db, this.#records)
   }
 
   /** After a failed commit the state of the connection is not trusted. */
@@ -125,13 +128,13 @@ export class WriteConnection {
         return this.#records.write(command.fence.tableId!, command.operations, command.nowMs)
       case 'createTable':
         this.#checkFence(command.fence, epoch)
-        return registry.createTable(command.orgId, command.db, command.name, command.indices, command.nowMs)
+        return registry.createTable(command.table, command.indices, command.publicId, command.nowMs)
       case 'deleteTable':
         this.#checkFence(command.fence, epoch)
-        return registry.deleteTable(command.orgId, command.db, command.name, command.nowMs)
+        return registry.deleteTable(command.table, command.nowMs)
       case 'restoreTable':
         this.#checkFence(command.fence, epoch)
-        return registry.restoreTable(command.orgId, command.db, command.name, command.deletedAtMs, command.nowMs)
+        return registry.restoreTable(command.table, command.deletedAtMs, command.nowMs)
       case 'createApiKey':
         this.#checkFence(command.fence, epoch)
         return registry.createApiKey(command.orgId, command.key, command.nowMs)
@@ -142,6 +145,32 @@ export class WriteConnection {
         return registry.recordKeyUse(command.uses)
       case 'createOrganization':
         return registry.createOrganization(command.name, command.keys, command.nowMs, command.onlyIfFirst)
+      case 'beginBlob':
+        this.#checkFence(command.fence, epoch)
+        return this.#files.begin(command.fence.tableId!, command.blobId, command.nowMs)
+      case 'keepBlobs':
+        return this.#files.keepAlive(command.blobIds, command.nowMs)
+      case 'commitFile':
+        this.#checkFence(command.fence, epoch)
+        return this.#files.commit(command.fence.tableId!, command.file, command.nowMs)
+      case 'abandonBlob':
+        return this.#files.abandon(command.blobId, command.nowMs)
+      case 'changeFile': {
+        this.#checkFence(command.fence, epoch)
+        const { fence, name, changes, condition, nowMs } = command
+        return this.#files.change(fence.tableId!, name, changes, condition, nowMs)
+      }
+      case 'removeFile':
+        this.#checkFence(command.fence, epoch)
+        return this.#files.remove(command.fence.tableId!, command.name, command.condition, command.nowMs)
+      case 'takeDueBlobs':
+        return this.#files.takeDue(command.nowMs, command.rowsMax)
+      case 'forgetBlobs':
+        return this.#files.forget(command.blobIds)
+      case 'holdBlobs':
+        return this.#files.holdSweep(command.untilMs)
+      case 'writeFileMark':
+        return this.#files.writeMark(command.mark)
       case 'load':
         // The loaded rows may have ids above the reserved block.
         this.#records.forgetReservedIds()
@@ -164,7 +193,9 @@ export class WriteConnection {
       throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
     }
     if (fence.tableId !== null && !this.#registry.tableIsActive(fence.tableId)) {
-      throw new CubbyError('table_not_found', 'The table has been deleted.')
+      throw this.#registry.isBucket(fence.tableId)
+        ? new CubbyError('bucket_not_found', 'The bucket has been deleted.')
+        : new CubbyError('table_not_found', 'The table has been deleted.')
     }
   }
 

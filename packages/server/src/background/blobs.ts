@@ -1,0 +1,77 @@
+import { sweepRowsMax } from '../core/limits.ts'
+import type { Log } from '../core/log.ts'
+import type { BlobPlace } from '../store/blob-place.ts'
+import type { Files } from '../store/files.ts'
+import { PacedSteps } from './paced-steps.ts'
+import type { Background } from './sweeps.ts'
+import { makeWaryClock } from './wary-clock.ts'
+
+export interface BlobSweepOptions {
+  files: Pick<Files, 'takeDue' | 'forget'>
+  place: Pick<BlobPlace, 'remove'>
+  now(): number
+  log: Log
+  /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
+  jumpHoldMs: number
+  /** How often to look for work. */
+  everyMs: number
+}
+
+/** Blobs that are removed at the same time. They share syncs of a directory. */
+const removalsMax = 10
+
+/**
+ * Removes the bytes that no record refers to any more, and then their rows. A row is forgotten only when its bytes are gone
+ * for certain: after a stop, a crash or an error the next sweep tries again. Several processes may do it at once.
+ */
+export const startBlobSweep = ({ files, place, now, log, jumpHoldMs, everyMs }: BlobSweepOptions): Background => {
+  const waryNow = makeWaryClock(now, jumpHoldMs, log)
+  const steps = new PacedSteps()
+
+  /** Returns how many blobs are gone. */
+  const step = async (failures: Map<string, unknown>): Promise<number> => {
+    const due = await files.takeDue(waryNow(), sweepRowsMax)
+    const tried = due.filter((id) => !failures.has(id))
+    const gone: string[] = []
+    for (let at = 0; at < tried.length && !steps.isStopped; at += removalsMax) {
+      const removals = tried.slice(at, at + removalsMax).map((id) =>
+        place.remove(id).then(
+          () => void gone.push(id),
+          (error: unknown) => void failures.set(id, error),
+        ),
+      )
+      await Promise.all(removals)
+    }
+    if (gone.length > 0) await files.forget(gone)
+    return gone.length
+  }
+
+  const sweep = async (): Promise<void> => {
+    /** Each blob is tried once per sweep: rows whose removal failed are due again at once. */
+    const failures = new Map<string, unknown>()
+    try {
+      await steps.drain(() => step(failures))
+    } catch (error) {
+      if (!steps.isStopped) log('warn', 'the sweep of files failed; it is retried later', { cause: String(error) })
+    }
+    const [first] = failures.values()
+    if (failures.size === 0) return
+    const cause = String((first as Error).cause ?? first)
+    log('warn', 'bytes of files could not be removed; it is retried later', { blobs: failures.size, cause })
+  }
+
+  const run = async (): Promise<void> => {
+    while (!steps.isStopped) {
+      await sweep()
+      if (!steps.isStopped) await steps.rest(everyMs)
+    }
+  }
+
+  const running = run()
+  return {
+    async stop() {
+      steps.stop()
+      await running
+    },
+  }
+}

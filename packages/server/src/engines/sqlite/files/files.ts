@@ -1,0 +1,75 @@
+import type { Caller } from '../../../store/api-keys.ts'
+import type { FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
+import type { Condition } from '../../../store/records.ts'
+import type { Table } from '../../../store/tables.ts'
+import type { OpenStore } from '../open-store.ts'
+
+export class SqliteFiles implements Files {
+  readonly #store: OpenStore
+
+  constructor(store: OpenStore) {
+    this.#store = store
+  }
+
+  begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<undefined> {
+    const command = { kind: 'beginBlob' as const, fence: this.#store.fence(caller, bucket), blobId, nowMs }
+    return this.#store.channel.submit<'beginBlob'>(caller.orgId, 0, command)
+  }
+
+  keepAlive(blobIds: string[], nowMs: number): Promise<undefined> {
+    return this.#store.channel.submitMaintenance<'keepBlobs'>({ kind: 'keepBlobs', blobIds, nowMs })
+  }
+
+  commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
+    const command = { kind: 'commitFile' as const, fence: this.#store.fence(caller, bucket), file, nowMs }
+    return this.#store.channel.submit<'commitFile'>(caller.orgId, file.content.metadata.length, command)
+  }
+
+  abandon(blobId: string, nowMs: number): Promise<undefined> {
+    return this.#store.channel.submitMaintenance<'abandonBlob'>({ kind: 'abandonBlob', blobId, nowMs })
+  }
+
+  change(
+    caller: Caller,
+    bucket: Table,
+    name: string,
+    changes: FileChanges,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<FileWriteResult> {
+    const fence = this.#store.fence(caller, bucket)
+    const command = { kind: 'changeFile' as const, fence, name, changes, condition, nowMs }
+    return this.#store.channel.submit<'changeFile'>(caller.orgId, changes.metadata?.length ?? 0, command)
+  }
+
+  remove(
+    caller: Caller,
+    bucket: Table,
+    name: string,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<FileWriteResult> {
+    const command = { kind: 'removeFile' as const, fence: this.#store.fence(caller, bucket), name, condition, nowMs }
+    return this.#store.channel.submit<'removeFile'>(caller.orgId, 0, command)
+  }
+
+  takeDue(nowMs: number, rowsMax: number): Promise<string[]> {
+    return this.#store.channel.submitMaintenance<'takeDueBlobs'>({ kind: 'takeDueBlobs', nowMs, rowsMax })
+  }
+
+  forget(blobIds: string[]): Promise<undefined> {
+    return this.#store.channel.submitMaintenance<'forgetBlobs'>({ kind: 'forgetBlobs', blobIds })
+  }
+
+  holdSweep(untilMs: number): Promise<undefined> {
+    return this.#store.channel.submitMaintenance<'holdBlobs'>({ kind: 'holdBlobs', untilMs })
+  }
+
+  readMark(): string | undefined {
+    return this.#store.all<{ mark: string }>('SELECT mark FROM file_place')[0]?.mark
+  }
+
+  writeMark(mark: string): Promise<string> {
+    return this.#store.channel.submitMaintenance<'writeFileMark'>({ kind: 'writeFileMark', mark })
+  }
+}

@@ -1,0 +1,115 @@
+import { CubbyError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
+import { checkMark, makeMark, type StoredMark } from './check-mark.ts'
+
+/**
+ * A place that is used only once it is known to be the one of the store. The check is made before the first use and, if it
+ * fails, again before the next one: `unavailable` until then.
+ */
+export class CheckedPlace implements BlobPlace {
+  readonly description: string
+  readonly #place: BlobPlace
+  readonly #stored: StoredMark
+  readonly #log: Log
+  #isChecked = false
+  /** Checks in progress. Requests at the same time share them. */
+  #reading: Promise<boolean> | undefined
+  #writing: Promise<boolean> | undefined
+  /** What was logged last, so that a place that stays wrong does not fill the log. */
+  #logged: string | undefined
+
+  constructor(place: BlobPlace, stored: StoredMark, log: Log) {
+    this.description = place.description
+    this.#place = place
+    this.#stored = stored
+    this.#log = log
+  }
+
+  /**
+   * For the start of a process. Throws PlaceRefused if this is another place. A place that cannot be reached is only logged:
+   * tables can be served without it, and it is checked at the first use.
+   */
+  async checkAtStart(): Promise<void> {
+    try {
+      this.#isChecked = await checkMark(this.#place, this.#stored)
+    } catch (error) {
+      if (error instanceof PlaceRefused) throw error
+      this.#logOnce(error)
+    }
+  }
+
+  async write(id: string, bytes?: number): Promise<BlobWriter> {
+    if (!this.#isChecked) await this.#readyToWrite()
+    return this.#place.write(id, bytes)
+  }
+
+  async read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
+    if (!this.#isChecked) await this.#readyToRead()
+    return this.#place.read(id, start, end)
+  }
+
+  async size(id: string): Promise<number | undefined> {
+    if (!this.#isChecked) await this.#readyToRead()
+    return this.#place.size(id)
+  }
+
+  async remove(id: string): Promise<void> {
+    if (!this.#isChecked && !(await this.#readyToRead())) return
+    return this.#place.remove(id)
+  }
+
+  readMark(): Promise<string | undefined> {
+    return this.#place.readMark()
+  }
+
+  writeMark(mark: string): Promise<string> {
+    return this.#place.writeMark(mark)
+  }
+
+  close(): Promise<void> {
+    return this.#place.close()
+  }
+
+  /** False: the store has no mark yet, so no byte of it was ever written. */
+  #readyToRead(): Promise<boolean> {
+    this.#reading ??= this.#check(false).finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  #readyToWrite(): Promise<boolean> {
+    this.#writing ??= this.#check(true).finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
+  async #check(forWriting: boolean): Promise<boolean> {
+    try {
+      let isChecked = await checkMark(this.#place, this.#stored)
+      if (!isChecked && forWriting) {
+        await makeMark(this.#place, this.#stored)
+        isChecked = true
+      }
+      this.#isChecked ||= isChecked
+      this.#logged = undefined
+      return isChecked
+    } catch (error) {
+      this.#logOnce(error)
+      if (error instanceof CubbyError) throw error
+      throw new CubbyError('unavailable', 'This server cannot use the place of the files now; nothing was applied.', {
+        hint: "The operator finds the reason in the server's log.",
+        cause: String(error),
+      })
+    }
+  }
+
+  #logOnce(error: unknown): void {
+    const cause = error instanceof CubbyError ? String(error.cause ?? error.message) : (error as Error).message
+    if (cause === this.#logged) return
+    this.#logged = cause
+    this.#log('error', 'the place of the files cannot be used; requests for files are answered with 503', { cause })
+  }
+}

@@ -1,0 +1,112 @@
+import { dirname, join } from 'node:path'
+import { blobDirectories } from '../../core/files/blob-id.ts'
+import { codeOf, type FileCalls, syncDirectory } from './file-calls.ts'
+
+const directoryMode = 0o700
+
+/** Directories that are known to be durable. Uploads use the newest one or two. */
+const preparedMax = 64
+
+/** Only directories whose blobs were all begun longer ago than this are removed: nobody is about to write there. */
+const keptMs = 24 * 60 * 60 * 1000
+
+/** The last moment, by its name, that a directory is for. `digits`: the first digits of the 12 of a time. */
+const lastMs = (digits: string): number => Number.parseInt(digits.padEnd(12, 'f'), 16)
+
+/** The directories of blobs, made when they are needed and removed when they are old and empty. */
+export class DirectoryTree {
+  readonly #calls: FileCalls
+  readonly #root: string
+  readonly #prepared = new Map<string, Promise<void>>()
+
+  constructor(calls: FileCalls, root: string) {
+    this.#calls = calls
+    this.#root = root
+  }
+
+  directoryOf(id: string): string {
+    return join(this.#root, ...blobDirectories(id))
+  }
+
+  /**
+   * Makes the directory of the blob, durably. It is also synced if it is there already: the process that made it may
+   * not have come to that yet. `confirm` is called before anything is made.
+   */
+  prepare(id: string, confirm: () => Promise<void>): Promise<void> {
+    const directory = this.directoryOf(id)
+    const known = this.#prepared.get(directory)
+    if (known !== undefined) return known
+    const preparing = this.#prepare(directory, confirm).catch((error: unknown) => {
+      this.#prepared.delete(directory)
+      throw error
+    })
+    this.#prepared.set(directory, preparing)
+    if (this.#prepared.size > preparedMax) this.#prepared.delete(this.#prepared.keys().next().value!)
+    return preparing
+  }
+
+  /** The directory of the blob is not there, although it was prepared. */
+  forget(id: string): void {
+    this.#prepared.delete(this.directoryOf(id))
+  }
+
+  /** Makes the top directory, with those above it, if it is not there. */
+  async makeRoot(): Promise<void> {
+    await this.#makeWithParents(this.#root)
+  }
+
+  /** Removes the directories of the blob if they are old and empty. */
+  async prune(id: string, nowMs: number): Promise<void> {
+    const [first, second] = blobDirectories(id)
+    if (lastMs(first + second) + keptMs > nowMs) return
+    this.forget(id)
+    if (!(await this.#removeIfEmpty(join(this.#root, first, second)))) return
+    if (lastMs(first) + keptMs <= nowMs) await this.#removeIfEmpty(join(this.#root, first))
+  }
+
+  async #prepare(directory: string, confirm: () => Promise<void>): Promise<void> {
+    await confirm()
+    await this.#make(dirname(directory))
+    await this.#make(directory)
+  }
+
+  /** Makes a directory in one that exists, and syncs its name. */
+  async #make(path: string): Promise<void> {
+    const isNew = await this.#calls.makeDirectory(path, directoryMode).then(
+      () => true,
+      (error: unknown) => {
+        if (codeOf(error) === 'EEXIST') return false
+        throw error
+      },
+    )
+    try {
+      await syncDirectory(this.#calls, dirname(path))
+    } catch (error) {
+      // A second sync would succeed, whatever became of the name. A new name is a new change.
+      if (isNew) await this.#calls.removeDirectory(path).catch(() => {})
+      throw error
+    }
+  }
+
+  async #makeWithParents(path: string): Promise<void> {
+    try {
+      await this.#calls.stat(path)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+      await this.#makeWithParents(dirname(path))
+      await this.#make(path)
+    }
+  }
+
+  /** Whether it is gone. */
+  async #removeIfEmpty(path: string): Promise<boolean> {
+    try {
+      await this.#calls.removeDirectory(path)
+      return true
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return true
+      if (['ENOTEMPTY', 'EEXIST', 'EBUSY'].includes(codeOf(error))) return false
+      throw error
+    }
+  }
+}

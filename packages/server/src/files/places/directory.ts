@@ -1,0 +1,225 @@
+import { dirname, join, resolve } from 'node:path'
+import { isBlobId } from '../../core/files/blob-id.ts'
+import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
+import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.ts'
+import { DirectoryTree } from './directory-tree.ts'
+import { DirectoryWriter } from './directory-writer.ts'
+import { codeOf, type FileCalls, fileCalls, syncDirectory } from './file-calls.ts'
+import { placeError, placeUnavailable } from './place-errors.ts'
+import { isPlaceMark } from './place-mark.ts'
+import { SharedSync } from './shared-sync.ts'
+
+const fileMode = 0o600
+const markName = 'cubby-files.mark'
+
+/** How often a directory is made anew if another process removes it before it has a file. */
+const attemptsMax = 3
+
+export interface DirectoryOptions {
+  now?: () => number
+  calls?: FileCalls
+}
+
+/**
+ * Blobs as files of a directory on a local or network disk: `<5 digits>/<2 digits>/<id>`. Several processes may use it at
+ * once. It is made at the first write.
+ */
+export class DirectoryPlace implements BlobPlace {
+  readonly description: string
+  readonly #calls: FileCalls
+  readonly #now: () => number
+  readonly #tree: DirectoryTree
+  readonly #names: SharedSync
+  /** The mark that was last seen. A place that loses it is not there: its disk was unmounted, for example. */
+  #mark: string | undefined
+
+  constructor(directory: string, { now = Date.now, calls = fileCalls }: DirectoryOptions = {}) {
+    this.description = resolve(directory)
+    this.#calls = calls
+    this.#now = now
+    this.#tree = new DirectoryTree(calls, this.description)
+    this.#names = new SharedSync((path) => this.#syncNearest(path))
+  }
+
+  async write(id: string, bytes?: number): Promise<BlobWriter> {
+    const { directory, file } = this.#pathsOf(id)
+    const part = `${file}.part`
+    try {
+      for (let attempt = 1; ; attempt++) {
+        await this.#tree.prepare(id, () => this.#confirmOrMake())
+        try {
+          const descriptor = await this.#calls.open(part, 'wx', fileMode)
+          return new DirectoryWriter(this.#calls, this.#names, { directory, part, file }, descriptor, bytes)
+        } catch (error) {
+          if (codeOf(error) !== 'ENOENT' || attempt === attemptsMax) throw error
+          this.#tree.forget(id)
+        }
+      }
+    } catch (error) {
+      throw placeError(error)
+    }
+  }
+
+  /** The file is open until the stream has ended: iterate it, or call `return` of its iterator. */
+  async read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
+    let descriptor: number | undefined
+    try {
+      descriptor = await this.#absent(this.#calls.open(this.#pathsOf(id).file, 'r'))
+      if (descriptor === undefined) throw new BlobMissing(id, this.description)
+      if (end - start > readChunkBytes) {
+        if ((await this.#calls.size(descriptor)) < end) throw new BlobMissing(id, this.description)
+        const reader = new DirectoryReader(this.#calls, descriptor, start, end)
+        descriptor = undefined
+        return reader
+      }
+      const chunk = new Uint8Array(end - start)
+      if ((await readFully(this.#calls, descriptor, chunk, start)) < chunk.length) {
+        throw new BlobMissing(id, this.description)
+      }
+      return oneChunk(chunk)
+    } catch (error) {
+      throw error instanceof BlobMissing ? error : placeError(error)
+    } finally {
+      if (descriptor !== undefined) await this.#calls.close(descriptor).catch(() => {})
+    }
+  }
+
+  async size(id: string): Promise<number | undefined> {
+    try {
+      return (await this.#absent(this.#calls.stat(this.#pathsOf(id).file)))?.size
+    } catch (error) {
+      throw placeError(error)
+    }
+  }
+
+  /** Durable when it resolves: the row is forgotten then, and nobody would find a file that came back. */
+  async remove(id: string): Promise<void> {
+    const { directory, file } = this.#pathsOf(id)
+    try {
+      await this.#names.change(directory, async () => {
+        // In this order: a writer that is still at it cannot give the bytes their name in between.
+        const part = await this.#unlink(`${file}.part`)
+        const whole = await this.#unlink(file)
+        if (!part && !whole) await this.#confirm()
+        await this.#tree.prune(id, this.#now())
+      })
+    } catch (error) {
+      throw placeError(error)
+    }
+  }
+
+  async readMark(): Promise<string | undefined> {
+    try {
+      const mark = await this.#loadMark()
+      if (mark !== undefined) this.#mark = mark
+      return mark
+    } catch (error) {
+      throw placeError(error)
+    }
+  }
+
+  async writeMark(mark: string): Promise<string> {
+    const file = join(this.description, markName)
+    const part = `${file}.${mark}.part`
+    try {
+      await this.#tree.makeRoot()
+      const descriptor = await this.#calls.open(part, 'wx', fileMode)
+      try {
+        await this.#calls.write(descriptor, Buffer.from(`${mark}\n`), 0, mark.length + 1)
+        await this.#calls.sync(descriptor)
+        // A link fails if there is a mark, and the mark is whole as soon as it is there.
+        await this.#calls.link(part, file).catch((error: unknown) => {
+          if (codeOf(error) !== 'EEXIST') throw error
+        })
+      } finally {
+        await this.#calls.close(descriptor).catch(() => {})
+        await this.#calls.unlink(part).catch(() => {})
+      }
+      // Also if another process has written it: that one may not have synced it yet.
+      await syncDirectory(this.#calls, this.description)
+      const found = await this.#loadMark()
+      if (found === undefined) throw new Error(`${file} is not there although it was written`)
+      this.#mark = found
+      return found
+    } catch (error) {
+      throw placeError(error)
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #pathsOf(id: string): { directory: string; file: string } {
+    if (!isBlobId(id)) throw new Error(`not the id of a blob: ${id}`)
+    const directory = this.#tree.directoryOf(id)
+    return { directory, file: join(directory, id) }
+  }
+
+  /** undefined if there is no such file, and that is certain. */
+  async #absent<T>(result: Promise<T>): Promise<T | undefined> {
+    try {
+      return await result
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error
+      await this.#confirm()
+      return undefined
+    }
+  }
+
+  /** Whether there was such a file. */
+  async #unlink(path: string): Promise<boolean> {
+    try {
+      await this.#calls.unlink(path)
+      return true
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return false
+      throw error
+    }
+  }
+
+  /** Throws if the place is not there. A file that is missing would then say nothing. */
+  async #confirm(): Promise<void> {
+    if (this.#mark === undefined) await this.#calls.stat(this.description)
+    else if ((await this.#loadMark()) !== this.#mark) {
+      throw placeUnavailable(`files: ${this.description} has lost its mark; is its disk mounted?`)
+    }
+  }
+
+  #confirmOrMake(): Promise<void> {
+    return this.#mark === undefined ? this.#tree.makeRoot() : this.#confirm()
+  }
+
+  async #loadMark(): Promise<string | undefined> {
+    const path = join(this.description, markName)
+    let descriptor: number
+    try {
+      descriptor = await this.#calls.open(path, 'r')
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw error
+    }
+    try {
+      const bytes = new Uint8Array(64)
+      const text = Buffer.from(bytes.subarray(0, await readFully(this.#calls, descriptor, bytes, 0)))
+        .toString()
+        .trim()
+      if (!isPlaceMark(text)) throw new Error(`${path} is damaged: it must contain 32 hex digits`)
+      return text
+    } finally {
+      await this.#calls.close(descriptor).catch(() => {})
+    }
+  }
+
+  /** Syncs the directory, or the one above it if it was removed. */
+  async #syncNearest(path: string): Promise<void> {
+    try {
+      await syncDirectory(this.#calls, path)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || path === this.description) throw error
+      await this.#syncNearest(dirname(path))
+    }
+  }
+}
+
+async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (chunk.length > 0) yield chunk
+}

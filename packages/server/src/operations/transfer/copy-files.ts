@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { type FileContent, readFileContent } from '../../core/files/file-record.ts'
+import { OperatorError } from '../../core/operator-error.ts'
+import { BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
+import type { Dump } from '../../store/transfer.ts'
+
+// The bytes of files, for backups, copies and checks of a whole store. The list of files is a snapshot; a hold of the sweep
+// keeps the bytes of all of them where they are.
+
+export interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'blob'> {
+  /** `db/bucket`. */
+  bucket: string
+  /** Of the bucket. */
+  tableId: number
+  name: string
+}
+
+/** All files, also of deleted buckets that can still be restored, and expired ones that are not swept yet. */
+export async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
+  for await (const { id, kind, db, name: bucket } of dump.tables()) {
+    if (kind !== 'bucket') continue
+    for await (const records of dump.records(id, 0)) {
+      for (const { rangeKey, data } of records) {
+        const { size, sha256, blob } = readFileContent(data)
+        yield { bucket: `${db}/${bucket}`, tableId: id, name: rangeKey, size, sha256, blob }
+      }
+    }
+  }
+}
+
+export const hasFiles = async (dump: Dump): Promise<boolean> => {
+  for await (const _ of dump.blobs()) return true
+  return false
+}
+
+const showFile = ({ bucket, name }: FileBytes): string => `file ${JSON.stringify(name)} of ${bucket}`
+
+export interface CopiedFiles {
+  files: number
+  bytes: number
+  /** Those that were not in the target already. */
+  copied: number
+}
+
+const atOnceMax = 8
+
+/** Runs `work` for every item, several at once. The first error ends it, after what has begun. */
+const forEachAtOnce = async <Item>(items: AsyncIterable<Item>, work: (item: Item) => Promise<void>): Promise<void> => {
+  const running = new Set<Promise<void>>()
+  const errors: unknown[] = []
+  for await (const item of items) {
+    const done: Promise<void> = work(item)
+      .catch((error) => void errors.push(error))
+      .finally(() => running.delete(done))
+    running.add(done)
+    if (running.size >= atOnceMax) await Promise.race(running)
+    if (errors.length > 0) break
+  }
+  await Promise.all(running)
+  if (errors.length > 0) throw errors[0]
+}
+
+/** Copies the bytes of all files that `to` does not have yet, and compares each with its digest on the way. */
+export const copyFiles = async (
+  dump: Dump,
+  from: BlobPlace,
+  to: BlobPlace,
+  onProgress: (copied: CopiedFiles) => void = () => {},
+): Promise<CopiedFiles> => {
+  const total: CopiedFiles = { files: 0, bytes: 0, copied: 0 }
+  await forEachAtOnce(filesOf(dump), async (file) => {
+    if ((await to.size(file.blob)) !== file.size) {
+      await copyBlob(file, from, to)
+      total.copied++
+    }
+    total.files++
+    total.bytes += file.size
+    onProgress(total)
+  })
+  return total
+}
+
+const copyBlob = async (file: FileBytes, from: BlobPlace, to: BlobPlace): Promise<void> => {
+  // A part of an interrupted copy, or a blob that was cut.
+  await to.remove(file.blob)
+  const writer = await to.write(file.blob, file.size)
+  try {
+    const hash = createHash('sha256')
+    for await (const chunk of await readAll(file, from)) {
+      hash.update(chunk)
+      await writer.write(chunk)
+    }
+    const sha256 = hash.digest('hex')
+    if (sha256 !== file.sha256) throw new OperatorError(`${showFile(file)}: ${changedBytes(from)}; see cubby verify`)
+    await writer.finish(sha256)
+  } catch (error) {
+    await writer.abort()
+    throw error
+  }
+}
+
+const changedBytes = (place: BlobPlace): string => `its bytes in ${place.description} are not those that were uploaded`
+
+const readAll = async (file: FileBytes, place: BlobPlace): Promise<AsyncIterable<Uint8Array>> => {
+  try {
+    return await place.read(file.blob, 0, file.size)
+  } catch (error) {
+    if (!(error instanceof BlobMissing)) throw error
+    throw new OperatorError(`${showFile(file)}: its bytes are not in ${place.description}; see cubby verify`)
+  }
+}
+
+/** What a check of the files found. */
+export interface FileFinding {
+  tableId: number
+  line: string
+}
+
+/** One finding for each file whose bytes are missing or of another size; with `readBytes`, also of another digest. */
+export const checkFiles = async (
+  dump: Dump,
+  place: BlobPlace,
+  readBytes: boolean,
+  onFinding: (finding: FileFinding) => void,
+): Promise<number> => {
+  let files = 0
+  await forEachAtOnce(filesOf(dump), async (file) => {
+    files++
+    const fault = await findFault(file, place, readBytes)
+    if (fault !== undefined) onFinding({ tableId: file.tableId, line: `${showFile(file)}: ${fault}` })
+  })
+  return files
+}
+
+const findFault = async (file: FileBytes, place: BlobPlace, readBytes: boolean): Promise<string | undefined> => {
+  const size = await place.size(file.blob)
+  if (size === undefined) return `its bytes are not in ${place.description} (blob ${file.blob})`
+  if (size !== file.size) return `it has ${file.size} bytes, but blob ${file.blob} has ${size}`
+  if (!readBytes) return undefined
+  const hash = createHash('sha256')
+  try {
+    for await (const chunk of await place.read(file.blob, 0, file.size)) hash.update(chunk)
+  } catch (error) {
+    return `its bytes cannot be read: ${(error as Error).message}`
+  }
+  return hash.digest('hex') === file.sha256 ? undefined : `${changedBytes(place)} (blob ${file.blob})`
+}

@@ -1,0 +1,20 @@
+import type { Engine } from './engine.ts'
+
+const holdMs = 10 * 60 * 1000
+const renewEveryMs = 60_000
+
+/**
+ * Keeps sweeps from removing bytes while `work` runs. Take the snapshot inside: what is live in it then stays until the
+ * hold has run out, which is at most ten minutes after the end.
+ */
+export const holdingSweep = async <T>(engine: Engine, work: () => Promise<T>): Promise<T> => {
+  const hold = (): Promise<void> => engine.files.holdSweep(Date.now() + holdMs)
+  await hold()
+  // A renewal that fails is repeated a minute later; the hold lasts for ten.
+  const timer = setInterval(() => void hold().catch(() => {}), renewEveryMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}

@@ -1,0 +1,395 @@
+import { expect } from 'bun:test'
+import { newBlobId } from '../../src/core/files/blob-id.ts'
+import { newBucketId } from '../../src/core/files/bucket-id.ts'
+import {
+  type FileContent,
+  fileHashKey,
+  fileKey,
+  fileSlots,
+  publicHash,
+  readFileContent,
+  type Visibility,
+} from '../../src/core/files/file-record.ts'
+import { deadBlobMs, pendingBlobMs, recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
+import { indexBounds, parseRange } from '../../src/core/records/range.ts'
+import type { Scan } from '../../src/core/records/scan.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import type { FileWriteResult } from '../../src/store/files.ts'
+import type { Condition } from '../../src/store/records.ts'
+import type { Table } from '../../src/store/tables.ts'
+import type { Case } from '../engine-conformance.ts'
+import {
+  expectRefusal,
+  makeTenant,
+  primaryScan,
+  readPages,
+  startMs,
+  startSeconds,
+  type Tenant,
+  timeScan,
+  versionsOf,
+  withoutStamp,
+} from './material.ts'
+
+interface Material {
+  visibility?: Visibility
+  ttlSeconds?: number
+  condition?: Condition
+  metadata?: string
+}
+
+const contentOf = (blob: string, { visibility = 'private', metadata = '{}' }: Material = {}): FileContent => ({
+  ...{
+    size: 3,
+    contentType: 'text/plain; x="a,\\"metadata\\":1"',
+    visibility,
+    sha256: 'ab'.repeat(32),
+    blob,
+    metadata,
+  },
+})
+
+/** One bucket of one organization. */
+const makeShelf = async (engine: Engine, at: { tenant?: Tenant; name?: string } = {}) => {
+  const tenant = at.tenant ?? (await makeTenant(engine))
+  const { table } = await engine.buckets.create(tenant.caller, 'app', at.name ?? 'avatars', newBucketId(), startMs)
+  const shelf = {
+    tenant,
+    bucket: table,
+    async begin(nowMs = startMs): Promise<string> {
+      const blob = newBlobId(nowMs)
+      await engine.files.begin(tenant.caller, table, blob, nowMs)
+      return blob
+    },
+    commit: (name: string, blob: string, material: Material = {}, nowMs = startMs): Promise<FileWriteResult> => {
+      const { ttlSeconds = null, condition } = material
+      return engine.files.commit(
+        tenant.caller,
+        table,
+        { name, content: contentOf(blob, material), ttlSeconds, condition },
+        nowMs,
+      )
+    },
+    /** Its blob. */
+    async put(name: string, material: Material = {}, nowMs = startMs): Promise<string> {
+      const blob = await shelf.begin(nowMs)
+      expect((await shelf.commit(name, blob, material, nowMs)).applied).toBe(true)
+      return blob
+    },
+    remove: (name: string, condition?: Condition, nowMs = startMs) =>
+      engine.files.remove(tenant.caller, table, name, condition, nowMs),
+    change: (name: string, changes: object, condition?: Condition, nowMs = startMs) =>
+      engine.files.change(tenant.caller, table, name, changes, condition, nowMs),
+    get: async (name: string, nowMs = startMs) => engine.records.get(table, fileKey(name), nowMs),
+    blobOf: async (name: string, nowMs = startMs) => {
+      const record = await shelf.get(name, nowMs)
+      return record && readFileContent(record.data).blob
+    },
+    names: async (scan: Scan, nowMs = startMs, rowsMax = 2) =>
+      (await readPages(engine, table, scan, rowsMax, nowMs)).flat().map(({ rangeKey }) => rangeKey),
+  }
+  return shelf
+}
+
+const byName = (descending = false): Scan => primaryScan(fileHashKey, undefined, descending)
+const publicScan = (slot: 'publicByName' | 'publicByTime', descending = false): Scan => ({
+  ...{ index: fileSlots[slot], hash: publicHash, ...indexBounds(parseRange(undefined, 'index')) },
+  ...{ lowId: 0, highId: 0, descending },
+})
+
+const due = (engine: Engine, nowMs: number): Promise<string[]> => engine.files.takeDue(nowMs, 100)
+
+/** Everything that can be removed at some time, in order of the ids. */
+const allDue = async (engine: Engine, nowMs = startMs + 10 * pendingBlobMs): Promise<string[]> =>
+  (await due(engine, nowMs)).sort()
+
+const liveBlobs = async (engine: Engine): Promise<string[]> => {
+  const dump = await engine.transfer.openDump()
+  try {
+    return (await Array.fromAsync(dump.blobs())).map(({ id }) => id)
+  } finally {
+    await dump.close()
+  }
+}
+
+export const fileCases = (it: Case): void => {
+  it('buckets: a name of its own beside a table of the same name; found by name and by its public id', async ({
+    engine,
+  }) => {
+    const tenant = await makeTenant(engine)
+    const publicId = newBucketId()
+    const { table: plain } = await engine.tables.create(tenant.caller, 'app', 'avatars', {}, startMs)
+    const { table: bucket, created } = await engine.buckets.create(tenant.caller, 'app', 'avatars', publicId, startMs)
+    expect([created, bucket.kind, bucket.publicId, plain.kind, plain.publicId]).toEqual([
+      ...[true, 'bucket', publicId, 'table', null],
+    ])
+    const again = await engine.buckets.create(tenant.caller, 'app', 'avatars', newBucketId(), startMs + 1)
+    expect([again.created, again.table.publicId]).toEqual([false, publicId])
+    const { id: orgId } = tenant.org
+    expect((await engine.tables.find(orgId, 'app', 'avatars'))!.id).toBe(plain.id)
+    expect(withoutStamp(await engine.buckets.find(orgId, 'app', 'avatars'))).toEqual(withoutStamp(bucket)!)
+    expect(withoutStamp(await engine.buckets.findById(publicId))).toEqual(withoutStamp(bucket)!)
+    expect(await engine.buckets.findById(newBucketId())).toBeUndefined()
+    const listing = { orgId, db: 'app', after: undefined, limit: 10 }
+    expect((await engine.tables.list(listing)).map(({ id }) => id)).toEqual([plain.id])
+    expect((await engine.buckets.list(listing)).map(({ id }) => id)).toEqual([bucket.id])
+    await engine.buckets.create(tenant.caller, 'only-files', 'b', newBucketId(), startMs)
+    expect(await engine.tables.listDatabases(orgId, undefined, 10)).toEqual(['app', 'only-files'])
+  })
+
+  it('buckets: a deleted one is not found by its id, a restored one is, a new one has another id', async ({
+    engine,
+  }) => {
+    const { tenant, bucket, put, get } = await makeShelf(engine)
+    const { id: orgId } = tenant.org
+    const blob = await put('a.txt')
+    const deleted = await engine.buckets.delete(tenant.caller, 'app', 'avatars', startMs + 5)
+    expect(deleted).toMatchObject({ id: bucket.id, deletedAtMs: startMs + 5 })
+    expect(await engine.buckets.find(orgId, 'app', 'avatars')).toBeUndefined()
+    expect(await engine.buckets.findById(bucket.publicId!)).toBeUndefined()
+    expect((await engine.buckets.findDeleted(orgId, 'app', 'avatars', startMs + 6))!.id).toBe(bucket.id)
+    expect(await engine.tables.findDeleted(orgId, 'app', 'avatars', startMs + 6)).toBeUndefined()
+    const other = await engine.buckets.create(tenant.caller, 'app', 'avatars', newBucketId(), startMs + 7)
+    expect(other.created).toBe(true)
+    expect(await engine.buckets.restore(tenant.caller, 'app', 'avatars', undefined, startMs + 8)).toEqual({
+      ...{ outcome: 'taken', deletedAtMs: startMs + 5 },
+    })
+    await engine.buckets.delete(tenant.caller, 'app', 'avatars', startMs + 9)
+    const restored = await engine.buckets.restore(tenant.caller, 'app', 'avatars', startMs + 5, startMs + 10)
+    expect(restored).toMatchObject({ outcome: 'restored', table: { id: bucket.id, publicId: bucket.publicId } })
+    expect((await engine.buckets.findById(bucket.publicId!))!.id).toBe(bucket.id)
+    expect(readFileContent((await get('a.txt'))!.data)).toEqual(contentOf(blob))
+    expect(await allDue(engine)).toEqual([])
+  })
+
+  it('commit: the file is a record, as it was given; the one that it replaces is due an hour later', async ({
+    engine,
+  }) => {
+    const { put, get, blobOf } = await makeShelf(engine)
+    const metadata = '{ "a": 1.0, "ü": "\\u0041" }'
+    const first = await put('cats/tom.png', { metadata, ttlSeconds: startSeconds + 500 })
+    expect(await get('cats/tom.png')).toMatchObject({ ttlSeconds: startSeconds + 500, updatedAtMs: startMs })
+    expect(readFileContent((await get('cats/tom.png'))!.data)).toEqual(contentOf(first, { metadata }))
+    const second = await put('cats/tom.png')
+    expect(await get('cats/tom.png')).toMatchObject({ ttlSeconds: null, updatedAtMs: startMs + 1 })
+    expect(await blobOf('cats/tom.png')).toBe(second)
+    expect(await liveBlobs(engine)).toEqual([second])
+    expect(await due(engine, startMs + deadBlobMs - 1)).toEqual([])
+    expect(await due(engine, startMs + deadBlobMs)).toEqual([first])
+  })
+
+  it('listing: by name in byte order, by time, and the public files alone both ways', async ({ engine }) => {
+    const { put, names, change } = await makeShelf(engine)
+    await put('b', { visibility: 'public' }, startMs + 3)
+    await put('a/é', {}, startMs + 2)
+    await put('a', { visibility: 'public' }, startMs + 5)
+    await put('a/z', { visibility: 'public' }, startMs + 1)
+    await put('2026-01-01T00:00:00Z', { visibility: 'public' }, startMs + 4)
+    expect(await names(byName())).toEqual(['2026-01-01T00:00:00Z', 'a', 'a/z', 'a/é', 'b'])
+    expect(await names(timeScan(undefined, true))).toEqual(['a', '2026-01-01T00:00:00Z', 'b', 'a/é', 'a/z'])
+    expect(await names(publicScan('publicByName'))).toEqual(['2026-01-01T00:00:00Z', 'a', 'a/z', 'b'])
+    expect(await names(publicScan('publicByName', true))).toEqual(['b', 'a/z', 'a', '2026-01-01T00:00:00Z'])
+    expect(await names(publicScan('publicByTime', true))).toEqual(['a', '2026-01-01T00:00:00Z', 'b', 'a/z'])
+    await put('a', {}, startMs + 6)
+    await change('a/é', { visibility: 'public' }, undefined, startMs + 1)
+    // Its version is above the one before, not the time of the call.
+    expect(await names(publicScan('publicByTime', true))).toEqual(['2026-01-01T00:00:00Z', 'a/é', 'b', 'a/z'])
+    expect(await names(publicScan('publicByName'))).toEqual(['2026-01-01T00:00:00Z', 'a/z', 'a/é', 'b'])
+  })
+
+  it('conditions: judged at the commit; if one fails, the file stays and the new bytes are due', async ({ engine }) => {
+    const { put, begin, commit, blobOf, remove } = await makeShelf(engine)
+    const first = await put('a')
+    const late = await begin()
+    expect(await commit('a', late, { condition: 'absent' })).toEqual({
+      ...{ applied: false, failedOperation: 0, current: startMs },
+    })
+    const other = await begin()
+    expect((await commit('a', other, { condition: { version: startMs - 1 } })).applied).toBe(false)
+    expect((await commit('b', await begin(), { condition: 'exists' })).applied).toBe(false)
+    expect(await blobOf('a')).toBe(first)
+    expect(await liveBlobs(engine)).toEqual([first])
+    expect((await remove('a', { version: 1 })).applied).toBe(false)
+    expect((await allDue(engine)).length).toBe(3)
+    const right = await begin()
+    expect(versionsOf(await commit('a', right, { condition: { version: startMs } }))).toEqual([startMs + 1])
+    expect(await blobOf('a')).toBe(right)
+  })
+
+  it('change: the record has a new version, the bytes stay; without a file nothing happens', async ({ engine }) => {
+    const { put, change, get, names } = await makeShelf(engine)
+    const blob = await put('a', { ttlSeconds: startSeconds + 50 })
+    const changes = { visibility: 'public', contentType: 'a/b', metadata: '{"x":1.50}' }
+    expect(versionsOf(await change('a', changes))).toEqual([startMs + 1])
+    const record = (await get('a'))!
+    expect(record.ttlSeconds).toBe(startSeconds + 50)
+    expect(readFileContent(record.data)).toEqual({ ...contentOf(blob), ...changes, visibility: 'public' })
+    expect(await names(publicScan('publicByName'))).toEqual(['a'])
+    expect((await change('a', { ttlSeconds: null }, { version: startMs })).applied).toBe(false)
+    expect((await change('a', { ttlSeconds: null }, { version: startMs + 1 })).applied).toBe(true)
+    expect((await get('a'))!.ttlSeconds).toBeNull()
+    for (const condition of [undefined, 'exists', { version: 1 }] as const) {
+      expect(await change('none', { contentType: 'a/b' }, condition)).toEqual({
+        ...{ applied: false, failedOperation: 0, current: undefined },
+      })
+    }
+    await put('short', { ttlSeconds: startSeconds + 1 })
+    expect((await change('short', { ttlSeconds: null }, undefined, startMs + 2_000)).applied).toBe(false)
+    expect(await liveBlobs(engine)).toContain(blob)
+    expect(await allDue(engine)).toEqual([])
+  })
+
+  it('remove: says whether there was a file; its bytes are due an hour later', async ({ engine }) => {
+    const { put, remove, get } = await makeShelf(engine)
+    const blob = await put('a')
+    const neighbour = await put('a/b')
+    expect(await remove('none')).toEqual({ applied: true, results: [{ deleted: false }] })
+    expect(await remove('a')).toEqual({ applied: true, results: [{ deleted: true }] })
+    expect(await get('a')).toBeUndefined()
+    expect(await due(engine, startMs + deadBlobMs - 1)).toEqual([])
+    expect(await due(engine, startMs + deadBlobMs)).toEqual([blob])
+    expect(await liveBlobs(engine)).toEqual([neighbour])
+  })
+
+  it('uploads: a pending one is due a day after its last progress; then no commit can bring it back', async ({
+    engine,
+  }) => {
+    const { begin, commit, get } = await makeShelf(engine)
+    const [stale, kept] = [await begin(), await begin()]
+    await engine.files.keepAlive([kept], startMs + 1_000)
+    expect(await due(engine, startMs + pendingBlobMs - 1)).toEqual([])
+    expect(await due(engine, startMs + pendingBlobMs)).toEqual([stale])
+    await expectRefusal(commit('a', stale), 'unavailable')
+    expect(await get('a')).toBeUndefined()
+    expect((await commit('b', kept)).applied).toBe(true)
+    // A blob is committed once.
+    await expectRefusal(commit('c', kept), 'unavailable')
+    await expectRefusal(commit('c', newBlobId(startMs)), 'unavailable')
+    expect(await liveBlobs(engine)).toEqual([kept])
+  })
+
+  it('uploads: one that was given up is due at once; a live one cannot be given up', async ({ engine }) => {
+    const { begin, put } = await makeShelf(engine)
+    const blob = await begin()
+    const live = await put('a')
+    await engine.files.abandon(blob, startMs + 5)
+    await engine.files.abandon(live, startMs + 5)
+    expect(await due(engine, startMs + 5)).toEqual([blob])
+    expect(await liveBlobs(engine)).toEqual([live])
+  })
+
+  it('the sweep: what it has taken comes back only if it is not forgotten', async ({ engine }) => {
+    const { begin } = await makeShelf(engine)
+    const blobs = [await begin(), await begin(), await begin()].sort()
+    for (const blob of blobs) await engine.files.abandon(blob, startMs)
+    const first = await engine.files.takeDue(startMs, 2)
+    expect(first).toHaveLength(2)
+    await engine.files.forget([first[0]!])
+    const rest = await due(engine, startMs)
+    expect([...rest, ...first].sort()).toEqual(blobs)
+    await engine.files.forget(rest)
+    expect(await due(engine, startMs + pendingBlobMs)).toEqual([first[1]!])
+    await engine.files.forget([first[1]!])
+    expect(await allDue(engine)).toEqual([])
+  })
+
+  it('the sweep: only what it has taken is forgotten', async ({ engine }) => {
+    const { begin, put, commit } = await makeShelf(engine)
+    const [pending, live] = [await begin(), await put('a')]
+    await engine.files.forget([pending, live])
+    expect((await commit('b', pending)).applied).toBe(true)
+    expect(await liveBlobs(engine)).toEqual([pending, live].sort())
+  })
+
+  it('the sweep: a backup holds it, and only the latest hold counts', async ({ engine, openBeside }) => {
+    const { begin } = await makeShelf(engine)
+    const blob = await begin()
+    await engine.files.abandon(blob, startMs)
+    const other = await openBeside()
+    await other.files.holdSweep(startMs + 100)
+    await engine.files.holdSweep(startMs + 50)
+    expect(await due(engine, startMs + 99)).toEqual([])
+    expect(await due(engine, startMs + 100)).toEqual([blob])
+  })
+
+  it('ttl: the bytes of an expired file are due when its record is swept, or replaced', async ({ engine }) => {
+    const { put, remove, get } = await makeShelf(engine)
+    const swept = await put('a', { ttlSeconds: startSeconds + 10, visibility: 'public' })
+    const replaced = await put('b', { ttlSeconds: startSeconds + 10 })
+    const nowMs = startMs + 11_000
+    expect(await get('a', nowMs)).toBeUndefined()
+    expect(await remove('a', undefined, nowMs)).toEqual({ applied: true, results: [{ deleted: false }] })
+    const live = await put('b', { condition: 'absent' }, nowMs)
+    expect(await due(engine, nowMs + deadBlobMs)).toEqual([replaced])
+    const sweptAtMs = nowMs + sweepGraceMs
+    expect(await engine.maintenance.sweepExpired(sweptAtMs, 50)).toBe(1)
+    expect(await liveBlobs(engine)).toEqual([live])
+    expect(await due(engine, sweptAtMs + deadBlobMs)).toContain(swept)
+  })
+
+  it('purge: the bytes of a bucket are due when it can no longer be restored', async ({ engine }) => {
+    const { tenant, put } = await makeShelf(engine)
+    const other = await makeShelf(engine, { tenant, name: 'other' })
+    const blobs = [await put('a'), await put('b', { visibility: 'public' }), await put('c')]
+    const kept = await other.put('a')
+    await engine.buckets.delete(tenant.caller, 'app', 'avatars', startMs)
+    const purgeMs = startMs + recoveryMs + sweepGraceMs
+    expect(await engine.maintenance.purgeTables(purgeMs - 1, 2)).toBe(0)
+    for (let steps = 0; (await engine.maintenance.purgeTables(purgeMs, 2)) > 0; steps++) expect(steps).toBeLessThan(20)
+    expect(await liveBlobs(engine)).toEqual([kept])
+    expect(await due(engine, purgeMs + deadBlobMs - 1)).toEqual([])
+    expect((await due(engine, purgeMs + deadBlobMs)).sort()).toEqual(blobs.sort())
+  })
+
+  it('a deleted bucket and a revoked key: neither begins an upload nor ends one', async ({ engine }) => {
+    const { tenant, bucket, begin, commit, remove, change } = await makeShelf(engine)
+    const second = await makeShelf(engine, { tenant, name: 'second' })
+    const [blob, other] = [await begin(), await second.begin()]
+    await engine.buckets.delete(tenant.caller, 'app', 'avatars', startMs + 1)
+    await expectRefusal(begin(), 'bucket_not_found')
+    await expectRefusal(commit('a', blob), 'bucket_not_found')
+    await expectRefusal(remove('a'), 'bucket_not_found')
+    await expectRefusal(change('a', { contentType: 'a/b' }), 'bucket_not_found')
+    await engine.apiKeys.revoke(tenant.operator, tenant.apiKey.id, startMs + 2)
+    await expectRefusal(second.begin(), 'revoked_api_key')
+    await expectRefusal(second.commit('a', other), 'revoked_api_key')
+    expect(await liveBlobs(engine)).toEqual([])
+    // By an operator the bucket comes back, and the upload that was under way can end.
+    await engine.buckets.restore(tenant.operator, 'app', 'avatars', undefined, startMs + 3)
+    const restored = (await engine.buckets.findById(bucket.publicId!)) as Table
+    const file = { name: 'a', content: contentOf(blob), ttlSeconds: null, condition: undefined }
+    expect((await engine.files.commit(tenant.operator, restored, file, startMs + 4)).applied).toBe(true)
+  })
+
+  it('uploads of one name at the same time: one file is left, and one live blob', async ({ engine }) => {
+    const { begin, commit, blobOf } = await makeShelf(engine)
+    const blobs = await Promise.all(Array.from({ length: 8 }, () => begin()))
+    const results = await Promise.all(blobs.map((blob) => commit('a', blob, { visibility: 'public' })))
+    const versions = results.map((result) => versionsOf(result)[0]!).sort()
+    expect(versions).toEqual(Array.from({ length: 8 }, (_, i) => startMs + i))
+    expect(await liveBlobs(engine)).toEqual([(await blobOf('a'))!])
+    expect(await allDue(engine)).toHaveLength(7)
+  })
+
+  it('the place: the first mark is kept, and is seen by others', async ({ engine, openBeside, reopen }) => {
+    expect(await engine.files.readMark()).toBeUndefined()
+    expect(await engine.files.writeMark('one')).toBe('one')
+    expect(await engine.files.writeMark('two')).toBe('one')
+    expect(await (await openBeside()).files.readMark()).toBe('one')
+    expect(await (await reopen()).files.readMark()).toBe('one')
+  })
+
+  it('records: those of a table are not taken for files, whatever their third index holds', async ({ engine }) => {
+    const { put, tenant } = await makeShelf(engine)
+    const blob = await put('a')
+    const indices = { i3: { hashField: 's' } }
+    const { table } = await engine.tables.create(tenant.caller, 'app', 'plain', indices, startMs)
+    const write = {
+      ...{ op: 'put' as const, hashKey: 'k', rangeKey: '#', data: `{"s":"f${blob}"}`, ttlSeconds: startSeconds + 1 },
+      ...{ entries: [null, null, null, null, `sf${blob}`, '', null, null, null, null], condition: undefined },
+    }
+    await engine.records.write(tenant.caller, table, [write], startMs)
+    await engine.maintenance.sweepExpired(startMs + 2_000 + sweepGraceMs, 50)
+    expect(await liveBlobs(engine)).toEqual([blob])
+  })
+}

@@ -1,0 +1,245 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
+import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { newPlaceMark } from '../../src/files/places/place-mark.ts'
+import { BlobMissing } from '../../src/store/blob-place.ts'
+import { makeTempDir, removeTempDir } from '../harness.ts'
+import { collect, content, filesBelow, openFiles, put } from './material.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+let top: string
+let root: string
+let place: DirectoryPlace
+beforeEach(() => {
+  top = makeTempDir()
+  root = join(top, 'a', 'files')
+  place = new DirectoryPlace(root)
+})
+afterEach(() => removeTempDir(top))
+
+const newId = (): string => newBlobId(Date.now())
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+describe('write and read', () => {
+  test('a blob has the bytes that were written, whatever the chunks and whether its length is known', async () => {
+    for (const size of [0, 1, 4_095, 131_071, 131_072, 131_073, 700_000]) {
+      const bytes = content(size)
+      for (const chunkBytes of [1_000, 65_536, 1_000_000]) {
+        for (const known of [undefined, size, 10]) {
+          const id = newId()
+          await put(place, id, bytes, { chunkBytes, known })
+          expect(await place.size(id)).toBe(size)
+          expect(Buffer.compare(readFileSync(join(root, blobPath(id))), bytes)).toBe(0)
+          expect(Buffer.compare(await collect(place, id, 0, size), bytes)).toBe(0)
+        }
+      }
+    }
+    expect(filesBelow(root).filter((name) => name.endsWith('.part'))).toEqual([])
+  })
+
+  test('a chunk may be changed as soon as its write has resolved', async () => {
+    const id = newId()
+    const writer = await place.write(id)
+    const chunk = new Uint8Array(50_000)
+    for (let i = 0; i < 20; i++) {
+      chunk.fill(i)
+      await writer.write(chunk)
+    }
+    chunk.fill(99)
+    await writer.finish('')
+    const bytes = await collect(place, id, 0, 1_000_000)
+    for (let i = 0; i < 20; i++) expect([bytes[i * 50_000], bytes[i * 50_000 + 49_999]]).toEqual([i, i])
+  })
+
+  test('ranges, in chunks of at most 256 KiB', async () => {
+    const bytes = content(1_500_000)
+    const id = newId()
+    await put(place, id, bytes)
+    const edges = [0, 1, 262_143, 262_144, 262_145, 524_288, 1_499_999, 1_500_000]
+    for (const start of edges) {
+      for (const end of edges.filter((edge) => edge >= start)) {
+        const chunks: Uint8Array[] = []
+        for await (const chunk of await place.read(id, start, end)) chunks.push(chunk)
+        expect(Buffer.compare(Buffer.concat(chunks), bytes.subarray(start, end))).toBe(0)
+        for (const chunk of chunks) expect(chunk.length).toBeLessThanOrEqual(262_144)
+      }
+    }
+  })
+
+  test('files and directories are for their owner alone', async () => {
+    const before = process.umask(0)
+    try {
+      const id = newId()
+      const writer = await place.write(id)
+      expect(modeOf(join(root, `${blobPath(id)}.part`))).toBe('600')
+      await writer.finish('')
+      await place.writeMark(newPlaceMark())
+      expect(modeOf(join(root, blobPath(id)))).toBe('600')
+      expect(modeOf(join(root, 'cubby-files.mark'))).toBe('600')
+      const directory = dirname(join(root, blobPath(id)))
+      for (const path of [directory, dirname(directory), root, dirname(root)]) expect(modeOf(path)).toBe('700')
+    } finally {
+      process.umask(before)
+    }
+  })
+
+  test('an id that is a path is never used as one', async () => {
+    for (const id of ['../../../../etc/passwd', '', `${newId()}/x`, newId().toUpperCase().replace(/^./, 'F')]) {
+      await expect(place.write(id)).rejects.toThrow('not the id of a blob')
+      await expect(place.read(id, 0, 1)).rejects.toThrow()
+      await expect(place.remove(id)).rejects.toThrow()
+    }
+    expect(existsSync(root)).toBe(false)
+  })
+
+  test('a blob that is missing, or shorter than the range: BlobMissing before the first byte', async () => {
+    await put(place, newId(), content(10))
+    for (const end of [1, 300_000]) await expect(place.read(newId(), 0, end)).rejects.toThrow(BlobMissing)
+    expect(await place.size(newId())).toBeUndefined()
+    const id = newId()
+    await put(place, id, content(300_000))
+    await expect(place.read(id, 299_999, 300_001)).rejects.toThrow(BlobMissing)
+    await expect(place.read(id, 0, 300_001)).rejects.toThrow(BlobMissing)
+    expect(openFiles(root)).toEqual([])
+  })
+
+  test('a stream that ends early, or is never begun but returned, leaves no file open', async () => {
+    const id = newId()
+    await put(place, id, content(1_000_000))
+    for await (const _ of await place.read(id, 0, 1_000_000)) break
+    const unread = (await place.read(id, 0, 1_000_000))[Symbol.asyncIterator]()
+    expect(openFiles(root)).toHaveLength(1)
+    await unread.return!()
+    expect(await unread.next()).toEqual({ done: true, value: undefined })
+    const last = (await place.read(id, 0, 262_145))[Symbol.asyncIterator]()
+    await last.next()
+    await last.next()
+    expect(openFiles(root)).toEqual([])
+  })
+
+  test('a blob that is cut while it is read ends the stream with an error, not with fewer bytes', async () => {
+    const id = newId()
+    await put(place, id, content(1_000_000))
+    const stream = (await place.read(id, 0, 1_000_000))[Symbol.asyncIterator]()
+    await stream.next()
+    writeFileSync(join(root, blobPath(id)), content(300_000))
+    await expect(stream.next()).rejects.toMatchObject({ code: 'unavailable' })
+    expect(openFiles(root)).toEqual([])
+  })
+})
+
+describe('abort and remove', () => {
+  test('abort leaves nothing, during a write too; after a finish it changes nothing', async () => {
+    const id = newId()
+    const writer = await place.write(id)
+    const writing = writer.write(content(2_000_000)).catch((error) => error)
+    await writer.abort()
+    expect(await writing).toMatchObject({ code: 'unavailable' })
+    await expect(writer.write(content(1))).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(writer.finish('')).rejects.toMatchObject({ code: 'unavailable' })
+    await writer.abort()
+    expect([filesBelow(root), openFiles(root)]).toEqual([[], []])
+
+    const other = newId()
+    const finished = await place.write(other)
+    await finished.write(content(10))
+    const finishing = finished.finish('')
+    await finished.abort()
+    await finishing
+    await finished.abort()
+    expect(filesBelow(root)).toEqual([blobPath(other)])
+  })
+
+  test('remove: the blob, what an interrupted write left, and what is gone already', async () => {
+    const [whole, part] = [newId(), newId()]
+    await put(place, whole, content(10))
+    const writer = await place.write(part)
+    await writer.write(content(200_000))
+    await place.remove(whole)
+    await place.remove(part)
+    await expect(writer.finish('')).rejects.toMatchObject({ code: 'unavailable' })
+    await place.remove(part)
+    await place.remove(newBlobId(1))
+    expect(filesBelow(root)).toEqual([])
+  })
+
+  test('directories are removed when they are empty and a day old by the time of the id', async () => {
+    const bornMs = Date.parse('2026-03-01T12:00:00Z')
+    let nowMs = bornMs
+    place = new DirectoryPlace(root, { now: () => nowMs })
+    const [first, second, third] = [newBlobId(bornMs), newBlobId(bornMs), newBlobId(bornMs)]
+    for (const id of [first, second, third]) await put(place, id, content(5))
+    const directory = dirname(join(root, blobPath(first)))
+    await place.remove(first)
+    nowMs += dayMs + 18 * 60_000
+    await place.remove(second)
+    expect(readdirSync(directory)).toEqual([third])
+    await place.remove(third)
+    expect(existsSync(directory)).toBe(false)
+    // The directory above is for three days of ids.
+    expect(existsSync(dirname(directory))).toBe(true)
+    nowMs += 4 * dayMs
+    await place.remove(third)
+    expect(readdirSync(root)).toEqual([])
+    // Written to again, by a process whose clock is behind.
+    await put(place, third, content(7))
+    expect(await place.size(third)).toBe(7)
+  })
+
+  test('a young directory stays, although it is empty', async () => {
+    const id = newId()
+    await put(place, id, content(5))
+    await place.remove(id)
+    expect(existsSync(dirname(join(root, blobPath(id))))).toBe(true)
+  })
+})
+
+describe('the mark', () => {
+  test('is written once: of two processes at the same time both have the same', async () => {
+    expect(await place.readMark()).toBeUndefined()
+    const marks = Array.from({ length: 8 }, newPlaceMark)
+    const found = await Promise.all(marks.map((mark) => new DirectoryPlace(root).writeMark(mark)))
+    expect(new Set(found).size).toBe(1)
+    expect(marks).toContain(found[0]!)
+    expect(await place.readMark()).toBe(found[0])
+    expect(await place.writeMark(newPlaceMark())).toBe(found[0]!)
+    expect(readdirSync(root)).toEqual(['cubby-files.mark'])
+  })
+
+  test('a place that cannot be read is not one without a mark', async () => {
+    mkdirSync(dirname(root), { recursive: true })
+    writeFileSync(root, 'a file')
+    await expect(place.readMark()).rejects.toMatchObject({ code: 'unavailable' })
+    rmSync(root)
+    mkdirSync(join(root, 'cubby-files.mark'), { recursive: true })
+    await expect(place.readMark()).rejects.toMatchObject({ code: 'unavailable' })
+    rmSync(root, { recursive: true })
+    mkdirSync(root)
+    for (const damaged of ['', 'abc', newPlaceMark() + newPlaceMark()]) {
+      writeFileSync(join(root, 'cubby-files.mark'), damaged)
+      await expect(place.readMark()).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(place.writeMark(newPlaceMark())).rejects.toMatchObject({ code: 'unavailable' })
+    }
+  })
+
+  // As if its disk was unmounted: the directory is there, and empty. Rows of blobs would be forgotten, records called
+  // damaged, and new bytes written where nobody finds them.
+  test('a place that has lost its mark: nothing is called missing, removed or written', async () => {
+    await place.writeMark(newPlaceMark())
+    const id = newId()
+    await put(place, id, content(5))
+    rmSync(root, { recursive: true })
+    mkdirSync(root)
+    for (const attempt of [() => place.read(id, 0, 5), () => place.size(id), () => place.remove(id)]) {
+      await expect(attempt()).rejects.toMatchObject({ code: 'unavailable' })
+    }
+    await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    expect(filesBelow(root)).toEqual([])
+    rmSync(root, { recursive: true })
+    await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    expect(existsSync(root)).toBe(false)
+  })
+})
