@@ -12,9 +12,9 @@ const readFirst = (segment: string): { value: number; length: number } => {
   }
 }
 
-/** A line break after a `;` costs the fewest bytes gzipped. Where there is none for long, a line ends after `,` or `{`. */
-const mayEnd = (line: number, last: string): boolean =>
-  line >= 80 && (last === ';' || (line >= 200 && (last === ',' || last === '{')))
+/** A line ends after every `;`. Where there is none for long, it ends after `,` or `{`. */
+const mayEnd = (lineLength: number, last: string): boolean =>
+  lineLength > 0 && (last === ';' || (lineLength >= 200 && (last === ',' || last === '{')))
 
 /** Ends lines only before a token of the source map, and only after characters where a line break means nothing. */
 export const breakLines = (script: string, mappings: string): { script: string; mappings: string } => {

@@ -75,10 +75,9 @@ export const upload = async <T>(
   const headers = headersOf(contentType ?? blob?.type, sha256)
   const inBrowser = 'XMLHttpRequest' in globalThis
   const chunks = blob ? undefined : chunksOf(body as ReadableStream<Uint8Array>)
-  let failure: { error: unknown } | undefined
+  let failure: unknown
 
   const streamOf = (source: Chunks, report = onProgress) => {
-    const totalBytes = blob?.size
     let sentBytes = 0
     failure = undefined
     return new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -87,11 +86,13 @@ export const upload = async <T>(
         try {
           options.signal?.throwIfAborted()
           const { done, value } = await source.next()
-          bytes = done ? undefined : toBytes(value)
-          sentBytes += bytes?.length ?? 0
-          if (bytes) report?.({ sentBytes, totalBytes })
+          if (!done) {
+            bytes = toBytes(value)
+            sentBytes += bytes.length
+            report?.({ sentBytes, totalBytes: blob?.size })
+          }
         } catch (error) {
-          failure = { error }
+          failure = error
           throw error
         }
         // Outside of `try`: it fails if the server has answered and the stream is over, and the answer counts.
@@ -123,7 +124,7 @@ export const upload = async <T>(
     )
   } catch (error) {
     // What the caller's own stream failed with, instead of what the runtime made of it.
-    throw failure ? failure.error : error
+    throw failure ?? error
   } finally {
     chunks?.return?.().then(undefined, () => {})
   }
