@@ -4,16 +4,22 @@ import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
+import { AnswerEnds } from './answer-ends.ts'
 import { answerError, closingIfUnread } from './answer-error.ts'
 import { Answers } from './answers.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
+import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
+import { asUrlAnswer } from './respond-file.ts'
+import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
 import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
+import { UploadBodies } from './upload-body.ts'
+import { Uploads } from './uploads.ts'
 
 export interface PipelineOptions extends AuthenticatorOptions {
   log: Log
@@ -22,6 +28,7 @@ export interface PipelineOptions extends AuthenticatorOptions {
 }
 
 type Request = BunRequest<string>
+type Params = RequestExchange['params']
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
 /** The answer of a route that needs no key. `ownUrl` is the address that the server listens on. */
@@ -47,8 +54,13 @@ export class Pipeline implements Shared {
   readonly bodies = new BodyReader()
   readonly turns = new Turns()
   readonly answers = new Answers()
+  readonly answerEnds = new AnswerEnds()
   readonly log: Log
+  readonly uploads = new Uploads()
+  readonly uploadBodies = new UploadBodies(this.bodies.fineChunks)
+  readonly now: () => number
   setIdleTimeout: Shared['setIdleTimeout'] = () => {}
+  baseUrlOf: Shared['baseUrlOf'] = () => ''
   readonly #admission = new Admission()
   readonly #observer: Observer | undefined
 
@@ -56,25 +68,53 @@ export class Pipeline implements Shared {
     const { log, logRequests } = options
     this.authenticator = new Authenticator(options)
     this.log = log
+    this.now = options.now
     this.#observer = logRequests ? logAnswered(log) : undefined
   }
 
   stop(): void {
     this.bodies.stop()
+    this.uploadBodies.stop()
     this.turns.stop()
+    this.answerEnds.stop()
   }
 
   /** The handler for one path: answers its methods, and rejects all others. */
   handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
     const allow = allowedMethods(methods)
     const word = literalParameter(path)
+    const paramsOf = word === undefined ? longNameParameters(path) : (params: Params) => ({ ...params, ...word })
+    // The wildcard stands for names that are too long, and matches empty segments too.
+    const lost = path.endsWith('/*') ? this.#lost : undefined
     const routeOf = (method: string): Route | undefined => methods[(method === 'HEAD' ? 'GET' : method) as Method]
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
     return observed(this.#observer, { path, operationOf }, (request) => {
+      if (lost !== undefined && hasEmptySegment(request.url)) return lost(request)
       const route = routeOf(request.method)
       if (route === undefined) return this.#withoutRoute(request, path, allow)
-      return this.#answer(this.#identify(request, route, word))
+      return this.#answer(this.#identify(request, route, paramsOf))
     })
+  }
+
+  /** The handler for one path of `/files`, where URLs stand in for API keys. Its answers may be shown by browsers. */
+  door(path: string, options: DoorOptions): Handler {
+    const methods: Partial<Record<string, DoorRoute>> = doorRoutes
+    const allow = allowedMethods(doorRoutes)
+    const paramsOf = longNameParameters(path) ?? ((params: Params) => params)
+    const routeOf = (method: string): DoorRoute | undefined => methods[method === 'HEAD' ? 'GET' : method]
+    const answer = (request: Request): Awaitable<Response> => {
+      if (path.endsWith('/*') && hasEmptySegment(request.url)) return this.#lost(request)
+      const route = routeOf(request.method)
+      if (route === undefined) return this.#withoutRoute(request, path, allow)
+      const requestId = requestIdOf(request.headers)
+      try {
+        return this.#answer(new DoorExchange(request, paramsOf(request.params), requestId, route, this, options))
+      } catch (error) {
+        return closingIfUnread(request, answerError(this.log, requestId, error))
+      }
+    }
+    const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
+    return observed(this.#observer, { path, operationOf }, async (request) => asUrlAnswer(await answer(request)))
   }
 
   /** A route that needs no key and answers only GET and HEAD. */
@@ -101,14 +141,16 @@ export class Pipeline implements Shared {
   }
 
   notFound(): Handler {
-    return observed(this.#observer, { path: undefined, operationOf: () => undefined }, (request) => {
-      const requestId = requestIdOf(request.headers)
-      if (request.method === 'OPTIONS') return respondPreflight(requestId)
-      const error = new CubbyError('route_not_found', 'No route has this path.', {
-        hint: lostPathHint(request.method, pathOf(request.url)),
-      })
-      return closingIfUnread(request, respondError(requestId, error))
+    return observed(this.#observer, { path: undefined, operationOf: () => undefined }, this.#lost)
+  }
+
+  readonly #lost = (request: Request): Response => {
+    const requestId = requestIdOf(request.headers)
+    if (request.method === 'OPTIONS') return respondPreflight(requestId)
+    const error = new CubbyError('route_not_found', 'No route has this path.', {
+      hint: lostPathHint(request.method, pathOf(request.url)),
     })
+    return closingIfUnread(request, respondError(requestId, error))
   }
 
   #withoutRoute(request: Request, path: string, allow: string): Response {
@@ -120,8 +162,8 @@ export class Pipeline implements Shared {
     return closingIfUnread(request, respondError(requestId, error, { allow }))
   }
 
-  #identify(request: Request, route: Route, word: ReturnType<typeof literalParameter>): RequestExchange {
-    const params = word === undefined ? request.params : { ...request.params, ...word }
+  #identify(request: Request, route: Route, paramsOf: ((params: Params) => Params) | undefined): RequestExchange {
+    const params = paramsOf === undefined ? request.params : paramsOf(request.params)
     return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
   }
 
@@ -168,8 +210,8 @@ export class Pipeline implements Shared {
     }
   }
 
-  #mayWait(route: Route): boolean {
-    return route.keyNeeded !== 'read' || route.body !== undefined || !this.turns.isFree
+  #mayWait(route: Route<string>): boolean {
+    return route.keyNeeded !== 'read' || route.body !== undefined || route.waits === true || !this.turns.isFree
   }
 
   #admit(exchange: RequestExchange): void {
@@ -193,9 +235,10 @@ export class Pipeline implements Shared {
     }
   }
 
-  #answerError(exchange: RequestExchange, error: unknown): Response {
+  #answerError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
     const { request, requestId, route, params } = exchange
     const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
-    return closingIfUnread(request, answerError(this.log, requestId, hinted, namesIn(params)))
+    const response = answerError(this.log, requestId, hinted, namesIn(params))
+    return route.body === 'upload' ? exchange.leaveUpload(response) : closingIfUnread(request, response)
   }
 }

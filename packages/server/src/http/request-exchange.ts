@@ -5,14 +5,18 @@ import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admittable } from './admit.ts'
+import type { AnswerEnds } from './answer-ends.ts'
 import { causeOf } from './answer-error.ts'
 import { discardChunks } from './answer-stream.ts'
 import type { AnswerBody, Answers } from './answers.ts'
 import type { Authenticator, Caller } from './authenticate.ts'
 import type { BodyHolder, BodyReader } from './body.ts'
 import type { Exchange } from './exchange.ts'
+import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
+import { afterSockets, ChunkedBody, type UploadBodies } from './upload-body.ts'
+import type { Uploads } from './uploads.ts'
 
 /** The parts that all exchanges of a server share. */
 export interface Shared {
@@ -20,7 +24,13 @@ export interface Shared {
   readonly bodies: BodyReader
   readonly turns: Turns
   readonly answers: Answers
+  readonly answerEnds: AnswerEnds
   readonly log: Log
+  readonly uploads: Uploads
+  readonly uploadBodies: UploadBodies
+  now(): number
+  /** The address at which the caller reached the server. */
+  baseUrlOf(request: Request): string
   /** Sets how long the request's connection may be idle from now on. */
   setIdleTimeout(request: Request, seconds: number): void
 }
@@ -31,13 +41,19 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   nowMs = 0
   heldBytes = 0
   isAdmitted = false
+  /** The body of an upload without a declared length. */
+  #chunked: ChunkedBody | undefined
+
   constructor(
     readonly request: Request,
     readonly params: Exchange['params'],
     readonly requestId: string,
-    readonly route: Route,
-    private readonly shared: Shared,
-  ) {}
+    readonly route: Route<string>,
+    protected readonly shared: Shared,
+  ) {
+    const isChunked = route.body === 'upload' && request.headers.has('transfer-encoding')
+    if (isChunked && request.body !== null) this.#chunked = new ChunkedBody(request.body)
+  }
 
   get keyNeeded(): KeyNeeded {
     return this.route.keyNeeded
@@ -68,16 +84,56 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     return this.#inTurns(this.shared.bodies.stream(this.request, bytesMax, this))
   }
 
+  readUpload(): AsyncIterable<Uint8Array> {
+    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked, this.keySeq))
+  }
+
+  /**
+   * The answer to an upload whose body was not read to its end. The connection stays open: a client that is still sending
+   * would see a broken connection instead of the answer, and Bun drops the rest of the body as it arrives. Only a body of very
+   * many chunks, which Bun would parse one by one, is cut off.
+   */
+  async leaveUpload(response: Response): Promise<Response> {
+    if (this.#chunked === undefined) return response
+    // What has arrived with the head of the request is counted first.
+    await afterSockets()
+    if (this.#chunked.isTooFine) response.headers.set('Connection', 'close')
+    this.#chunked.cancel()
+    return response
+  }
+
+  async withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T> {
+    const { request, shared } = this
+    shared.setIdleTimeout(request, 0)
+    try {
+      return await work()
+    } finally {
+      shared.setIdleTimeout(request, connectionIdleSecondsMax)
+    }
+  }
+
+  now(): number {
+    return this.shared.now()
+  }
+
+  get uploads(): Uploads {
+    return this.shared.uploads
+  }
+
+  get baseUrl(): string {
+    return this.shared.baseUrlOf(this.request)
+  }
+
   async *#inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of chunks) {
-      await this.#turn()
+      await this.turn()
       yield chunk
     }
-    await this.#turn()
+    await this.turn()
     await this.authenticate()
   }
 
-  async #turn(): Promise<void> {
+  async turn(): Promise<void> {
     const { turns } = this.shared
     if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
     turns.begin(this.orgId, this.keySeq, true)
@@ -95,7 +151,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
 
   async #runInTurns<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
-      await this.#turn()
+      await this.turn()
       const step = steps.next()
       if (step.done === true) return step.value
     }
@@ -124,12 +180,16 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     const answer = {
       chunks,
       bytes,
-      turn: () => this.#turn(),
+      turn: () => this.turn(),
       onWaiting: waitForUs,
       onSending: () => shared.setIdleTimeout(request, answerIdleSecondsMax),
       onEnd: waitForUs,
       onFault: (error: unknown) => shared.log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
     }
     return shared.answers.streamFrom(this, answer, this.keyNeeded === 'read')
+  }
+
+  fileBodyOf(stored: StoredBytes): Promise<FileBody> {
+    return fileBody(this.shared, this, stored)
   }
 }

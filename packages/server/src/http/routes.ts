@@ -3,9 +3,11 @@ import type { KeyNeeded } from '../operations/operation.ts'
 import type { Exchange } from './exchange.ts'
 import { apiKeyHandlers } from './handlers/api-keys.ts'
 import { bucketHandlers } from './handlers/buckets.ts'
+import { fileHandlers } from './handlers/files.ts'
 import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { tableHandlers } from './handlers/tables.ts'
+import { withFilePaths } from './routes/file-paths.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
 import type { Method } from './routes/route.ts'
 
@@ -14,11 +16,13 @@ export { literalParameter, type Method } from './routes/route.ts'
 type Handler = (exchange: Exchange) => Awaitable<Response>
 
 /** A route, with what the server needs for each request. */
-export interface Route {
-  operationId: RoutedOperationId
+export interface Route<Id extends string = RoutedOperationId> {
+  operationId: Id
   keyNeeded: KeyNeeded
-  /** How the handler reads the body: with `readBody` or `readStream` of the exchange. Absent: there is no body. */
-  body?: 'text' | 'stream'
+  /** How the handler reads the body: `readBody`, `readStream` or `readUpload` of the exchange. Absent: there is no body. */
+  body?: 'text' | 'stream' | 'upload'
+  /** Its handler always waits for something, so the request is always counted as in flight. */
+  waits?: true
   handler: Handler
 }
 
@@ -27,6 +31,7 @@ const handlers: Record<RoutedOperationId, Handler> = {
   ...recordHandlers,
   ...itemHandlers,
   ...bucketHandlers,
+  ...fileHandlers,
   ...apiKeyHandlers,
 }
 
@@ -40,7 +45,7 @@ const pathTable = (): RouteTable => {
     const route = {
       operationId,
       keyNeeded,
-      body: 'body' in more ? ('text' as const) : undefined,
+      body: 'bytes' in more ? ('upload' as const) : 'body' in more ? ('text' as const) : undefined,
       handler: handlers[operationId],
     }
     for (const path of paths) {
@@ -56,7 +61,7 @@ export const routes = pathTable()
 
 /** `self` is a word only for GET. For DELETE it is an id like any other: no key has it, and the answer says so. */
 export const servedRoutes: RouteTable = {
-  ...routes,
+  ...withFilePaths(routes),
   '/api/keys/self': { ...routes['/api/keys/:id'], ...routes['/api/keys/self'] },
 }
 

@@ -48,7 +48,7 @@ const operationObject = (served: ServedOperation): OperationObject => {
 }
 
 /** The order for readers, independent of the order in the route table. */
-const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
+const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Every GET route also answers HEAD. It is described only where its headers contain a version. */
 const describedHeads: Partial<Record<RoutedOperationId, HttpOperationId>> = {

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../core/errors.ts'
 import { apiKeyCatalogue } from './api-keys/catalogue.ts'
 import { bucketCatalogue } from './buckets/catalogue.ts'
 import type { CatalogueEntry } from './catalogue-entry.ts'
+import { fileCatalogue } from './files/catalogue.ts'
 import { itemCatalogue } from './items/catalogue.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
@@ -21,6 +22,7 @@ export const catalogue = {
   ...recordCatalogue,
   ...itemCatalogue,
   ...bucketCatalogue,
+  ...fileCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

@@ -37,6 +37,7 @@ const readOnly = [
   'describeTable',
   'findRecords',
   'getItem',
+  'getFileUrl',
   'getRecord',
   'listBuckets',
   'listDatabases',

@@ -1,5 +1,6 @@
 import { apiKeyRoutes } from './api-keys.ts'
 import { bucketRoutes } from './buckets.ts'
+import { fileRoutes } from './files.ts'
 import { itemRoutes } from './items.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
@@ -11,6 +12,7 @@ export const operationRoutes = {
   ...recordRoutes,
   ...itemRoutes,
   ...bucketRoutes,
+  ...fileRoutes,
   ...apiKeyRoutes,
 } satisfies Record<string, OperationRoute>
 

@@ -1,0 +1,161 @@
+import { CubbyError } from '../core/errors.ts'
+import { fileIdleMsMax } from '../core/limits.ts'
+import { Pieces, type ReadResult } from './body.ts'
+import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
+import { Deadlines, type Timed } from './deadlines.ts'
+import { type FineChunks, isTooFine } from './fine-chunks.ts'
+
+const lookEveryMs = 1_000
+/** What is held of a chunked body that arrives faster than it is taken. */
+const heldBytesMax = 512 * 1024
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>
+
+/**
+ * Reads a chunked body as it arrives and joins its pieces. Bun delivers a chunk separately if a read is pending when it
+ * arrives, and parses and joins the chunks that arrive while none is: those cannot be counted, and a body of very many
+ * chunks would keep the thread busy for seconds. So reading begins with the request, and goes on until enough is held.
+ */
+export class ChunkedBody {
+  readonly #reader: Reader
+  #joined = new Pieces()
+  #pieces = 0
+  #bytes = 0
+  #isReading = false
+  #isEnd = false
+  #fault: CubbyError | undefined
+  #wake: (() => void) | undefined
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    this.#reader = body.getReader() as Reader
+    this.#read()
+  }
+
+  /** Whether it has been given up because of its many chunks. */
+  get isTooFine(): boolean {
+    return isTooFine(this.#pieces, this.#bytes)
+  }
+
+  /** All that has arrived; undefined at the end. Waits if there is nothing. */
+  async next(): Promise<Uint8Array | undefined> {
+    if (this.#joined.length === 0 && !this.#isEnd && this.#fault === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    if (this.#fault !== undefined) throw this.#fault
+    if (this.#joined.length === 0) return undefined
+    const bytes = this.#joined.all()
+    this.#joined = new Pieces()
+    if (!this.#isEnd && !this.#isReading) this.#read()
+    return bytes
+  }
+
+  /** What has not arrived is dropped. */
+  cancel(): void {
+    this.#isEnd = true
+    this.#reader.cancel().catch(() => {})
+  }
+
+  // Not an async loop: that costs more for each piece.
+  #read(): void {
+    this.#isReading = true
+    ;(this.#reader.read() as Promise<ReadResult>).then(this.#onPiece, this.#onFault)
+  }
+
+  readonly #onPiece = ({ value, done }: ReadResult): void => {
+    this.#isReading = false
+    if (done) this.#isEnd = true
+    if (!this.#isEnd) {
+      this.#joined.push(value!)
+      this.#pieces++
+      this.#bytes += value!.length
+      if (this.isTooFine) {
+        this.#fault = tooFine()
+        this.cancel()
+      } else if (this.#joined.length < heldBytesMax) this.#read()
+    }
+    this.#wake?.()
+  }
+
+  readonly #onFault = (): void => {
+    this.#isReading = false
+    if (!this.#isEnd) this.#fault = cutShort()
+    this.#wake?.()
+  }
+}
+
+/** Resolves when Bun has handled the sockets at least once. */
+export const afterSockets = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+
+/**
+ * Reads the bytes of uploads. While no piece is requested, Bun stops reading from the socket, so an upload holds no more
+ * than what Bun reads ahead. `Uploads` limits how many there are. A sender may take as long as it needs, as long as
+ * something arrives every `fileIdleMsMax`.
+ */
+export class UploadBodies {
+  readonly #deadlines: Deadlines
+  readonly #fineChunks: FineChunks
+
+  constructor(fineChunks: FineChunks, idleMsMax = fileIdleMsMax) {
+    this.#fineChunks = fineChunks
+    this.#deadlines = new Deadlines(idleMsMax, Math.min(lookEveryMs, idleMsMax))
+  }
+
+  stop(): void {
+    this.#deadlines.stop()
+  }
+
+  /** The pieces of the body; none if it is empty. `chunked`: the body, if it has no declared length. */
+  async *pieces(request: Request, chunked: ChunkedBody | undefined, keySeq: number): AsyncGenerator<Uint8Array, void> {
+    if (chunked !== undefined) yield* this.#piecesOf(chunked, keySeq)
+    else if (request.body !== null) yield* this.#each(request.body.getReader() as Reader)
+  }
+
+  async *#each(reader: Reader): AsyncGenerator<Uint8Array, void> {
+    let isComplete = false
+    try {
+      for (;;) {
+        const { value, done } = await this.#inTime(reader.read() as Promise<ReadResult>)
+        if (done) {
+          isComplete = true
+          return
+        }
+        yield value
+      }
+    } finally {
+      if (!isComplete) reader.cancel().catch(() => {})
+    }
+  }
+
+  async *#piecesOf(chunked: ChunkedBody, keySeq: number): AsyncGenerator<Uint8Array, void> {
+    if (this.#fineChunks.isPaused(keySeq)) throw paused()
+    try {
+      for (;;) {
+        const piece = await this.#inTime(chunked.next())
+        if (piece === undefined) return
+        yield piece
+      }
+    } finally {
+      if (chunked.isTooFine) this.#fineChunks.pause(keySeq)
+    }
+  }
+
+  /** Rejects if nothing arrives for too long, or the connection ends. */
+  #inTime<T>(read: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const reading: Timed = { startedAtMs: performance.now(), expire: () => reject(uploadStalled()) }
+      this.#deadlines.add(reading)
+      read.then(
+        (result) => {
+          this.#deadlines.remove(reading)
+          resolve(result)
+        },
+        (error) => {
+          this.#deadlines.remove(reading)
+          reject(error instanceof CubbyError ? error : cutShort())
+        },
+      )
+    })
+  }
+}
