@@ -283,7 +283,8 @@ describe('failures', () => {
     const fetch = async (_: string, { body }: RequestInit) => {
       const taken = (body as ReadableStream).getReader()
       await taken.read()
-      await taken.cancel()
+      const next = taken.read()
+      await Promise.all([taken.cancel(), next])
       await Bun.sleep(10)
       return refused(413, 'file_too_large')
     }
