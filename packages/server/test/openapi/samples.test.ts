@@ -52,13 +52,18 @@ afterAll(async () => {
 /** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
 const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
   const { operation } = entry
-  if (operation.tags.includes('Tables')) organization = await server.createOrganization()
+  const newOnes = ['Tables', 'Buckets', 'Files']
+  if (operation.tags.some((tag) => newOnes.includes(tag))) organization = await server.createOrganization()
   const key = organization.secretKey
   await server.as(key).delete('/v1/app/orders')
   const stage = new Stage()
   const answer = answerOf(document, operation, named.example)
-  for (const { method, path, body, answer: shown } of [...document['x-given'], ...answer.given]) {
-    const came = await server.raw(method, stage.translate(path), { key, body: stage.translateBody(body) })
+  for (const { method, path, body, bytes, headers = {}, answer: shown } of [...document['x-given'], ...answer.given]) {
+    const came = await server.raw(method, stage.translate(path), {
+      key,
+      headers: Object.entries(headers),
+      ...(bytes === undefined ? { body: stage.translateBody(body) } : { body: bytes }),
+    })
     if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)
     if (shown !== undefined) stage.expectSame(shown, came.body, `${method} ${path}`)
   }
