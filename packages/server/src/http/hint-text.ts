@@ -53,9 +53,14 @@ const readPath = (path: string, wanted: string): Record<string, string> | undefi
   return fits && path.split('/').length === segments.length ? input : undefined
 }
 
+/** As in the router, `_buckets` is not the name of a table. */
+const byFixedSegment = Object.values<OperationRoute>(operationRoutes).sort(
+  (a, b) => Number(b.paths[0]!.includes('/_')) - Number(a.paths[0]!.includes('/_')),
+)
+
 const readCall = (text: string): SuggestedCall | undefined => {
   const [, method, path, query] = /^(\w+) ([^?]*)\??(.*)$/.exec(text)!
-  for (const route of Object.values<OperationRoute>(operationRoutes)) {
+  for (const route of byFixedSegment) {
     if (route.method !== method) continue
     for (const candidate of route.paths) {
       const input = readPath(candidate, path!)

@@ -1,10 +1,9 @@
 import { startBlobSweep } from '../background/blobs.ts'
 import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
 import type { Background } from '../background/sweeps.ts'
-import { OperatorError } from '../core/operator-error.ts'
 import { CheckedPlace } from '../files/places/checked-place.ts'
 import { openPlace } from '../files/places/open-place.ts'
-import { type BlobPlace, type BlobWriter, PlaceRefused } from '../store/blob-place.ts'
+import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { ServeOptions } from './serve-options.ts'
 
@@ -13,6 +12,8 @@ import type { ServeOptions } from './serve-options.ts'
 export interface FilePlace {
   /** What requests use. It is the place of this store, or every call throws `unavailable`. */
   readonly place: BlobPlace
+  /** For the line `listening`; undefined for the default, which needs no mention. */
+  readonly shown: string | undefined
   /** Removes the bytes that no file refers to any more. One process of `--workers` does it, and each one on PostgreSQL. */
   startSweep(): Background
   close(): Promise<void>
@@ -26,21 +27,19 @@ const sweepStopMsMax = 1_000
  * store. Its workers do not check again: they would be started over and over.
  */
 export const openFilePlace = async (
-  { files, clock, log }: ServeOptions,
+  { files, filesAreGiven, clock, log }: ServeOptions,
   engine: Engine,
   role: 'owner' | 'worker',
 ): Promise<FilePlace | undefined> => {
   if (files === undefined) return undefined
-  const place = await orRefuse(async () => {
-    const opened = await openPlace(files.place, { env: process.env, now: clock.now, log })
-    const checked = new CheckedPlace(opened, engine.files, log)
-    if (role === 'owner') await checked.checkAtStart()
-    return checked
-  })
+  const opened = await openPlace(files, { env: process.env, now: clock.now, log })
+  const place = new CheckedPlace(opened, engine.files, log)
+  if (role === 'owner') await place.checkAtStart()
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   return {
     place: tracked(place, uploads),
+    shown: filesAreGiven ? place.description : undefined,
     startSweep() {
       const sweep = startBlobSweep({ files: engine.files, place, now, log, jumpHoldMs, everyMs })
       return { stop: () => Promise.race([sweep.stop(), Bun.sleep(sweepStopMsMax)]) }
@@ -52,20 +51,8 @@ export const openFilePlace = async (
   }
 }
 
-/** For the line `listening`: the default needs no mention. */
-export const shownPlace = ({ files }: ServeOptions): string | undefined =>
-  files === undefined || files.isDefault ? undefined : files.place
-
-const orRefuse = async <T>(open: () => Promise<T>): Promise<T> => {
-  try {
-    return await open()
-  } catch (error) {
-    throw error instanceof PlaceRefused ? new OperatorError(error.message) : error
-  }
-}
-
 /** The same place; an upload counts as running from its first byte until it has ended, well or not. */
-const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
+export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
   description: place.description,
   async write(id, bytes) {
     uploads.begin(id)

@@ -5,7 +5,7 @@ import { stopMsMax } from '../core/limits.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import type { Engine } from '../store/engine.ts'
 import { bootstrap } from './bootstrap.ts'
-import { type FilePlace, openFilePlace, shownPlace } from './file-place.ts'
+import { type FilePlace, openFilePlace } from './file-place.ts'
 import { reservePort, urlOf } from './listen.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, untilSignal } from './signals.ts'
@@ -120,7 +120,7 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
   const url = urlOf(host, port)
-  const where = { data: store.describe(), files: shownPlace(options) }
+  const where = { data: store.describe(), files: files?.shown }
   log('info', 'listening', { url, engine: engine.description, ...where, workers: options.workers })
   if (options.bootstrap) await bootstrap(engine, url, options)
 

@@ -5,7 +5,7 @@ import { stopMsMax } from '../core/limits.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
 import { descriptionPages } from '../openapi/pages.ts'
 import { bootstrap } from './bootstrap.ts'
-import { openFilePlace, shownPlace } from './file-place.ts'
+import { openFilePlace } from './file-place.ts'
 import { listenFailure } from './listen.ts'
 import { serveWithWorkers } from './owner.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -57,7 +57,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     url: http.url,
     engine: engine.description,
     data: store.describe(),
-    files: shownPlace(options),
+    files: files?.shown,
   })
   if (options.bootstrap) await bootstrap(engine, http.url, options)
 

@@ -1,12 +1,17 @@
 import { OperatorError } from '../../core/operator-error.ts'
 import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
+import { makeMark } from '../../files/places/check-mark.ts'
+import { copyFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
 import { compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
+import { holdingSweep } from '../../store/hold-sweep.ts'
+import type { Dump } from '../../store/transfer.ts'
 import { type Arguments, givenAs, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
-import { Progress, showRate } from '../transfer/progress.ts'
+import { filesFlag, openPlaceAt, openPlaceOf, placeOf } from '../target/place.ts'
+import { Progress, showCount, showRate } from '../transfer/progress.ts'
 
 const parseLocation = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
   const text = args.text(flag)
@@ -24,12 +29,18 @@ const refuseFilled = async (engine: Engine, store: ClosedStore): Promise<void> =
 export const copyCommand: CliCommand = {
   name: 'copy',
   summary: 'copy a whole store into another one; each may be embedded or PostgreSQL',
-  details: `Copies organizations, API keys, tables (deleted ones too) and records with their versions and times, from one
-snapshot of the source, and then compares both stores. API keys and cursors keep working. The copy does not
-contain what is written to the source after it began: stop the source's servers first.`,
+  details: `Copies organizations, API keys, tables and buckets (deleted ones too), records and files with their versions
+and times, from one snapshot of the source, and then compares both stores. API keys, cursors and signed URLs
+keep working. The copy does not contain what is written to the source after it began: stop the source's
+servers first. Files of a data directory are in DIR/files; --files is the place of the other store's files.`,
   flags: {
     from: { type: 'string', value: 'STORE', help: 'a data directory or postgres://user:password@host/db' },
     to: { type: 'string', value: 'STORE', help: 'the same; this store must be empty' },
+    files: {
+      ...filesFlag,
+      help: 'the place of files of the store that is not a data directory; otherwise of the target',
+    },
+    'from-files': { type: 'string', value: 'PLACE', help: 'the place of the source, if --files is that of the target' },
     resume: { type: 'boolean', help: 'continue an interrupted copy; the store may hold part of it' },
     json: jsonFlag,
   },
@@ -42,7 +53,9 @@ contain what is written to the source after it began: stop the source's servers 
       const target = await targetStore.open({ role: 'owner' })
       try {
         if (!args.flag('resume')) await refuseFilled(target, targetStore)
-        return await copyAndCompare(source, target, progress, args.flag('json'))
+        return await holdingSweep(source, () =>
+          copyAndCompare({ source, target, progress, json: args.flag('json'), places: placesOf(args, from, to) }),
+        )
       } finally {
         await target.close()
       }
@@ -53,12 +66,50 @@ contain what is written to the source after it began: stop the source's servers 
   },
 }
 
-const copyAndCompare = async (source: Engine, target: Engine, progress: Progress, json: boolean): Promise<number> => {
+interface Places {
+  from: string | undefined
+  to: string | undefined
+}
+
+/** A data directory has its files in it. `--files` is for the store that has no such place; if both have one, for the target. */
+const placesOf = (args: Arguments, from: StoreLocation, to: StoreLocation): Places => {
+  const [given, givenFrom] = [args.text('files'), args.text('from-files')]
+  const isForSource = givenFrom === undefined && from.store !== undefined && to.store === undefined
+  return {
+    from: placeOf(from, givenFrom ?? (isForSource ? given : undefined)),
+    to: placeOf(to, isForSource ? undefined : given),
+  }
+}
+
+/** Before the records: a copy never refers to bytes that are not there. */
+const bringFiles = async (dump: Dump, source: Engine, target: Engine, { from, to }: Places): Promise<number> => {
+  if (!(await hasFiles(dump))) return 0
+  if (from === undefined) throw new UsageError('the source has files; give their place with --from-files')
+  if (to === undefined) throw new UsageError('the source has files; give the place for their copies with --files')
+  const sourcePlace = await openPlaceOf(source, from)
+  const targetPlace = await openPlaceAt(to)
+  await makeMark(targetPlace, target.files)
+  const { files } = await copyFiles(dump, sourcePlace, targetPlace)
+  await sourcePlace.close()
+  await targetPlace.close()
+  return files
+}
+
+interface Copy {
+  source: Engine
+  target: Engine
+  progress: Progress
+  json: boolean
+  places: Places
+}
+
+const copyAndCompare = async ({ source, target, progress, json, places }: Copy): Promise<number> => {
   const dump = await source.transfer.openDump()
   try {
     let all = 0
     for await (const table of dump.tables()) all += await dump.countRecords(table.id)
     progress.begin()
+    const files = await bringFiles(dump, source, target, places)
     const records = await copyStore(dump, target, (copied) => progress.show(copied, () => copied / Math.max(1, all)))
     progress.clear()
     const copiedMs = progress.elapsedMs
@@ -66,9 +117,9 @@ const copyAndCompare = async (source: Engine, target: Engine, progress: Progress
     const differences: string[] = []
     for await (const difference of compareStores(dump, copy)) differences.push(difference)
     await copy.close()
-    if (json) printJson({ ok: differences.length === 0, records, differences })
+    if (json) printJson({ ok: differences.length === 0, records, files, differences })
     else {
-      printLine(`copied ${showRate(records, copiedMs)}`)
+      printLine(`copied ${showRate(records, copiedMs)}${files > 0 ? ` and ${showCount(files, 'file')}` : ''}`)
       for (const difference of differences) printLine(difference)
       if (differences.length === 0) printLine('compared: the two stores are equal')
     }

@@ -7,9 +7,9 @@ import { isWorker } from '../../process/worker.ts'
 import type { EngineFlag } from '../../store/settings.ts'
 import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
-import { filesFlag, parseFilesPlace } from '../files-place.ts'
 import { printLine } from '../print.ts'
 import { parsePublicUrl, publicUrlFlag } from '../public-url.ts'
+import { filesFlag, placeOf } from '../target/place.ts'
 import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
 
 const toFlag = (declared: EngineFlag): Flag =>
@@ -39,7 +39,8 @@ the server after the accepted requests are answered.`,
     const options = {
       host: args.text('host')!,
       port: parseCount(args, 'port', 0, 65_535),
-      files: parseFilesPlace(args, location),
+      files: placeOf(location, args.text('files')),
+      filesAreGiven: args.text('files') !== undefined,
       publicUrl: parsePublicUrl(args.text('public-url')),
       workers: parseCount(args, 'workers', 1, 256),
       bootstrap: !args.flag('no-bootstrap'),

@@ -1,9 +1,12 @@
 import { StoreDamaged } from '../../core/store-refused.ts'
+import { checkFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
 import type { Engine } from '../../store/engine.ts'
+import { holdingSweep } from '../../store/hold-sweep.ts'
 import { type Arguments, jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
-import { findTargetStore, storeFlags, withStore } from '../target/store.ts'
+import { filesFlag, openPlaceOf, placeOf } from '../target/place.ts'
+import { findTargetStore, storeFlags, storeLocation, withStore } from '../target/store.ts'
 import { showCount } from '../transfer/progress.ts'
 
 /** A table with findings. A name that a damaged registry no longer has is null. */
@@ -19,10 +22,16 @@ const nextStep =
 
 export const verifyCommand: CliCommand = {
   name: 'verify',
-  summary: 'check the store for damage: checksums of all records, and all index entries',
+  summary: 'check the store for damage: checksums of all records, all index entries, the bytes of files',
   details: `Exit 0 and one line if the store is sound. Otherwise exit 1, one line per finding on standard output, and on
-standard error the damaged tables and what to do. Works beside a running server.`,
-  flags: { ...storeFlags, json: jsonFlag },
+standard error the damaged tables and what to do. Works beside a running server. Of files it reports those
+whose bytes are missing or of another size; --bytes also reads them and compares their digests.`,
+  flags: {
+    ...storeFlags,
+    files: filesFlag,
+    bytes: { type: 'boolean', help: 'read the bytes of all files and compare their digests' },
+    json: jsonFlag,
+  },
   async run(args) {
     try {
       return await withStore(args, { mustExist: true }, (engine) => verify(args, engine))
@@ -45,12 +54,35 @@ const verify = async (args: Arguments, engine: Engine): Promise<number> => {
       unchecked = count
     },
   }
-  for await (const finding of engine.maintenance.check(notes)) {
+  const add = (finding: string): void => {
     findings.push(finding)
     if (!args.flag('json')) printLine(finding)
   }
+  for await (const finding of engine.maintenance.check(notes)) add(finding)
+  await verifyFiles(args, engine, ({ tableId, line }) => {
+    tableIds.add(tableId)
+    add(line)
+  }).catch((error) => add(`files: ${error.message}`))
   return report(args, findings, tableIds.size === 0 ? [] : await nameTables(engine, tableIds), unchecked)
 }
+
+const verifyFiles = (args: Arguments, engine: Engine, onFinding: Parameters<typeof checkFiles>[3]): Promise<void> =>
+  holdingSweep(engine, async () => {
+    const dump = await engine.transfer.openDump()
+    try {
+      if (!(await hasFiles(dump))) return
+      const value = placeOf(storeLocation(args), args.text('files'))
+      if (value === undefined) {
+        printNote('cubby: the bytes of files were not checked: give their place with --files')
+        return
+      }
+      const place = await openPlaceOf(engine, value)
+      await checkFiles(dump, place, args.flag('bytes'), onFinding)
+      await place.close()
+    } finally {
+      await dump.close()
+    }
+  })
 
 const report = async (args: Arguments, findings: string[], tables: DamagedTable[], unchecked = 0): Promise<number> => {
   const place = (await findTargetStore(args)).describe()

@@ -18,22 +18,26 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
 
 /**
  * Copies a whole store into another and keeps every id, version and time. The records of a table are copied in creation
- * order, so an interrupted copy continues after the highest id in the target. Returns how many records were copied.
+ * order, so an interrupted copy continues after the highest id in the target. The bytes of files must be there already. Returns how many records of tables
+ * were copied; `onProgress` also counts files.
  */
 export const copyStore = async (from: Dump, to: Engine, onProgress: (records: number) => void): Promise<number> => {
   await to.transfer.load({ cursorKey: await from.cursorKey() })
   await to.transfer.load({ organizations: await from.organizations() })
   for await (const apiKeys of inChunks(from.apiKeys())) await to.transfer.load({ apiKeys })
   for await (const tables of inChunks(from.tables())) await to.transfer.load({ tables })
+  for await (const blobs of inChunks(from.blobs())) await to.transfer.load({ blobs })
   let copied = 0
+  let ofTables = 0
   for await (const table of from.tables()) {
     for await (const records of from.records(table.id, await to.transfer.lastRecordId(table.id))) {
       await to.transfer.load({ records })
       copied += records.length
+      if (table.kind === 'table') ofTables += records.length
       onProgress(copied)
     }
   }
-  return copied
+  return ofTables
 }
 
 /** The records one by one, independent of the chunk size. */
@@ -86,6 +90,8 @@ export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<st
   if (key !== undefined) yield `the API keys differ, first at ${(key[0] ?? key[1])!.id}`
   const table = await firstDifference(ours.tables(), theirs.tables(), shownRow)
   if (table !== undefined) yield `the tables differ, first at ${nameOf((table[0] ?? table[1])!)}`
+  const blob = await firstDifference(ours.blobs(), theirs.blobs(), shownRow)
+  if (blob !== undefined) yield `the blobs of files differ, first at ${(blob[0] ?? blob[1])!.id}`
   for await (const { id, db, name } of ours.tables()) {
     const record = await firstDifference(records(ours, id), records(theirs, id), shownRecord)
     if (record !== undefined)
