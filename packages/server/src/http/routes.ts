@@ -3,6 +3,7 @@ import type { KeyNeeded } from '../operations/operation.ts'
 import type { Exchange } from './exchange.ts'
 import { apiKeyHandlers } from './handlers/api-keys.ts'
 import { bucketHandlers } from './handlers/buckets.ts'
+import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { tableHandlers } from './handlers/tables.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
@@ -24,6 +25,7 @@ export interface Route {
 const handlers: Record<RoutedOperationId, Handler> = {
   ...tableHandlers,
   ...recordHandlers,
+  ...itemHandlers,
   ...bucketHandlers,
   ...apiKeyHandlers,
 }

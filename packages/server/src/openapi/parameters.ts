@@ -27,11 +27,12 @@ const pathExamples: Record<string, string> = {
   hashKey: 'ada',
   rangeKey: 'o-1',
   id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
+  collection: 'app.orders',
 }
 
 const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
 
-/** By their name in the path, the query string or the headers. */
+/** By their name in the path, the query string or the headers; those of items see `parameterAt`. */
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
@@ -39,6 +40,10 @@ export const parameters = {
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
   id: fromInput('revokeApiKey', 'id', 'path'),
+  collection: fromInput('getItem', 'collection', 'path'),
+  itemId: { ...fromInput('getItem', 'id', 'path', encoded), example: 'draft' },
+  itemRangeKey: fromInput('getItem', 'rangeKey', 'query', '`+` is a space here: write a plus as `%2B`.'),
+  itemTtl: fromInput('putItem', 'ttl', 'query'),
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
@@ -64,7 +69,7 @@ export const parameters = {
   Prefer: {
     name: 'Prefer',
     in: 'header',
-    description: '`return=minimal`: answer without `data`.',
+    description: '`return=minimal`: answer without the data that was sent.',
     schema: { type: 'string' },
   },
   'Access-Control-Request-Method': {
@@ -76,6 +81,13 @@ export const parameters = {
 } satisfies Record<string, Parameter>
 
 export type ParameterName = keyof typeof parameters
+
+/** Items have parameters with names that mean something else on other paths. */
+const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRangeKey', ttl: 'itemTtl' }
+
+/** The parameter with this name in requests to this path. */
+export const parameterAt = (path: string, name: string): ParameterName =>
+  (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
 
 /** The name of a component must not contain `: *`. */
 export const parameterComponent = (name: ParameterName): string =>

@@ -120,7 +120,11 @@ describe('every entry', () => {
       const carried = [
         ...paths.flatMap(pathParameters),
         ...query,
-        ...(body === undefined ? [] : [...fieldsOf(body.schema), ...formsOf(body.schema)]),
+        ...(body === undefined
+          ? []
+          : body.member === undefined
+            ? [...fieldsOf(body.schema), ...formsOf(body.schema)]
+            : [body.member]),
       ]
       const members = inputMembers(entries[id]!).filter((member) => member !== 'ifUpdatedAt')
       expect([id, ...new Set(carried)].sort()).toEqual([id, ...members].sort())

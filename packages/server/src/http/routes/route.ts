@@ -5,7 +5,8 @@ export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 /**
  * The HTTP request for an operation. The members of its input are in the path (those that it names), in the query string
- * (those in `query`) or in the body (all others). `ifUpdatedAt` is sent as If-Match or If-None-Match.
+ * (those in `query`) or in the body (all others, or the one that is the whole body). `ifUpdatedAt` is sent as If-Match or
+ * If-None-Match.
  */
 export interface OperationRoute {
   readonly operation: AnyOperation
@@ -18,6 +19,8 @@ export interface OperationRoute {
     readonly schema: SchemaName
     readonly required: boolean
     readonly bytesMax: number
+    /** The member that the whole body is. Absent: the body is an object with the members that are nowhere else. */
+    readonly member?: string
   }
 }
 
@@ -48,6 +51,8 @@ export const targetFor = (route: OperationRoute, input: Readonly<Record<string, 
   const path = pathFor(route, input).replace(/:(\w+)/g, (parameter, name: string) =>
     input[name] === undefined ? parameter : encodeURIComponent(String(input[name])),
   )
-  const query = (route.query ?? []).filter((name) => input[name] !== undefined).map((name) => `${name}=${input[name]}`)
+  const query = (route.query ?? [])
+    .filter((name) => input[name] !== undefined)
+    .map((name) => `${name}=${encodeURIComponent(String(input[name]))}`)
   return query.length === 0 ? path : `${path}?${query.join('&')}`
 }

@@ -14,7 +14,7 @@ export interface HttpExample {
   name: string
   summary: string
   given?: GivenStep[]
-  /** Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`. */
+  /** Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`, `collection` is both. */
   parameters?: Record<string, string | number | boolean>
   body?: unknown
   status: number
@@ -33,7 +33,7 @@ const conditionHeader = (value: unknown): Record<string, string> => {
 }
 
 /** Divides the input among path, query string, headers and body. */
-const divide = ({ paths, query = [] }: OperationRoute, input: Input) => {
+const divide = ({ paths, query = [], body: sent }: OperationRoute, input: Input) => {
   const inPathOrQuery = new Set([...paths.flatMap(pathParameters), ...query])
   const parameters: Record<string, string | number | boolean> = {}
   const body: Record<string, unknown> = {}
@@ -42,6 +42,7 @@ const divide = ({ paths, query = [] }: OperationRoute, input: Input) => {
     else if (inPathOrQuery.has(name)) parameters[name] = value as string
     else body[name] = value
   }
+  if (sent?.member !== undefined) return { parameters, body: body[sent.member] }
   return { parameters, body: Object.keys(body).length === 0 ? undefined : body }
 }
 
@@ -51,15 +52,16 @@ export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep 
   return {
     method: route.method,
     path: targetFor(route, input),
-    ...(body && { body }),
+    ...(body !== undefined && { body }),
     ...(output === undefined ? {} : { answer: output }),
   }
 }
 
-/** Leaves out `db` and `table` if they have their default values. */
-const withoutDefaults = ({ db, table, ...given }: Record<string, string | number | boolean>) => ({
+/** Leaves out the names of the table if they have their default values. */
+const withoutDefaults = ({ db, table, collection, ...given }: Record<string, string | number | boolean>) => ({
   ...(db === undefined || db === 'app' ? {} : { db }),
   ...(table === undefined || table === 'orders' ? {} : { table }),
+  ...(collection === undefined || collection === 'app.orders' ? {} : { collection }),
   ...given,
 })
 
@@ -78,23 +80,23 @@ const hintOver = ({ operation }: OperationRoute, input: Input, { code, message, 
 
 export const toHttpExample = (
   route: OperationRoute,
-  { name, summary, given, input, output, error, unchanged }: Example,
+  { name, summary, given, input, output, version, error, unchanged }: Example,
   status: SuccessStatus,
   tagged: boolean,
 ): HttpExample => {
   const { parameters, body } = divide(route, input)
   const own = withoutDefaults(parameters)
-  const version = (output as { updatedAt?: number } | undefined)?.updatedAt
+  const tag = version ?? (output as { updatedAt?: number } | undefined)?.updatedAt
   return {
     name,
     summary,
     ...(given && { given: given.map(givenStep) }),
     ...(Object.keys(own).length > 0 && { parameters: own }),
-    ...(body && { body }),
+    ...(body !== undefined && { body }),
     ...(error === undefined
       ? {
           status: unchanged ? status.unchanged : status.done,
-          ...(tagged && { headers: { ETag: `"${version}"` } }),
+          ...(tagged && { headers: { ETag: `"${tag}"` } }),
           answer: output,
         }
       : {
