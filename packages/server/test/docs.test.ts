@@ -480,10 +480,11 @@ describe('docs/http-api.md', () => {
 /** A limit as written in the documents, converted to the unit at the end of its name. */
 const parseBound = (text: string, name: string): number => {
   const [, digits, unit = ''] = /^([\d,]+)(?: (\w+))?/.exec(text)!
-  const milliseconds: Record<string, number> = { s: 1_000, min: 60_000, days: 24 * 60 * 60_000 }
+  const milliseconds: Record<string, number> = { s: 1_000, min: 60_000, h: 60 * 60_000, days: 24 * 60 * 60_000 }
   const factors: Record<string, number> = {
     KiB: 1_024,
     MiB: 1_048_576,
+    GiB: 1_073_741_824,
     ...(/Ms(Max)?$/.test(name) ? milliseconds : {}),
   }
   return Number(digits!.replaceAll(',', '')) * (factors[unit] ?? 1)

@@ -179,7 +179,7 @@ describe('with every connection taken', () => {
           // With a condition: such puts do not go together.
           const write = putOf(table, `k${i}`, { condition: 'absent' })
           if (kind === 'writes') return engine.records.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
-          const access = { engine, apiKey }
+          const access = { engine, apiKey, place: undefined }
           if (kind === 'pages')
             return queryRecords(access, { ...address, query: parseQuery({ index: 't', limit: 1 }) }, startMs)
           return Promise.resolve(findRecord(access, { ...address, ...write }, startMs))

@@ -122,6 +122,8 @@ export interface StartOptions extends StoreRunOptions {
   dataDir?: string
   /** More arguments for `serve`. */
   args?: string[]
+  /** `--files`; null: none. Default: `files` in the data directory, which the embedded engine uses without the flag. */
+  files?: string | null
   /** Gives the process a clock that `setClock` moves. */
   clock?: boolean
   readyMsMax?: number
@@ -161,10 +163,19 @@ export class Server {
     return { NODE_ENV: 'test', CUBBY_TEST_CLOCK: join(this.clockDir, 'offset') }
   }
 
+  /** Programs of older versions do not know the flag. */
+  private get filesArguments(): string[] {
+    const { files, store, program } = this.options
+    if (files !== undefined) return files === null ? [] : ['--files', files]
+    const hasDefault = (store === undefined && storeIsEmbedded()) || program !== undefined
+    return hasDefault ? [] : ['--files', join(this.dataDir, 'files')]
+  }
+
   async start(): Promise<void> {
     const { args = [], env = {}, store, program = mainFile, readyMsMax = 20_000 } = this.options
     await makeStorePlace(this.dataDir, store)
-    const command = ['serve', ...storeArguments(this.dataDir, store), '--port', '0', '--no-bootstrap', ...args]
+    const place = [...storeArguments(this.dataDir, store), ...this.filesArguments]
+    const command = ['serve', ...place, '--port', '0', '--no-bootstrap', ...args]
     const child = Bun.spawn([process.execPath, program, ...command], {
       stdin: 'ignore',
       stdout: 'pipe',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Api, makeTempDir, removeTempDir, runCubby, type Server, startServer } from './harness.ts'
+import { type Api, eventually, makeTempDir, removeTempDir, runCubby, type Server, startServer } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // Two server processes on one PostgreSQL, none of them special. Without these promises a client that a balancer sends
@@ -13,11 +13,13 @@ let postgres: PostgresServer
 let servers: Server[]
 let apis: Api[]
 let url: string
+let files: string
 
 beforeAll(async () => {
   postgres = await startPostgres({ auth: 'password' })
   url = await postgres.createDatabase()
-  servers = await Promise.all([0, 1].map(() => startServer({ args: ['--store', url] })))
+  files = makeTempDir()
+  servers = await Promise.all([0, 1].map(() => startServer({ args: ['--store', url], files, clock: true })))
   const made = await runCubby(['orgs', 'create', 'shared', '--store', url, '--json'])
   const { secretKey } = JSON.parse(made.stdout)
   apis = servers.map((server) => server.as(secretKey))
@@ -26,6 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const server of servers) await server.stop()
   await postgres.remove()
+  removeTempDir(files)
 })
 
 test('a key revoked through one process is revoked for the other from the moment of the answer', async () => {
@@ -104,5 +107,88 @@ test('where no store is, commands that need one say so, exit 1, and make none', 
     expect((await runCubby(['verify', '--store', empty])).exitCode).toBe(0)
   } finally {
     removeTempDir(target)
+  }
+})
+
+// ── Files ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+const file = '/v1/app/_buckets/avatars/cats/tom.txt'
+const upload = (api: Api, text: string) => api.put(file, text, { 'content-type': 'text/plain' })
+const download = async ({ server, key }: Api): Promise<[number, string]> => {
+  const answer = await fetch(server.url + file, { headers: { authorization: `Bearer ${key}` } })
+  return [answer.status, await answer.text()]
+}
+const blobs = (): string[] =>
+  readdirSync(files, { recursive: true, encoding: 'utf8' }).filter((name) => /\/[0-9a-f]{32}$/.test(name))
+
+test('a bucket made through one process is there for the other, with the same id; deleted, it is gone', async () => {
+  const made = (await apis[0]!.post('/v1/app/_buckets/gone')).body
+  expect((await apis[1]!.post('/v1/app/_buckets/gone')).body).toEqual(made)
+  await apis[1]!.delete('/v1/app/_buckets/gone')
+  expect((await apis[0]!.get('/v1/app/_buckets/gone')).body.error.code).toBe('bucket_not_found')
+  expect((await apis[0]!.post('/v1/app/_buckets/gone/restore')).body).toEqual(made)
+  expect((await apis[1]!.get('/v1/app/_buckets/gone')).body).toEqual(made)
+})
+
+test('a file that one process stored the other reads, from the one place of both', async () => {
+  await apis[0]!.post('/v1/app/_buckets/avatars')
+  for (let i = 0; i < 4; i++) {
+    expect((await upload(apis[i % 2]!, `version ${i}`)).status).toBe(200)
+    for (const api of apis) expect(await download(api)).toEqual([200, `version ${i}`])
+  }
+})
+
+test('the sweeps of both remove what was replaced after an hour, and nothing else', async () => {
+  await upload(apis[0]!, 'last')
+  expect(blobs().length).toBeGreaterThan(1)
+  for (const server of servers) server.setClock(66 * 60_000)
+  await eventually('only the bytes of the file are left', () => (blobs().length === 1 ? true : undefined))
+  for (const server of servers) server.setClock(0)
+  for (const api of apis) expect(await download(api)).toEqual([200, 'last'])
+})
+
+test('a process without --files serves everything but bytes: 503 that names the flag', async () => {
+  const server = await startServer({ args: ['--store', url], files: null })
+  try {
+    const api = server.as(apis[0]!.key)
+    expect((await api.get('/v1/app/notes')).status).toBe(200)
+    expect((await api.get('/v1/app/_buckets/avatars')).status).toBe(200)
+    expect((await api.get(`${file}?record=true`)).status).toBe(200)
+    for (const { status, body } of [await upload(api, 'x'), await api.get(file)]) {
+      expect([status, body.error.code]).toEqual([503, 'unavailable'])
+      expect(body.error.hint).toContain('--files')
+    }
+  } finally {
+    await server.stop()
+  }
+})
+
+test('a process with another place does not start', async () => {
+  const other = makeTempDir()
+  const { exitCode, stderr } = await runCubby(['serve', '--store', url, '--port', '0', '--files', other])
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/^cubby: \S+ is not where the files of this store are\. It has no mark[^\n]*\n$/)
+  removeTempDir(other)
+})
+
+test('a process that was running with another place before the first upload: 503 and a line in the log', async () => {
+  const [database, here, there] = [await postgres.createDatabase(), makeTempDir(), makeTempDir()]
+  const both = await Promise.all(
+    [here, there].map((place) => startServer({ args: ['--store', database], files: place })),
+  )
+  try {
+    const made = await runCubby(['orgs', 'create', 'shared', '--store', database, '--json'])
+    const [first, second] = both.map((server) => server.as(JSON.parse(made.stdout).secretKey)) as [Api, Api]
+    await first.post('/v1/app/_buckets/avatars')
+    expect((await upload(first, 'tom')).status).toBe(200)
+    expect((await upload(second, 'tim')).status).toBe(503)
+    expect((await download(second))[0]).toBe(503)
+    expect(await download(first)).toEqual([200, 'tom'])
+    expect(readdirSync(there)).toEqual([])
+    const line = 'the place of the files cannot be used; requests for files are answered with 503'
+    expect(both[1]!.log.filter(({ message }) => message === line).length).toBe(1)
+  } finally {
+    for (const server of both) await server.stop()
+    for (const place of [here, there]) removeTempDir(place)
   }
 })

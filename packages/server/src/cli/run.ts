@@ -3,9 +3,17 @@ import { maskApiKeys } from '../core/api-keys/mask-api-keys.ts'
 import { CubbyError } from '../core/errors.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import { StoreUrlRefused } from '../core/store-refused.ts'
+import { PlaceUrlRefused } from '../store/blob-place.ts'
 import { parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
 import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
+import {
+  bucketCreateCommand,
+  bucketDescribeCommand,
+  bucketDropCommand,
+  bucketListCommand,
+  bucketRestoreCommand,
+} from './commands/bucket.ts'
 import { copyCommand } from './commands/copy.ts'
 import { dbListCommand } from './commands/db.ts'
 import { deleteCommand } from './commands/delete.ts'
@@ -47,6 +55,11 @@ export const commands: CliCommand[] = [
   putCommand,
   deleteCommand,
   queryCommand,
+  bucketCreateCommand,
+  bucketListCommand,
+  bucketDescribeCommand,
+  bucketDropCommand,
+  bucketRestoreCommand,
   copyCommand,
   exportCommand,
   importCommand,
@@ -97,7 +110,7 @@ const withoutCommand = (words: string[], help: boolean): number => {
 }
 
 const explain = (error: unknown, command: CliCommand): number => {
-  if (error instanceof UsageError || error instanceof StoreUrlRefused) {
+  if (error instanceof UsageError || error instanceof StoreUrlRefused || error instanceof PlaceUrlRefused) {
     say(`${error.message}; see cubby ${command.name} --help`)
     return 2
   }

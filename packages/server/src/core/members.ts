@@ -21,9 +21,10 @@ export const refuseUnknownMembers = (members: Members, known: readonly string[],
     if (known.includes(name)) continue
     const field = `${prefix}${name.length > 80 ? `${name.slice(0, 80)}…` : name}`.toWellFormed()
     const meant = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase().replaceAll('_', ''))
+    const takes = known.length === 0 ? 'It takes none.' : `Known fields: ${known.join(', ')}.`
     throw new CubbyError('invalid_request', `${field} is not a field of this request.`, {
       field,
-      hint: meant === undefined ? `Known fields: ${known.join(', ')}.` : `Write it as "${meant}".`,
+      hint: meant === undefined ? takes : `Write it as "${meant}".`,
     })
   }
 }

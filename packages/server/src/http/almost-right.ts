@@ -8,9 +8,10 @@ import type { RoutedOperationId } from './routes/operation-routes.ts'
 // hint names the request that is meant. A hint depends on nothing but the request, so it tells nothing about the store.
 
 /** The request's own names. One that no table can have is left out, and stays `:db` or `:table` in the hint. */
-export const namesIn = ({ db, table }: Readonly<Record<string, string | undefined>>): Names => ({
+export const namesIn = ({ db, table, bucket }: Readonly<Record<string, string | undefined>>): Names => ({
   ...(isName(db) && { db }),
   ...(isName(table) && { table }),
+  ...(isName(bucket) && { bucket }),
 })
 
 /** `PUT /v1/app/orders`, from the route table. */
@@ -30,6 +31,14 @@ const tableCreated: Say = (names) =>
   `a database exists as soon as it has a table; tables are created by ${to('createTable', names)}`
 const tablesDeleted: Say = (names) =>
   `tables are deleted by ${to('deleteTable', names)}; a database is gone with its last table`
+/** `PUT /v1/app/_buckets/avatars/<name>`. */
+const fileTo = (method: string, names: Names): string => `${to('describeBucket', names).replace('GET', method)}/<name>`
+const bucketsListed: Say = (names) => `buckets are listed by ${to('listBuckets', names)}`
+const bucketsCreated: Say = (names) => `buckets are created by ${to('createBucket', names)}`
+const filesWritten: Say = (names) => `files are written by ${fileTo('PUT', names)}`
+const filesListed: Say = (names) => `files are listed by ${fileTo('POST', names).replace('<name>', 'query')}`
+const filesDeleted: Say = (names) => `files are deleted by ${fileTo('DELETE', names)}`
+const filesWrittenByPut: Say = (names) => `this request creates a bucket; ${filesWritten(names)}`
 const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
 
 // ── 405: the path has other methods ────────────────────────────────────────────────────────────────────────
@@ -60,6 +69,22 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   { methods: 'POST PUT', path: '/v1', say: tableCreated },
   { methods: 'POST PUT', path: '/v1/:db', say: tableCreated },
   { methods: 'DELETE', path: '/v1/:db', say: tablesDeleted },
+  { methods: 'POST PUT', path: '/v1/:db/_buckets', say: bucketsCreated },
+  {
+    methods: 'DELETE',
+    path: '/v1/:db/_buckets',
+    say: (names) => `buckets are deleted by ${to('deleteBucket', names)}`,
+  },
+  {
+    methods: 'PUT',
+    path: '/v1/:db/_buckets/:bucket',
+    say: (names) => `${bucketsCreated(names)}; ${filesWritten(names)}`,
+  },
+  {
+    methods: 'PATCH',
+    path: '/v1/:db/_buckets/:bucket',
+    say: (names) => `a bucket has nothing to change; a file is changed by ${fileTo('PATCH', names)}`,
+  },
   { methods: 'PUT', path: '/api/keys', say: () => `keys are created by ${to('createApiKey', {})}` },
   { methods: 'DELETE', path: '/api/keys', say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   {
@@ -92,6 +117,7 @@ export const wrongMethodHint = (method: string, path: string, params: Params, al
 /** What other services call the fields of a query. */
 const listingFields = ['offset', 'page', 'filter', 'where', 'q', 'query', 'sort', 'order', 'prefix']
 const recordFields = ['hashKey', 'rangeKey', 'data', 'ttl']
+const fileFields = ['name', 'visibility', 'contentType', 'metadata', 'ttl', 'data', 'file']
 
 interface WrongInput {
   readonly operation: RoutedOperationId
@@ -134,12 +160,28 @@ const wrongInputs: readonly WrongInput[] = [
   wrongInput('getRecord', ['rangeKey'], () => 'the range key is a segment of the path, after the hash key'),
   wrongInput('queryRecords', ['hashKey'], () => 'in a query it is "hash"'),
   wrongInput('queryRecords', ['rangeKey'], () => 'in a query it is "range", for example { "eq": "…" }'),
+  wrongInput('createBucket', fileFields, filesWrittenByPut),
+  // Only a file is so large or of another type.
+  { operation: 'createBucket', code: 'body_too_large', say: filesWrittenByPut },
+  { operation: 'createBucket', code: 'unsupported_media_type', say: filesWrittenByPut },
+  wrongInput('describeBucket', [...queryFields, ...listingFields], filesListed),
+  wrongInput('describeBucket', ['name', 'file', 'key', 'id'], (names) => `a file is read by ${fileTo('GET', names)}`),
+  // Without the body or the parameter, this request would delete the bucket.
+  wrongInput('deleteBucket', [undefined, ...fileFields], (names) => `this path is the bucket; ${filesDeleted(names)}`),
   { operation: 'queryRecords', code: 'invalid_key', fields: ['hash'], missing: true, beside: true, say: found },
   { operation: 'getRecord', code: 'record_not_found', words: ['query', ...searches], beside: true, say: found },
 ]
 
+/** A bucket was meant: `/v1/_buckets` without a database, or `/v1/app/buckets`, which is a table. */
+const bucketMeant = (params: Params, { code }: CubbyError): Say | undefined => {
+  if (code === 'reserved_name' && params.db === '_buckets') return bucketsListed
+  return code === 'table_not_found' && params.table === 'buckets' ? bucketsListed : undefined
+}
+
 /** The same error with a better hint, if its input shows which other request was meant. */
 export const withBetterHint = (operation: string, params: Params, error: CubbyError): CubbyError => {
+  const bucketHint = bucketMeant(params, error)
+  if (bucketHint !== undefined) return hinted(error, params, bucketHint, error.code === 'table_not_found')
   const row = wrongInputs.find(
     (one) =>
       one.operation === operation &&
@@ -148,10 +190,14 @@ export const withBetterHint = (operation: string, params: Params, error: CubbyEr
       (one.missing !== true || error.message.startsWith(`${error.field} is missing`)) &&
       (one.words?.includes(params.hashKey!) ?? true),
   )
-  if (row === undefined) return error
+  return row === undefined ? error : hinted(error, params, row.say, row.beside === true)
+}
+
+/** `beside`: the error's own hint stays before the better one. */
+const hinted = (error: CubbyError, params: Params, say: Say, beside: boolean): CubbyError => {
   const names = namesIn(params)
-  const own = row.beside === true && error.hint !== undefined ? `${httpHint(error.hint, names)} ` : ''
-  return new CubbyError(error.code, error.message, { field: error.field, hint: own + sentence(row.say(names)) })
+  const own = beside && error.hint !== undefined ? `${httpHint(error.hint, names)} ` : ''
+  return new CubbyError(error.code, error.message, { field: error.field, hint: own + sentence(say(names)) })
 }
 
 // ── 404: no route has the path ─────────────────────────────────────────────────────────────────────────────
@@ -160,14 +206,20 @@ export const withBetterHint = (operation: string, params: Params, error: CubbyEr
 const plain = '(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9_.~-]+)'
 
 const namesAt = (path: string): Names => {
-  const [, , db, table] = path.split('/')
-  return namesIn({ db, table })
+  const [, , db, table, bucket] = path.split('/')
+  return namesIn(table === '_buckets' ? { db, bucket } : { db, table })
 }
 
 const descriptions = 'GET /openapi.json is for programs, GET /docs for people'
 
 /** The first row that fits says the hint. `part` is what the path has in its first parentheses. */
 const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) => string }[] = [
+  // The last name is empty. The path without its slash must not be suggested: there, DELETE removes the bucket.
+  {
+    methods: 'DELETE',
+    path: /^(\/v1\/[^/]*\/_buckets\/.*\/)$/,
+    say: (part) => `the name of the file is empty or ends with a slash; ${filesDeleted(namesAt(part))}`,
+  },
   // The last key is empty. The path without its slash must not be suggested: there, DELETE removes the table.
   {
     methods: 'DELETE',
@@ -180,6 +232,11 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
     say: (part) => `without the slash at its end: ${part}`,
   },
   { path: new RegExp(`^/api(/v1${plain}*)$`), say: (part) => `tables and records are below /v1: ${part}` },
+  {
+    path: new RegExp(`^(/[a-z0-9-][a-z0-9_-]{0,63}/_buckets${plain}*)$`),
+    say: (part) => `buckets and files are below /v1: /v1${part}`,
+  },
+  { path: /^\/(?:api\/)?_?buckets(?:\/[A-Za-z0-9_.-]+)*$/, say: () => bucketsListed({}) },
   { path: /^(\/keys(?:\/[A-Za-z0-9_]+)?)$/, say: (part) => `keys are below /api: /api${part}` },
   { path: /^\/(?:api\/)?(?:docs|openapi|swagger|redoc|api-docs)(?:\.(?:json|ya?ml))?$/, say: () => descriptions },
   {
@@ -198,7 +255,7 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
 ]
 
 const generalHint =
-  'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; keys: /api/keys. No trailing slash.'
+  'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; files: /v1/:db/_buckets/:bucket/<name>; keys: /api/keys. No trailing slash.'
 
 export const lostPathHint = (method: string, path: string): string => {
   for (const { methods, path: form, say } of lostPaths) {

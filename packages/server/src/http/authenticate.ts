@@ -7,6 +7,7 @@ import type { Access } from '../operations/access.ts'
 import { authorize } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { ApiKey } from '../store/api-keys.ts'
+import type { BlobPlace } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import { missingKeyHint, wrongSchemeHint } from './almost-right.ts'
 
@@ -46,18 +47,29 @@ export interface Caller {
   nowMs: number
 }
 
+export interface AuthenticatorOptions {
+  engine: Engine
+  /** Where the bytes of files are; absent without --files. */
+  place?: BlobPlace
+  now(): number
+  /** Called when a key is used; must be cheap. */
+  onKeyUse(keyId: string, atMs: number): void
+}
+
 const keyUseNoteMs = 1_000
 
 /** Identifies the caller and checks that the API key allows what the route needs. */
 export class Authenticator {
   readonly #engine: Engine
+  readonly #place: BlobPlace | undefined
   readonly #now: () => number
   readonly #onKeyUse: (keyId: string, atMs: number) => void
   #notedKeyId = ''
   #notedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(engine: Engine, now: () => number, onKeyUse: (keyId: string, atMs: number) => void) {
+  constructor({ engine, place, now, onKeyUse }: AuthenticatorOptions) {
     this.#engine = engine
+    this.#place = place
     this.#now = now
     this.#onKeyUse = onKeyUse
   }
@@ -70,7 +82,7 @@ export class Authenticator {
       refuseInForeignPage(apiKey, request.headers)
       authorize(apiKey, caller.keyNeeded, caller.params.db)
       this.#noteKeyUse(apiKey.id, nowMs)
-      caller.access = { engine: this.#engine, apiKey }
+      caller.access = { engine: this.#engine, apiKey, place: this.#place }
     })
   }
 

@@ -6,9 +6,10 @@ import { type OperationRoute, targetFor } from './routes/route.ts'
 export interface Names {
   readonly db?: string
   readonly table?: string
+  readonly bucket?: string
 }
 
-/** A call that names no database and no table means those of the request. */
+/** A call that names no database, table or bucket means those of the request. */
 const http = (names: Names): HintLanguage => ({
   call({ operation, input }) {
     const route = findRoute(operation)
@@ -52,9 +53,14 @@ const readPath = (path: string, wanted: string): Record<string, string> | undefi
   return fits && path.split('/').length === segments.length ? input : undefined
 }
 
+/** As in the router, `_buckets` is not the name of a table. */
+const byFixedSegment = Object.values<OperationRoute>(operationRoutes).sort(
+  (a, b) => Number(b.paths[0]!.includes('/_')) - Number(a.paths[0]!.includes('/_')),
+)
+
 const readCall = (text: string): SuggestedCall | undefined => {
   const [, method, path, query] = /^(\w+) ([^?]*)\??(.*)$/.exec(text)!
-  for (const route of Object.values<OperationRoute>(operationRoutes)) {
+  for (const route of byFixedSegment) {
     if (route.method !== method) continue
     for (const candidate of route.paths) {
       const input = readPath(candidate, path!)

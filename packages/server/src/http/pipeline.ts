@@ -2,12 +2,11 @@ import type { BunRequest, Server } from 'bun'
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { Engine } from '../store/engine.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
 import { answerError, closingIfUnread } from './answer-error.ts'
 import { Answers } from './answers.ts'
-import { Authenticator } from './authenticate.ts'
+import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
@@ -16,14 +15,10 @@ import { respondError, respondJson, respondPreflight } from './respond.ts'
 import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
 
-export interface PipelineOptions {
-  engine: Engine
-  now(): number
+export interface PipelineOptions extends AuthenticatorOptions {
   log: Log
   /** Log one line per request. */
   logRequests: boolean
-  /** Called when a key is used; must be cheap. */
-  onKeyUse(keyId: string, atMs: number): void
 }
 
 type Request = BunRequest<string>
@@ -57,8 +52,9 @@ export class Pipeline implements Shared {
   readonly #admission = new Admission()
   readonly #observer: Observer | undefined
 
-  constructor({ engine, now, log, logRequests, onKeyUse }: PipelineOptions) {
-    this.authenticator = new Authenticator(engine, now, onKeyUse)
+  constructor(options: PipelineOptions) {
+    const { log, logRequests } = options
+    this.authenticator = new Authenticator(options)
     this.log = log
     this.#observer = logRequests ? logAnswered(log) : undefined
   }

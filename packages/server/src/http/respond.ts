@@ -6,7 +6,13 @@ import type { Exchange } from './exchange.ts'
 import { docsNote, httpHint, type Names } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
-export const exposedHeaders = 'ETag, Retry-After, X-Request-Id'
+export const exposedHeaders =
+  'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id'
+
+export const allowedHeaders =
+  'authorization, content-digest, content-type, if-match, if-none-match, if-range, prefer, range, x-request-id'
+
+const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /** The headers of every answer. For Bun, copying a `Headers` is cheaper than reading the members of an object. */
 const commonHeaders = new Headers({
@@ -114,8 +120,8 @@ export const respondPreflight = (requestId: string): Response =>
     headers: {
       'X-Request-Id': requestId,
       'Access-Control-Allow-Origin': '*',
-      'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS',
-      'Access-Control-Allow-Headers': 'authorization, content-type, if-match, if-none-match, prefer, x-request-id',
+      'Access-Control-Allow-Methods': allowedMethods,
+      'Access-Control-Allow-Headers': allowedHeaders,
       'Access-Control-Expose-Headers': exposedHeaders,
       'Access-Control-Max-Age': '86400',
       'X-Content-Type-Options': 'nosniff',

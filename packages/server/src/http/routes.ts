@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Exchange } from './exchange.ts'
 import { apiKeyHandlers } from './handlers/api-keys.ts'
+import { bucketHandlers } from './handlers/buckets.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { tableHandlers } from './handlers/tables.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
@@ -20,7 +21,12 @@ export interface Route {
   handler: Handler
 }
 
-const handlers: Record<RoutedOperationId, Handler> = { ...tableHandlers, ...recordHandlers, ...apiKeyHandlers }
+const handlers: Record<RoutedOperationId, Handler> = {
+  ...tableHandlers,
+  ...recordHandlers,
+  ...bucketHandlers,
+  ...apiKeyHandlers,
+}
 
 export type RouteTable = Record<string, Partial<Record<Method, Route>>>
 

@@ -23,7 +23,7 @@ export const meanings: Record<ErrorCode, string> = {
   invalid_api_key: 'The API key is unknown or malformed.',
   expired_api_key: 'The API key has expired.',
   revoked_api_key: 'The API key has been revoked.',
-  read_only_key: 'A public key only reads records and tables.',
+  read_only_key: 'A public key only reads records, tables and public files.',
   key_scope: 'The API key is limited to other databases, or it is limited and the request manages keys.',
   secret_key_in_browser: 'A web page from another origin sent a secret key.',
   private_file: 'The file is private, and a public key reads only public files.',
@@ -124,7 +124,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     hint: 'Use another key; revocation is permanent.',
   },
   read_only_key: {
-    message: 'A public key reads records and tables; this request needs a secret key.',
+    message: 'A public key reads records, tables and public files; this request needs a secret key.',
     hint: 'Send it from your server with a secret key (svc_live_…).',
   },
   key_scope: {
@@ -142,6 +142,10 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   table_not_found: {
     message: 'There is no table invoices in database app.',
     hint: 'Create it: POST /v1/app/invoices',
+  },
+  bucket_not_found: {
+    message: 'There is no bucket invoices in database app.',
+    hint: 'Create it: POST /v1/app/_buckets/invoices',
   },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',

@@ -13,10 +13,12 @@ import type { SchemaName } from './schemas.ts'
 
 export const tags = {
   Tables:
-    'A database exists while it has a table. Indices are declared when a table is created and cannot be changed later.',
+    'A database exists while it has a table or a bucket. Indices are declared when a table is created and cannot be changed later.',
   Records: 'A record is a JSON object with a hash key and an optional range key.',
   'Queries and batches':
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
+  Buckets:
+    'A bucket holds files. Its name may also be that of a table. A deleted bucket can be restored for 7 days, with all its files.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -152,6 +154,19 @@ export const operations = {
   queryRecords: routed('queryRecords', { tag: 'Queries and batches' }),
   findRecords: routed('findRecords', { tag: 'Queries and batches' }),
   applyBatch: routed('applyBatch', { tag: 'Queries and batches' }),
+
+  listBuckets: routed('listBuckets', { tag: 'Buckets' }),
+  createBucket: routed('createBucket', {
+    tag: 'Buckets',
+    note: 'The body may be empty.',
+    answers: {
+      200: { description: 'The bucket already exists.', schema: 'ActiveBucket' },
+      201: { description: 'Created.', schema: 'ActiveBucket' },
+    },
+  }),
+  describeBucket: routed('describeBucket', { tag: 'Buckets' }),
+  deleteBucket: routed('deleteBucket', { tag: 'Buckets', note: 'The request has no body.' }),
+  restoreBucket: routed('restoreBucket', { tag: 'Buckets', note: 'The body may be empty.' }),
 
   createApiKey: routed('createApiKey', {
     tag: 'API keys',

@@ -1,4 +1,5 @@
 import { requestIdCharactersMax } from '../core/limits.ts'
+import { allowedHeaders, exposedHeaders } from '../http/respond.ts'
 import { retryAfterSeconds } from '../http/status.ts'
 import { catalogue, type OperationId } from '../operations/catalogue.ts'
 import { asComponent } from './schemas.ts'
@@ -22,6 +23,7 @@ const fromInput = (id: OperationId, name: string, where: 'path' | 'query', note 
 const pathExamples: Record<string, string> = {
   db: 'app',
   table: 'orders',
+  bucket: 'avatars',
   hashKey: 'ada',
   rangeKey: 'o-1',
   id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
@@ -33,6 +35,7 @@ const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
+  bucket: fromInput('describeBucket', 'bucket', 'path'),
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
   id: fromInput('revokeApiKey', 'id', 'path'),
@@ -98,7 +101,7 @@ export const headers = {
   },
   'Cache-Control': fixed('Clients may cache the answer but must revalidate it.', 'private, no-cache'),
   'Access-Control-Allow-Origin': fixed('Pages from every origin may read the answer.', '*'),
-  'Access-Control-Expose-Headers': fixed('The headers that such pages may read.', 'ETag, Retry-After, X-Request-Id'),
+  'Access-Control-Expose-Headers': fixed('The headers that such pages may read.', exposedHeaders),
   ETag: {
     description: 'The record’s version, for `If-Match` and `If-None-Match`: its `updatedAt` in quotes.',
     required: true,
@@ -132,7 +135,7 @@ export const headers = {
     description: 'The headers that a page may send.',
     required: true,
     schema: { type: 'string' },
-    example: 'authorization, content-type, if-match, if-none-match, prefer, x-request-id',
+    example: allowedHeaders,
   },
   'Access-Control-Max-Age': {
     description: 'Seconds for which the browser may cache this answer: a day.',

@@ -1,19 +1,22 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
-import { call } from '../core/hint.ts'
+import { call, type SuggestedCall } from '../core/hint.ts'
 import { recoveryMs } from '../core/limits.ts'
 import { refuseUnknownMembers } from '../core/members.ts'
 import { parseName } from '../core/names.ts'
 import { parsePlainBody } from '../core/text/plain-body.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
+import type { BlobPlace } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { RecordOperation, WriteResult } from '../store/records.ts'
-import type { Table } from '../store/tables.ts'
+import type { Table, TableKind } from '../store/tables.ts'
 
 /** The caller and the store. The organization is the one of the API key: a request cannot name another. */
 export interface Access {
   engine: Engine
   apiKey: ApiKey
+  /** Where the bytes of files are; undefined without --files. */
+  place: BlobPlace | undefined
 }
 
 /** An operator opens the store directly, names the organization and needs no API key. */
@@ -59,19 +62,22 @@ const refuseUnknownTable = async (access: Access, address: TableAddress, nowMs: 
 export const tableNotFound = async (access: Access, address: TableAddress, nowMs: number): Promise<CubbyError> => {
   const { db, table } = address
   const deleted = await access.engine.tables.findDeleted(access.apiKey.orgId, db, table, nowMs)
-  if (deleted === undefined) {
-    return new CubbyError('table_not_found', `There is no table ${table} in database ${db}.`, {
-      hint: ['Create it: ', call('createTable', { db, table })],
-    })
-  }
+  const calls = { create: call('createTable', { db, table }), restore: call('restoreTable', { db, table }) }
+  return notFound('table', `table ${table} in database ${db}`, calls, deleted)
+}
+
+/** No active table or bucket has the name. `deleted`: the one with that name that can still be restored. */
+export const notFound = (
+  kind: TableKind,
+  what: string,
+  { create, restore }: { create: SuggestedCall; restore: SuggestedCall },
+  deleted: Table | undefined,
+): CubbyError => {
+  const code = `${kind}_not_found` as const
+  if (deleted === undefined) return new CubbyError(code, `There is no ${what}.`, { hint: ['Create it: ', create] })
   const until = new Date(deleted.deletedAtMs! + recoveryMs).toISOString()
-  return new CubbyError('table_not_found', `The table ${table} in database ${db} was deleted.`, {
-    hint: [
-      `Restore it until ${until}: `,
-      call('restoreTable', { db, table }),
-      '; or create a new, empty table: ',
-      call('createTable', { db, table }),
-    ],
+  return new CubbyError(code, `The ${what} was deleted.`, {
+    hint: [`Restore it until ${until}: `, restore, `; or create a new, empty ${kind}: `, create],
   })
 }
 

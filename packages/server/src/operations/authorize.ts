@@ -9,9 +9,13 @@ import type { KeyNeeded } from './operation.ts'
 export const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: unknown): void => {
   if (keyNeeded === 'operator') throw new Error('an adapter offered an operation of operators to an API key')
   if (apiKey.kind === 'public' && keyNeeded !== 'read') {
-    throw new CubbyError('read_only_key', 'A public key reads records and tables; this request needs a secret key.', {
-      hint: 'Send it from your server with a secret key (svc_live_…).',
-    })
+    throw new CubbyError(
+      'read_only_key',
+      'A public key reads records, tables and public files; this request needs a secret key.',
+      {
+        hint: 'Send it from your server with a secret key (svc_live_…).',
+      },
+    )
   }
   if (apiKey.databases === null) return
   if (keyNeeded === 'manage-keys') {

@@ -1,6 +1,7 @@
 import { errorCodes } from '../core/error-codes.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { apiKeyCatalogue } from './api-keys/catalogue.ts'
+import { bucketCatalogue } from './buckets/catalogue.ts'
 import type { CatalogueEntry } from './catalogue-entry.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
@@ -17,6 +18,7 @@ export const catalogue = {
   ...apiKeyCatalogue,
   ...tableCatalogue,
   ...recordCatalogue,
+  ...bucketCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

@@ -5,6 +5,7 @@ import { stopMsMax } from '../core/limits.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import type { Engine } from '../store/engine.ts'
 import { bootstrap } from './bootstrap.ts'
+import { type FilePlace, openFilePlace } from './file-place.ts'
 import { reservePort, urlOf } from './listen.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, untilSignal } from './signals.ts'
@@ -96,7 +97,9 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   let workers: Workers | undefined
   const engine = await store.open({ role: 'owner', log, drain: async () => workers?.stop() })
   let port: number
+  let files: FilePlace | undefined
   try {
+    files = await openFilePlace(options, engine, 'owner')
     port = reservePort(host, options.port)
   } catch (error) {
     await engine.close()
@@ -114,15 +117,18 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   }
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
+  const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
   const url = urlOf(host, port)
-  log('info', 'listening', { url, engine: engine.description, data: store.describe(), workers: options.workers })
+  const where = { data: store.describe(), files: files?.shown }
+  log('info', 'listening', { url, engine: engine.description, ...where, workers: options.workers })
   if (options.bootstrap) await bootstrap(engine, url, options)
 
   log('info', 'stopping', { signal: await signal })
   await workers.stop()
-  await sweeps.stop()
+  await Promise.all([sweeps.stop(), blobs?.stop()])
   await checksums.stop()
+  await files?.close()
   await engine.close()
   log('info', 'stopped')
   return 0

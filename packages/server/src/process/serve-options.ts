@@ -8,6 +8,10 @@ export interface ServeOptions {
   port: number
   /** The address at which callers reach the server, if it is not the one that it listens on. */
   publicUrl: string | undefined
+  /** Where the bytes of files are: a directory, or a URL. */
+  files: string | undefined
+  /** Whether the operator chose it. */
+  filesAreGiven: boolean
   /** The flags with which a command finds the same store: for the line that says how to create a key. */
   storeFlags: string
   /** The number of processes that serve requests; with 1, this process serves them itself. */

@@ -5,6 +5,7 @@ import { stopMsMax } from '../core/limits.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
 import { descriptionPages } from '../openapi/pages.ts'
 import { bootstrap } from './bootstrap.ts'
+import { openFilePlace } from './file-place.ts'
 import { listenFailure } from './listen.ts'
 import { serveWithWorkers } from './owner.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -24,10 +25,15 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   const { store, host, port, publicUrl, clock, log, logRequests } = options
   let http: HttpServer | undefined
   const engine = await store.open({ role: 'owner', log, drain: async () => http?.stop() })
+  const files = await openFilePlace(options, engine, 'owner').catch(async (error) => {
+    await engine.close()
+    throw error
+  })
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   try {
     http = startHttp({
       engine,
+      place: files?.place,
       host,
       port,
       publicUrl,
@@ -43,17 +49,24 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   }
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
+  const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
   stayUp(log)
   const signal = untilSignal()
-  log('info', 'listening', { url: http.url, engine: engine.description, data: store.describe() })
+  log('info', 'listening', {
+    url: http.url,
+    engine: engine.description,
+    data: store.describe(),
+    files: files?.shown,
+  })
   if (options.bootstrap) await bootstrap(engine, http.url, options)
 
   log('info', 'stopping', { signal: await signal })
   await stopWithin(stopMsMax - restOfStopMs, http)
-  await sweeps.stop()
+  await Promise.all([sweeps.stop(), blobs?.stop()])
   await checksums.stop()
   await keyUse.stop()
+  await files?.close()
   await engine.close()
   log('info', 'stopped')
   return 0

@@ -3,6 +3,7 @@ import { stopMsMax } from '../core/limits.ts'
 import { startHttp } from '../http/server.ts'
 import { descriptionPages } from '../openapi/pages.ts'
 import type { WorkerChannel } from '../store/worker-channel.ts'
+import { openFilePlace } from './file-place.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
 import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
@@ -27,9 +28,11 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   const stopped = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
   stayUp(log)
   const engine = await store.openWorker(channelToOwner, log)
+  const files = await openFilePlace(options, engine, 'worker')
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   const http = startHttp({
     engine,
+    place: files?.place,
     host,
     port: Number(process.env[portVariable]),
     publicUrl,
@@ -45,6 +48,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   await stopped
   await stopWithin(stopMsMax - restOfStopMs, http)
   await keyUse.stop()
+  await files?.close()
   await engine.close()
   return 0
 }

@@ -47,3 +47,6 @@ export class BlobMissing extends Error {
 export class PlaceRefused extends OperatorError {
   override readonly name = 'PlaceRefused'
 }
+
+/** The value of `--files` is malformed: a mistake in the call, not a problem of the place. */
+export class PlaceUrlRefused extends PlaceRefused {}

@@ -18,6 +18,7 @@ const commands: Record<string, string[]> = {
       '--host',
       '--port',
       '--public-url URL',
+      '--files PLACE',
       '--pool-size',
       '--statement-timeout',
       '--workers',
@@ -45,6 +46,11 @@ const commands: Record<string, string[]> = {
     ...['--index', '--hash', '--eq', '--lt', '--lte', '--gt', '--gte', '--begins-with', '--ascending', '--descending'],
     ...['--limit', '--all', '--cursor', '--page', ...server],
   ],
+  'bucket create': ['--db NAME', ...server],
+  'bucket list': ['--db NAME', '--deleted', ...server],
+  'bucket describe': ['--db NAME', ...server],
+  'bucket drop': ['--db NAME', ...server],
+  'bucket restore': ['--db NAME', '--deleted-at', ...server],
   copy: ['--from STORE', '--to STORE', '--resume', '--json'],
   export: [...table, '--out FILE', '--force', ...server, ...store, '--org NAME', '--json'],
   import: [
@@ -72,6 +78,11 @@ const operationOf: Record<string, OperationId> = {
   put: 'putRecord',
   delete: 'deleteRecord',
   query: 'queryRecords',
+  'bucket create': 'createBucket',
+  'bucket list': 'listBuckets',
+  'bucket describe': 'describeBucket',
+  'bucket drop': 'deleteBucket',
+  'bucket restore': 'restoreBucket',
 }
 
 const expectReadable = ({ exitCode, stdout, stderr }: CommandResult) => {

@@ -11,7 +11,9 @@ describe('error codes', () => {
       revoked_api_key read_only_key key_scope secret_key_in_browser
       route_not_found table_not_found record_not_found key_not_found
       method_not_allowed table_exists precondition_failed record_too_large body_too_large unsupported_media_type
-      internal store_damaged outcome_unknown unavailable storage_full`
+      internal store_damaged outcome_unknown unavailable storage_full
+      digest_mismatch private_file invalid_signature expired_url bucket_not_found file_not_found bucket_exists
+      file_too_large range_not_satisfiable`
     expect([...errorCodes].sort()).toEqual(contract.trim().split(/\s+/).sort() as (typeof errorCodes)[number][])
   })
 })

@@ -357,6 +357,46 @@ describe('cubby query', () => {
   })
 })
 
+describe('cubby bucket', () => {
+  test('create, describe, list, drop, restore: what the HTTP API answers; errors name the commands', async () => {
+    const db = newDb()
+    const created = await lines(['bucket', 'create', 'avatars', '--db', db])
+    expect(created).toEqual([(await server.as(org.secretKey).get(`/v1/${db}/_buckets/avatars`)).text])
+    expect(await lines(['bucket', 'create', 'avatars', '--db', db])).toEqual(created)
+    expect(await lines(['bucket', 'describe', 'avatars', '--db', db])).toEqual(created)
+    await lines(['bucket', 'create', 'albums', '--db', db])
+    const listed = (await lines(['bucket', 'list', '--db', db])).map((line) => JSON.parse(line).bucket)
+    expect(listed).toEqual(['albums', 'avatars'])
+    const [dropped] = await lines(['bucket', 'drop', 'avatars', '--db', db])
+    expect(await lines(['bucket', 'list', '--db', db, '--deleted'])).toEqual([dropped!])
+    const { deletedAt, recoverableUntil } = JSON.parse(dropped!)
+    const gone = await run(['bucket', 'describe', 'avatars', '--db', db])
+    const until = new Date(recoverableUntil).toISOString()
+    expect(gone.stderr).toBe(
+      `cubby: The bucket avatars in database ${db} was deleted. Restore it until ${until}: cubby bucket restore avatars --db ${db}; or create a new, empty bucket: cubby bucket create avatars --db ${db}\n`,
+    )
+    const never = await run(['bucket', 'restore', 'avatars', '--db', db, '--deleted-at', '1'])
+    expect(never.stderr).toBe(
+      `cubby: No recoverable bucket avatars was deleted at 1. See cubby bucket list --db ${db} --deleted, or leave deletedAt out for the newest.\n`,
+    )
+    await lines(['bucket', 'create', 'avatars', '--db', db])
+    const taken = await run(['bucket', 'restore', 'avatars', '--db', db])
+    expect(taken.stderr).toBe(
+      `cubby: An active bucket has the name avatars. Delete it first (cubby bucket drop avatars --db ${db}), then restore with --deleted-at ${deletedAt}.\n`,
+    )
+    await lines(['bucket', 'drop', 'avatars', '--db', db])
+    expect(await lines(['bucket', 'restore', 'avatars', '--db', db, '--deleted-at', String(deletedAt)])).toEqual(
+      created,
+    )
+    await expectRefused(['bucket', 'create', '../x', '--db', db], 2, 'NAME is "../x"')
+    await expectRefused(
+      ['bucket', 'restore', 'avatars', '--db', db, '--deleted-at', 'x'],
+      2,
+      'cubby bucket list --deleted',
+    )
+  })
+})
+
 describe("errors are the server's own message with a hint for the shell, on standard error, exit 1", () => {
   test('an unknown table', async () => {
     const db = newDb()

@@ -155,7 +155,26 @@ describe('a call that fails', () => {
     await expect(place.size(id)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('two numbers of files are never mixed up: an abort waits for the write that is in flight', async () => {
+  test('a removal while the upload ends leaves nothing, whichever is first', async () => {
+    const id = newId()
+    let between: (() => Promise<void>) | undefined
+    const calls: FileCalls = {
+      ...fileCalls,
+      async unlink(path) {
+        const then = between
+        between = undefined
+        await fileCalls.unlink(path).finally(() => then?.())
+      },
+    }
+    const place = new DirectoryPlace(root, { calls })
+    const writer = await place.write(id)
+    await writer.write(content(10))
+    between = () => writer.finish('').catch(() => {})
+    await place.remove(id)
+    expect(filesBelow(root)).toEqual([])
+  })
+
+  test('an abort waits for the write that is in flight: its descriptor could be that of another file by then', async () => {
     const inUse = new Set<number>()
     const wrong: string[] = []
     const place = new DirectoryPlace(root, {
@@ -245,7 +264,8 @@ describe('syncs of a directory are shared', () => {
     const beside = Array.from({ length: 5 }, () =>
       put(place, newBlobId(nowMs), content(10)).catch((error) => error.code),
     )
-    expect(await Promise.all([first, ...beside])).toEqual(new Array<string>(6).fill('unavailable'))
+    const answers: unknown[] = await Promise.all([first, ...beside])
+    expect(answers).toEqual(Array(6).fill('unavailable'))
     expect(filesBelow(root)).toEqual([])
     const later = newBlobId(nowMs)
     await put(place, later, content(10))

@@ -22,6 +22,9 @@ const service = useService()
 interface Ground {
   table: TestTable
   deleted: TestTable
+  /** Paths of an active and of a deleted bucket. */
+  bucket: string
+  deletedBucket: string
   keyId: string
 }
 
@@ -155,6 +158,46 @@ const routes: Record<string, Route> = {
     own: 200,
     outOfScope: 'key_scope',
   },
+  'list buckets': {
+    method: 'GET',
+    path: ({ table }) => `/v1/${table.db}/_buckets`,
+    public: 'may',
+    stranger: 200,
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'create a bucket': {
+    method: 'POST',
+    path: ({ bucket }) => `${bucket}-more`,
+    public: 'may not',
+    stranger: 201,
+    own: 201,
+    outOfScope: 'key_scope',
+  },
+  'bucket metadata': {
+    method: 'GET',
+    path: ({ bucket }) => bucket,
+    public: 'may',
+    stranger: 'bucket_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'delete a bucket': {
+    method: 'DELETE',
+    path: ({ bucket }) => bucket,
+    public: 'may not',
+    stranger: 'bucket_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'restore a bucket': {
+    method: 'POST',
+    path: ({ deletedBucket }) => `${deletedBucket}/restore`,
+    public: 'may not',
+    stranger: 'bucket_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
   'create a key': {
     method: 'POST',
     path: () => '/api/keys',
@@ -194,8 +237,12 @@ const freshGround = async (): Promise<Ground> => {
   const fresh = {
     table: await makeTable(service.api, undefined, freshName(), 'shop'),
     deleted: await makeTable(service.api, undefined, freshName(), 'shop'),
+    bucket: `/v1/shop/_buckets/${freshName('b')}`,
+    deletedBucket: `/v1/shop/_buckets/${freshName('b')}`,
     keyId: (await createKey(service.api)).id,
   }
+  for (const path of [fresh.bucket, fresh.deletedBucket]) ok(await service.api.post(path), 201)
+  ok(await service.api.delete(fresh.deletedBucket))
   await fresh.table.put('a')
   await fresh.table.put('a', {}, { rangeKey: 'r' })
   ok(await service.api.delete(fresh.deleted.path))
@@ -224,6 +271,8 @@ beforeAll(async () => {
 const snapshot = async () => ({
   tables: ok(await service.api.get('/v1/shop')).tables,
   deleted: ok(await service.api.get('/v1/shop?deleted=true')).tables,
+  buckets: ok(await service.api.get('/v1/shop/_buckets')).buckets,
+  deletedBuckets: ok(await service.api.get('/v1/shop/_buckets?deleted=true')).buckets,
   records: await ground.table.items({ index: 't' }),
   keys: ok(await service.api.get('/api/keys?limit=1000')).keys.map((key: Json) => [key.id, key.status]),
 })

@@ -60,11 +60,20 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
   route_not_found: [404, () => service.api.get('/v2')],
   table_not_found: [404, () => service.api.get('/v1/app/nowhere')],
   record_not_found: [404, async () => (await service.table()).get('nobody')],
+  bucket_not_found: [404, () => service.api.get('/v1/app/_buckets/nowhere')],
   key_not_found: [404, () => service.api.delete('/api/keys/nobody')],
   method_not_allowed: [405, () => service.api.request('PATCH', '/v1/app/orders')],
   table_exists: [
     409,
     async () => service.api.post((await service.table()).path, { indices: { i1: { hashField: 'a' } } }),
+  ],
+  bucket_exists: [
+    409,
+    async () => {
+      const path = `/v1/app/_buckets/${freshName('b')}`
+      for (const method of ['POST', 'DELETE', 'POST']) await service.api.request(method, path)
+      return service.api.post(`${path}/restore`)
+    },
   ],
   precondition_failed: [
     412,

@@ -109,7 +109,8 @@ const faults: Record<
     spoil: ({ target }, to) => ({ target: withSegment(to, target, '%ff') }),
   },
   invalid_cursor: {
-    tries: ({ method, path }) => method === 'GET' && ['/v1', '/v1/{db}', '/api/keys'].includes(path),
+    tries: ({ method, path }) =>
+      method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/api/keys'].includes(path),
     spoil: ({ target }) => ({ target: add(target, 'cursor=nonsense') }),
   },
   invalid_json: { tries: hasBody, spoil: () => ({ body: '{hashKey: "ada"}' }) },
@@ -129,6 +130,10 @@ const faults: Record<
     // Where there is none, a table can be created: that is no fault.
     tries: (operation) => names('table')(operation) && operation.id !== 'createTable',
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'table') }),
+  },
+  bucket_not_found: {
+    tries: (operation) => names('bucket')(operation) && operation.id !== 'createBucket',
+    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
   record_too_large: {
     tries: (operation) => isPut(operation) || isBatch(operation),

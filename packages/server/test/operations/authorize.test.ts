@@ -32,10 +32,12 @@ const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): st
 }
 
 const readOnly = [
+  'describeBucket',
   'describeOwnApiKey',
   'describeTable',
   'findRecords',
   'getRecord',
+  'listBuckets',
   'listDatabases',
   'listTables',
   'queryRecords',

@@ -49,7 +49,7 @@ const useStore = async (use: (access: Access) => Promise<void>): Promise<void> =
   try {
     const { kept, text } = makeApiKey({ kind: 'secret' })
     await engine.organizations.bootstrap('default', [kept], nowMs)
-    await use({ engine, apiKey: (await engine.apiKeys.find(text))! })
+    await use({ engine, apiKey: (await engine.apiKeys.find(text))!, place: undefined })
   } finally {
     await engine.close()
     removeTempDir(dir)

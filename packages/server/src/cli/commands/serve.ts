@@ -9,6 +9,7 @@ import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.
 import type { CliCommand } from '../command.ts'
 import { printLine } from '../print.ts'
 import { parsePublicUrl, publicUrlFlag } from '../public-url.ts'
+import { filesFlag, placeOf } from '../target/place.ts'
 import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
 
 const toFlag = (declared: EngineFlag): Flag =>
@@ -27,6 +28,7 @@ the server after the accepted requests are answered.`,
     host: { type: 'string', value: 'H', help: 'address to listen on', default: '127.0.0.1' },
     port: { type: 'string', value: 'P', help: 'port to listen on; 0 picks a free one', default: '4600' },
     'public-url': publicUrlFlag,
+    files: filesFlag,
     workers: { type: 'string', value: 'N', help: 'processes that serve the port', default: '1' },
     ...Object.fromEntries(Object.entries(engineFlags).map(([name, declared]) => [name, toFlag(declared)])),
     'no-bootstrap': { type: 'boolean', help: 'create no organization on an empty store' },
@@ -37,6 +39,8 @@ the server after the accepted requests are answered.`,
     const options = {
       host: args.text('host')!,
       port: parseCount(args, 'port', 0, 65_535),
+      files: placeOf(location, args.text('files')),
+      filesAreGiven: args.text('files') !== undefined,
       publicUrl: parsePublicUrl(args.text('public-url')),
       workers: parseCount(args, 'workers', 1, 256),
       bootstrap: !args.flag('no-bootstrap'),

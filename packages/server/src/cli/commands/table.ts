@@ -1,4 +1,3 @@
-import { pageRowsMax } from '../../core/limits.ts'
 import { parseIndices, slots } from '../../core/tables/indices.ts'
 import { createTableOperation } from '../../operations/tables/create-table.ts'
 import { deleteTableOperation } from '../../operations/tables/delete-table.ts'
@@ -7,9 +6,9 @@ import { listTablesOperation } from '../../operations/tables/list-tables.ts'
 import { restoreTableOperation } from '../../operations/tables/restore-table.ts'
 import { type Arguments, type Flag, orUsageError, UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
-import { printJson, printLine } from '../print.ts'
 import { checkName, dbFlag, requireName } from '../target/address.ts'
-import { openRemote, remoteFlags } from '../target/remote.ts'
+import { deletedAtFlag, printAnswer, printListing, restoreBody } from '../target/lifecycle.ts'
+import { remoteFlags } from '../target/remote.ts'
 
 // The table routes of the HTTP API, for the shell. The server's answer is printed unchanged.
 
@@ -38,8 +37,7 @@ exists with the same indices, it is printed and not changed.`,
   async run(args) {
     const path = tablePath(args)
     const body = JSON.stringify({ indices: parseDeclared(args) })
-    printLine(await openRemote(args).request({ method: 'POST', path, body, repeatable: true }))
-    return 0
+    return printAnswer(args, { method: 'POST', path, body, repeatable: true })
   },
 }
 
@@ -73,16 +71,7 @@ export const tableListCommand: CliCommand = {
     deleted: { type: 'boolean', help: 'list the deleted tables that can still be restored' },
     ...remoteFlags,
   },
-  async run(args) {
-    const path = `/v1/${requireName(args, 'db')}?limit=${pageRowsMax}${args.flag('deleted') ? '&deleted=true' : ''}`
-    const remote = openRemote(args)
-    for (let after = ''; ; ) {
-      const page = JSON.parse(await remote.request({ method: 'GET', path: path + after, repeatable: true }))
-      for (const table of page.tables) printJson(table)
-      if (page.cursor === null) return 0
-      after = `&cursor=${encodeURIComponent(page.cursor)}`
-    }
-  },
+  run: async (args) => printListing(args, `/v1/${requireName(args, 'db')}`, 'tables'),
 }
 
 export const tableDescribeCommand: CliCommand = {
@@ -90,11 +79,7 @@ export const tableDescribeCommand: CliCommand = {
   positionals: ['NAME'],
   summary: summaryOf(describeTableOperation),
   flags: { db: dbFlag, ...remoteFlags },
-  async run(args) {
-    const path = tablePath(args)
-    printLine(await openRemote(args).request({ method: 'GET', path, repeatable: true }))
-    return 0
-  },
+  run: async (args) => printAnswer(args, { method: 'GET', path: tablePath(args), repeatable: true }),
 }
 
 export const tableDropCommand: CliCommand = {
@@ -103,11 +88,7 @@ export const tableDropCommand: CliCommand = {
   summary: summaryOf(deleteTableOperation),
   details: 'Restore it, with all its records, with cubby table restore.',
   flags: { db: dbFlag, ...remoteFlags },
-  async run(args) {
-    const path = tablePath(args)
-    printLine(await openRemote(args).request({ method: 'DELETE', path, repeatable: false }))
-    return 0
-  },
+  run: async (args) => printAnswer(args, { method: 'DELETE', path: tablePath(args), repeatable: false }),
 }
 
 export const tableRestoreCommand: CliCommand = {
@@ -115,25 +96,10 @@ export const tableRestoreCommand: CliCommand = {
   positionals: ['NAME'],
   summary: summaryOf(restoreTableOperation),
   details: 'A table can be restored for 7 days after it was deleted.',
-  flags: {
-    db: dbFlag,
-    'deleted-at': {
-      type: 'string',
-      value: 'MS',
-      help: 'its deletedAt in epoch milliseconds; default: the table deleted last',
-    },
-    ...remoteFlags,
-  },
+  flags: { db: dbFlag, 'deleted-at': deletedAtFlag('table'), ...remoteFlags },
   async run(args) {
     const path = `${tablePath(args)}/restore`
-    const deletedAt = args.text('deleted-at')
-    if (deletedAt !== undefined && !/^[0-9]{1,16}$/.test(deletedAt)) {
-      throw new UsageError(
-        `--deleted-at is "${deletedAt}"; it takes epoch milliseconds, see cubby table list --deleted`,
-      )
-    }
-    const body = deletedAt === undefined ? undefined : `{"deletedAt":${Number(deletedAt)}}`
-    printLine(await openRemote(args).request({ method: 'POST', path, body, repeatable: false }))
-    return 0
+    const body = restoreBody(args, 'cubby table list --deleted')
+    return printAnswer(args, { method: 'POST', path, body, repeatable: false })
   },
 }

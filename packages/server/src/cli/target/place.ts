@@ -11,7 +11,7 @@ import type { Flag } from '../arguments.ts'
 export const filesFlag: Flag = {
   type: 'string',
   value: 'PLACE',
-  help: 'where the bytes of files are: a directory or s3://BUCKET/PREFIX (default with --data: DIR/files)',
+  help: 'the bytes of files: a directory or s3://BUCKET/PREFIX (with --data: DIR/files)',
 }
 
 /** The place of a store's files: as given, or the default of the embedded engine. Undefined if there is neither. */

@@ -1,4 +1,5 @@
-import { type BlobPlace, PlaceRefused } from '../../store/blob-place.ts'
+import type { Log } from '../../core/log.ts'
+import { type BlobPlace, PlaceUrlRefused } from '../../store/blob-place.ts'
 import { DirectoryPlace } from './directory.ts'
 
 // The only file that knows which kinds of places exist.
@@ -6,6 +7,7 @@ import { DirectoryPlace } from './directory.ts'
 export interface PlaceSurroundings {
   env: Record<string, string | undefined>
   now(): number
+  log?: Log
 }
 
 type OpenPlace = (value: string, surroundings: PlaceSurroundings) => Promise<BlobPlace>
@@ -17,13 +19,13 @@ const kinds = new Map<string, OpenPlace>([
 
 /** The place that `--files` names: a directory, or a URL. A directory is made at the first upload. */
 export const openPlace: OpenPlace = async (value, surroundings) => {
-  if (value === '') throw new PlaceRefused('--files is empty; it takes a directory or s3://BUCKET/PREFIX')
+  if (value === '') throw new PlaceUrlRefused('--files is empty; it takes a directory or s3://BUCKET/PREFIX')
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1]?.toLowerCase()
   if (scheme === undefined) return new DirectoryPlace(value, { now: surroundings.now })
   const open = kinds.get(scheme)
   // The rest of the URL is not repeated: it may contain a password.
   if (open === undefined) {
-    throw new PlaceRefused(`--files begins with "${scheme}://"; it takes a directory or s3://BUCKET/PREFIX`)
+    throw new PlaceUrlRefused(`--files begins with "${scheme}://"; it takes a directory or s3://BUCKET/PREFIX`)
   }
   return open(value, surroundings)
 }

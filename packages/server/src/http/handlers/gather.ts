@@ -1,17 +1,22 @@
 import { CubbyError } from '../../core/errors.ts'
 import { plainBodyBytesMax } from '../../core/limits.ts'
 import type { Members } from '../../core/members.ts'
+import { parseName } from '../../core/names.ts'
 import { parseKeyPart } from '../../core/records/record-key.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress, type TableAddress } from '../../operations/access.ts'
+import { type BucketAddress, parseBucketAddress } from '../../operations/buckets/bucket-access.ts'
 import type { ListingInput } from '../../operations/listing.ts'
+import type { ListOfDatabaseInput } from '../../operations/tables/lifecycle.ts'
 import { refuseConditions } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
-import { parseLimitParameter, parseParameters } from '../query-parameters.ts'
+import { parseFlagParameter, parseLimitParameter, parseParameters } from '../query-parameters.ts'
 
 // Collects the input of operations from path, query string, headers and body.
 
 export const addressOf = ({ params }: Exchange): TableAddress => parseAddress(params.db, params.table)
+
+export const bucketAddressOf = ({ params }: Exchange): BucketAddress => parseBucketAddress(params.db, params.bucket)
 
 /** Bun replaces a path that it cannot decode with U+FFFD. Only the raw target shows whether U+FFFD was really sent. */
 const refuseBadEscapes = (url: string, segment: string, field: string): void => {
@@ -47,4 +52,12 @@ export const readListing = ({ request }: Exchange): ListingInput => {
   const { limit, cursor } = parseParameters(request.url, ['limit', 'cursor'])
   refuseConditions(request.headers)
   return { limit: parseLimitParameter(limit), cursor }
+}
+
+/** The input of a listing of tables or buckets. */
+export const readListOfDatabase = ({ params, request }: Exchange): ListOfDatabaseInput => {
+  const db = parseName(params.db, 'db')
+  const { limit, cursor, deleted } = parseParameters(request.url, ['limit', 'cursor', 'deleted'])
+  refuseConditions(request.headers)
+  return { db, deleted: parseFlagParameter(deleted, 'deleted'), limit: parseLimitParameter(limit), cursor }
 }

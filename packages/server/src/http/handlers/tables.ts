@@ -1,4 +1,3 @@
-import { parseName } from '../../core/names.ts'
 import { createTable, createTableOperation, parseCreateTable } from '../../operations/tables/create-table.ts'
 import { deleteTable } from '../../operations/tables/delete-table.ts'
 import { describeTable } from '../../operations/tables/describe-table.ts'
@@ -7,11 +6,9 @@ import { listTables, listTablesOperation } from '../../operations/tables/list-ta
 import { tableJson } from '../../operations/tables/present-table.ts'
 import { parseRestoreTable, restoreTable } from '../../operations/tables/restore-table.ts'
 import { refuseBody } from '../body.ts'
-import { refuseConditions } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
-import { parseFlagParameter, parseLimitParameter, parseParameters } from '../query-parameters.ts'
 import { respondLongText, respondText } from '../respond.ts'
-import { addressOf, readListing, readMembers, refuseExtras } from './gather.ts'
+import { addressOf, readListing, readListOfDatabase, readMembers, refuseExtras } from './gather.ts'
 
 export const tableHandlers = {
   async listDatabases(exchange: Exchange): Promise<Response> {
@@ -20,11 +17,7 @@ export const tableHandlers = {
   },
 
   async listTables(exchange: Exchange): Promise<Response> {
-    const db = parseName(exchange.params.db, 'db')
-    const { limit, cursor, deleted } = parseParameters(exchange.request.url, ['limit', 'cursor', 'deleted'])
-    refuseConditions(exchange.request.headers)
-    const input = { db, deleted: parseFlagParameter(deleted, 'deleted'), limit: parseLimitParameter(limit), cursor }
-    const page = await listTables(exchange.access, input, exchange.nowMs)
+    const page = await listTables(exchange.access, readListOfDatabase(exchange), exchange.nowMs)
     return respondLongText(exchange, listTablesOperation.present(page, exchange.nowMs))
   },
 

@@ -1,10 +1,11 @@
 import { apiKeyRoutes } from './api-keys.ts'
+import { bucketRoutes } from './buckets.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
 import { tableRoutes } from './tables.ts'
 
 /** Every route that needs an API key, by the id of its operation. */
-export const operationRoutes = { ...tableRoutes, ...recordRoutes, ...apiKeyRoutes } satisfies Record<
+export const operationRoutes = { ...tableRoutes, ...recordRoutes, ...bucketRoutes, ...apiKeyRoutes } satisfies Record<
   string,
   OperationRoute
 >

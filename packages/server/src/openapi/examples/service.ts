@@ -46,6 +46,6 @@ export const preflight: HttpExample[] = [
     summary: 'May a page send PUT?',
     parameters: { 'Access-Control-Request-Method': 'PUT' },
     status: 204,
-    headers: { 'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, DELETE, OPTIONS' },
+    headers: { 'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
   },
 ]

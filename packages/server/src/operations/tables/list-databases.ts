@@ -18,12 +18,13 @@ export const listDatabases = async (access: Access, { limit, cursor }: ListingIn
   let found: string[]
   if (apiKey.databases === null) found = await engine.tables.listDatabases(apiKey.orgId, after, limit + 1)
   else {
-    // A limited key sees only its own databases that have a table: at most a hundred lookups.
+    // A limited key sees only its own databases that have a table or a bucket: at most two hundred lookups.
     found = []
     for (const db of [...apiKey.databases].sort()) {
       if (after !== undefined && db <= after) continue
-      const [table] = await engine.tables.list({ orgId: apiKey.orgId, db, after: undefined, limit: 1 })
-      if (table !== undefined) found.push(db)
+      const first = { orgId: apiKey.orgId, db, after: undefined, limit: 1 }
+      const [any] = [...(await engine.tables.list(first)), ...(await engine.buckets.list(first))]
+      if (any !== undefined) found.push(db)
     }
   }
   const databases = found.slice(0, limit)
@@ -34,7 +35,7 @@ export const listDatabasesOperation = defineOperation({
   id: 'listDatabases',
   area: 'tables',
   summary: 'List databases',
-  description: `The databases that the API key may use and that have a table, by name. ${pagesNote}`,
+  description: `The databases that the API key may use and that have a table or a bucket, by name. ${pagesNote}`,
   keyNeeded: 'read',
   effect: 'reads',
   returns: 'A page of names.',

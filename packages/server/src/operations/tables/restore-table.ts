@@ -1,11 +1,10 @@
-import { describeValue } from '../../core/describe-value.ts'
-import { CubbyError } from '../../core/errors.ts'
 import { call } from '../../core/hint.ts'
-import { type Members, refuseUnknownMembers } from '../../core/members.ts'
+import type { Members } from '../../core/members.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf, parseAddress, type TableAddress, tableNotFound } from '../access.ts'
 import { defineOperation } from '../operation.ts'
+import { parseDeletedAt, restored } from './lifecycle.ts'
 import { tableJson } from './present-table.ts'
 
 export interface RestoreTableInput extends TableAddress {
@@ -13,40 +12,18 @@ export interface RestoreTableInput extends TableAddress {
   deletedAtMs: number | undefined
 }
 
-export const parseRestoreTable = (members: Members): number | undefined => {
-  refuseUnknownMembers(members, ['deletedAt'])
-  const { deletedAt } = members
-  if (deletedAt === undefined || Number.isSafeInteger(deletedAt)) return deletedAt as number | undefined
-  throw new CubbyError('invalid_request', `deletedAt is ${describeValue(deletedAt)}; it takes epoch milliseconds.`, {
-    field: 'deletedAt',
-    hint: ['Leave it out for the table deleted last, or take it from ', call('listTables', { deleted: true }), '.'],
-  })
-}
+export const parseRestoreTable = (members: Members): number | undefined =>
+  parseDeletedAt(members, 'table', 'listTables')
 
 export const restoreTable = async (access: Access, input: RestoreTableInput, nowMs: number): Promise<Table> => {
   const { db, table, deletedAtMs } = input
-  const result = await access.engine.tables.restore(callerOf(access), db, table, deletedAtMs, nowMs)
-  switch (result.outcome) {
-    case 'restored':
-    case 'active':
-      return result.table
-    case 'taken':
-      throw new CubbyError('table_exists', `An active table has the name ${table}.`, {
-        hint: [
-          'Delete it first (',
-          call('deleteTable', { db, table }),
-          '), then restore with ',
-          { send: { deletedAt: result.deletedAtMs } },
-          '.',
-        ],
-      })
-    case 'missing':
-      if (deletedAtMs === undefined) throw await tableNotFound(access, input, nowMs)
-      throw new CubbyError('table_not_found', `No recoverable table ${table} was deleted at ${deletedAtMs}.`, {
-        field: 'deletedAt',
-        hint: ['See ', call('listTables', { db, deleted: true }), ', or leave deletedAt out for the newest.'],
-      })
-  }
+  return restored(await access.engine.tables.restore(callerOf(access), db, table, deletedAtMs, nowMs), {
+    kind: 'table',
+    name: table,
+    deletedAtMs,
+    calls: { remove: call('deleteTable', { db, table }), list: call('listTables', { db, deleted: true }) },
+    notFound: () => tableNotFound(access, input, nowMs),
+  })
 }
 
 export const restoreTableOperation = defineOperation({

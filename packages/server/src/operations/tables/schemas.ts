@@ -98,7 +98,7 @@ export const tableSchemas = {
 export const dbMember = {
   db: {
     ...ref('Name'),
-    description: 'The database, for example one per application. A database exists while it has a table.',
+    description: 'The database, for example one per application. A database exists while it has a table or a bucket.',
   },
 } satisfies Record<string, Schema>
 

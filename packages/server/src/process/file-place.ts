@@ -1,0 +1,78 @@
+import { startBlobSweep } from '../background/blobs.ts'
+import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
+import type { Background } from '../background/sweeps.ts'
+import { CheckedPlace } from '../files/places/checked-place.ts'
+import { openPlace } from '../files/places/open-place.ts'
+import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
+import type { Engine } from '../store/engine.ts'
+import type { ServeOptions } from './serve-options.ts'
+
+// The place of the bytes of files in a serving process: opened and checked at the start, swept by the owner, closed at the end.
+
+export interface FilePlace {
+  /** What requests use. It is the place of this store, or every call throws `unavailable`. */
+  readonly place: BlobPlace
+  /** For the line `listening`; undefined for the default, which needs no mention. */
+  readonly shown: string | undefined
+  /** Removes the bytes that no file refers to any more. One process of `--workers` does it, and each one on PostgreSQL. */
+  startSweep(): Background
+  close(): Promise<void>
+}
+
+/** A removal in a place that does not answer takes longer than a stop may: its row is still there for the next start. */
+const sweepStopMsMax = 1_000
+
+/**
+ * Opens the place that `--files` names; undefined without one. `role`: the owner refuses to start on the place of another
+ * store. Its workers do not check again: they would be started over and over.
+ */
+export const openFilePlace = async (
+  { files, filesAreGiven, clock, log }: ServeOptions,
+  engine: Engine,
+  role: 'owner' | 'worker',
+): Promise<FilePlace | undefined> => {
+  if (files === undefined) return undefined
+  const opened = await openPlace(files, { env: process.env, now: clock.now, log })
+  const place = new CheckedPlace(opened, engine.files, log)
+  if (role === 'owner') await place.checkAtStart()
+  const uploads = trackUploads({ files: engine.files, now: clock.now, log })
+  const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
+  return {
+    place: tracked(place, uploads),
+    shown: filesAreGiven ? place.description : undefined,
+    startSweep() {
+      const sweep = startBlobSweep({ files: engine.files, place, now, log, jumpHoldMs, everyMs })
+      return { stop: () => Promise.race([sweep.stop(), Bun.sleep(sweepStopMsMax)]) }
+    },
+    async close() {
+      await uploads.stop()
+      await place.close()
+    },
+  }
+}
+
+/** The same place; an upload counts as running from its first byte until it has ended, well or not. */
+const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
+  description: place.description,
+  async write(id, bytes) {
+    uploads.begin(id)
+    try {
+      return trackedWriter(await place.write(id, bytes), () => uploads.end(id))
+    } catch (error) {
+      uploads.end(id)
+      throw error
+    }
+  },
+  read: (id, start, end) => place.read(id, start, end),
+  size: (id) => place.size(id),
+  remove: (id) => place.remove(id),
+  readMark: () => place.readMark(),
+  writeMark: (mark) => place.writeMark(mark),
+  close: () => place.close(),
+})
+
+const trackedWriter = (writer: BlobWriter, ended: () => void): BlobWriter => ({
+  write: (chunk) => writer.write(chunk),
+  finish: (sha256) => writer.finish(sha256).finally(ended),
+  abort: () => writer.abort().finally(ended),
+})

@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { newBlobId } from '../../src/core/files/blob-id.ts'
+import { checkMark, makeMark } from '../../src/files/places/check-mark.ts'
+import { CheckedPlace } from '../../src/files/places/checked-place.ts'
+import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { openPlace } from '../../src/files/places/open-place.ts'
+import { isPlaceMark, newPlaceMark } from '../../src/files/places/place-mark.ts'
+import { PlaceRefused } from '../../src/store/blob-place.ts'
+import { makeTempDir, removeTempDir } from '../harness.ts'
+import { FakeFiles } from './fake-files.ts'
+import { collect, content, filesBelow, put } from './material.ts'
+
+// Two processes that are given different places would each say that the files of the other are damaged.
+
+let top: string
+let files: FakeFiles
+let logged: string[]
+beforeEach(() => {
+  top = makeTempDir()
+  files = new FakeFiles()
+  logged = []
+})
+afterEach(() => removeTempDir(top))
+
+const newId = (): string => newBlobId(Date.now())
+const directory = (name = 'files'): DirectoryPlace => new DirectoryPlace(join(top, name))
+const checked = (name = 'files'): CheckedPlace =>
+  new CheckedPlace(
+    directory(name),
+    files,
+    (level, message, fields) => void logged.push(`${level}: ${message}: ${fields?.cause}`),
+  )
+const refusal = async (attempt: Promise<unknown>): Promise<string> => {
+  const error = await attempt.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(PlaceRefused)
+  return (error as Error).message
+}
+
+describe('at the start', () => {
+  test('neither has a mark, or both the same: the place is taken', async () => {
+    expect(await checkMark(directory(), files)).toBe(false)
+    await makeMark(directory(), files)
+    expect(isPlaceMark(files.mark!)).toBe(true)
+    expect(await directory().readMark()).toBe(files.mark)
+    expect(await checkMark(directory(), files)).toBe(true)
+    await checked().checkAtStart()
+    expect(logged).toEqual([])
+  })
+
+  test('the store has a mark and the place has none, or another: refused, with what to do', async () => {
+    files.mark = newPlaceMark()
+    const none = await refusal(checked().checkAtStart())
+    expect(none).toContain(`${join(top, 'files')} is not where the files of this store are. It has no mark`)
+    expect(none).toContain('--files')
+    await directory().writeMark(newPlaceMark())
+    const other = await refusal(checked().checkAtStart())
+    expect(other).toContain('another place')
+    for (const message of [none, other]) expect(message).not.toContain('\n')
+    expect(existsSync(join(top, 'files', 'cubby-files.mark'))).toBe(true)
+  })
+
+  test('a place that cannot be read is logged, not refused, and is not taken for one without a mark', async () => {
+    files.mark = newPlaceMark()
+    writeFileSync(join(top, 'files'), 'not a directory')
+    const place = checked()
+    await place.checkAtStart()
+    expect(logged).toEqual([expect.stringContaining('ENOTDIR')])
+    await expect(place.read(newId(), 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(logged).toHaveLength(1)
+  })
+})
+
+describe('the first upload', () => {
+  test('marks the place and the store; many at once make one mark', async () => {
+    const places = Array.from({ length: 4 }, () => checked())
+    const ids = Array.from({ length: 32 }, newId)
+    await Promise.all(ids.map((id, i) => put(places[i % 4]!, id, content(10))))
+    expect(await directory().readMark()).toBe(files.mark)
+    for (const id of ids) expect(await checked().size(id)).toBe(10)
+    expect(logged).toEqual([])
+  })
+
+  test('one that was interrupted between place and store is completed by the next', async () => {
+    const writeMark = files.writeMark.bind(files)
+    files.writeMark = () => Promise.reject(new Error('no store'))
+    await expect(checked().write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    const mark = await directory().readMark()
+    expect([mark === undefined, files.mark]).toEqual([false, undefined])
+    files.writeMark = writeMark
+    await checked().checkAtStart()
+    await put(checked(), newId(), content(10))
+    expect(files.mark).toBe(mark!)
+  })
+
+  test('a place that cannot be written leaves the store without a mark, so that another can be given', async () => {
+    writeFileSync(join(top, 'files'), 'not a directory')
+    await expect(checked().write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    expect(files.mark).toBeUndefined()
+    await put(checked('other'), newId(), content(10))
+  })
+
+  test('two processes with two places: one of them is refused', async () => {
+    const places = [checked('a'), checked('b')]
+    const results = await Promise.allSettled(places.map((place) => put(place, newId(), content(10))))
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    const index = results.findIndex(({ status }) => status === 'rejected')
+    expect((results[index] as PromiseRejectedResult).reason).toMatchObject({ code: 'unavailable' })
+    expect(filesBelow(join(top, ['a', 'b'][index]!))).toEqual(['cubby-files.mark'])
+    expect(logged).toEqual([expect.stringContaining('is not where the files of this store are')])
+  })
+})
+
+describe('a process that was running when the mark appeared', () => {
+  test('503 and one log line while its place is wrong; it works as soon as it is right', async () => {
+    const wrong = checked('wrong')
+    await wrong.checkAtStart()
+    const id = newId()
+    await put(checked(), id, content(10))
+    for (const attempt of [
+      () => wrong.read(id, 0, 10),
+      () => wrong.size(id),
+      () => wrong.write(newId()),
+      () => wrong.remove(id),
+    ]) {
+      const error = await attempt().catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'unavailable' })
+      // Where files are is not for clients.
+      expect((error as Error).message).not.toContain(top)
+    }
+    expect(logged).toEqual([expect.stringMatching(/^error: .*503: .*wrong is not where the files of this store are/)])
+    renameSync(join(top, 'files'), join(top, 'wrong'))
+    expect(await collect(wrong, id, 0, 10)).toEqual(content(10))
+    // It is not checked again, and a new fault is logged anew.
+    files.mark = newPlaceMark()
+    expect(await wrong.size(id)).toBe(10)
+    expect(logged).toHaveLength(1)
+  })
+
+  test('a store that cannot be read: 503, and the next request tries again', async () => {
+    const place = checked()
+    files.failure = new Error('no store')
+    await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    expect(logged).toEqual([expect.stringContaining('no store')])
+    await put(place, newId(), content(10))
+  })
+
+  test('without a mark there are no bytes: a removal has nothing to do, and needs no place', async () => {
+    await checked().remove(newId())
+    expect(existsSync(join(top, 'files'))).toBe(false)
+  })
+})
+
+describe('--files', () => {
+  const surroundings = { env: {}, now: Date.now }
+
+  test('a directory: nothing is made before the first upload', async () => {
+    const place = await openPlace(join(top, 'x', 'files'), surroundings)
+    expect(place.description).toBe(join(top, 'x', 'files'))
+    expect(await place.readMark()).toBeUndefined()
+    expect(existsSync(join(top, 'x'))).toBe(false)
+    await put(place, newId(), content(10))
+    await place.close()
+  })
+
+  test('a relative directory is one of the current directory', async () => {
+    expect((await openPlace('files', surroundings)).description).toBe(join(process.cwd(), 'files'))
+  })
+
+  test('what is neither a directory nor a known URL is refused without its secrets', async () => {
+    for (const value of ['', 'ftp://user:password@host/files', 'file:///tmp/files', 'GS://bucket']) {
+      const message = await refusal(openPlace(value, surroundings))
+      expect(message).toContain('it takes a directory or s3://BUCKET/PREFIX')
+      expect(message).not.toContain('password')
+    }
+  })
+})
+
+test('a disk that is unmounted after the check: nothing is forgotten, and it works once it is back', async () => {
+  const place = checked()
+  const id = newId()
+  await put(place, id, content(10))
+  renameSync(join(top, 'files'), join(top, 'unmounted'))
+  mkdirSync(join(top, 'files'))
+  await expect(place.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(place.read(id, 0, 10)).rejects.toMatchObject({ code: 'unavailable' })
+  rmSync(join(top, 'files'), { recursive: true })
+  renameSync(join(top, 'unmounted'), join(top, 'files'))
+  expect(await collect(place, id, 0, 10)).toEqual(content(10))
+})
