@@ -124,7 +124,7 @@ const parseBody = (
   toHead: boolean,
   ended: boolean,
 ): { bytes: Buffer; length: number } | undefined => {
-  if (toHead || status === 204 || status === 304) return { bytes: Buffer.alloc(0), length: 0 }
+  if (toHead || status === 100 || status === 204 || status === 304) return { bytes: Buffer.alloc(0), length: 0 }
   if (headers.get('transfer-encoding')?.includes('chunked')) {
     const parts: Buffer[] = []
     for (let at = 0; ; ) {

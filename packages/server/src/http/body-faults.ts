@@ -1,5 +1,5 @@
 import { CubbyError } from '../core/errors.ts'
-import { bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax, bodyProgressBytesMin } from '../core/limits.ts'
+import { bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax, bodyProgressBytesMin, fileIdleMsMax } from '../core/limits.ts'
 
 // The errors for a body that is not read, or not completely.
 
@@ -27,6 +27,13 @@ export const stalled = (): CubbyError =>
     'unavailable',
     `Fewer than ${bodyProgressBytesMin} bytes of the body arrived within ${bodyMsMax / 1000} seconds; the server stopped reading it.`,
     { hint: 'Repeat the request and send the body without long pauses.' },
+  )
+
+export const uploadStalled = (): CubbyError =>
+  new BodyAbandoned(
+    'unavailable',
+    `Nothing of the file arrived within ${fileIdleMsMax / 1000} seconds; the server stopped reading it. Nothing was stored.`,
+    { hint: 'Repeat the request and send the file without long pauses.' },
   )
 
 export const tooFine = (): CubbyError =>

@@ -1,12 +1,5 @@
 import { CubbyError } from '../core/errors.ts'
-import {
-  bodiesInFlightBytesMax,
-  bodyChunkBytesMin,
-  bodyChunksFreeMax,
-  bodyMsMax,
-  bodyProgressBytesMin,
-  bodyStreamBytes,
-} from '../core/limits.ts'
+import { bodiesInFlightBytesMax, bodyMsMax, bodyProgressBytesMin, bodyStreamBytes } from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
 import {
   ambiguousLength,
@@ -20,14 +13,12 @@ import {
   withoutLength,
 } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
+import { FineChunks, isTooFine } from './fine-chunks.ts'
 
 /** A body with a declared length up to this is read at once; the limit on requests in flight limits these. */
 const wholeBytesMax = 16 * 1024
 const joinedBytes = 4 * 1024
 const lookEveryMs = 1_000
-/** After a body with too many chunks, further chunked bodies of the same API key are rejected unread for this time. */
-const fineChunksPauseMs = 1_000
-const pausedKeysMax = 1_000
 const sendLessHint = 'Send less at once: several records in several requests.'
 
 // ignoreBOM keeps a byte order mark in the text, so that the JSON check rejects it.
@@ -41,7 +32,7 @@ export interface BodyHolder {
 }
 
 /** Collects the pieces of a body. Small pieces are joined when they arrive, so none uses more memory than its bytes. */
-class Pieces {
+export class Pieces {
   readonly #pieces: Uint8Array[] = []
   #joined: Uint8Array | undefined
   #joinedLength = 0
@@ -93,7 +84,7 @@ class Progress {
   }
 }
 
-type ReadResult = { done: true; value?: undefined } | { done: false; value: Uint8Array }
+export type ReadResult = { done: true; value?: undefined } | { done: false; value: Uint8Array }
 
 /**
  * Reads request bodies. There are limits for each body and for all bodies in flight: in total, per organization and per API
@@ -103,11 +94,7 @@ type ReadResult = { done: true; value?: undefined } | { done: false; value: Uint
 export class BodyReader {
   readonly #inFlight = new Shares(bodiesInFlightBytesMax)
   readonly #deadlines = new Deadlines(bodyMsMax, lookEveryMs)
-  /**
-   * The end of the pause, by API key. It takes milliseconds to find out that a body has too many chunks, and Bun accepts all
-   * new connections with their requests before it does anything else.
-   */
-  readonly #pausedUntilMs = new Map<number, number>()
+  readonly fineChunks = new FineChunks()
 
   stop(): void {
     this.#deadlines.stop()
@@ -130,7 +117,7 @@ export class BodyReader {
     if (length === 0 || (length === undefined && request.body === null)) return ''
     refuseOtherTypes(headers)
     if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax, sendLessHint)
-    if (length === undefined && this.#isPaused(holder.keySeq)) throw paused()
+    if (length === undefined && this.fineChunks.isPaused(holder.keySeq)) throw paused()
     const bytes =
       length !== undefined && length <= wholeBytesMax
         ? await this.#readWhole(request)
@@ -257,23 +244,14 @@ export class BodyReader {
 
   #faultOf(bytes: number, pieces: number, bytesMax: number, { keySeq }: BodyHolder): CubbyError | undefined {
     if (bytes > bytesMax) return tooLarge(bytesMax, sendLessHint)
-    if (pieces <= bodyChunksFreeMax + bytes / bodyChunkBytesMin) return undefined
-    if (this.#pausedUntilMs.size >= pausedKeysMax) this.#pausedUntilMs.clear()
-    this.#pausedUntilMs.set(keySeq, performance.now() + fineChunksPauseMs)
+    if (!isTooFine(pieces, bytes)) return undefined
+    this.fineChunks.pause(keySeq)
     return tooFine()
-  }
-
-  #isPaused(keySeq: number): boolean {
-    const untilMs = this.#pausedUntilMs.get(keySeq)
-    if (untilMs === undefined) return false
-    if (performance.now() < untilMs) return true
-    this.#pausedUntilMs.delete(keySeq)
-    return false
   }
 }
 
 /** Bun joins a header that was sent twice into a list. */
-const declaredLength = (headers: Headers): number | undefined => {
+export const declaredLength = (headers: Headers): number | undefined => {
   const header = headers.get('content-length')
   if (header === null) return undefined
   if (!/^[0-9]{1,15}$/.test(header)) throw ambiguousLength()

@@ -31,11 +31,11 @@ const parseIfMatch = (value: string): Condition => {
 }
 
 /** The condition of a write. `If-None-Match` is allowed only on PUT, and only as `*`. */
-export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'DELETE'): Condition | undefined => {
+export const parseWriteCondition = (headers: Headers, method: 'PUT' | 'PATCH' | 'DELETE'): Condition | undefined => {
   const ifMatch = headers.get('if-match')
   const ifNoneMatch = headers.get('if-none-match')
   if (ifNoneMatch === null) return ifMatch === null ? undefined : parseIfMatch(ifMatch)
-  if (method === 'DELETE') return refuse('If-None-Match', 'is not allowed on DELETE.', 'Use If-Match.')
+  if (method !== 'PUT') return refuse('If-None-Match', `is not allowed on ${method}.`, 'Use If-Match.')
   if (ifMatch !== null) return refuse('If-None-Match', 'cannot be combined with If-Match.', 'Send one condition.')
   if (ifNoneMatch !== '*') {
     return refuse('If-None-Match', 'takes only * on PUT.', 'Send If-None-Match: * to create, If-Match to replace.')

@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { AnswerBody } from './answers.ts'
+import type { Uploads } from './uploads.ts'
 
 /** One request, as its handler sees it. */
 export interface Exchange {
@@ -20,6 +21,19 @@ export interface Exchange {
    * the last chunk if the key is no longer valid: nothing of the body may take effect before the loop has ended.
    */
   readStream(bytesMax: number): AsyncIterable<Uint8Array>
+  /**
+   * The bytes of a file as they arrive, with a Content-Length or chunked, for a route with `body: 'upload'`. Otherwise as
+   * `readStream`; the caller limits their number.
+   */
+  readUpload(): AsyncIterable<Uint8Array>
+  /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
+  withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
+  /** The time of the clock. */
+  now(): number
+  /** The uploads of this server. */
+  readonly uploads: Uploads
+  /** The address at which the caller reached the server, without a slash at its end. */
+  readonly baseUrl: string
   /** Runs long work. Between two steps it waits for its turn if other requests are waiting. */
   runSteps<T>(steps: Steps<T>): Awaitable<T>
   /** The text as the body of the answer. Call it only for an answer that is then sent. */

@@ -12,8 +12,11 @@ import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
+import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
 import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
+import { isFineSoFar, UploadBodies } from './upload-body.ts'
+import { Uploads } from './uploads.ts'
 
 export interface PipelineOptions extends AuthenticatorOptions {
   log: Log
@@ -22,6 +25,7 @@ export interface PipelineOptions extends AuthenticatorOptions {
 }
 
 type Request = BunRequest<string>
+type Params = RequestExchange['params']
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
 /** The answer of a route that needs no key. `ownUrl` is the address that the server listens on. */
@@ -48,7 +52,11 @@ export class Pipeline implements Shared {
   readonly turns = new Turns()
   readonly answers = new Answers()
   readonly log: Log
+  readonly uploads = new Uploads()
+  readonly uploadBodies = new UploadBodies(this.bodies.fineChunks)
+  readonly now: () => number
   setIdleTimeout: Shared['setIdleTimeout'] = () => {}
+  baseUrlOf: Shared['baseUrlOf'] = () => ''
   readonly #admission = new Admission()
   readonly #observer: Observer | undefined
 
@@ -56,11 +64,13 @@ export class Pipeline implements Shared {
     const { log, logRequests } = options
     this.authenticator = new Authenticator(options)
     this.log = log
+    this.now = options.now
     this.#observer = logRequests ? logAnswered(log) : undefined
   }
 
   stop(): void {
     this.bodies.stop()
+    this.uploadBodies.stop()
     this.turns.stop()
   }
 
@@ -68,12 +78,16 @@ export class Pipeline implements Shared {
   handlerFor(path: string, methods: Partial<Record<Method, Route>>): Handler {
     const allow = allowedMethods(methods)
     const word = literalParameter(path)
+    const paramsOf = word === undefined ? longNameParameters(path) : (params: Params) => ({ ...params, ...word })
+    // The wildcard stands for names that are too long, and matches empty segments too.
+    const lost = path.endsWith('/*') ? this.#lost : undefined
     const routeOf = (method: string): Route | undefined => methods[(method === 'HEAD' ? 'GET' : method) as Method]
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
     return observed(this.#observer, { path, operationOf }, (request) => {
+      if (lost !== undefined && hasEmptySegment(request.url)) return lost(request)
       const route = routeOf(request.method)
       if (route === undefined) return this.#withoutRoute(request, path, allow)
-      return this.#answer(this.#identify(request, route, word))
+      return this.#answer(this.#identify(request, route, paramsOf))
     })
   }
 
@@ -101,14 +115,16 @@ export class Pipeline implements Shared {
   }
 
   notFound(): Handler {
-    return observed(this.#observer, { path: undefined, operationOf: () => undefined }, (request) => {
-      const requestId = requestIdOf(request.headers)
-      if (request.method === 'OPTIONS') return respondPreflight(requestId)
-      const error = new CubbyError('route_not_found', 'No route has this path.', {
-        hint: lostPathHint(request.method, pathOf(request.url)),
-      })
-      return closingIfUnread(request, respondError(requestId, error))
+    return observed(this.#observer, { path: undefined, operationOf: () => undefined }, this.#lost)
+  }
+
+  readonly #lost = (request: Request): Response => {
+    const requestId = requestIdOf(request.headers)
+    if (request.method === 'OPTIONS') return respondPreflight(requestId)
+    const error = new CubbyError('route_not_found', 'No route has this path.', {
+      hint: lostPathHint(request.method, pathOf(request.url)),
     })
+    return closingIfUnread(request, respondError(requestId, error))
   }
 
   #withoutRoute(request: Request, path: string, allow: string): Response {
@@ -120,8 +136,8 @@ export class Pipeline implements Shared {
     return closingIfUnread(request, respondError(requestId, error, { allow }))
   }
 
-  #identify(request: Request, route: Route, word: ReturnType<typeof literalParameter>): RequestExchange {
-    const params = word === undefined ? request.params : { ...request.params, ...word }
+  #identify(request: Request, route: Route, paramsOf: ((params: Params) => Params) | undefined): RequestExchange {
+    const params = paramsOf === undefined ? request.params : paramsOf(request.params)
     return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
   }
 
@@ -193,9 +209,21 @@ export class Pipeline implements Shared {
     }
   }
 
-  #answerError(exchange: RequestExchange, error: unknown): Response {
+  #answerError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
     const { request, requestId, route, params } = exchange
     const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
-    return closingIfUnread(request, answerError(this.log, requestId, hinted, namesIn(params)))
+    const response = answerError(this.log, requestId, hinted, namesIn(params))
+    return route.body === 'upload' ? closingIfFine(request, response) : closingIfUnread(request, response)
   }
+}
+
+/**
+ * The refusal of an upload leaves its connection open: a client that is still sending would see a broken connection instead
+ * of the answer. Bun drops the rest of the body as it arrives. Only a body of very many chunks, which Bun would parse one by
+ * one, is cut off.
+ */
+const closingIfFine = async (request: globalThis.Request, response: Response): Promise<Response> => {
+  if (!request.headers.has('transfer-encoding') || request.bodyUsed) return response
+  if (await isFineSoFar(request)) response.headers.set('Connection', 'close')
+  return response
 }

@@ -13,6 +13,8 @@ import type { BodyHolder, BodyReader } from './body.ts'
 import type { Exchange } from './exchange.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
+import type { UploadBodies } from './upload-body.ts'
+import type { Uploads } from './uploads.ts'
 
 /** The parts that all exchanges of a server share. */
 export interface Shared {
@@ -21,6 +23,11 @@ export interface Shared {
   readonly turns: Turns
   readonly answers: Answers
   readonly log: Log
+  readonly uploads: Uploads
+  readonly uploadBodies: UploadBodies
+  now(): number
+  /** The address at which the caller reached the server. */
+  baseUrlOf(request: Request): string
   /** Sets how long the request's connection may be idle from now on. */
   setIdleTimeout(request: Request, seconds: number): void
 }
@@ -66,6 +73,32 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
 
   readStream(bytesMax: number): AsyncIterable<Uint8Array> {
     return this.#inTurns(this.shared.bodies.stream(this.request, bytesMax, this))
+  }
+
+  readUpload(): AsyncIterable<Uint8Array> {
+    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.keySeq))
+  }
+
+  async withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T> {
+    const { request, shared } = this
+    shared.setIdleTimeout(request, 0)
+    try {
+      return await work()
+    } finally {
+      shared.setIdleTimeout(request, connectionIdleSecondsMax)
+    }
+  }
+
+  now(): number {
+    return this.shared.now()
+  }
+
+  get uploads(): Uploads {
+    return this.shared.uploads
+  }
+
+  get baseUrl(): string {
+    return this.shared.baseUrlOf(this.request)
   }
 
   async *#inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {

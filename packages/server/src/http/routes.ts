@@ -3,8 +3,10 @@ import type { KeyNeeded } from '../operations/operation.ts'
 import type { Exchange } from './exchange.ts'
 import { apiKeyHandlers } from './handlers/api-keys.ts'
 import { bucketHandlers } from './handlers/buckets.ts'
+import { fileHandlers } from './handlers/files.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { tableHandlers } from './handlers/tables.ts'
+import { withFilePaths } from './routes/file-paths.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
 import type { Method } from './routes/route.ts'
 
@@ -16,8 +18,8 @@ type Handler = (exchange: Exchange) => Awaitable<Response>
 export interface Route {
   operationId: RoutedOperationId
   keyNeeded: KeyNeeded
-  /** How the handler reads the body: with `readBody` or `readStream` of the exchange. Absent: there is no body. */
-  body?: 'text' | 'stream'
+  /** How the handler reads the body: `readBody`, `readStream` or `readUpload` of the exchange. Absent: there is no body. */
+  body?: 'text' | 'stream' | 'upload'
   handler: Handler
 }
 
@@ -25,6 +27,7 @@ const handlers: Record<RoutedOperationId, Handler> = {
   ...tableHandlers,
   ...recordHandlers,
   ...bucketHandlers,
+  ...fileHandlers,
   ...apiKeyHandlers,
 }
 
@@ -38,7 +41,7 @@ const pathTable = (): RouteTable => {
     const route = {
       operationId,
       keyNeeded,
-      body: 'body' in more ? ('text' as const) : undefined,
+      body: 'bytes' in more ? ('upload' as const) : 'body' in more ? ('text' as const) : undefined,
       handler: handlers[operationId],
     }
     for (const path of paths) {
@@ -54,7 +57,7 @@ export const routes = pathTable()
 
 /** `self` is a word only for GET. For DELETE it is an id like any other: no key has it, and the answer says so. */
 export const servedRoutes: RouteTable = {
-  ...routes,
+  ...withFilePaths(routes),
   '/api/keys/self': { ...routes['/api/keys/:id'], ...routes['/api/keys/self'] },
 }
 

@@ -3,7 +3,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import { connectionIdleSecondsMax } from '../core/limits.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
-import { entryPoint } from './entry-point.ts'
+import { baseUrl, entryPoint } from './entry-point.ts'
 import { type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
@@ -74,6 +74,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     fetch: pipeline.notFound() as (request: Request, server: Server<undefined>) => Awaitable<Response>,
     error: (error) => answerError(options.log, 'unknown', error),
   })
+  pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
   pipeline.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
   const watch = watchConnections(server, options.log)
   return {

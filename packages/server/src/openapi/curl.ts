@@ -7,6 +7,8 @@ export interface CurlRequest {
   target: string
   headers: Record<string, string>
   body?: unknown
+  /** The body as it is, instead of JSON. */
+  bytes?: string
   withKey: boolean
 }
 
@@ -14,12 +16,13 @@ const keyHeader = 'Authorization: Bearer $CUBBY_KEY'
 const typeHeader = 'Content-Type: application/json'
 
 /** A command to paste. Address and key are environment variables: a key must not appear in a page or a shell history. */
-export const curlLine = ({ method, target, headers, body, withKey }: CurlRequest): string => {
+export const curlLine = ({ method, target, headers, body, bytes, withKey }: CurlRequest): string => {
   const words = [`curl ${methodFlag(method)}"$CUBBY_URL${target}"`]
   if (withKey) words.push(`-H "${keyHeader}"`)
   if (body !== undefined) words.push(`-H '${typeHeader}'`)
   for (const [name, value] of Object.entries(headers)) words.push(`-H ${quote(`${name}: ${value}`)}`)
   if (body !== undefined) words.push(`-d ${quote(literal(body, json, 1, 4))}`)
+  if (bytes !== undefined) words.push(`--data-binary ${quote(bytes)}`)
   return words.join(' \\\n  ')
 }
 
@@ -43,6 +46,7 @@ export const parseCurlLine = (source: string): CurlRequest => {
     if (word === '-I') request.method = 'HEAD'
     else if (word === '-X') request.method = words[++i]!
     else if (word === '-d') request.body = JSON.parse(words[++i]!)
+    else if (word === '--data-binary') request.bytes = words[++i]!
     else if (word !== '-H') request.target = word.replace('$CUBBY_URL', '')
     else {
       const header = words[++i]!

@@ -48,7 +48,7 @@ const operationObject = (served: ServedOperation): OperationObject => {
 }
 
 /** The order for readers, independent of the order in the route table. */
-const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'] as const
+const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
   // A record whose hash key is also a verb is described with all others: generated clients would get a function for each.

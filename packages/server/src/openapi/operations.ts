@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts'
+import { fileBytesMax } from '../core/limits.ts'
 import { findRoute, type RoutedOperationId, verbs } from '../http/routes/operation-routes.ts'
 import type { OperationRoute } from '../http/routes/route.ts'
 import type { OpenOperationId } from '../http/routes.ts'
@@ -19,6 +20,7 @@ export const tags = {
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
   Buckets:
     'A bucket holds files. Its name may also be that of a table. A deleted bucket can be restored for 7 days, with all its files.',
+  Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -28,6 +30,8 @@ export interface Answer {
   /** With several, the answer has one of them. */
   schema?: SchemaName | SchemaName[]
   contentType?: string
+  /** The answer may also be bytes of any type. */
+  bytes?: true
   headers?: HeaderName[]
 }
 
@@ -41,6 +45,8 @@ export interface HttpOperation {
   /** Query parameters and headers, apart from those that every request may have. */
   parameters?: ParameterName[]
   body?: { schema: SchemaName; required: boolean; description: string }
+  /** The body is bytes. */
+  bytes?: { description: string }
   answers: Record<number, Answer>
   /** Error codes, apart from those that HTTP adds. */
   codes: ErrorCode[]
@@ -84,6 +90,7 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
     description: note === undefined ? entry.description : `${entry.description} ${note}`,
     parameters: [...((route.query ?? []) as ParameterName[]), ...headers],
     body: route.body && bodyOf(route.body),
+    ...(route.bytes && { bytes: { description: entry.input.properties![route.bytes]!.description! } }),
     answers,
     codes: codesOf(entry),
     examples: [...entry.examples.map((example) => toHttpExample(route, example, status, tagged)), ...examples],
@@ -167,6 +174,35 @@ export const operations = {
   describeBucket: routed('describeBucket', { tag: 'Buckets' }),
   deleteBucket: routed('deleteBucket', { tag: 'Buckets', note: 'The request has no body.' }),
   restoreBucket: routed('restoreBucket', { tag: 'Buckets', note: 'The body may be empty.' }),
+
+  putFile: routed('putFile', {
+    tag: 'Files',
+    note: `The body is the bytes of the file, with a \`Content-Length\` or chunked, at most ${binaryBytes(fileBytesMax)}; it may be empty. Send the condition as \`If-Match\` or \`If-None-Match\`. \`Content-Type\` is the type of the file; \`application/x-www-form-urlencoded\`, which some tools add, counts as none, and \`multipart/form-data\` is rejected. What the head of the request decides is answered without waiting for the body.`,
+    headers: ['Content-Digest', 'If-Match', 'If-None-Match: *'],
+    answers: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
+  }),
+  getFile: routed('getFile', {
+    tag: 'Files',
+    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Conditions and one range of bytes work as HTTP defines; with `record=true` only `If-None-Match` is allowed.',
+    headers: ['record', 'Range', 'If-None-Match'],
+    answers: {
+      200: { description: 'The bytes of the file, or its record.', schema: 'FileRecord', bytes: true },
+      206: { description: 'A part of the bytes.', bytes: true },
+      304: { description: 'The copy is current.' },
+    },
+  }),
+  changeFile: routed('changeFile', {
+    tag: 'Files',
+    note: 'Send the condition as `If-Match`.',
+    headers: ['If-Match'],
+    answers: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
+  }),
+  deleteFile: routed('deleteFile', {
+    tag: 'Files',
+    note: 'The request has no body.',
+    headers: ['If-Match'],
+  }),
+  queryFiles: routed('queryFiles', { tag: 'Files', note: 'The body may be empty.' }),
 
   createApiKey: routed('createApiKey', {
     tag: 'API keys',

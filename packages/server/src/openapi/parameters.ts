@@ -1,4 +1,4 @@
-import { requestIdCharactersMax } from '../core/limits.ts'
+import { dataDepthMax, fileMetadataBytesMax, requestIdCharactersMax } from '../core/limits.ts'
 import { allowedHeaders, exposedHeaders } from '../http/respond.ts'
 import { retryAfterSeconds } from '../http/status.ts'
 import { catalogue, type OperationId } from '../operations/catalogue.ts'
@@ -26,6 +26,7 @@ const pathExamples: Record<string, string> = {
   bucket: 'avatars',
   hashKey: 'ada',
   rangeKey: 'o-1',
+  name: 'ada/small.png',
   id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
 }
 
@@ -38,10 +39,43 @@ export const parameters = {
   bucket: fromInput('describeBucket', 'bucket', 'path'),
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
+  name: fromInput(
+    'getFile',
+    'name',
+    'path',
+    'All that follows the bucket in the path. Each segment is percent-encoded once; `%2F` is the same as `/`.',
+  ),
   id: fromInput('revokeApiKey', 'id', 'path'),
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
+  visibility: fromInput('putFile', 'visibility', 'query'),
+  ttl: fromInput('putFile', 'ttl', 'query'),
+  metadata: {
+    name: 'metadata',
+    in: 'query',
+    description: `The text of a JSON object of at most ${fileMetadataBytesMax.toLocaleString('en-US')} bytes after decoding, and ${dataDepthMax} levels. It is returned exactly as it was sent; \`{}\` by default.`,
+    schema: { type: 'string' },
+  },
+  record: {
+    name: 'record',
+    in: 'query',
+    description: 'True: the record of the file as JSON, instead of its bytes.',
+    schema: { type: 'boolean', default: false },
+  },
+  'Content-Digest': {
+    name: 'Content-Digest',
+    in: 'header',
+    description:
+      'The SHA-256 of the bytes (RFC 9530), for example `sha-256=:…:`. If other bytes arrive, nothing is stored.',
+    schema: { type: 'string' },
+  },
+  Range: {
+    name: 'Range',
+    in: 'header',
+    description: 'One range of bytes, for example `bytes=0-1023`.',
+    schema: { type: 'string' },
+  },
   'If-Match': {
     name: 'If-Match',
     in: 'header',

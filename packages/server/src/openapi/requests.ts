@@ -1,7 +1,8 @@
+import { encodeParameter } from '../http/routes/route.ts'
 import { curlLine } from './curl.ts'
 import type { HttpExample } from './examples/http-example.ts'
 import { type ParameterName, parameterRef, parameters } from './parameters.ts'
-import { isRejection } from './responses.ts'
+import { anyBytes, isRejection } from './responses.ts'
 import { refTo } from './schemas.ts'
 import { pathParameters, type ServedOperation } from './served-operation.ts'
 import type { CodeSample, Parameter, Reference, RequestBody } from './types.ts'
@@ -10,7 +11,7 @@ const known: Record<string, Parameter> = parameters
 
 const targetOf = (path: string, given: Record<string, unknown>): string => {
   const filled = path.replace(/:(\w+)/g, (_, name: string) =>
-    encodeURIComponent(String(given[name] ?? known[name]!.example)),
+    encodeParameter(name, String(given[name] ?? known[name]!.example)),
   )
   const query = Object.entries(given).filter(([name]) => known[name]?.in === 'query')
   if (query.length === 0) return filled
@@ -19,15 +20,20 @@ const targetOf = (path: string, given: Record<string, unknown>): string => {
 
 export const codeSample = (
   served: ServedOperation,
-  { summary, parameters: given = {}, body }: HttpExample,
+  { summary, parameters: given = {}, body, bytes }: HttpExample,
 ): CodeSample => {
   const names = (served.operation.parameters ?? []).map((name) => parameters[name])
   const sent = names.filter(({ name, in: where }) => where === 'header' && given[name] !== undefined)
   const source = curlLine({
     method: served.method,
     target: targetOf(served.path, given),
-    headers: Object.fromEntries(sent.map(({ name }) => [name, String(given[name])])),
+    headers: {
+      ...(bytes !== undefined &&
+        given['Content-Type'] !== undefined && { 'Content-Type': String(given['Content-Type']) }),
+      ...Object.fromEntries(sent.map(({ name }) => [name, String(given[name])])),
+    },
     body,
+    bytes,
     withKey: served.keyNeeded !== undefined,
   })
   return { lang: 'Shell', label: summary, source }
@@ -56,7 +62,19 @@ export const operationParameters = (
 ): (Parameter | Reference)[] =>
   [...pathParameters(path), ...(operation.parameters ?? [])].map((name) => parameterObject(name, examples))
 
+/** Any type. Code generators read this one as bytes. */
+const bytesBody = (description: string, examples: HttpExample[]): RequestBody => {
+  const shown = examples.filter(({ status }) => !isRejection(status))
+  const values = shown.map(({ name, summary, bytes }) => [name, { summary, value: bytes }] as const)
+  return {
+    description,
+    required: false,
+    content: { 'application/octet-stream': { schema: anyBytes, examples: Object.fromEntries(values) } },
+  }
+}
+
 export const requestBody = ({ operation }: ServedOperation, examples: HttpExample[]): RequestBody | undefined => {
+  if (operation.bytes !== undefined) return bytesBody(operation.bytes.description, examples)
   if (operation.body === undefined) return undefined
   const { schema, required, description } = operation.body
   // Examples of a body must match its schema. A rejected body is shown with its answer.

@@ -35,6 +35,9 @@ const headerObject = (name: HeaderName, examples: HttpExample[]): Header | Refer
 const headerObjects = (names: HeaderName[], examples: HttpExample[] = []): ResponseObject['headers'] =>
   Object.fromEntries(names.map((name) => [name, headerObject(name, examples)]))
 
+/** Bytes of any type. */
+export const anyBytes: Schema = { type: 'string', format: 'binary' }
+
 export const isRejection = (status: number): boolean => status >= 400
 
 const answerExamples = (examples: HttpExample[]): Examples =>
@@ -54,15 +57,16 @@ const schemaOf = (schema: NonNullable<Answer['schema']>): Schema =>
   Array.isArray(schema) ? { anyOf: schema.map((name) => refTo(name)) } : refTo(schema)
 
 const successResponse = (answer: Answer, all: HttpExample[], status: number): ResponseObject => {
-  const { description, schema, contentType = 'application/json' } = answer
+  const { description, schema, contentType = 'application/json', bytes } = answer
   const examples = all.filter((example) => example.status === status)
   // The browser may cache a preflight; it has its own header for that.
   const common = status === 204 ? commonHeaders.filter((name) => name !== 'Cache-Control') : commonHeaders
   const response = { description, headers: headerObjects([...common, ...(answer.headers ?? [])], examples) }
-  if (schema === undefined) return response
+  const binary = bytes && { 'application/octet-stream': { schema: anyBytes } }
+  if (schema === undefined) return binary === undefined ? response : { ...response, content: binary }
   const media: MediaType = { schema: schemaOf(schema) }
   if (examples.length > 0) media.examples = answerExamples(examples)
-  return { ...response, content: { [contentType]: media } }
+  return { ...response, content: { [contentType]: media, ...binary } }
 }
 
 const errorHeaders: Record<number, HeaderName[]> = {

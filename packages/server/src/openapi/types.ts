@@ -12,6 +12,10 @@ export interface GivenStep {
   method: string
   path: string
   body?: unknown
+  /** The body as it is sent, instead of JSON. */
+  bytes?: string
+  /** Headers beside those that every request has. */
+  headers?: Record<string, string>
   answer?: unknown
 }
 
@@ -79,7 +83,7 @@ export interface OperationObject {
   'x-sample-examples'?: string[]
 }
 
-export const httpMethods = ['get', 'head', 'put', 'post', 'delete', 'options'] as const
+export const httpMethods = ['get', 'head', 'put', 'post', 'patch', 'delete', 'options'] as const
 export type HttpMethod = (typeof httpMethods)[number]
 
 export type PathItem = { [M in HttpMethod]?: OperationObject }

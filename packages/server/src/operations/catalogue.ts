@@ -3,6 +3,7 @@ import type { ErrorCode } from '../core/errors.ts'
 import { apiKeyCatalogue } from './api-keys/catalogue.ts'
 import { bucketCatalogue } from './buckets/catalogue.ts'
 import type { CatalogueEntry } from './catalogue-entry.ts'
+import { fileCatalogue } from './files/catalogue.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
 import type { Schema } from './schema.ts'
@@ -19,6 +20,7 @@ export const catalogue = {
   ...tableCatalogue,
   ...recordCatalogue,
   ...bucketCatalogue,
+  ...fileCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

@@ -1,9 +1,17 @@
 import { apiKeySchemas, ownKeySchemas } from './api-keys/schemas.ts'
 import { bucketSchemas } from './buckets/schemas.ts'
+import { fileSchemas } from './files/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
 
 /** The named schemas of inputs and outputs. */
-export const schemas = { ...tableSchemas, ...recordSchemas, ...bucketSchemas, ...apiKeySchemas, ...ownKeySchemas }
+export const schemas = {
+  ...tableSchemas,
+  ...recordSchemas,
+  ...bucketSchemas,
+  ...fileSchemas,
+  ...apiKeySchemas,
+  ...ownKeySchemas,
+}
 
 export type SchemaName = keyof typeof schemas

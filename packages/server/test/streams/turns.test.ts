@@ -2,9 +2,12 @@ import { expect, test } from 'bun:test'
 import { Answers } from '../../src/http/answers.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
+import { FineChunks } from '../../src/http/fine-chunks.ts'
 import { RequestExchange } from '../../src/http/request-exchange.ts'
 import type { Route } from '../../src/http/routes.ts'
 import { Turns } from '../../src/http/turns.ts'
+import { UploadBodies } from '../../src/http/upload-body.ts'
+import { Uploads } from '../../src/http/uploads.ts'
 
 // What a handler does with each chunk it does on the thread that serves everybody. Without a turn for each chunk, one
 // large stream would run to its end while small requests of others wait.
@@ -25,6 +28,10 @@ const makeExchange = () => {
     answers: new Answers(),
     log: () => {},
     setIdleTimeout: () => {},
+    uploads: new Uploads(),
+    uploadBodies: new UploadBodies(new FineChunks()),
+    now: Date.now,
+    baseUrlOf: () => '',
   }
   let left = chunks
   const body = new ReadableStream<Uint8Array>({
@@ -36,6 +43,7 @@ const makeExchange = () => {
   exchange.access = { engine: undefined as never, apiKey: { orgId: 1, seq: 1 } as never, place: undefined }
   const stop = (): void => {
     shared.bodies.stop()
+    shared.uploadBodies.stop()
     shared.turns.stop()
   }
   return { exchange, turns: shared.turns, stop }

@@ -19,7 +19,7 @@ export const addressOf = ({ params }: Exchange): TableAddress => parseAddress(pa
 export const bucketAddressOf = ({ params }: Exchange): BucketAddress => parseBucketAddress(params.db, params.bucket)
 
 /** Bun replaces a path that it cannot decode with U+FFFD. Only the raw target shows whether U+FFFD was really sent. */
-const refuseBadEscapes = (url: string, segment: string, field: string): void => {
+export const refuseBadEscapes = (url: string, segment: string, field: string): void => {
   if (!segment.includes('\ufffd')) return
   try {
     decodeURIComponent(url.split('?', 1)[0]!)

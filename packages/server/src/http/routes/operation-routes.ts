@@ -1,14 +1,18 @@
 import { apiKeyRoutes } from './api-keys.ts'
 import { bucketRoutes } from './buckets.ts'
+import { fileRoutes } from './files.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
 import { tableRoutes } from './tables.ts'
 
 /** Every route that needs an API key, by the id of its operation. */
-export const operationRoutes = { ...tableRoutes, ...recordRoutes, ...bucketRoutes, ...apiKeyRoutes } satisfies Record<
-  string,
-  OperationRoute
->
+export const operationRoutes = {
+  ...tableRoutes,
+  ...recordRoutes,
+  ...bucketRoutes,
+  ...fileRoutes,
+  ...apiKeyRoutes,
+} satisfies Record<string, OperationRoute>
 
 export type RoutedOperationId = keyof typeof operationRoutes
 

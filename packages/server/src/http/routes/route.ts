@@ -1,7 +1,8 @@
+import { encodeFileName } from '../../core/files/file-url.ts'
 import type { AnyOperation } from '../../operations/operation.ts'
 import type { SchemaName } from '../../operations/schemas.ts'
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
 /**
  * The HTTP request for an operation. The members of its input are in the path (those that it names), in the query string
@@ -13,6 +14,10 @@ export interface OperationRoute {
   /** The operation does the same on each path. */
   readonly paths: readonly string[]
   readonly query?: readonly string[]
+  /** Sent with every request: without it, the answer of this route is another than the operation's. */
+  readonly queryAlways?: Readonly<Record<string, string>>
+  /** The member of the input that is the body as it is: bytes, not JSON. */
+  readonly bytes?: string
   readonly body?: {
     /** The name of its schema. */
     readonly schema: SchemaName
@@ -30,6 +35,8 @@ export const literalHashKey = (path: string): string | undefined => /^\/v1\/:db\
 export const literalParameter = (path: string): Readonly<Record<string, string>> | undefined => {
   const hashKey = literalHashKey(path)
   if (hashKey !== undefined) return { hashKey }
+  const name = /^\/v1\/:db\/_buckets\/:bucket\/([a-z]+)$/.exec(path)?.[1]
+  if (name !== undefined) return { name }
   const id = /^\/api\/keys\/([a-z]+)$/.exec(path)?.[1]
   return id === undefined ? undefined : { id }
 }
@@ -43,11 +50,23 @@ const pathFor = ({ paths }: OperationRoute, input: Readonly<Record<string, unkno
   return withoutWords.reduce((best, path) => (fits(path) > fits(best) ? path : best), main!)
 }
 
+/** The name of a file has several segments, all others have one. */
+export const encodeParameter = (name: string, value: string): string =>
+  name === 'name' ? encodeFileName(value) : encodeURIComponent(value)
+
+/** An object is sent as JSON. */
+export const queryText = (value: unknown): string =>
+  typeof value === 'object' ? encodeURIComponent(JSON.stringify(value)) : String(value)
+
 /** Path and query string for an input. A missing member stays a parameter, such as `:db`. */
 export const targetFor = (route: OperationRoute, input: Readonly<Record<string, unknown>>): string => {
   const path = pathFor(route, input).replace(/:(\w+)/g, (parameter, name: string) =>
-    input[name] === undefined ? parameter : encodeURIComponent(String(input[name])),
+    input[name] === undefined ? parameter : encodeParameter(name, String(input[name])),
   )
-  const query = (route.query ?? []).filter((name) => input[name] !== undefined).map((name) => `${name}=${input[name]}`)
+  const given = (route.query ?? []).filter((name) => input[name] !== undefined)
+  const query = [
+    ...given.map((name) => `${name}=${queryText(input[name])}`),
+    ...Object.entries(route.queryAlways ?? {}).map(([name, value]) => `${name}=${value}`),
+  ]
   return query.length === 0 ? path : `${path}?${query.join('&')}`
 }

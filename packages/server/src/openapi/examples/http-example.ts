@@ -17,6 +17,8 @@ export interface HttpExample {
   /** Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`. */
   parameters?: Record<string, string | number | boolean>
   body?: unknown
+  /** The body as it is sent, instead of JSON. */
+  bytes?: string
   status: number
   /** Headers of the answer that are worth showing. */
   headers?: Record<string, string>
@@ -33,31 +35,44 @@ const conditionHeader = (value: unknown): Record<string, string> => {
 }
 
 /** Divides the input among path, query string, headers and body. */
-const divide = ({ paths, query = [] }: OperationRoute, input: Input) => {
+const divide = (route: OperationRoute, input: Input) => {
+  const { paths, query = [], bytes: inBody } = route
   const inPathOrQuery = new Set([...paths.flatMap(pathParameters), ...query])
   const parameters: Record<string, string | number | boolean> = {}
+  const headers: Record<string, string> = {}
   const body: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(input)) {
-    if (name === 'ifUpdatedAt') Object.assign(parameters, conditionHeader(value))
-    else if (inPathOrQuery.has(name)) parameters[name] = value as string
-    else body[name] = value
+    if (name === 'ifUpdatedAt') Object.assign(headers, conditionHeader(value))
+    else if (inBody !== undefined && name === 'contentType') headers['Content-Type'] = value as string
+    else if (inPathOrQuery.has(name)) parameters[name] = asParameter(value)
+    else if (name !== inBody) body[name] = value
   }
-  return { parameters, body: Object.keys(body).length === 0 ? undefined : body }
+  const bytes = inBody === undefined ? undefined : (input[inBody] as string)
+  Object.assign(parameters, route.queryAlways)
+  return { parameters, headers, bytes, body: Object.keys(body).length === 0 ? undefined : body }
 }
+
+/** An object is sent as JSON. */
+const asParameter = (value: unknown): string | number | boolean =>
+  typeof value === 'object' ? JSON.stringify(value) : (value as string)
 
 export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep => {
   const route = findRoute(operation)!
-  const { body } = divide(route, input)
+  const { body, bytes, headers } = divide(route, input)
   return {
     method: route.method,
-    path: targetFor(route, input),
+    path: targetFor({ ...route, queryAlways: undefined }, input),
+    ...(Object.keys(headers).length > 0 && { headers }),
     ...(body && { body }),
+    ...(bytes !== undefined && { bytes }),
     ...(output === undefined ? {} : { answer: output }),
   }
 }
 
 /** Leaves out `db` and `table` if they have their default values. */
-const withoutDefaults = ({ db, table, ...given }: Record<string, string | number | boolean>) => ({
+const withoutDefaults = ({ db, table, bucket, name, ...given }: Record<string, string | number | boolean>) => ({
+  ...(bucket === undefined || bucket === 'avatars' ? {} : { bucket }),
+  ...(name === undefined || name === 'ada/small.png' ? {} : { name }),
   ...(db === undefined || db === 'app' ? {} : { db }),
   ...(table === undefined || table === 'orders' ? {} : { table }),
   ...given,
@@ -82,8 +97,8 @@ export const toHttpExample = (
   status: SuccessStatus,
   tagged: boolean,
 ): HttpExample => {
-  const { parameters, body } = divide(route, input)
-  const own = withoutDefaults(parameters)
+  const { parameters, headers, body, bytes } = divide(route, input)
+  const own = withoutDefaults({ ...parameters, ...headers })
   const version = (output as { updatedAt?: number } | undefined)?.updatedAt
   return {
     name,
@@ -91,6 +106,7 @@ export const toHttpExample = (
     ...(given && { given: given.map(givenStep) }),
     ...(Object.keys(own).length > 0 && { parameters: own }),
     ...(body && { body }),
+    ...(bytes !== undefined && { bytes }),
     ...(error === undefined
       ? {
           status: unchanged ? status.unchanged : status.done,

@@ -11,11 +11,12 @@ const printed: Record<Shown, string> = {
 const keyHeader = { Authorization: new Source(`f"Bearer {os.environ['CUBBY_KEY']}"`) }
 
 /** With `requests`, which nearly every Python programmer knows. */
-export const pythonSample = ({ method, target, headers, body, withKey }: CurlRequest, shown: Shown): string => {
+export const pythonSample = ({ method, target, headers, body, bytes, withKey }: CurlRequest, shown: Shown): string => {
   const sent = { ...(withKey && keyHeader), ...headers }
   const given = [`os.environ["CUBBY_URL"] + ${literal(target, python)}`]
   if (Object.keys(sent).length > 0) given.push(`headers=${literal(sent, python, 1, 8)}`)
   if (body !== undefined) given.push(`json=${literal(body, python, 1, 5)}`)
+  if (bytes !== undefined) given.push(`data=${literal(bytes, python, 1, 5)}`)
   const call = `requests.${method.toLowerCase()}`
   const inline = `answer = ${call}(${given.join(', ')})`
   const request =

@@ -9,7 +9,7 @@ const printed: Record<Shown, string> = {
   headers: 'Object.fromEntries(answer.headers)',
 }
 
-const fetchSample = ({ method, target, headers, body, withKey }: CurlRequest, shown: Shown): string => {
+const fetchSample = ({ method, target, headers, body, bytes, withKey }: CurlRequest, shown: Shown): string => {
   const sent = {
     ...(withKey && { Authorization: new Source(`\`Bearer \${process.env.CUBBY_KEY}\``) }),
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
@@ -18,6 +18,7 @@ const fetchSample = ({ method, target, headers, body, withKey }: CurlRequest, sh
   const options = {
     ...(method !== 'GET' && { method }),
     ...(Object.keys(sent).length > 0 && { headers: sent }),
+    ...(bytes !== undefined && { body: bytes }),
     ...(body !== undefined && { body: new Source(`JSON.stringify(${literal(body, typescript, 1, 22)})`) }),
   }
   const url = `\`\${process.env.CUBBY_URL}${target.replaceAll('`', '%60')}\``

@@ -1,0 +1,131 @@
+import { type Awaitable, andThen } from '../../core/awaitable.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { parseContentDigest } from '../../core/files/content-digest.ts'
+import { typeOfUpload } from '../../core/files/content-type.ts'
+import { fileTooLarge, parseMetadata, parseVisibility } from '../../core/files/file-options.ts'
+import { parseFileQuery } from '../../core/files/file-query.ts'
+import { fileBytesMax, fileNameSegmentsMax, plainBodyBytesMax } from '../../core/limits.ts'
+import { parseTtl } from '../../core/records/record-data.ts'
+import { parseBucketAddress, requirePlace } from '../../operations/buckets/bucket-access.ts'
+import { changeFile, parseChangeBody } from '../../operations/files/change-file.ts'
+import { deleteFile } from '../../operations/files/delete-file.ts'
+import { type FileAddress, parseFileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
+import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
+import type { PutFileInput } from '../../operations/files/put-file.ts'
+import { filePageJson, queryFiles } from '../../operations/files/query-files.ts'
+import { declaredLength, refuseBody } from '../body.ts'
+import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead } from '../conditions.ts'
+import type { Exchange } from '../exchange.ts'
+import { parseFlagParameter, parseParameters } from '../query-parameters.ts'
+import { respondLongText, respondNotModified, respondText, respondVersion } from '../respond.ts'
+import { respondFile } from '../respond-file.ts'
+import { readMembers, refuseBadEscapes, refuseExtras } from './gather.ts'
+
+/** The name is all that follows the bucket in the path: see `longNameParameters`. */
+const fileAddressOf = ({ params, request }: Exchange): FileAddress => {
+  const { db, bucket, name } = params
+  const address = parseBucketAddress(db, bucket)
+  if (name === undefined) {
+    throw new CubbyError('invalid_key', `name has more than ${fileNameSegmentsMax} segments.`, {
+      field: 'name',
+      hint: 'Use fewer "/".',
+    })
+  }
+  refuseBadEscapes(request.url, name, 'name')
+  return parseFileAddress(address.db, address.bucket, name)
+}
+
+/** `Content-Encoding` would have to be kept and sent again: bytes are stored as they are. */
+const refuseEncoding = (headers: Headers): void => {
+  if (!headers.has('content-encoding')) return
+  throw new CubbyError('unsupported_media_type', 'Content-Encoding is not allowed on a file.', {
+    field: 'Content-Encoding',
+    hint: 'Send the bytes as they are; for a compressed file give its own Content-Type, such as application/gzip.',
+  })
+}
+
+const parseTtlParameter = (value: string | undefined, nowMs: number): number | null =>
+  parseTtl(value !== undefined && /^-?[0-9]+$/.test(value) ? Number(value) : value, 'ttl', nowMs)
+
+/** What the head of an upload says. */
+export const readUploadHead = (headers: Headers, url: string, address: FileAddress, nowMs: number): PutFileInput => {
+  const contentType = typeOfUpload(headers.get('content-type'), address.name)
+  refuseEncoding(headers)
+  const bytes = declaredLength(headers)
+  if (bytes !== undefined && bytes > fileBytesMax) throw fileTooLarge()
+  const sha256 = parseContentDigest(headers.get('content-digest'))
+  const { visibility, ttl, metadata } = parseParameters(url, ['visibility', 'ttl', 'metadata'])
+  return {
+    ...address,
+    contentType,
+    visibility: parseVisibility(visibility),
+    metadata: parseMetadata(metadata),
+    ttlSeconds: parseTtlParameter(ttl, nowMs),
+    condition: parseWriteCondition(headers, 'PUT'),
+    sha256,
+    bytes,
+    bytesMax: fileBytesMax,
+  }
+}
+
+const respondRecordOf = (exchange: Exchange, file: StoredFile): Response =>
+  respondVersion(exchange, fileJson(file, permanentUrl(file, exchange.baseUrl)), file.updatedAtMs)
+
+export const fileHandlers = {
+  async putFile(exchange: Exchange): Promise<Response> {
+    const { headers, url } = exchange.request
+    const input = readUploadHead(headers, url, fileAddressOf(exchange), exchange.nowMs)
+    return respondRecordOf(exchange, await exchange.uploads.receive(exchange, input))
+  },
+
+  /** The bytes, or with `record=true` the record. */
+  getFile(exchange: Exchange): Awaitable<Response> {
+    const address = fileAddressOf(exchange)
+    const { headers, url } = exchange.request
+    const { record } = parseParameters(url, ['record'])
+    const { access, nowMs } = exchange
+    if (!parseFlagParameter(record, 'record')) {
+      const place = requirePlace(access)
+      return andThen(requireFile(access, address, nowMs), (file) =>
+        respondFile(exchange, file, place, { cacheControl: 'private, no-cache' }),
+      )
+    }
+    refuseIfMatchOnRead(headers)
+    return andThen(requireFile(access, address, nowMs), (file) =>
+      matchesIfNoneMatch(headers, file.updatedAtMs)
+        ? respondNotModified(exchange.requestId, file.updatedAtMs)
+        : respondRecordOf(exchange, file),
+    )
+  },
+
+  async changeFile(exchange: Exchange): Promise<Response> {
+    const address = fileAddressOf(exchange)
+    const { headers, url } = exchange.request
+    const text = await exchange.readBody(plainBodyBytesMax)
+    const changes = parseChangeBody(text, exchange.nowMs)
+    parseParameters(url, [])
+    const input = { ...address, changes, condition: parseWriteCondition(headers, 'PATCH') }
+    return respondRecordOf(exchange, await changeFile(exchange.access, input, exchange.nowMs))
+  },
+
+  async deleteFile(exchange: Exchange): Promise<Response> {
+    const address = fileAddressOf(exchange)
+    const { headers, url } = exchange.request
+    refuseBody(headers)
+    parseParameters(url, [])
+    const input = { ...address, condition: parseWriteCondition(headers, 'DELETE') }
+    const deleted = await deleteFile(exchange.access, input, exchange.nowMs)
+    return respondText(exchange.requestId, JSON.stringify({ deleted }))
+  },
+
+  async queryFiles(exchange: Exchange): Promise<Response> {
+    const address = parseBucketAddress(exchange.params.db, exchange.params.bucket)
+    const query = parseFileQuery(await readMembers(exchange, true))
+    refuseExtras(exchange)
+    const { baseUrl } = exchange
+    const page = await queryFiles(exchange.access, { ...address, query }, exchange.nowMs, (file) =>
+      fileJson(file, permanentUrl(file, baseUrl)),
+    )
+    return respondLongText(exchange, filePageJson(page))
+  },
+}

@@ -1,0 +1,190 @@
+import { describeValue } from '../../core/describe-value.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { newBlobId } from '../../core/files/blob-id.ts'
+import { digestMismatch } from '../../core/files/content-digest.ts'
+import { parseContentType, typeOfName } from '../../core/files/content-type.ts'
+import { fileTooLarge, parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
+import type { FileContent, Visibility } from '../../core/files/file-record.ts'
+import { fileBytesMax } from '../../core/limits.ts'
+import { refuseUnknownMembers } from '../../core/members.ts'
+import { parseTtl } from '../../core/records/record-data.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { BlobPlace, BlobWriter } from '../../store/blob-place.ts'
+import type { Condition } from '../../store/records.ts'
+import type { Table } from '../../store/tables.ts'
+import { type Access, callerOf } from '../access.ts'
+import { requireBucket, requirePlace, writeInBucket } from '../buckets/bucket-access.ts'
+import { defineOperation } from '../operation.ts'
+import { parseCondition } from '../records/condition.ts'
+import {
+  type FileAddress,
+  fileConditionFailed,
+  holds,
+  parseFileAddress,
+  readFile,
+  type StoredFile,
+} from './file-access.ts'
+import { presentFile } from './present-file.ts'
+
+/** Everything about an upload but its bytes. */
+export interface PutFileInput extends FileAddress {
+  contentType: string
+  visibility: Visibility
+  /** JSON text. */
+  metadata: string
+  ttlSeconds: number | null
+  condition: Condition | undefined
+  /** The digest that the caller declares, in hex. */
+  sha256: string | undefined
+  /** How many bytes the caller declares. */
+  bytes: number | undefined
+  bytesMax: number
+}
+
+/** An upload that may begin. */
+export interface AcceptedUpload {
+  place: BlobPlace
+  bucket: Table
+}
+
+/** What can be decided before the bytes arrive. */
+export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: number): Promise<AcceptedUpload> => {
+  const place = requirePlace(access)
+  const bucket = await requireBucket(access, input, nowMs)
+  const { condition } = input
+  if (condition !== undefined) {
+    const current = (await readFile(access, bucket, input.name, nowMs))?.updatedAtMs
+    if (!holds(condition, current)) throw fileConditionFailed(input, condition, current)
+  }
+  return { place, bucket }
+}
+
+/** The bytes go to their place while they arrive. */
+const writeBytes = async (
+  writer: BlobWriter,
+  chunks: AsyncIterable<Uint8Array>,
+  { sha256: declared, bytesMax }: PutFileInput,
+): Promise<{ size: number; sha256: string }> => {
+  const hasher = new Bun.CryptoHasher('sha256')
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > bytesMax) throw fileTooLarge(bytesMax)
+    hasher.update(chunk)
+    await writer.write(chunk)
+  }
+  const sha256 = hasher.digest('hex')
+  if (declared !== undefined && declared !== sha256) throw digestMismatch(declared, sha256)
+  return { size, sha256 }
+}
+
+/**
+ * Stores the bytes and then the record. `now` is the time when the bytes have arrived; bucket and condition are judged
+ * again then. If anything fails, the file with this name stays as it was.
+ */
+export const storeUpload = async (
+  access: Access,
+  { place, bucket }: AcceptedUpload,
+  input: PutFileInput,
+  chunks: AsyncIterable<Uint8Array>,
+  now: () => number,
+): Promise<StoredFile> => {
+  const { engine } = access
+  const caller = callerOf(access)
+  const { name, contentType, visibility, metadata, ttlSeconds, condition } = input
+  const startedAtMs = now()
+  const blob = newBlobId(startedAtMs)
+  await writeInBucket(access, input, startedAtMs, () => engine.files.begin(caller, bucket, blob, startedAtMs))
+  let writer: BlobWriter | undefined
+  try {
+    writer = await place.write(blob, input.bytes)
+    const { size, sha256 } = await writeBytes(writer, chunks, input)
+    const finishing = writer
+    // Once it is finished, the blob may only be removed by way of its row: a commit whose outcome is unknown may refer to it.
+    writer = undefined
+    await finishing.finish(sha256)
+    const content: FileContent = { size, contentType, visibility, sha256, blob, metadata }
+    const nowMs = now()
+    const written = await writeInBucket(access, input, nowMs, () =>
+      engine.files.commit(caller, bucket, { name, content, ttlSeconds, condition }, nowMs),
+    )
+    if (!written.applied) throw fileConditionFailed(input, condition, written.current)
+    const { updatedAtMs } = written.results[0] as { updatedAtMs: number }
+    return { name, content, ttlSeconds, updatedAtMs, bucketId: bucket.publicId! }
+  } catch (error) {
+    await writer?.abort()
+    // If this fails too, the sweep finds the blob a day later.
+    await engine.files.abandon(blob, now()).catch(() => {})
+    throw error
+  }
+}
+
+/** Puts a file whose bytes come from `chunks`. `now`: the time when they have arrived. */
+export const putFile = async (
+  access: Access,
+  input: PutFileInput,
+  chunks: AsyncIterable<Uint8Array>,
+  nowMs: number,
+  now = () => nowMs,
+): Promise<StoredFile> => storeUpload(access, await acceptUpload(access, input, nowMs), input, chunks, now)
+
+// For adapters that have the whole file as text.
+
+interface PutTextInput extends PutFileInput {
+  content: string
+}
+
+const parseContent = (value: unknown): string => {
+  if (typeof value === 'string' && value.isWellFormed()) return value
+  const found = typeof value === 'string' ? 'has a lone surrogate' : `is ${describeValue(value)}`
+  throw new CubbyError('invalid_request', `content ${found}; it takes the bytes of the file as text.`, {
+    field: 'content',
+  })
+}
+
+const parseInput = (text: string, nowMs: number): PutTextInput => {
+  const { db, bucket, name, ...members } = parsePlainBody(text)
+  const address = parseFileAddress(db, bucket, name)
+  refuseUnknownMembers(members, ['content', 'contentType', 'visibility', 'ttl', 'metadata', 'ifUpdatedAt'])
+  const { contentType, visibility, ttl, metadata, ifUpdatedAt } = members
+  const content = parseContent(members.content)
+  return {
+    ...address,
+    content,
+    contentType: contentType === undefined ? typeOfName(address.name) : parseContentType(contentType),
+    visibility: parseVisibility(visibility),
+    metadata: parseMetadataMember(text, metadata),
+    ttlSeconds: parseTtl(ttl, 'ttl', nowMs),
+    condition: parseCondition(ifUpdatedAt),
+    sha256: undefined,
+    bytes: Buffer.byteLength(content),
+    bytesMax: fileBytesMax,
+  }
+}
+
+async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== '') yield Buffer.from(text)
+}
+
+export const putFileOperation = defineOperation({
+  id: 'putFile',
+  area: 'files',
+  summary: 'Put a file: create it or replace it',
+  description:
+    'Creates a file or replaces the existing one as a whole, with its visibility, metadata and ttl: without `visibility` the file is private, also if it was public before. When the answer is sent, the file is on disk. An upload that is interrupted leaves the previous file as it was, and no reader sees bytes of two versions.\n\nThe content type is kept as it was sent. Without one it follows the extension of the name; the server never guesses from the bytes. With a condition, the file is written only if the condition holds, when the bytes begin to arrive and when all have arrived.',
+  keyNeeded: 'write',
+  effect: 'writes',
+  returns: 'The record of the file.',
+  codes: [
+    'invalid_key',
+    'invalid_ttl',
+    'digest_mismatch',
+    'bucket_not_found',
+    'precondition_failed',
+    'file_too_large',
+    'unsupported_media_type',
+  ],
+  parse: parseInput,
+  run: (access, input, nowMs) => putFile(access, input, chunksOf(input.content), nowMs),
+  present: presentFile,
+})

@@ -1,0 +1,114 @@
+import { encodeScanCursor } from '../../core/cursor.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { type FileQuery, parseFileQuery, planFileQuery } from '../../core/files/file-query.ts'
+import { pageBytesMax } from '../../core/limits.ts'
+import { countPageJson } from '../../core/records/record-json.ts'
+import type { Scan } from '../../core/records/scan.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { Page } from '../../store/records.ts'
+import type { Table } from '../../store/tables.ts'
+import type { Access } from '../access.ts'
+import { type BucketAddress, parseBucketAddress, requireBucket } from '../buckets/bucket-access.ts'
+import { pagesNote } from '../listing.ts'
+import { defineOperation } from '../operation.ts'
+import { fileOf, type StoredFile } from './file-access.ts'
+import { presentFile } from './present-file.ts'
+
+export interface QueryFilesInput extends BucketAddress {
+  query: FileQuery
+}
+
+/** A file as it is sent in a page. */
+export type PresentFile = (file: StoredFile, query: FileQuery) => string
+
+export interface FilePage {
+  /** JSON texts. */
+  items: string[]
+  count: number
+  cursor: string | null
+}
+
+/** How many of the texts fit into a page: at least one. The brackets and the commas count. */
+const fitting = (texts: readonly string[]): number => {
+  let bytes = 1
+  for (let i = 0; i < texts.length; i++) {
+    bytes += Buffer.byteLength(texts[i]!) + 1
+    if (bytes > pageBytesMax) return Math.max(i, 1)
+  }
+  return texts.length
+}
+
+/**
+ * A page whose text is within the bound. The engine bounds what it reads, but the URL of a file may be several times as
+ * long as its name: then the page is read again with fewer rows, since only the engine knows the position of a row.
+ */
+const readPage = async (
+  { engine, apiKey }: Access,
+  bucket: Table,
+  page: Scan,
+  limit: number,
+  nowMs: number,
+  present: (record: StoredRecord) => string,
+): Promise<{ items: string[]; next: Page['next'] }> => {
+  for (let rows = limit; ; ) {
+    const { records, next } = await engine.records.scan(bucket, page, rows, nowMs, apiKey.seq)
+    const items = records.map(present)
+    const fit = fitting(items)
+    if (fit === items.length) return { items, next }
+    rows = fit
+  }
+}
+
+/** The page of a query; `present` makes the text of each file. */
+export const queryFiles = async (
+  access: Access,
+  { query, ...address }: QueryFilesInput,
+  nowMs: number,
+  present: PresentFile,
+): Promise<FilePage> => {
+  const { engine, apiKey } = access
+  const isPublic = apiKey.kind === 'public'
+  if (isPublic && query.expiresInSeconds !== undefined) {
+    throw new CubbyError('read_only_key', 'expiresIn asks for signed URLs; signing needs a secret key.', {
+      field: 'expiresIn',
+      hint: 'Leave expiresIn out, or send the request from your server with a secret key (svc_live_…).',
+    })
+  }
+  const bucket = await requireBucket(access, address, nowMs)
+  const { whole, page, fingerprint } = planFileQuery(query, isPublic, bucket.id, engine.cursorSeal)
+  const cursorAt = (next: Page['next']): string | null =>
+    next === undefined ? null : encodeScanCursor(engine.cursorSeal, bucket.id, whole, next, fingerprint)
+  if (query.select === 'count') {
+    const { count, next } = await engine.records.count(bucket, page, query.limit, nowMs, apiKey.seq)
+    return { items: [], count, cursor: cursorAt(next) }
+  }
+  const { items, next } = await readPage(access, bucket, page, query.limit, nowMs, (record) =>
+    present(fileOf(bucket, record), query),
+  )
+  return { items, count: items.length, cursor: cursorAt(next) }
+}
+
+export const filePageJson = ({ items, count, cursor }: FilePage): string =>
+  items.length === 0
+    ? countPageJson(count, cursor)
+    : `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)}}`
+
+export const queryFilesOperation = defineOperation({
+  id: 'queryFiles',
+  area: 'files',
+  summary: 'List the files of a bucket',
+  description: `Files by name, in the order of their UTF-8 bytes; \`prefix\` selects the names that begin with it. With \`index: "t"\` by \`updatedAt\`, newest first unless \`ascending\` is true. ${pagesNote} A cursor is valid only with the same bucket, prefix, index, direction and kind of key; \`limit\`, \`select\` and \`expiresIn\` may change.
+
+A public key lists the public files, as if there were no others. With \`select: "count"\` there are no items, and \`count\` is the number of files that matched. With \`expiresIn\`, which needs a secret key, private files have a signed \`url\` that is valid until \`urlExpiresAt\`.`,
+  keyNeeded: 'read',
+  effect: 'reads',
+  returns: 'A page of files.',
+  codes: ['invalid_cursor', 'bucket_not_found'],
+  parse(text): QueryFilesInput {
+    const { db, bucket, ...query } = parsePlainBody(text)
+    return { ...parseBucketAddress(db, bucket), query: parseFileQuery(query) }
+  },
+  run: (access, input, nowMs) => queryFiles(access, input, nowMs, presentFile),
+  present: filePageJson,
+})

@@ -1,0 +1,328 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileBytesMax, fileIdleMsMax, uploadsOfOrganizationMax } from '../../src/core/limits.ts'
+import { eventually } from '../harness.ts'
+import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
+import { type SlowSender, sendSlowly } from '../slow-sender.ts'
+import { contentDigest, makeBucket, sha256, type TestBucket } from './bucket.ts'
+import { createKey, freshName, ok, refused, useService } from './service.ts'
+
+// Uploads on the wire: bodies that are cut, slow or unwanted. A client must get its answer while it is still sending, and an
+// upload that fails must leave the file as it was.
+
+const service = useService()
+let bucket: TestBucket
+const kib = 1_024
+const mib = 1_048_576
+const part = Buffer.alloc(64 * kib, 'x')
+
+const declared = (bytes: number): [string, string][] => [['Content-Length', String(bytes)]]
+const chunkedHeader: [string, string][] = [['Transfer-Encoding', 'chunked']]
+const chunk = (bytes: string | Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), Buffer.from(bytes as string), Buffer.from('\r\n')])
+const lastChunk = '0\r\n\r\n'
+
+/** Sends the head of an upload. */
+const begin = async (
+  target: string,
+  headers: [string, string][],
+  key = service.api.key,
+  server = service.server,
+): Promise<RawConnection> => {
+  const connection = await connectRaw(server.port, 90_000)
+  connection.send(rawRequest(server, 'PUT', target, { key, headers }))
+  return connection
+}
+
+/** The connection can be used for the next request. */
+const expectServed = async (connection: RawConnection, name: string): Promise<void> => {
+  connection.send(rawRequest(service.server, 'PUT', bucket.at(name), { key: service.api.key, body: 'next' }))
+  expect(ok(await connection.answer())).toMatchObject({ name, size: 4, sha256: sha256('next') })
+  connection.close()
+}
+
+/** The bytes in the data directory that were not finished. */
+const unfinished = (): string[] => {
+  const all = readdirSync(join(service.server.dataDir, 'files'), { recursive: true }) as string[]
+  return all.filter((name) => name.endsWith('.part'))
+}
+
+let slow: SlowSender[]
+let startedAtMs: number
+beforeAll(async () => {
+  bucket = await makeBucket(service.api)
+  await bucket.put('slow', 'before')
+  startedAtMs = performance.now()
+  // Begun here, looked at by the last test: one sends nothing more, the other a byte at a time.
+  slow = await Promise.all([
+    begin(bucket.at('slow'), declared(mib)).then((connection) => sendSlowly(connection, 'x', undefined)),
+    begin(bucket.at('slow'), chunkedHeader).then((connection) => sendSlowly(connection, '1\r\nx\r\n', undefined)),
+  ])
+})
+
+describe('Expect: 100-continue', () => {
+  for (const body of ['with a length', 'chunked']) {
+    test(`gets its 100, ${body}`, async () => {
+      const name = freshName('expect')
+      const isChunked = body === 'chunked'
+      const headers: [string, string][] = [['Expect', '100-continue'], ...(isChunked ? chunkedHeader : declared(5))]
+      const connection = await begin(bucket.at(name), headers)
+      expect((await connection.answer()).status).toBe(100)
+      connection.send(isChunked ? Buffer.concat([chunk('hello'), Buffer.from(lastChunk)]) : 'hello')
+      expect(ok(await connection.answer())).toMatchObject({ name, size: 5 })
+      connection.close()
+    })
+  }
+})
+
+describe('chunks', () => {
+  test('of all sizes are stored in order', async () => {
+    const name = freshName('chunks')
+    const connection = await begin(bucket.at(name), chunkedHeader)
+    const parts = ['a', 'bc', 'd'.repeat(70_000), 'e', 'f'.repeat(300_000), 'g'.repeat(5)]
+    for (const text of parts) {
+      connection.send(chunk(text))
+      await Bun.sleep(5)
+    }
+    connection.send(lastChunk)
+    const whole = parts.join('')
+    expect(ok(await connection.answer())).toMatchObject({ size: whole.length, sha256: sha256(whole) })
+    expect(await bucket.read(name)).toBe(whole)
+    connection.close()
+  })
+
+  test('sent one by one, slower than the server reads, are stored too', async () => {
+    const name = freshName('chunks')
+    const connection = await begin(bucket.at(name), chunkedHeader)
+    for (let n = 0; n < 300; n++) {
+      connection.send(chunk(`${n},`))
+      if (n % 50 === 0) await Bun.sleep(1)
+    }
+    connection.send(lastChunk)
+    const whole = Array.from({ length: 300 }, (_, n) => `${n},`).join('')
+    expect(ok(await connection.answer())).toMatchObject({ sha256: sha256(whole) })
+    connection.close()
+  })
+
+  test('of one byte, very many of them, are refused with a hint, and the file stays as it was', async () => {
+    const name = freshName('fine')
+    await bucket.put(name, 'before')
+    const { key } = await createKey(service.api)
+    const connection = await begin(bucket.at(name), chunkedHeader, key)
+    connection.send(`1\r\nx\r\n`.repeat(1_000_000) + lastChunk)
+    const { hint } = refused(await connection.answer(), 400, 'invalid_request')
+    expect(hint).toContain('larger chunks')
+    await connection.closed
+    expect(await bucket.read(name)).toBe('before')
+    // For a moment further chunked uploads of this key wait, those with a length do not.
+    refused(await bucket.tryPut(name, 'y', { chunked: true }, service.server.as(key)), 503, 'unavailable')
+    ok(await bucket.tryPut(name, 'after', {}, service.server.as(key)))
+    expect(await bucket.read(name)).toBe('after')
+  })
+})
+
+describe('a refusal by the head comes while the body is still being sent, and the connection lives:', () => {
+  const revoked = async (): Promise<string> => {
+    const { id, key } = await createKey(service.api)
+    ok(await service.api.delete(`/api/keys/${id}`))
+    return key
+  }
+  const cases: {
+    name: string
+    status: number
+    code: string
+    headers?: [string, string][]
+    key?: () => Promise<string> | string
+    target?: () => string
+  }[] = [
+    { name: 'no key', status: 401, code: 'invalid_api_key', key: () => 'svc_live_x' },
+    { name: 'a revoked key', status: 403, code: 'revoked_api_key', key: revoked },
+    { name: 'a public key', status: 403, code: 'read_only_key', key: () => service.org.publicKey },
+    { name: 'an invalid name', status: 400, code: 'invalid_key', target: () => `${bucket.path}/a/..` },
+    { name: 'a form', status: 415, code: 'unsupported_media_type', headers: [['Content-Type', 'multipart/form-data']] },
+    { name: 'an encoding', status: 415, code: 'unsupported_media_type', headers: [['Content-Encoding', 'gzip']] },
+    { name: 'no bucket', status: 404, code: 'bucket_not_found', target: () => '/v1/app/_buckets/none/x' },
+    { name: 'a condition', status: 412, code: 'precondition_failed', headers: [['If-Match', '"1"']] },
+    { name: 'a parameter', status: 400, code: 'invalid_request', target: () => `${bucket.at('x')}?a=1` },
+    { name: 'a digest', status: 400, code: 'invalid_request', headers: [['Content-Digest', 'md5=:AA==:']] },
+  ]
+  for (const { name, status, code, headers = [], key, target } of cases) {
+    for (const isChunked of [false, true]) {
+      test(`${name}: ${status}${isChunked ? ', chunked' : ''}`, async () => {
+        const length = isChunked ? chunkedHeader : declared(8 * mib)
+        const connection = await begin(target?.() ?? bucket.at('x'), [...length, ...headers], await key?.())
+        const piece = isChunked ? chunk(part) : part
+        connection.send(piece)
+        const answer = await connection.answer()
+        refused(answer, status, code)
+        expect(answer.headers.get('connection')).not.toBe('close')
+        // The rest is dropped as it arrives, and the next request on the connection is answered.
+        for (let sent = part.length; sent < 8 * mib; sent += part.length) connection.send(piece)
+        if (isChunked) connection.send(lastChunk)
+        await expectServed(connection, freshName('next'))
+      })
+    }
+  }
+
+  test('a length above 5 GiB: 413 at once', async () => {
+    const connection = await begin(bucket.at('large'), declared(fileBytesMax + 1))
+    refused(await connection.answer(), 413, 'file_too_large')
+    connection.close()
+    const allowed = await begin(bucket.at('large'), [...declared(fileBytesMax), ['If-Match', '"1"']])
+    refused(await allowed.answer(), 412, 'precondition_failed')
+    allowed.close()
+  })
+
+  test('chunks of one byte close the connection: the server does not parse millions of them for nothing', async () => {
+    const connection = await begin(bucket.at('x'), chunkedHeader, service.org.publicKey)
+    connection.send(`1\r\nx\r\n`.repeat(100_000))
+    const answer = await connection.answer()
+    refused(answer, 403, 'read_only_key')
+    await connection.closed
+  })
+})
+
+describe('an upload that is interrupted', () => {
+  for (const isChunked of [false, true]) {
+    test(`by its sender leaves the previous file as it was${isChunked ? ', chunked' : ''}`, async () => {
+      const name = freshName('cut')
+      const before = await bucket.put(name, 'before')
+      const others = unfinished()
+      const connection = await begin(bucket.at(name), isChunked ? chunkedHeader : declared(mib))
+      connection.send(isChunked ? chunk(part) : part)
+      const written = await eventually('bytes are written', () => unfinished().find((one) => !others.includes(one)))
+      connection.close()
+      expect(ok(await bucket.record(name))).toEqual(before)
+      await eventually('what was written is removed', () => !unfinished().includes(written) || undefined)
+      expect(await bucket.read(name)).toBe('before')
+    })
+  }
+
+  test('by a digest that does not match: no part of it is left', async () => {
+    const others = unfinished()
+    const headers = { 'content-digest': contentDigest('others') }
+    refused(await bucket.tryPut('digest', 'bytes', { headers }), 400, 'digest_mismatch')
+    expect(unfinished().filter((one) => !others.includes(one))).toEqual([])
+  })
+
+  test('is not seen by readers: they get the previous bytes until it is committed', async () => {
+    const name = freshName('unseen')
+    await bucket.put(name, 'before')
+    const connection = await begin(bucket.at(name), declared(2 * part.length))
+    connection.send(part)
+    await Bun.sleep(50)
+    expect(await bucket.read(name)).toBe('before')
+    connection.send(part)
+    expect(ok(await connection.answer()).size).toBe(2 * part.length)
+    expect(await bucket.read(name)).toBe('x'.repeat(2 * part.length))
+    connection.close()
+  })
+})
+
+describe('judged again when the body has arrived:', () => {
+  /** An upload whose first part has arrived. */
+  const half = async (name: string, own: TestBucket, key?: string, more: [string, string][] = []) => {
+    const connection = await begin(own.at(name), [...declared(2 * part.length), ...more], key)
+    connection.send(part)
+    await Bun.sleep(100)
+    return { connection, rest: () => connection.send(part) }
+  }
+
+  test('a bucket deleted meanwhile is 404, also if another has its name', async () => {
+    for (const isMadeAnew of [false, true]) {
+      const own = await makeBucket(service.api)
+      const { connection, rest } = await half('x', own)
+      ok(await service.api.delete(own.path))
+      if (isMadeAnew) ok(await service.api.post(own.path), 201)
+      rest()
+      const { hint } = refused(await connection.answer(), 404, 'bucket_not_found')
+      expect(hint).toContain(own.path)
+      if (isMadeAnew) expect(await own.names()).toEqual([])
+      connection.close()
+    }
+  })
+
+  test('a key revoked meanwhile is 403', async () => {
+    const { id, key } = await createKey(service.api)
+    const name = freshName('revoked')
+    const { connection, rest } = await half(name, bucket, key)
+    ok(await service.api.delete(`/api/keys/${id}`))
+    rest()
+    refused(await connection.answer(), 403, 'revoked_api_key')
+    refused(await bucket.record(name), 404, 'file_not_found')
+    connection.close()
+  })
+
+  test('a condition that no longer holds is 412', async () => {
+    const name = freshName('condition')
+    const { connection, rest } = await half(name, bucket, undefined, [['If-None-Match', '*']])
+    await bucket.put(name, 'first')
+    rest()
+    refused(await connection.answer(), 412, 'precondition_failed')
+    expect(await bucket.read(name)).toBe('first')
+    connection.close()
+  })
+
+  test('of two uploads of one name, the later commit wins as a whole', async () => {
+    const name = freshName('two')
+    const [first, second] = [await half(name, bucket), await half(name, bucket)]
+    second.rest()
+    const earlier = ok(await second.connection.answer())
+    first.connection.send('y'.repeat(part.length))
+    const later = ok(await first.connection.answer())
+    expect(later.updatedAt).toBeGreaterThan(earlier.updatedAt)
+    expect(ok(await bucket.record(name))).toEqual(later)
+    expect(await bucket.read(name)).toBe('x'.repeat(part.length) + 'y'.repeat(part.length))
+    for (const { connection } of [first, second]) connection.close()
+  })
+})
+
+describe('uploads at once', () => {
+  test(`of one organization are at most ${uploadsOfOrganizationMax}; others are served, and room is free again`, async () => {
+    const other = await makeBucket(service.stranger)
+    const own = await service.server.createOrganization()
+    const api = service.server.as(own.secretKey)
+    const full = await makeBucket(api)
+    const open: RawConnection[] = []
+    for (let n = 0; n < uploadsOfOrganizationMax; n++) {
+      const connection = await begin(full.at(`u${n}`), declared(4), api.key)
+      connection.send('ab')
+      open.push(connection)
+    }
+    const { message } = await eventually('there is no room', async () => {
+      const answer = await full.tryPut('one more', 'x')
+      return answer.status === 503 ? refused(answer, 503, 'unavailable') : undefined
+    })
+    expect(message).toContain('Too many uploads of this organization')
+    // What the head decides needs no room, and so do reads and other organizations.
+    refused(await full.tryPut('x', 'x', { headers: { 'if-match': '"1"' } }), 412, 'precondition_failed')
+    ok(await full.tryQuery())
+    await other.put('x')
+    for (const connection of open) connection.send('cd')
+    for (const connection of open) {
+      expect(ok(await connection.answer()).size).toBe(4)
+      connection.close()
+    }
+    await eventually('there is room', async () => (await full.tryPut('one more', 'x')).status === 200 || undefined)
+    // Senders that go away give their room back too.
+    for (let round = 0; round < 2; round++) {
+      const left = await Promise.all(
+        Array.from({ length: uploadsOfOrganizationMax }, (_, n) => begin(full.at(`v${n}`), declared(4), api.key)),
+      )
+      for (const connection of left) connection.close()
+    }
+    await eventually('there is room', async () => (await full.tryPut('one more', 'x')).status === 200 || undefined)
+  })
+})
+
+test('an upload without progress is cut after 30 seconds, and the previous file stays', async () => {
+  for (const { answer, answeredAtMs, closed } of slow) {
+    const refusal = refused(await answer, 503, 'unavailable')
+    expect(refusal.message).toContain('within 30 seconds')
+    expect((await answeredAtMs) - startedAtMs).toBeGreaterThan(fileIdleMsMax - 100)
+    expect((await answeredAtMs) - startedAtMs).toBeLessThan(fileIdleMsMax + 15_000)
+    await closed
+  }
+  expect(await bucket.read('slow')).toBe('before')
+}, 60_000)
