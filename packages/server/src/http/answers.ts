@@ -72,6 +72,19 @@ export class Answers {
     })
   }
 
+  /** Room for bytes that are sent at once. Undefined if there is none; otherwise call the result once, when they were read. */
+  takeRoom({ orgId, keySeq }: Holder, bytes: number): (() => void) | undefined {
+    if (!this.#unsent.tryTake(orgId, keySeq, bytes)) return undefined
+    return () => this.#unsent.give(orgId, keySeq, bytes)
+  }
+
+  /** Room for a stream whose source must be opened first: give it back just before `streamFrom` takes it. */
+  takePiece(holder: Holder): () => void {
+    const room = this.takeRoom(holder, pieceBytes)
+    if (room === undefined) throw unread()
+    return room
+  }
+
   /**
    * An answer that is produced while it is sent. It uses room for one piece, or for one chunk of its source if that is
    * larger. A read without room throws `unavailable` and does not start the source.

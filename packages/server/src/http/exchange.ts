@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { AnswerBody } from './answers.ts'
+import type { FileBody, StoredBytes } from './file-body.ts'
 import type { Uploads } from './uploads.ts'
 
 /** One request, as its handler sees it. */
@@ -43,4 +44,6 @@ export interface Exchange {
    * is not started. If the client disconnects, the source is stopped. `bytes`: the length, if it is known.
    */
   streamOf(chunks: AsyncIterable<Uint8Array>, bytes?: number): ReadableStream<Uint8Array> | null
+  /** The bytes of a file as the body of the answer: see `fileBody`. For HEAD nothing is read. */
+  fileBodyOf(stored: StoredBytes): Promise<FileBody>
 }

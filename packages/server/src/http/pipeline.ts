@@ -4,14 +4,17 @@ import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
+import { AnswerEnds } from './answer-ends.ts'
 import { answerError, closingIfUnread } from './answer-error.ts'
 import { Answers } from './answers.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
+import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
+import { asFileAnswer } from './respond-file.ts'
 import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
 import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
@@ -51,6 +54,7 @@ export class Pipeline implements Shared {
   readonly bodies = new BodyReader()
   readonly turns = new Turns()
   readonly answers = new Answers()
+  readonly answerEnds = new AnswerEnds()
   readonly log: Log
   readonly uploads = new Uploads()
   readonly uploadBodies = new UploadBodies(this.bodies.fineChunks)
@@ -72,6 +76,7 @@ export class Pipeline implements Shared {
     this.bodies.stop()
     this.uploadBodies.stop()
     this.turns.stop()
+    this.answerEnds.stop()
   }
 
   /** The handler for one path: answers its methods, and rejects all others. */
@@ -89,6 +94,27 @@ export class Pipeline implements Shared {
       if (route === undefined) return this.#withoutRoute(request, path, allow)
       return this.#answer(this.#identify(request, route, paramsOf))
     })
+  }
+
+  /** The handler for one path of `/files`, where URLs stand in for API keys. Its answers may be shown by browsers. */
+  door(path: string, options: DoorOptions): Handler {
+    const methods: Partial<Record<string, DoorRoute>> = doorRoutes
+    const allow = allowedMethods(doorRoutes)
+    const paramsOf = longNameParameters(path) ?? ((params: Params) => params)
+    const routeOf = (method: string): DoorRoute | undefined => methods[method === 'HEAD' ? 'GET' : method]
+    const answer = (request: Request): Awaitable<Response> => {
+      if (path.endsWith('/*') && hasEmptySegment(request.url)) return this.#lost(request)
+      const route = routeOf(request.method)
+      if (route === undefined) return this.#withoutRoute(request, path, allow)
+      const requestId = requestIdOf(request.headers)
+      try {
+        return this.#answer(new DoorExchange(request, paramsOf(request.params), requestId, route, this, options))
+      } catch (error) {
+        return closingIfUnread(request, answerError(this.log, requestId, error))
+      }
+    }
+    const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
+    return observed(this.#observer, { path, operationOf }, async (request) => asFileAnswer(await answer(request)))
   }
 
   /** A route that needs no key and answers only GET and HEAD. */
@@ -184,8 +210,8 @@ export class Pipeline implements Shared {
     }
   }
 
-  #mayWait(route: Route): boolean {
-    return route.keyNeeded !== 'read' || route.body !== undefined || !this.turns.isFree
+  #mayWait(route: Route<string>): boolean {
+    return route.keyNeeded !== 'read' || route.body !== undefined || route.waits === true || !this.turns.isFree
   }
 
   #admit(exchange: RequestExchange): void {

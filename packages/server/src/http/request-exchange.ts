@@ -5,12 +5,14 @@ import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admittable } from './admit.ts'
+import type { AnswerEnds } from './answer-ends.ts'
 import { causeOf } from './answer-error.ts'
 import { discardChunks } from './answer-stream.ts'
 import type { AnswerBody, Answers } from './answers.ts'
 import type { Authenticator, Caller } from './authenticate.ts'
 import type { BodyHolder, BodyReader } from './body.ts'
 import type { Exchange } from './exchange.ts'
+import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
 import type { UploadBodies } from './upload-body.ts'
@@ -22,6 +24,7 @@ export interface Shared {
   readonly bodies: BodyReader
   readonly turns: Turns
   readonly answers: Answers
+  readonly answerEnds: AnswerEnds
   readonly log: Log
   readonly uploads: Uploads
   readonly uploadBodies: UploadBodies
@@ -42,8 +45,8 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     readonly request: Request,
     readonly params: Exchange['params'],
     readonly requestId: string,
-    readonly route: Route,
-    private readonly shared: Shared,
+    readonly route: Route<string>,
+    protected readonly shared: Shared,
   ) {}
 
   get keyNeeded(): KeyNeeded {
@@ -103,14 +106,14 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
 
   async *#inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of chunks) {
-      await this.#turn()
+      await this.turn()
       yield chunk
     }
-    await this.#turn()
+    await this.turn()
     await this.authenticate()
   }
 
-  async #turn(): Promise<void> {
+  async turn(): Promise<void> {
     const { turns } = this.shared
     if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
     turns.begin(this.orgId, this.keySeq, true)
@@ -128,7 +131,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
 
   async #runInTurns<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
-      await this.#turn()
+      await this.turn()
       const step = steps.next()
       if (step.done === true) return step.value
     }
@@ -157,12 +160,16 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     const answer = {
       chunks,
       bytes,
-      turn: () => this.#turn(),
+      turn: () => this.turn(),
       onWaiting: waitForUs,
       onSending: () => shared.setIdleTimeout(request, answerIdleSecondsMax),
       onEnd: waitForUs,
       onFault: (error: unknown) => shared.log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
     }
     return shared.answers.streamFrom(this, answer, this.keyNeeded === 'read')
+  }
+
+  fileBodyOf(stored: StoredBytes): Promise<FileBody> {
+    return fileBody(this.shared, this, stored)
   }
 }

@@ -1,9 +1,15 @@
+import { CubbyError } from '../core/errors.ts'
+import { type ByteRange, contentRange, parseByteRange, unsatisfiedRange } from '../core/files/byte-range.ts'
+import { contentDisposition } from '../core/files/content-disposition.ts'
+import { essenceOf } from '../core/files/content-type.ts'
 import type { FileContent } from '../core/files/file-record.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
+import { matchesIfNoneMatch } from './conditions.ts'
 import type { Exchange } from './exchange.ts'
+import { exposedHeaders, respondError } from './respond.ts'
 
-/** The request for the bytes of a file: the exchange of a route with a key, or what the door `/files` has instead. */
-export type FileRequest = Pick<Exchange, 'request' | 'requestId' | 'streamOf'>
+/** The request for the bytes of a file: the exchange of a route with a key, or that of the door `/files`. */
+export type FileRequest = Pick<Exchange, 'request' | 'requestId' | 'fileBodyOf'>
 
 export interface ServedFile {
   readonly name: string
@@ -17,15 +23,95 @@ export interface ServedAs {
   readonly download?: true | string
 }
 
+const policy = "default-src 'none'; style-src 'unsafe-inline'; media-src 'self'; sandbox"
+
+/** A browser must not run, guess or leak anything because of a file that somebody uploaded. */
+const safetyHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+} as const
+
+/** Chromium draws no PDF under any sandbox. Its viewer runs the scripts of a PDF apart from the page's origin. */
+const policyFor = (contentType: string): Record<string, string> =>
+  essenceOf(contentType) === 'application/pdf' ? {} : { 'Content-Security-Policy': policy }
+
+/** Any answer at the URL of a file is as safe as the file itself; no cache keeps an error. */
+export const asFileAnswer = (response: Response): Response => {
+  const { headers } = response
+  // The bytes have all of these already.
+  if (headers.has('Repr-Digest')) return response
+  for (const [name, value] of Object.entries(safetyHeaders)) headers.set(name, value)
+  headers.set('Content-Security-Policy', policy)
+  headers.delete('Vary')
+  if (response.status >= 400) headers.set('Cache-Control', 'no-store')
+  return response
+}
+
+/** For bytes: the strong comparison of RFC 9110. */
+const matchesIfMatch = (headers: Headers, tag: string): boolean => {
+  const value = headers.get('if-match')
+  if (value === null || value.trim() === '*') return true
+  return value.split(',').some((one) => one.trim() === tag)
+}
+
+const changed = (tag: string): CubbyError =>
+  new CubbyError('precondition_failed', `The bytes of the file have the tag ${tag}, which If-Match does not name.`, {
+    field: 'If-Match',
+    hint: 'Read the file without If-Match, or with the ETag of an earlier answer with its bytes.',
+  })
+
+const notSatisfiable = (size: number): CubbyError =>
+  new CubbyError('range_not_satisfiable', `The file has ${size} bytes; the range has none of them.`, {
+    field: 'Range',
+    hint: 'Content-Range has the size of the file: bytes */<size>.',
+  })
+
+/** HEAD ignores Range, and a range of another version of the file is all of this one. */
+const rangeOf = ({ method, headers }: Request, size: number, tag: string): ReturnType<typeof parseByteRange> => {
+  const range = headers.get('range')
+  if (range === null || method !== 'GET') return undefined
+  const ifRange = headers.get('if-range')
+  return ifRange === null || ifRange.trim() === tag ? parseByteRange(range, size) : undefined
+}
+
 /**
- * The bytes of a file: 200, 206, 304, and the answer to HEAD. Throws `precondition_failed`, `range_not_satisfiable`,
- * `store_damaged` if the place does not have the bytes, and `unavailable`. Reads conditions and the range from the request.
+ * The bytes of a file: 200, 206, 304, 412, 416, and the answer to HEAD. Conditions are judged in the order of RFC 9110,
+ * section 13.2.2. Throws `store_damaged` if the place does not have the bytes, and `unavailable`.
  */
 export const respondFile = async (
-  _request: FileRequest,
-  _file: ServedFile,
-  _place: BlobPlace,
-  _as: ServedAs,
+  exchange: FileRequest,
+  { name, content }: ServedFile,
+  place: BlobPlace,
+  { cacheControl, download }: ServedAs,
 ): Promise<Response> => {
-  throw new Error('not there yet')
+  const { request, requestId } = exchange
+  const { size, contentType, sha256, blob } = content
+  const tag = `"${sha256}"`
+  if (!matchesIfMatch(request.headers, tag)) return asFileAnswer(respondError(requestId, changed(tag)))
+  const headers: Record<string, string> = {
+    ETag: tag,
+    'Accept-Ranges': 'bytes',
+    'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+    'Cache-Control': cacheControl,
+    'Content-Disposition': contentDisposition(name, contentType, download),
+    ...safetyHeaders,
+    ...policyFor(contentType),
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Expose-Headers': exposedHeaders,
+    'X-Request-Id': requestId,
+  }
+  if (matchesIfNoneMatch(request.headers, sha256)) return new Response(null, { status: 304, headers })
+  const range = rangeOf(request, size, tag)
+  if (range === 'unsatisfiable') {
+    const response = asFileAnswer(respondError(requestId, notSatisfiable(size)))
+    response.headers.set('Content-Range', unsatisfiedRange(size))
+    return response
+  }
+  const { start, end }: ByteRange = range ?? { start: 0, end: size }
+  const body = await exchange.fileBodyOf({ place, blob, start, end })
+  headers['Content-Type'] = contentType
+  if (range !== undefined) headers['Content-Range'] = contentRange(range, size)
+  if (request.method === 'HEAD') headers['Content-Length'] = String(size)
+  return new Response(body, { status: range === undefined ? 200 : 206, headers })
 }

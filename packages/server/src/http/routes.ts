@@ -15,11 +15,13 @@ export { literalParameter, type Method } from './routes/route.ts'
 type Handler = (exchange: Exchange) => Awaitable<Response>
 
 /** A route, with what the server needs for each request. */
-export interface Route {
-  operationId: RoutedOperationId
+export interface Route<Id extends string = RoutedOperationId> {
+  operationId: Id
   keyNeeded: KeyNeeded
   /** How the handler reads the body: `readBody`, `readStream` or `readUpload` of the exchange. Absent: there is no body. */
   body?: 'text' | 'stream' | 'upload'
+  /** Its handler always waits for something, so the request is always counted as in flight. */
+  waits?: true
   handler: Handler
 }
 

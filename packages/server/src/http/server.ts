@@ -4,6 +4,7 @@ import { connectionIdleSecondsMax } from '../core/limits.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
 import { baseUrl, entryPoint } from './entry-point.ts'
+import { doorPaths } from './files-door.ts'
 import { type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
@@ -70,11 +71,13 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     routes: {
       ...handlers,
       ...openHandlersOf(pipeline, options),
+      ...Object.fromEntries(doorPaths.map((path) => [path, pipeline.door(path, options)])),
     },
     fetch: pipeline.notFound() as (request: Request, server: Server<undefined>) => Awaitable<Response>,
     error: (error) => answerError(options.log, 'unknown', error),
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
+  pipeline.answerEnds.isOpen = (request) => server.requestIP(request) !== null
   pipeline.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
   const watch = watchConnections(server, options.log)
   return {

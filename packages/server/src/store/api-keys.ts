@@ -30,6 +30,8 @@ export type KeyUse = { id: string; atMs: number }
 export interface ApiKeys {
   /** Finds a key by its text, also revoked and expired keys. A text that was seen before is not hashed again. */
   find(text: string): Awaitable<ApiKey | undefined>
+  /** Finds a key of any organization by its id, as `find` does: for URLs that it signed. */
+  findById(id: string): Awaitable<ApiKey | undefined>
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey>
   /** At most `limit` keys with a lower seq than `beforeSeq`, newest first. */
   list(orgId: number, beforeSeq: number | undefined, limit: number): Awaitable<ApiKey[]>

@@ -76,6 +76,26 @@ export const apiKeyCases = (it: Case): void => {
     expect(await engine.apiKeys.find('')).toBeUndefined()
   })
 
+  it('findApiKeyById: the same key as by its text, of any organization; undefined for another id', async ({
+    engine,
+  }) => {
+    const { secret, apiKey } = await makeTenant(engine)
+    const other = await makeTenant(engine, 'other')
+    expect(withoutStamp(await engine.apiKeys.findById(apiKey.id))).toEqual(
+      withoutStamp(await engine.apiKeys.find(secret)),
+    )
+    expect(await engine.apiKeys.findById(other.apiKey.id)).toMatchObject({ orgId: other.org.id })
+    expect(await engine.apiKeys.findById('key_0000000000000000')).toBeUndefined()
+    expect(await engine.apiKeys.findById(secret)).toBeUndefined()
+  })
+
+  it('findApiKeyById: a revocation shows at once, also for a key that was found before', async ({ engine }) => {
+    const { apiKey, operator } = await makeTenant(engine)
+    expect(await engine.apiKeys.findById(apiKey.id)).toMatchObject({ revokedAtMs: null })
+    await engine.apiKeys.revoke(operator, apiKey.id, startMs + 5)
+    expect(await engine.apiKeys.findById(apiKey.id)).toMatchObject({ revokedAtMs: startMs + 5 })
+  })
+
   it('findApiKey: a key that was not there a moment ago is found at once', async ({ engine }) => {
     const { caller } = await makeTenant(engine)
     const { text, kept } = makeApiKey({ kind: 'secret' })

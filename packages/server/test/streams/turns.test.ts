@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { AnswerEnds } from '../../src/http/answer-ends.ts'
 import { Answers } from '../../src/http/answers.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
@@ -26,6 +27,7 @@ const makeExchange = () => {
     bodies: new BodyReader(),
     turns: new Turns(),
     answers: new Answers(),
+    answerEnds: new AnswerEnds(),
     log: () => {},
     setIdleTimeout: () => {},
     uploads: new Uploads(),

@@ -60,12 +60,25 @@ export const parseContentType = (value: unknown, field = 'contentType'): string 
   return value
 }
 
-const essenceOf = (type: string): string => type.split(';', 1)[0]!.trim().toLowerCase()
+/** The type without its parameters. */
+export const essenceOf = (type: string): string => type.split(';', 1)[0]!.trim().toLowerCase()
+
+/** Case and the space around parameters do not matter. */
+const normalized = (type: string): string =>
+  type
+    .toLowerCase()
+    .replace(/[\t ]*;[\t ]*/g, ';')
+    .replace(/;+$/, '')
+
+export const isSameType = (a: string, b: string): boolean => normalized(a) === normalized(b)
+
+/** Whether the sender of a file says its type. `application/x-www-form-urlencoded` is what `curl --data-binary` adds. */
+export const saysType = (header: string | null): header is string =>
+  header !== null && essenceOf(header) !== 'application/x-www-form-urlencoded'
 
 /** The type of an uploaded file. `header`: as it was sent; null if it was not. */
 export const typeOfUpload = (header: string | null, name: string): string => {
-  // What `curl --data-binary` adds by itself.
-  if (header === null || essenceOf(header) === 'application/x-www-form-urlencoded') return typeOfName(name)
+  if (!saysType(header)) return typeOfName(name)
   if (essenceOf(header) === 'multipart/form-data') {
     throw new CubbyError('unsupported_media_type', 'The body is a form; a file is sent as its bytes alone.', {
       field: 'Content-Type',

@@ -2,6 +2,7 @@ import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { parseContentDigest } from '../../core/files/content-digest.ts'
 import { typeOfUpload } from '../../core/files/content-type.ts'
+import { parseFileName } from '../../core/files/file-name.ts'
 import { fileTooLarge, parseMetadata, parseVisibility } from '../../core/files/file-options.ts'
 import { parseFileQuery } from '../../core/files/file-query.ts'
 import { fileBytesMax, fileNameSegmentsMax, plainBodyBytesMax } from '../../core/limits.ts'
@@ -9,7 +10,7 @@ import { parseTtl } from '../../core/records/record-data.ts'
 import { parseBucketAddress, requirePlace } from '../../operations/buckets/bucket-access.ts'
 import { changeFile, parseChangeBody } from '../../operations/files/change-file.ts'
 import { deleteFile } from '../../operations/files/delete-file.ts'
-import { type FileAddress, parseFileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
+import { type FileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
 import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
 import type { PutFileInput } from '../../operations/files/put-file.ts'
 import { filePageJson, queryFiles } from '../../operations/files/query-files.ts'
@@ -22,9 +23,8 @@ import { respondFile } from '../respond-file.ts'
 import { readMembers, refuseBadEscapes, refuseExtras } from './gather.ts'
 
 /** The name is all that follows the bucket in the path: see `longNameParameters`. */
-const fileAddressOf = ({ params, request }: Exchange): FileAddress => {
-  const { db, bucket, name } = params
-  const address = parseBucketAddress(db, bucket)
+export const fileNameOf = ({ params, request }: Pick<Exchange, 'params' | 'request'>): string => {
+  const { name } = params
   if (name === undefined) {
     throw new CubbyError('invalid_key', `name has more than ${fileNameSegmentsMax} segments.`, {
       field: 'name',
@@ -32,7 +32,12 @@ const fileAddressOf = ({ params, request }: Exchange): FileAddress => {
     })
   }
   refuseBadEscapes(request.url, name, 'name')
-  return parseFileAddress(address.db, address.bucket, name)
+  return parseFileName(name)
+}
+
+const fileAddressOf = (exchange: Exchange): FileAddress => {
+  const { db, bucket } = exchange.params
+  return { ...parseBucketAddress(db, bucket), name: fileNameOf(exchange) }
 }
 
 /** `Content-Encoding` would have to be kept and sent again: bytes are stored as they are. */
@@ -68,7 +73,7 @@ export const readUploadHead = (headers: Headers, url: string, address: FileAddre
   }
 }
 
-const respondRecordOf = (exchange: Exchange, file: StoredFile): Response =>
+export const respondRecordOf = (exchange: Exchange, file: StoredFile): Response =>
   respondVersion(exchange, fileJson(file, permanentUrl(file, exchange.baseUrl)), file.updatedAtMs)
 
 export const fileHandlers = {

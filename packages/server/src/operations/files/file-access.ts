@@ -37,7 +37,7 @@ export const fileOf = (bucket: Table, { rangeKey, data, ttlSeconds, updatedAtMs 
 })
 
 export const readFile = (
-  { engine, apiKey }: Access,
+  { engine, apiKey }: Pick<Access, 'engine'> & { apiKey: Pick<Access['apiKey'], 'seq'> },
   bucket: Table,
   name: string,
   nowMs: number,

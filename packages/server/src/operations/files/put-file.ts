@@ -13,7 +13,7 @@ import type { BlobPlace, BlobWriter } from '../../store/blob-place.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
-import { requireBucket, requirePlace, writeInBucket } from '../buckets/bucket-access.ts'
+import { bucketNotFound, requireBucket, requirePlace, writeInBucket } from '../buckets/bucket-access.ts'
 import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
 import {
@@ -28,6 +28,8 @@ import { presentFile } from './present-file.ts'
 
 /** Everything about an upload but its bytes. */
 export interface PutFileInput extends FileAddress {
+  /** For a signed URL: the bucket must be the one with this id, not a later one with its name. */
+  bucketId?: string
   contentType: string
   visibility: Visibility
   /** JSON text. */
@@ -51,7 +53,8 @@ export interface AcceptedUpload {
 export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: number): Promise<AcceptedUpload> => {
   const place = requirePlace(access)
   const bucket = await requireBucket(access, input, nowMs)
-  const { condition } = input
+  const { condition, bucketId = bucket.publicId } = input
+  if (bucket.publicId !== bucketId) throw await bucketNotFound(access, input, nowMs)
   if (condition !== undefined) {
     const current = (await readFile(access, bucket, input.name, nowMs))?.updatedAtMs
     if (!holds(condition, current)) throw fileConditionFailed(input, condition, current)

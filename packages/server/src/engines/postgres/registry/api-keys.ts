@@ -14,6 +14,10 @@ export class PostgresApiKeys implements ApiKeys {
     return this.#registry.cache.findApiKey(text)
   }
 
+  findById(id: string): Awaitable<ApiKey | undefined> {
+    return this.#registry.cache.findApiKeyById(id)
+  }
+
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
     return this.#registry.writes.createApiKey(caller, key, nowMs)
   }

@@ -33,6 +33,14 @@ export class RegistryCache {
     return this.#find(this.#keys, text, apiKeyCacheEntriesMax, () => this.#reader.findApiKey(hashApiKey(text)))
   }
 
+  findApiKeyById(id: string): ApiKey | undefined | Promise<ApiKey | undefined> {
+    // No text of a key and no name of a table has this form.
+    const name = `api_key ${id}`
+    const kept = this.#keys.get(name)
+    if (kept !== undefined && this.#holds()) return kept
+    return this.#find(this.#keys, name, apiKeyCacheEntriesMax, () => this.#reader.findApiKeyById(id))
+  }
+
   findTable(orgId: number, db: string, name: string): Table | undefined | Promise<Table | undefined> {
     const place = `${orgId}/${db}/${name}`
     const kept = this.#tables.get(place)

@@ -22,6 +22,11 @@ const statement = (name: string, text: string): Statement => ({ name, text })
 
 const findKey = statement('find_key', `select ${keyColumns}, ${epochColumn} from cubby_api_key k where k.hash = $1`)
 
+const findKeyById = statement(
+  'find_key_by_id',
+  `select ${keyColumns}, ${epochColumn} from cubby_api_key k where k.id = $1`,
+)
+
 const listKeys = statement(
   'list_keys',
   `select ${keyColumns}, ${epochColumn} from cubby_api_key k
@@ -118,6 +123,11 @@ export class RegistryReader {
 
   async findApiKey(hash: string): Promise<ApiKey | undefined> {
     const row = await this.#row(anybody, findKey, hash)
+    return row && toApiKey(row)
+  }
+
+  async findApiKeyById(id: string): Promise<ApiKey | undefined> {
+    const row = await this.#row(anybody, findKeyById, id)
     return row && toApiKey(row)
   }
 

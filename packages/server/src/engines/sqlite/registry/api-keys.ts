@@ -12,9 +12,17 @@ export class SqliteApiKeys implements ApiKeys {
   }
 
   find(text: string): ApiKey | undefined {
+    return this.#look(() => this.#store.registry.findApiKey(text))
+  }
+
+  findById(id: string): ApiKey | undefined {
+    return this.#look(() => this.#store.registry.findApiKeyById(id))
+  }
+
+  #look(find: () => ApiKey | undefined): ApiKey | undefined {
     this.#store.watch?.hold()
     try {
-      return this.#store.registry.findApiKey(text)
+      return find()
     } catch (error) {
       throw this.#store.damage.explain(error)
     }

@@ -23,9 +23,11 @@ export class RegistryCache {
   readonly #leaseMs: number
   readonly #epochRow
   readonly #keyByHash
+  readonly #keyById
   readonly #tableByName
   readonly #bucketById
   readonly #keys = new Map<string, ApiKey>()
+  readonly #keysById = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
   #readAtMs = Number.NEGATIVE_INFINITY
   #epoch = -1
@@ -36,6 +38,7 @@ export class RegistryCache {
     this.#leaseMs = leaseMs
     this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
     this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1`)
+    this.#keyById = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE id = ?1`)
     this.#tableByName = db.prepare<TableRow, [number, string, TableKind, string]>(
       `SELECT ${tableColumns} FROM tables
        WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL`,
@@ -56,6 +59,7 @@ export class RegistryCache {
       if (epoch !== this.#epoch) {
         this.#epoch = epoch
         this.#keys.clear()
+        this.#keysById.clear()
         this.#tables.clear()
       }
     }
@@ -76,6 +80,18 @@ export class RegistryCache {
     if (row === null) return undefined
     const key = toApiKey(row, epoch)
     remember(this.#keys, text, key, apiKeyCacheEntriesMax)
+    return key
+  }
+
+  findApiKeyById(id: string): ApiKey | undefined {
+    const epoch = this.epoch()
+    const known = this.#keysById.get(id)
+    if (known !== undefined) return known
+    this.#snapshot.renew()
+    const row = this.#keyById.get(id)
+    if (row === null) return undefined
+    const key = toApiKey(row, epoch)
+    remember(this.#keysById, id, key, apiKeyCacheEntriesMax)
     return key
   }
 

@@ -1,0 +1,81 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { fileUrl } from './file-url.ts'
+
+// A signed URL allows one method on one file until it expires. Everything that it says is in its query and signed with a key
+// that only the store has: no process has to remember it. It names the API key that signed it, and dies with that key.
+
+export type SignedMethod = 'GET' | 'PUT'
+
+/** The parameters of a query, decoded, in their order. */
+export type Parameters = readonly (readonly [name: string, value: string])[]
+
+/** The file that a signed URL is for. */
+export interface SignedTarget {
+  method: SignedMethod
+  bucketId: string
+  name: string
+}
+
+/** What a valid signature vouches for. */
+export interface Signed {
+  keyId: string
+  expiresAtMs: number
+  /** The options, by name. */
+  options: ReadonlyMap<string, string>
+}
+
+const expires = 'expires'
+const key = 'key'
+const signature = 'signature'
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/**
+ * The text that is signed. A list in JSON is never ambiguous: no two different requests have the same text. The order of
+ * parameters does not matter, since some clients change it; their number and their values do.
+ */
+const signedText = ({ method, bucketId, name }: SignedTarget, parameters: Parameters): string => {
+  const sorted = [...parameters].sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+  return JSON.stringify(['1', method, bucketId, name, ...sorted])
+}
+
+const sign = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): Buffer =>
+  createHmac('sha256', urlKey).update(signedText(target, parameters)).digest()
+
+/** Browsers encode some characters that `encodeURIComponent` leaves, so these are encoded from the start. */
+export const encodeParameter = (value: string): string =>
+  encodeURIComponent(value).replace(/[!'()*~]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`)
+
+const queryOf = (parameters: Parameters): string =>
+  parameters.map(([name, value]) => `${encodeParameter(name)}=${encodeParameter(value)}`).join('&')
+
+/** The signed URL of a file. `base` as in `fileUrl`. */
+export const signedFileUrl = (
+  urlKey: Uint8Array,
+  base: string,
+  target: SignedTarget,
+  { keyId, expiresAtMs, options }: Signed,
+): string => {
+  const parameters = [...options, [expires, String(expiresAtMs)], [key, keyId]] as const
+  const text = sign(urlKey, target, parameters).toString('base64url')
+  return fileUrl(base, target.bucketId, target.name, queryOf([...parameters, [signature, text]]))
+}
+
+/** A query with a signature is that of a signed URL, valid or not. */
+export const isSigned = (parameters: Parameters): boolean => parameters.some(([name]) => name === signature)
+
+/** Compares the signature in constant time. undefined if it is not that of this request, or is there twice. */
+export const readSigned = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): Signed | undefined => {
+  const given = parameters.filter(([name]) => name === signature)
+  const others = parameters.filter(([name]) => name !== signature)
+  const expected = sign(urlKey, target, others)
+  // Only one text stands for the same bytes: base64url has several, which differ in bits that are not used.
+  const text = Buffer.from(expected.toString('base64url'))
+  const found = Buffer.from(given.length === 1 ? given[0]![1] : '')
+  if (found.length !== text.length || !timingSafeEqual(found, text)) return undefined
+  const options = new Map(others)
+  const [keyId, expiresAtMs] = [options.get(key)!, Number(options.get(expires))]
+  options.delete(key)
+  options.delete(expires)
+  return { keyId, expiresAtMs, options }
+}

@@ -1,0 +1,87 @@
+import { describeValue } from '../describe-value.ts'
+import { CubbyError } from '../errors.ts'
+import { downloadNameCharactersMax, fileBytesMax, urlSecondsDefault } from '../limits.ts'
+import { type Members, parseFlag, refuseUnknownMembers } from '../members.ts'
+import { parseTtl } from '../records/record-data.ts'
+import { parseContentType } from './content-type.ts'
+import { noMetadata, parseMetadataMember, parseVisibility } from './file-options.ts'
+import { parseExpiresIn } from './file-query.ts'
+
+// What a URL of a file can be asked for. The options become parameters of the URL, under the same names.
+
+export interface UrlOptions {
+  method: 'GET' | 'PUT'
+  /** undefined: the permanent URL, if the file has one. */
+  expiresInSeconds: number | undefined
+  options: ReadonlyMap<string, string>
+}
+
+const readFields = ['name', 'method', 'expiresIn', 'download'] as const
+const uploadFields = [
+  ...['name', 'method', 'expiresIn', 'visibility', 'contentType', 'sizeMax', 'ttl', 'metadata', 'replace'],
+] as const
+
+const refuse = (field: string, message: string, hint?: string): never => {
+  throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
+}
+
+const parseMethod = (value: unknown): 'GET' | 'PUT' => {
+  if (value === undefined || value === 'GET') return 'GET'
+  if (value === 'PUT') return 'PUT'
+  return refuse('method', `is ${describeValue(value)}; it takes "GET" or "PUT".`, 'Leave it out for a URL to read with.')
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it refuses.
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
+
+/** The parameter `download`: empty for the file's own name. */
+const parseDownload = (value: unknown): string | undefined => {
+  if (value === undefined || value === false) return undefined
+  if (value === true) return ''
+  if (typeof value !== 'string') {
+    return refuse('download', `is ${describeValue(value)}; it takes true, or the name to save the file as.`)
+  }
+  const length = [...value].length
+  if (length < 1 || length > downloadNameCharactersMax) {
+    return refuse('download', `has ${length} characters; it takes 1 to ${downloadNameCharactersMax}.`, 'Or give true.')
+  }
+  if (!value.isWellFormed()) return refuse('download', 'has a lone surrogate; it takes well-formed Unicode.')
+  if (controlCharacter.test(value)) return refuse('download', 'has a control character.', 'Remove it.')
+  return value
+}
+
+const parseSizeMax = (value: unknown): number | undefined => {
+  if (value === undefined) return undefined
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= fileBytesMax) return value as number
+  return refuse('sizeMax', `is ${describeValue(value)}; it takes bytes, an integer from 0 to ${fileBytesMax}.`)
+}
+
+const withOptions = (entries: Record<string, string | undefined>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(entries).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+
+/** `text` is the whole body, `members` are its members apart from the address of the bucket. */
+export const parseUrlOptions = (text: string, members: Members, nowMs: number): UrlOptions => {
+  const method = parseMethod(members.method)
+  if (method === 'GET') {
+    const upload = uploadFields.find((field) => members[field] !== undefined && !(readFields as readonly string[]).includes(field))
+    if (upload !== undefined) refuse(upload, 'is for URLs to upload to.', 'Give "method": "PUT" too, or leave it out.')
+    refuseUnknownMembers(members, readFields)
+    const expiresInSeconds = parseExpiresIn(members.expiresIn)
+    return { method, expiresInSeconds, options: withOptions({ download: parseDownload(members.download) }) }
+  }
+  if (members.download !== undefined) refuse('download', 'is for URLs to read with.', 'Leave it or "method" out.')
+  refuseUnknownMembers(members, uploadFields)
+  const { visibility, contentType, sizeMax, ttl, metadata, replace } = members
+  const expiresInSeconds = parseExpiresIn(members.expiresIn) ?? urlSecondsDefault
+  const shown = parseVisibility(visibility)
+  const stored = parseMetadataMember(text, metadata)
+  const options = {
+    visibility: shown === 'private' ? undefined : shown,
+    contentType: contentType === undefined ? undefined : parseContentType(contentType),
+    sizeMax: parseSizeMax(sizeMax)?.toString(),
+    ttl: parseTtl(ttl, 'ttl', nowMs)?.toString(),
+    metadata: stored === noMetadata ? undefined : stored,
+    replace: parseFlag(replace, 'replace') ? 'true' : undefined,
+  }
+  return { method, expiresInSeconds, options: withOptions(options) }
+}

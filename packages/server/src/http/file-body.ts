@@ -1,0 +1,149 @@
+import { CubbyError } from '../core/errors.ts'
+import type { ByteRange } from '../core/files/byte-range.ts'
+import { connectionIdleSecondsMax, fileIdleMsMax } from '../core/limits.ts'
+import type { Log } from '../core/log.ts'
+import type { Holder } from '../core/shares.ts'
+import { BlobMissing, type BlobPlace } from '../store/blob-place.ts'
+import type { AnswerEnds } from './answer-ends.ts'
+import { causeOf } from './answer-error.ts'
+import type { Answers } from './answers.ts'
+
+/**
+ * Up to this length the bytes of an answer are collected first and sent with a Content-Length, which Bun never sends with a
+ * stream (oven-sh/bun #10507). Bun sends a file of its own accord with one, but by `sendfile`: one call sends 2 to 9 MB to a
+ * fast reader, and with four such downloads other requests waited for up to 0.6 s.
+ */
+export const wholeFileBytesMax = 1024 * 1024
+
+/** Shorter answers are passed to the socket at once, as those of other routes: see `Answers`. */
+const countedFromBytes = 32 * 1024
+
+export type FileBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+
+/** A file's bytes, or some of them. */
+export interface StoredBytes extends ByteRange {
+  place: BlobPlace
+  blob: string
+}
+
+/** The request that the bytes are for, and who is charged for them. */
+export interface FileReader extends Holder {
+  readonly request: Request
+  readonly requestId: string
+  /** Resolves when the next chunk may be produced. */
+  turn(): Promise<void>
+}
+
+/** What sending needs of the server. */
+export interface Sending {
+  readonly answers: Answers
+  readonly answerEnds: AnswerEnds
+  readonly log: Log
+  setIdleTimeout(request: Request, seconds: number): void
+}
+
+const damaged = (): CubbyError =>
+  new CubbyError('store_damaged', 'The bytes of this file are missing; its record is not.', {
+    hint: 'Put the file again, or restore a backup. Other files are served. For the operator: cubby verify lists what is missing.',
+  })
+
+/** Opens the bytes. If they are not there, that is known and logged before anything is sent. */
+const openBytes = async (
+  { log }: Sending,
+  { requestId }: FileReader,
+  { place, blob, start, end }: StoredBytes,
+): Promise<AsyncIterable<Uint8Array>> => {
+  try {
+    return await place.read(blob, start, end)
+  } catch (error) {
+    if (!(error instanceof BlobMissing)) throw error
+    log('error', 'the bytes of a file are missing', { requestId, blob, place: place.description })
+    throw damaged()
+  }
+}
+
+/** Undefined if the place has fewer bytes, or more. */
+const collect = async (
+  chunks: AsyncIterable<Uint8Array>,
+  bytes: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> => {
+  const whole = new Uint8Array(bytes)
+  let at = 0
+  for await (const chunk of chunks) {
+    if (at + chunk.length > bytes) return undefined
+    whole.set(chunk, at)
+    at += chunk.length
+  }
+  return at === bytes ? whole : undefined
+}
+
+const collectBytes = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
+  const bytes = stored.end - stored.start
+  try {
+    const whole = await collect(await openBytes(sending, reader, stored), bytes)
+    if (whole !== undefined) return whole
+  } catch (error) {
+    if (error instanceof CubbyError) throw error
+    sending.log('error', 'the bytes of a file cannot be read', { requestId: reader.requestId, cause: causeOf(error) })
+    throw damaged()
+  }
+  const { blob, place } = stored
+  const { requestId } = reader
+  sending.log('error', 'the bytes of a file have another length', { requestId, blob, place: place.description })
+  throw damaged()
+}
+
+const withRoom = async <T>(release: () => void, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } finally {
+    release()
+  }
+}
+
+/** Answers that ended a moment ago may still count. */
+const roomFor = ({ answers, answerEnds }: Sending, reader: FileReader, bytes: number): (() => void) | undefined => {
+  const room = answers.takeRoom(reader, bytes)
+  if (room !== undefined) return room
+  answerEnds.look()
+  return answers.takeRoom(reader, bytes)
+}
+
+/**
+ * The body of the answer with these bytes. Few bytes are collected; many are a stream, each chunk of which is read when the
+ * client has taken the one before. Both count as unread until the client has them. A client that takes nothing for
+ * `fileIdleMsMax` is disconnected. Throws `unavailable` if there is no room, `store_damaged` if the bytes are missing.
+ */
+export const fileBody = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
+  const { request, requestId } = reader
+  const { answers, answerEnds, log } = sending
+  const bytes = stored.end - stored.start
+  if (request.method === 'HEAD') return null
+  if (bytes === 0) return new Uint8Array()
+  const setIdle = (seconds: number): void => sending.setIdleTimeout(request, seconds)
+  if (bytes < countedFromBytes) return collectBytes(sending, reader, stored)
+  const release = bytes <= wholeFileBytesMax ? roomFor(sending, reader, bytes) : undefined
+  if (release !== undefined) {
+    try {
+      const whole = await collectBytes(sending, reader, stored)
+      setIdle(fileIdleMsMax / 1000)
+      answerEnds.watch(request, release)
+      return whole
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+  const chunks = await withRoom(answers.takePiece(reader), () => openBytes(sending, reader, stored))
+  const waitForUs = (): void => setIdle(connectionIdleSecondsMax)
+  const answer = {
+    chunks,
+    bytes,
+    turn: () => reader.turn(),
+    onWaiting: waitForUs,
+    onSending: () => setIdle(fileIdleMsMax / 1000),
+    onEnd: waitForUs,
+    onFault: (error: unknown) => log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
+  }
+  return answers.streamFrom(reader, answer, false)
+}

@@ -1,0 +1,220 @@
+import { type Awaitable, andThen } from '../core/awaitable.ts'
+import { CubbyError } from '../core/errors.ts'
+import { isBucketId } from '../core/files/bucket-id.ts'
+import { isSameType, saysType } from '../core/files/content-type.ts'
+import { fileTooLarge, noMetadata } from '../core/files/file-options.ts'
+import type { Visibility } from '../core/files/file-record.ts'
+import { isSigned, type Parameters, readSigned, type Signed } from '../core/files/signed-url.ts'
+import { downloadNameCharactersMax, fileBytesMax } from '../core/limits.ts'
+import { authorize } from '../operations/authorize.ts'
+import { requirePlace } from '../operations/buckets/bucket-access.ts'
+import { readFile } from '../operations/files/file-access.ts'
+import type { PutFileInput } from '../operations/files/put-file.ts'
+import type { ApiKey } from '../store/api-keys.ts'
+import type { BlobPlace } from '../store/blob-place.ts'
+import type { Engine } from '../store/engine.ts'
+import type { Table } from '../store/tables.ts'
+import { revoked } from './authenticate.ts'
+import type { Exchange } from './exchange.ts'
+import { fileNameOf, readUploadHead, respondRecordOf } from './handlers/files.ts'
+import { RequestExchange, type Shared } from './request-exchange.ts'
+import { respondFile } from './respond-file.ts'
+import { longNamePaths } from './routes/file-paths.ts'
+import type { Route } from './routes.ts'
+
+// `/files/<bucket id>/<name>`: files by their URLs, for everybody who has one. No API key is read here. A signed URL stands
+// for the key that signed it, as long as that key is valid.
+
+const bucketPath = '/files/:bucketId'
+
+export const doorPaths: readonly string[] = [`${bucketPath}/:name`, ...longNamePaths(bucketPath)]
+
+/** Unknown bucket, unknown file and private file: nobody can tell which. */
+const noFile = (): CubbyError =>
+  new CubbyError('file_not_found', 'There is no file at this URL.', {
+    hint: 'A private file needs a signed URL; whoever has a secret key of the service can make one.',
+  })
+
+const invalid = (): CubbyError =>
+  new CubbyError('invalid_signature', 'The signature is not valid for this request.', {
+    hint: 'Use the URL exactly as it was given, with its method, without changed or added parameters.',
+  })
+
+const expired = (): CubbyError =>
+  new CubbyError('expired_url', 'The URL has expired.', { hint: 'Ask for a new one where this one came from.' })
+
+/** The parameters of a URL, decoded as a form. */
+const parametersOf = (url: string): Parameters => {
+  const start = url.indexOf('?')
+  return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1))]
+}
+
+/** What the door does, for the log and the metrics. */
+export type DoorRoute = Route<'readFileByUrl' | 'putFileByUrl'>
+
+/** What the door needs of the store. */
+export interface DoorOptions {
+  engine: Engine
+  place?: BlobPlace
+}
+
+/** A request to a URL. Its turns and its bytes are charged to the bucket's organization, and to the key that signed. */
+export class DoorExchange extends RequestExchange {
+  readonly name: string
+  readonly parameters: Parameters
+  bucket!: Table
+  signed: Signed | undefined
+  readonly place: BlobPlace | undefined
+  readonly engine: Engine
+  #apiKey: ApiKey | undefined
+
+  constructor(
+    request: Request,
+    params: Exchange['params'],
+    requestId: string,
+    route: DoorRoute,
+    shared: Shared,
+    { engine, place }: DoorOptions,
+  ) {
+    super(request, params, requestId, route, shared)
+    this.engine = engine
+    this.place = place
+    this.name = fileNameOf(this)
+    this.parameters = parametersOf(request.url)
+  }
+
+  override get orgId(): number {
+    return this.bucket.orgId
+  }
+
+  override get keySeq(): number {
+    return this.#apiKey?.seq ?? 0
+  }
+
+  /** Called again after every wait: the key may have been revoked meanwhile. The URL's own time counts at the head only. */
+  override authenticate(): Awaitable<void> {
+    const isHead = this.nowMs === 0
+    this.nowMs = this.now()
+    if (!isSigned(this.parameters)) return this.#findBucket()
+    this.signed ??= this.#judgeSignature()
+    return andThen(this.engine.apiKeys.findById(this.signed.keyId), (apiKey) => {
+      if (apiKey === undefined) throw invalid()
+      if (apiKey.revokedAtMs !== null) throw revoked()
+      const isOver = (ms: number | null): boolean => ms !== null && ms <= this.nowMs
+      if (isOver(apiKey.expiresAtMs) || (isHead && isOver(this.signed!.expiresAtMs))) throw expired()
+      this.#apiKey = apiKey
+      this.access = { engine: this.engine, apiKey, place: this.place }
+      return andThen(this.#findBucket(), () => {
+        if (this.bucket.orgId !== apiKey.orgId) throw noFile()
+        authorize(apiKey, this.keyNeeded, this.bucket.db)
+      })
+    })
+  }
+
+  #judgeSignature(): Signed {
+    const method = this.request.method === 'PUT' ? 'PUT' : 'GET'
+    const target = { method, bucketId: this.params.bucketId!, name: this.name } as const
+    const signed = readSigned(this.engine.urlKey, target, this.parameters)
+    if (signed === undefined) throw invalid()
+    return signed
+  }
+
+  #findBucket(): Awaitable<void> {
+    const { bucketId } = this.params
+    if (!isBucketId(bucketId!)) throw noFile()
+    return andThen(this.engine.buckets.findById(bucketId!), (bucket) => {
+      if (bucket === undefined) throw noFile()
+      this.bucket = bucket
+    })
+  }
+}
+
+const parameter = (parameters: Parameters, name: string): string | undefined =>
+  parameters.find(([one]) => one === name)?.[1]
+
+/** `?download` or `?download=name`. A name that cannot be one is ignored, as everything is that a permanent URL has too much. */
+const downloadOf = (parameters: Parameters): true | string | undefined => {
+  const value = parameter(parameters, 'download')
+  if (value === undefined) return undefined
+  return value === '' || value.length > downloadNameCharactersMax ? true : value
+}
+
+const readByUrl = async (exchange: DoorExchange): Promise<Response> => {
+  const { engine, bucket, name, nowMs, keySeq, parameters, signed } = exchange
+  const place = requirePlace(exchange)
+  const file = await readFile({ engine, apiKey: { seq: keySeq } }, bucket, name, nowMs)
+  if (file === undefined || (signed === undefined && file.content.visibility === 'private')) throw noFile()
+  const isCurrent = parameter(parameters, 'v') === String(file.updatedAtMs)
+  const permanent = isCurrent ? 'public, max-age=31536000, immutable' : 'public, no-cache'
+  const cacheControl = signed === undefined ? permanent : 'private, no-cache'
+  return respondFile(exchange, file, place, { cacheControl, download: downloadOf(parameters) })
+}
+
+const refuseConditions = (headers: Headers): void => {
+  for (const header of ['If-Match', 'If-None-Match']) {
+    if (!headers.has(header)) continue
+    throw new CubbyError('invalid_request', `${header} is not allowed on a signed upload.`, {
+      field: header,
+      hint: 'The URL itself says whether it may replace a file: "replace" when it is made.',
+    })
+  }
+}
+
+const isOther = (header: string | null, contentType: string): boolean =>
+  saysType(header) && !isSameType(header, contentType)
+
+/** What the head of the request and the URL say. */
+const readSignedUpload = ({ request, bucket, name, nowMs, signed }: DoorExchange): PutFileInput => {
+  const { headers } = request
+  refuseConditions(headers)
+  const { options } = signed!
+  // No URL: its parameters are options of the signature, not of the upload.
+  const head = readUploadHead(headers, '', { db: bucket.db, bucket: bucket.name, name }, nowMs)
+  const contentType = options.get('contentType')
+  if (contentType !== undefined && isOther(headers.get('content-type'), contentType)) {
+    throw new CubbyError('unsupported_media_type', `This URL takes files of the type ${contentType} only.`, {
+      field: 'Content-Type',
+      hint: `Send "Content-Type: ${contentType}".`,
+    })
+  }
+  const bytesMax = Number(options.get('sizeMax') ?? fileBytesMax)
+  if (head.bytes !== undefined && head.bytes > bytesMax) throw fileTooLarge(bytesMax)
+  const ttl = options.get('ttl')
+  return {
+    ...head,
+    bucketId: bucket.publicId!,
+    contentType: contentType ?? head.contentType,
+    visibility: (options.get('visibility') ?? 'private') as Visibility,
+    metadata: options.get('metadata') ?? noMetadata,
+    ttlSeconds: ttl === undefined ? null : Number(ttl),
+    condition: options.get('replace') === 'true' ? undefined : 'absent',
+    bytesMax,
+  }
+}
+
+const putByUrl = async (exchange: DoorExchange): Promise<Response> => {
+  if (exchange.signed === undefined) throw noFile()
+  try {
+    const stored = await exchange.uploads.receive(exchange, readSignedUpload(exchange))
+    return respondRecordOf(exchange, stored)
+  } catch (error) {
+    // The error names the bucket; a URL does not.
+    if (error instanceof CubbyError && error.code === 'bucket_not_found') throw noFile()
+    throw error
+  }
+}
+
+export const doorRoutes = {
+  GET: {
+    operationId: 'readFileByUrl',
+    keyNeeded: 'read',
+    waits: true,
+    handler: (exchange) => readByUrl(exchange as DoorExchange),
+  },
+  PUT: {
+    operationId: 'putFileByUrl',
+    keyNeeded: 'write',
+    body: 'upload',
+    handler: (exchange) => putByUrl(exchange as DoorExchange),
+  },
+} satisfies Record<string, DoorRoute>
