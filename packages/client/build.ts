@@ -2,25 +2,29 @@
 
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { breakLines } from './build-lines.ts'
 
 const here = import.meta.dir
 
 /**
- * One minified ES module with its source map. Lines stay: Node prints the source line of an uncaught error, and a module of
- * one line would fill the terminal.
+ * One minified ES module with its source map. Its lines are short: Node prints the source line of an uncaught error, and a
+ * module of one line would fill the terminal.
  */
 export const buildScript = async (outDir: string): Promise<void> => {
-  await Bun.build({
+  const { outputs } = await Bun.build({
     entrypoints: [join(here, 'src/index.ts')],
-    outdir: outDir,
     target: 'browser',
     format: 'esm',
-    minify: { syntax: true, identifiers: true },
-    sourcemap: 'linked',
+    minify: true,
+    sourcemap: 'external',
   })
-  // Bun writes comments into the module, such as the paths of source files. The empty lines keep the source map right.
-  const script = Bun.file(join(outDir, 'index.js'))
-  await script.write((await script.text()).replace(/^\/\/(?!# sourceMapping).*$/gm, ''))
+  const [text, map] = await Promise.all([outputs[0]!.text(), outputs[1]!.json()])
+  // The last line is a comment of Bun's.
+  const { script, mappings } = breakLines(text.split('\n', 1)[0]!, map.mappings)
+  await Promise.all([
+    Bun.write(join(outDir, 'index.js'), `${script}\n//# sourceMappingURL=index.js.map\n`),
+    Bun.write(join(outDir, 'index.js.map'), JSON.stringify({ ...map, mappings, debugId: undefined })),
+  ])
 }
 
 /** A declaration file for each source file. */

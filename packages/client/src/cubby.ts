@@ -1,4 +1,6 @@
 import { Keys } from './api-keys/api-keys.ts'
+import { Bucket } from './files/bucket.ts'
+import { Buckets } from './files/buckets.ts'
 import { Table } from './records/table.ts'
 import { checkName } from './tables/name.ts'
 import { Tables } from './tables/tables.ts'
@@ -12,12 +14,14 @@ export class Database {
   readonly #send: Send
   readonly #path: string
   readonly tables: Tables
+  readonly buckets: Buckets
 
   /** Call `new Cubby(…).db('app')` instead. */
   constructor(send: Send, name: string) {
     this.#send = send
     this.#path = `/v1/${checkName(name, 'db')}`
     this.tables = new Tables(send, this.#path)
+    this.buckets = new Buckets(send, this.#path)
   }
 
   /**
@@ -26,6 +30,11 @@ export class Database {
    */
   table<Data extends object = Record<string, unknown>, I extends Indices = Indices>(name: string): Table<Data, I> {
     return new Table(this.#send, `${this.#path}/${checkName(name, 'table')}`)
+  }
+
+  /** Gives access to the files of a bucket. It sends nothing. `Metadata` is the type of the files' metadata. */
+  bucket<Metadata extends object = Record<string, unknown>>(name: string): Bucket<Metadata> {
+    return new Bucket(this.#send, `${this.#path}/_buckets/${checkName(name, 'bucket')}`)
   }
 }
 

@@ -1,5 +1,11 @@
 export type { Keys } from './api-keys/api-keys.ts'
 export { Cubby, type Database } from './cubby.ts'
+export type { Bucket, ChangeFileOptions, GetChangedOptions, GetFileOptions, PutFileOptions } from './files/bucket.ts'
+export type { Buckets } from './files/buckets.ts'
+export type { ByteRange, FileDownload } from './files/download.ts'
+export type { FileBody, UploadOptions } from './files/upload.ts'
+export { uploadTo } from './files/upload-to.ts'
+export type { UploadProgress } from './files/xhr-fetch.ts'
 export type { Key } from './records/record-key.ts'
 export {
   type SavedChunk,

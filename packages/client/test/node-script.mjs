@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { Cubby, CubbyError, SaveError } from '@cubbydb/client'
+import { Cubby, CubbyError, SaveError, uploadTo } from '@cubbydb/client'
 
 assert.equal(process.versions.bun, undefined)
 const { CUBBY_URL: url, CUBBY_KEY: key, CUBBY_PUBLIC_KEY: publicKey } = process.env
@@ -53,6 +55,44 @@ await assert.rejects(
 const reader = new Cubby({ url, key: publicKey }).db('node').table('orders')
 assert.equal((await reader.findOne('k1')).data.i, 1)
 await assert.rejects(reader.remove('k1'), { code: 'read_only_key', status: 403 })
+
+// Files. Node's fetch needs `duplex` for streams and has its own ways to fail.
+await app.buckets.create('files')
+const files = app.bucket('files')
+const size = 3_000_000
+await writeFile('large.bin', Buffer.alloc(size, 'x'))
+const progress = []
+const options = { onProgress: (step) => progress.push(step) }
+const streamed = await files.put('large.bin', createReadStream('large.bin'), options)
+assert.equal(streamed.size, size)
+assert.ok(progress.length > 3)
+assert.deepEqual(progress.at(-1), { sentBytes: size, totalBytes: undefined })
+const bytes = await (await files.get('large.bin')).bytes()
+assert.equal(bytes.length, size)
+for (const body of [bytes, new Blob([bytes]), new Blob([bytes]).stream()]) {
+  assert.equal((await files.put('again.bin', body, { ...options, sha256: streamed.sha256 })).sha256, streamed.sha256)
+  assert.equal(progress.at(-1).sentBytes, size)
+}
+assert.equal((await files.put('empty', '', options)).size, 0)
+assert.equal((await (await files.get('empty')).blob()).size, 0)
+assert.equal(await (await files.get('large.bin', { range: { start: 0, end: 3 } })).text(), 'xxx')
+assert.equal(await files.get('large.bin', { ifNoneMatch: streamed.sha256 }), null)
+assert.equal(await files.get('missing'), undefined)
+await assert.rejects(files.put('large.bin', createReadStream('missing.bin')), { code: 'ENOENT' })
+async function* failing() {
+  yield 'half'
+  throw new Error('the disk is broken')
+}
+await assert.rejects(files.put('large.bin', failing()), { message: 'the disk is broken' })
+assert.deepEqual(await files.describe('large.bin'), streamed)
+
+// Answered before the body is sent.
+for (const body of [new Blob([bytes, bytes, bytes, bytes]), createReadStream('large.bin')]) {
+  await assert.rejects(app.bucket('none').put('a', body), { code: 'bucket_not_found', status: 404 })
+}
+const { url: uploadUrl } = await files.getUrl('signed.bin', { method: 'PUT', sizeMax: size })
+await assert.rejects(uploadTo(uploadUrl, new Blob([bytes, bytes, bytes, bytes])), { code: 'file_too_large' })
+assert.equal((await uploadTo(uploadUrl, createReadStream('large.bin'))).sha256, streamed.sha256)
 
 // The port was just given back: nothing listens on it.
 const closed = createServer().listen(0, '127.0.0.1')

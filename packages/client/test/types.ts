@@ -1,7 +1,17 @@
 // tsc checks this file; it is never run. Code that must not compile is below @ts-expect-error, which is itself an error if
 // the next line compiles. package.test.ts compiles this file again with the built declarations.
 
-import { Cubby, CubbyError, type ErrorCode, type Indices, type RecordResponse, SaveError } from '../src/index.ts'
+import {
+  Cubby,
+  CubbyError,
+  type ErrorCode,
+  type FileDownload,
+  type FileRecord,
+  type Indices,
+  type RecordResponse,
+  SaveError,
+  uploadTo,
+} from '../src/index.ts'
 
 interface Order {
   status: 'open' | 'paid'
@@ -234,4 +244,57 @@ export const errors = (error: unknown): string | undefined => {
       holds<Equal<Extract<typeof error.code, 'unavailable'>, never>>()
       return error.code satisfies ErrorCode
   }
+}
+
+export const files = async () => {
+  const avatars = app.bucket<{ owner: string }>('avatars')
+  const stream = new Blob([]).stream()
+  const put = await avatars.put('a', stream, { metadata: { owner: 'ada' }, ttl: date, ifMatch: 5 })
+  holds<Equal<typeof put, FileRecord<{ owner: string }>>>()
+  avatars.put('a', new Uint8Array(5), { onProgress: ({ sentBytes, totalBytes = 0 }) => sentBytes / totalBytes })
+  // @ts-expect-error not an object
+  avatars.put('a', { a: 1 })
+  // @ts-expect-error the owner is a string
+  avatars.put('a', '', { metadata: { owner: 5 } })
+  // @ts-expect-error not a visibility
+  avatars.put('a', '', { visibility: 'hidden' })
+
+  const file = await avatars.get('a', { range: { start: 5 } })
+  holds<Equal<typeof file, FileDownload | undefined>>()
+  const changed = await avatars.get('a', { ifNoneMatch: put.sha256 })
+  holds<Equal<typeof changed, FileDownload | null | undefined>>()
+  // A download can be uploaded as it is.
+  if (file) avatars.put('b', file.body, file)
+
+  avatars.update('a', { ttl: null, visibility: 'public' }, { ifMatch: '*' })
+  // @ts-expect-error the bytes are not changed
+  avatars.update('a', { size: 5 })
+  // @ts-expect-error a change has no ifAbsent
+  avatars.remove('a', { ifAbsent: true })
+
+  for await (const { metadata, urlExpiresAt } of avatars.query({ prefix: 'a/', expiresIn: 60 })) {
+    holds<Equal<typeof metadata, { owner: string }>>()
+    holds<Equal<typeof urlExpiresAt, number | undefined>>()
+  }
+  avatars.query({ index: 't' })
+  // @ts-expect-error buckets have no other index
+  avatars.query({ index: 'i1' })
+  // @ts-expect-error a count has no items: use count
+  avatars.query({ select: 'count' })
+  // @ts-expect-error a count is of all pages
+  avatars.count({ limit: 5 })
+
+  avatars.getUrl('a', { expiresIn: 60, download: 'b.png' })
+  avatars.getUrl('a', { method: 'PUT', sizeMax: 5, ttl: date })
+  // @ts-expect-error a download has no sizeMax
+  avatars.getUrl('a', { sizeMax: 5 })
+  uploadTo('http://localhost/files/a', stream, { contentType: 'image/png' })
+
+  const { buckets } = await app.buckets.list()
+  holds<Equal<(typeof buckets)[number]['status'], 'active'>>()
+  const { buckets: deleted } = await app.buckets.list({ deleted: true })
+  holds<Equal<(typeof deleted)[number]['deletedAt'], number>>()
+  app.buckets.restore('avatars', { deletedAt: 5 })
+  // @ts-expect-error a bucket has no indices
+  app.buckets.create('avatars', { indices })
 }

@@ -1,4 +1,5 @@
 import { refusal } from '../transport/errors.ts'
+import type { Effect } from '../transport/retry.ts'
 import type { Condition } from './typed-table.ts'
 
 /** A version, `'*'` for any version, or null for "must not exist". Undefined when there is no condition. */
@@ -14,3 +15,16 @@ export const parseCondition = (given: Condition, prefix = ''): number | '*' | nu
   }
   return given.ifAbsent ? null : undefined
 }
+
+export const conditionHeaders = (condition: ReturnType<typeof parseCondition>): Record<string, string> =>
+  condition === undefined
+    ? {}
+    : condition === null
+      ? { 'if-none-match': '*' }
+      : { 'if-match': condition === '*' ? condition : `"${condition}"` }
+
+/** A write that names a version is applied at most once, however often it is sent. */
+export const effectOf = (guarded: boolean): Effect => (guarded ? 'once' : 'write')
+
+/** Epoch seconds. */
+export const ttlSeconds = <T>(ttl: T | Date): T | number => (ttl instanceof Date ? Math.ceil(+ttl / 1000) : ttl)

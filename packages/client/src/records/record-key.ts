@@ -4,7 +4,7 @@ import type { RecordKey } from '../transport/wire.ts'
 /** A record's address: its hash key alone, or both keys. A record that was read can be passed as its own key. */
 export type Key = string | RecordKey
 
-const checkPart = (part: unknown, field: string): void => {
+export const checkPart = (part: unknown, field: string): void => {
   // A proxy or URL parser drops an empty part or a dot from the path. The DELETE of a record would then be the DELETE
   // of its table.
   if (typeof part !== 'string' || part === '') throw refusal('invalid_key', field, 'takes a string that is not empty.')
@@ -32,10 +32,15 @@ const hasPathUnsafe = /[/\\\0]/
 export const keyPath = ({ hashKey, rangeKey }: RecordKey): string | undefined => {
   const parts = rangeKey === undefined ? [hashKey] : [hashKey, rangeKey]
   if (parts.some((part) => hasPathUnsafe.test(part))) return undefined
+  return encodePath(parts, 'hashKey or rangeKey')
+}
+
+/** `/part/part`. */
+export const encodePath = (parts: string[], field: string): string => {
   try {
     return `/${parts.map(encodeURIComponent).join('/')}`
   } catch {
-    throw refusal('invalid_key', 'hashKey or rangeKey', 'has a lone surrogate; it takes well-formed Unicode.')
+    throw refusal('invalid_key', field, 'has a lone surrogate; it takes well-formed Unicode.')
   }
 }
 

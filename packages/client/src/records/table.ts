@@ -1,7 +1,5 @@
-import type { ErrorCode } from '../transport/error-codes.ts'
-import { CubbyError, refusal } from '../transport/errors.ts'
-import { Pages } from '../transport/pages.ts'
-import type { Effect } from '../transport/retry.ts'
+import { absentIf, CubbyError, isCode, refusal } from '../transport/errors.ts'
+import { countAll, type Pages, queryPages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
   BatchResponse,
@@ -13,7 +11,7 @@ import type {
   RecordKey,
   RecordResponse,
 } from '../transport/wire.ts'
-import { parseCondition } from './condition.ts'
+import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from './condition.ts'
 import { findMany } from './find-many.ts'
 import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
 import { batchBody, type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
@@ -37,7 +35,7 @@ const putFields = (record: SaveRecord<never> & Condition): object => {
   // Unknown fields are sent too, so that the server rejects them by name: a typo must not be lost. Only `updatedAt` is
   // left out, so that a record that was read can be saved as it is.
   const { updatedAt, ifMatch, ifAbsent, ttl, ...fields } = record as typeof record & { updatedAt?: number }
-  return { ...fields, ttl: ttl instanceof Date ? Math.ceil(+ttl / 1000) : ttl }
+  return { ...fields, ttl: ttlSeconds(ttl) }
 }
 
 const checkOperation = (operation: RecordKey & Condition, prefix: string) => {
@@ -59,18 +57,6 @@ const refuseCondition = (options: RequestOptions & Condition): void => {
   if (parseCondition(options) === undefined) return
   throw refusal('invalid_request', 'options', 'has a condition; with many records, put it into each of them.')
 }
-
-const conditionHeaders = (condition: ReturnType<typeof parseCondition>): Record<string, string> =>
-  condition === undefined
-    ? {}
-    : condition === null
-      ? { 'if-none-match': '*' }
-      : { 'if-match': condition === '*' ? condition : `"${condition}"` }
-
-/** A write that names a version is applied at most once, however often it is sent. */
-const effectOf = (guarded: boolean): Effect => (guarded ? 'once' : 'write')
-
-const isCode = (error: unknown, code: ErrorCode): boolean => error instanceof CubbyError && error.code === code
 
 const isMany = <R>(given: R | readonly R[]): given is readonly R[] => Array.isArray(given)
 
@@ -130,12 +116,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     const recordKey = parseKey(key)
     const path = keyPath(recordKey)
     if (path === undefined) return (await this.find([recordKey], options))[0]
-    try {
-      return await this.#send({ method: 'GET', path: this.#path + path, effect: 'read' }, options)
-    } catch (error) {
-      if (isCode(error, 'record_not_found')) return undefined
-      throw error
-    }
+    return absentIf('record_not_found', this.#send({ method: 'GET', path: this.#path + path, effect: 'read' }, options))
   }
 
   /**
@@ -165,7 +146,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     options?: RequestOptions,
   ): Pages<KeysPage, MinimalRecordResponse>
   query(query: object, options?: RequestOptions): unknown {
-    return this.#query(query, options)
+    return queryPages(this.#send, this.#path, query, options)
   }
 
   /** The number of records that the query finds, in all its pages. */
@@ -173,9 +154,7 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     query: TableQuery<Data, I> & { select?: 'count'; limit?: never },
     options?: RequestOptions,
   ): Promise<number> {
-    let count = 0
-    for await (const page of this.#query({ ...query, select: 'count' }, options).pages()) count += page.count
-    return count
+    return countAll(this.#send, this.#path, query, options)
   }
 
   /** `deleted` is false if there was no record. */
@@ -202,19 +181,6 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     return this.#sendBatch(
       operations.map((operation, i) => writeOperation(operation, `operations[${i}].`)),
       options,
-    )
-  }
-
-  #query(query: object, options: RequestOptions | undefined): Pages<TablePage<Data>, TableRecord<Data>> {
-    return new Pages(
-      (cursor) => {
-        const body = JSON.stringify(cursor === undefined ? query : { ...query, cursor })
-        return this.#send<TablePage<Data>>(
-          { method: 'POST', path: `${this.#path}/query`, effect: 'read', body },
-          options,
-        )
-      },
-      (page) => page.items,
     )
   }
 

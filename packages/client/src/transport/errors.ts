@@ -40,3 +40,15 @@ export class CubbyError extends Error {
 /** The client rejected the request; nothing was sent. */
 export const refusal = (code: ErrorCode, field: string, message: string, hint?: string): CubbyError =>
   new CubbyError(code, `${field} ${message}`, { field, hint })
+
+/** Undefined if the call fails with this code. */
+export const absentIf = async <T>(code: ErrorCode, call: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await call
+  } catch (error) {
+    if (isCode(error, code)) return undefined
+    throw error
+  }
+}
+
+export const isCode = (error: unknown, code: ErrorCode): boolean => error instanceof CubbyError && error.code === code

@@ -1,4 +1,4 @@
-import type { RequestOptions } from './transport.ts'
+import type { RequestOptions, Send } from './transport.ts'
 
 export interface ListOptions extends RequestOptions {
   /** Items per page. Default 100, at most 1,000. */
@@ -53,4 +53,36 @@ export class Pages<P extends Page, Item> implements PromiseLike<P>, AsyncIterabl
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for await (const page of this.pages()) yield* this.#items(page)
   }
+}
+
+interface QueryPage<Item> extends Page {
+  items: Item[]
+  count: number
+}
+
+/** The pages of a query of records or files. */
+export const queryPages = <P extends QueryPage<Item>, Item>(
+  send: Send,
+  path: string,
+  query: object,
+  options: RequestOptions | undefined,
+): Pages<P, Item> =>
+  new Pages(
+    (cursor) => {
+      const body = JSON.stringify(cursor === undefined ? query : { ...query, cursor })
+      return send<P>({ method: 'POST', path: `${path}/query`, effect: 'read', body }, options)
+    },
+    (page) => page.items,
+  )
+
+/** The number of what a query finds, in all its pages. */
+export const countAll = async (
+  send: Send,
+  path: string,
+  query: object,
+  options: RequestOptions | undefined,
+): Promise<number> => {
+  let count = 0
+  for await (const page of queryPages(send, path, { ...query, select: 'count' }, options).pages()) count += page.count
+  return count
 }

@@ -19,23 +19,29 @@ export interface RequestOptions {
   repeatWrites?: boolean
 }
 
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
 export interface CubbyOptions extends Omit<RequestOptions, 'signal'> {
   /** The address of the service: `https://cubby.example.com`. */
   url: string | URL
   /** `svc_live_…` on servers, `svc_pub_…` in browsers. */
   key: string
   /** Replaces the global `fetch`. */
-  fetch?: (url: string, init: RequestInit) => Promise<Response>
+  fetch?: Fetch
 }
 
 export interface Call {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Starts with `/v1` or `/api`; each segment is encoded. */
   path: string
   effect: Effect
-  /** JSON text. */
-  body?: string
+  /** JSON text, or the bytes of a file. */
+  body?: string | Blob | undefined
   headers?: Record<string, string>
+  /** Replaces `fetch` for this call. `isOwn`: the caller of the client has replaced it already. */
+  exchange?: (fetchFrom: Fetch, isOwn: boolean) => Fetch
+  /** The answer is the bytes of a file: the call resolves to the `Response` once its head has arrived. */
+  raw?: true
 }
 
 export type Send = <T>(call: Call, options?: RequestOptions) => Promise<T>
@@ -93,11 +99,18 @@ const readAnswer = <T>(call: Call, target: string, { ok, status, headers }: Resp
 export const createSend = (client: CubbyOptions): Send => {
   const base = parseAddress(client?.url)
   checkApiKey(client.key)
+  return createSendTo(base, { authorization: `Bearer ${client.key}` }, client)
+}
+
+/** Without an API key of its own: for signed URLs too. */
+export const createSendTo = (base: string, headers: Record<string, string>, client: Partial<CubbyOptions>): Send => {
   // `fetch` is read at the time of the call. It must not be called as a method of another object: browsers reject that.
-  const fetchFrom = client.fetch ?? ((url, init) => fetch(url, init))
+  const fetchFrom: Fetch = client.fetch ?? ((url, init) => fetch(url, init))
+  // Without the query: it may be long, and that of a signed URL is a secret.
+  const targetOf = ({ method, path }: Call) => `${method} ${base}${path.split('?')[0]}`
 
   const attempt = async <T>(call: Call, signal: AbortSignal | undefined, timeoutMs: number): Promise<Answer<T>> => {
-    const target = `${call.method} ${base}${call.path}`
+    const target = targetOf(call)
     const controller = new AbortController()
     const stop = () => controller.abort(signal!.reason)
     signal?.addEventListener('abort', stop)
@@ -106,21 +119,23 @@ export const createSend = (client: CubbyOptions): Send => {
       Math.min(timeoutMs, timerMsMax),
     )
     try {
-      const response = await fetchFrom(base + call.path, {
+      const response = await (call.exchange?.(fetchFrom, !!client.fetch) ?? fetchFrom)(base + call.path, {
         method: call.method,
         body: call.body,
         headers: {
-          authorization: `Bearer ${client.key}`,
-          ...(call.body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+          ...(typeof call.body === 'string' && { 'content-type': 'application/json' }),
           ...call.headers,
         },
-        signal: controller.signal,
+        // The caller's signal also aborts the bytes of a file, which arrive after this function has returned.
+        signal: call.raw && signal ? AbortSignal.any([signal, controller.signal]) : controller.signal,
         // Following a redirect may turn POST into GET, so that a query would return a record.
         redirect: 'error',
         // When a reused connection breaks, Bun itself retries PUT and DELETE. On a new connection it does not. In other
         // runtimes false is the default and has no effect.
         keepalive: call.method === 'PUT' || call.method === 'DELETE' ? false : undefined,
       })
+      if (call.raw && (response.ok || response.status === 304)) return { value: response as T }
       return readAnswer<T>(call, target, response, await response.text())
     } catch (error) {
       signal?.throwIfAborted()
@@ -150,7 +165,7 @@ export const createSend = (client: CubbyOptions): Send => {
         // The last response is about the last attempt only: a 412 may mean that an earlier attempt was applied.
         if (maybeApplied) {
           const { error } = answer
-          throw noAnswer(call, `${call.method} ${base}${call.path}: no answer, then: ${error.message}`, {
+          throw noAnswer(call, `${targetOf(call)}: no answer, then: ${error.message}`, {
             cause: error,
           }).error
         }

@@ -2,6 +2,9 @@
 
 // ── Buckets ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** `POST /v1/:db/_buckets/:bucket`. A bucket has no properties yet. */
+export type CreateBucketRequest = Record<string, never>
+
 export interface ActiveBucket {
   db: string
   bucket: string

@@ -14,7 +14,7 @@ import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
-import { asFileAnswer } from './respond-file.ts'
+import { asUrlAnswer } from './respond-file.ts'
 import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
 import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
@@ -114,7 +114,7 @@ export class Pipeline implements Shared {
       }
     }
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
-    return observed(this.#observer, { path, operationOf }, async (request) => asFileAnswer(await answer(request)))
+    return observed(this.#observer, { path, operationOf }, async (request) => asUrlAnswer(await answer(request)))
   }
 
   /** A route that needs no key and answers only GET and HEAD. */

@@ -36,16 +36,19 @@ const safetyHeaders = {
 const policyFor = (contentType: string): Record<string, string> =>
   essenceOf(contentType) === 'application/pdf' ? {} : { 'Content-Security-Policy': policy }
 
-/** Any answer at the URL of a file is as safe as the file itself; no cache keeps an error. */
-export const asFileAnswer = (response: Response): Response => {
+/** An answer in place of the bytes is as safe as they are. */
+const withSafety = (response: Response): Response => {
+  for (const [name, value] of Object.entries(safetyHeaders)) response.headers.set(name, value)
+  response.headers.set('Content-Security-Policy', policy)
+  return response
+}
+
+/** For every answer at the URL of a file, where no key is read. No cache keeps an error. */
+export const asUrlAnswer = (response: Response): Response => {
   const { headers } = response
-  // The bytes have all of these already.
-  if (headers.has('Repr-Digest')) return response
-  for (const [name, value] of Object.entries(safetyHeaders)) headers.set(name, value)
-  headers.set('Content-Security-Policy', policy)
   headers.delete('Vary')
   if (response.status >= 400) headers.set('Cache-Control', 'no-store')
-  return response
+  return headers.has('Repr-Digest') ? response : withSafety(response)
 }
 
 /** For bytes: the strong comparison of RFC 9110. */
@@ -88,7 +91,7 @@ export const respondFile = async (
   const { request, requestId } = exchange
   const { size, contentType, sha256, blob } = content
   const tag = `"${sha256}"`
-  if (!matchesIfMatch(request.headers, tag)) return asFileAnswer(respondError(requestId, changed(tag)))
+  if (!matchesIfMatch(request.headers, tag)) return withSafety(respondError(requestId, changed(tag)))
   const headers: Record<string, string> = {
     ETag: tag,
     'Accept-Ranges': 'bytes',
@@ -100,11 +103,12 @@ export const respondFile = async (
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Expose-Headers': exposedHeaders,
     'X-Request-Id': requestId,
+    Vary: 'Authorization',
   }
   if (matchesIfNoneMatch(request.headers, sha256)) return new Response(null, { status: 304, headers })
   const range = rangeOf(request, size, tag)
   if (range === 'unsatisfiable') {
-    const response = asFileAnswer(respondError(requestId, notSatisfiable(size)))
+    const response = withSafety(respondError(requestId, notSatisfiable(size)))
     response.headers.set('Content-Range', unsatisfiedRange(size))
     return response
   }

@@ -202,6 +202,10 @@ export const operations = {
     note: 'The request has no body.',
     headers: ['If-Match'],
   }),
+  getFileUrl: routed('getFileUrl', {
+    tag: 'Files',
+    note: 'A public key gets the permanent URLs of public files only. Use the URL without an API key: GET and HEAD read the file, PUT uploads it.',
+  }),
   queryFiles: routed('queryFiles', { tag: 'Files', note: 'The body may be empty.' }),
 
   createApiKey: routed('createApiKey', {

@@ -1,6 +1,7 @@
 import { apiKeySchemas, ownKeySchemas } from './api-keys/schemas.ts'
 import { bucketSchemas } from './buckets/schemas.ts'
 import { fileSchemas } from './files/schemas.ts'
+import { urlSchemas } from './files/url-schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
 
@@ -10,6 +11,7 @@ export const schemas = {
   ...recordSchemas,
   ...bucketSchemas,
   ...fileSchemas,
+  ...urlSchemas,
   ...apiKeySchemas,
   ...ownKeySchemas,
 }

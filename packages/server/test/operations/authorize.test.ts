@@ -36,6 +36,7 @@ const readOnly = [
   'describeOwnApiKey',
   'describeTable',
   'findRecords',
+  'getFileUrl',
   'getRecord',
   'listBuckets',
   'listDatabases',

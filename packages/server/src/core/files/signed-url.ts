@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { fileUrl } from './file-url.ts'
 
 // A signed URL allows one method on one file until it expires. Everything that it says is in its query and signed with a key
@@ -39,12 +39,29 @@ const signedText = ({ method, bucketId, name }: SignedTarget, parameters: Parame
   return JSON.stringify(['1', method, bucketId, name, ...sorted])
 }
 
-const sign = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): Buffer =>
-  createHmac('sha256', urlKey).update(signedText(target, parameters)).digest()
+/** Has read the key already: a copy of it for each URL saves most of the time, and a page may have a thousand of them. */
+const hmacs = new WeakMap<Uint8Array, Bun.CryptoHasher>()
+
+const hmacOf = (urlKey: Uint8Array): Bun.CryptoHasher => {
+  let hmac = hmacs.get(urlKey)
+  if (hmac === undefined) {
+    hmac = new Bun.CryptoHasher('sha256', urlKey)
+    hmacs.set(urlKey, hmac)
+  }
+  return hmac.copy()
+}
+
+/** base64url has several texts for the same bytes; the one that is written here is the right one. */
+const sign = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): string =>
+  hmacOf(urlKey).update(signedText(target, parameters)).digest('base64url')
 
 /** Browsers encode some characters that `encodeURIComponent` leaves, so these are encoded from the start. */
 export const encodeParameter = (value: string): string =>
-  encodeURIComponent(value).replace(/[!'()*~]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`)
+  plain.test(value)
+    ? value
+    : encodeURIComponent(value).replace(/[!'()*~]/g, (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`)
+
+const plain = /^[A-Za-z0-9_.-]*$/
 
 const queryOf = (parameters: Parameters): string =>
   parameters.map(([name, value]) => `${encodeParameter(name)}=${encodeParameter(value)}`).join('&')
@@ -57,7 +74,7 @@ export const signedFileUrl = (
   { keyId, expiresAtMs, options }: Signed,
 ): string => {
   const parameters = [...options, [expires, String(expiresAtMs)], [key, keyId]] as const
-  const text = sign(urlKey, target, parameters).toString('base64url')
+  const text = sign(urlKey, target, parameters)
   return fileUrl(base, target.bucketId, target.name, queryOf([...parameters, [signature, text]]))
 }
 
@@ -68,9 +85,7 @@ export const isSigned = (parameters: Parameters): boolean => parameters.some(([n
 export const readSigned = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): Signed | undefined => {
   const given = parameters.filter(([name]) => name === signature)
   const others = parameters.filter(([name]) => name !== signature)
-  const expected = sign(urlKey, target, others)
-  // Only one text stands for the same bytes: base64url has several, which differ in bits that are not used.
-  const text = Buffer.from(expected.toString('base64url'))
+  const text = Buffer.from(sign(urlKey, target, others))
   const found = Buffer.from(given.length === 1 ? given[0]![1] : '')
   if (found.length !== text.length || !timingSafeEqual(found, text)) return undefined
   const options = new Map(others)

@@ -28,10 +28,13 @@ const refuse = (field: string, message: string, hint?: string): never => {
 const parseMethod = (value: unknown): 'GET' | 'PUT' => {
   if (value === undefined || value === 'GET') return 'GET'
   if (value === 'PUT') return 'PUT'
-  return refuse('method', `is ${describeValue(value)}; it takes "GET" or "PUT".`, 'Leave it out for a URL to read with.')
+  return refuse(
+    'method',
+    `is ${describeValue(value)}; it takes "GET" or "PUT".`,
+    'Leave it out for a URL to read with.',
+  )
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it refuses.
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
 /** The parameter `download`: empty for the file's own name. */
@@ -63,7 +66,9 @@ const withOptions = (entries: Record<string, string | undefined>): ReadonlyMap<s
 export const parseUrlOptions = (text: string, members: Members, nowMs: number): UrlOptions => {
   const method = parseMethod(members.method)
   if (method === 'GET') {
-    const upload = uploadFields.find((field) => members[field] !== undefined && !(readFields as readonly string[]).includes(field))
+    const upload = uploadFields.find(
+      (field) => members[field] !== undefined && !(readFields as readonly string[]).includes(field),
+    )
     if (upload !== undefined) refuse(upload, 'is for URLs to upload to.', 'Give "method": "PUT" too, or leave it out.')
     refuseUnknownMembers(members, readFields)
     const expiresInSeconds = parseExpiresIn(members.expiresIn)

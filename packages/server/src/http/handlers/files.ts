@@ -11,9 +11,10 @@ import { parseBucketAddress, requirePlace } from '../../operations/buckets/bucke
 import { changeFile, parseChangeBody } from '../../operations/files/change-file.ts'
 import { deleteFile } from '../../operations/files/delete-file.ts'
 import { type FileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
+import { fileUrlJson, getFileUrl, parseFileUrl } from '../../operations/files/get-file-url.ts'
 import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
 import type { PutFileInput } from '../../operations/files/put-file.ts'
-import { filePageJson, queryFiles } from '../../operations/files/query-files.ts'
+import { filePageJson, presentListed, queryFiles } from '../../operations/files/query-files.ts'
 import { declaredLength, refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
@@ -123,14 +124,21 @@ export const fileHandlers = {
     return respondText(exchange.requestId, JSON.stringify({ deleted }))
   },
 
+  async getFileUrl(exchange: Exchange): Promise<Response> {
+    const { db, bucket } = parseBucketAddress(exchange.params.db, exchange.params.bucket)
+    const text = await exchange.readBody(plainBodyBytesMax)
+    const input = parseFileUrl(text, db, bucket, exchange.nowMs)
+    refuseExtras(exchange)
+    const url = await getFileUrl(exchange.access, input, exchange.nowMs)
+    return respondText(exchange.requestId, fileUrlJson(url, exchange.baseUrl))
+  },
+
   async queryFiles(exchange: Exchange): Promise<Response> {
     const address = parseBucketAddress(exchange.params.db, exchange.params.bucket)
     const query = parseFileQuery(await readMembers(exchange, true))
     refuseExtras(exchange)
-    const { baseUrl } = exchange
-    const page = await queryFiles(exchange.access, { ...address, query }, exchange.nowMs, (file) =>
-      fileJson(file, permanentUrl(file, baseUrl)),
-    )
+    const { access, nowMs, baseUrl } = exchange
+    const page = await queryFiles(access, { ...address, query }, nowMs, presentListed(access, nowMs, baseUrl))
     return respondLongText(exchange, filePageJson(page))
   },
 }

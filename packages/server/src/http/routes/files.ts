@@ -2,6 +2,7 @@ import { plainBodyBytesMax } from '../../core/limits.ts'
 import { changeFileOperation } from '../../operations/files/change-file.ts'
 import { deleteFileOperation } from '../../operations/files/delete-file.ts'
 import { getFileOperation } from '../../operations/files/get-file.ts'
+import { getFileUrlOperation } from '../../operations/files/get-file-url.ts'
 import { putFileOperation } from '../../operations/files/put-file.ts'
 import { queryFilesOperation } from '../../operations/files/query-files.ts'
 import { bucketPath, filePath } from './file-paths.ts'
@@ -24,6 +25,12 @@ export const fileRoutes = {
     body: { schema: 'ChangeFileRequest', required: true, bytesMax: plainBodyBytesMax },
   },
   deleteFile: { operation: deleteFileOperation, method: 'DELETE', paths: [filePath] },
+  getFileUrl: {
+    operation: getFileUrlOperation,
+    method: 'POST',
+    paths: [`${bucketPath}/url`],
+    body: { schema: 'FileUrlRequest', required: true, bytesMax: plainBodyBytesMax },
+  },
   queryFiles: {
     operation: queryFilesOperation,
     method: 'POST',

@@ -44,15 +44,22 @@ const batchOperation = ({ ifUpdatedAt, ...operation }: Record<string, unknown>):
 const keyOf = (hashKey: string, rangeKey?: string): unknown =>
   rangeKey === undefined ? hashKey : { hashKey, rangeKey }
 
-const identifier = (table: string): string => (/^[a-z][a-z0-9_]*$/.test(table) ? table : 'table')
+const identifier = (name: string, otherwise: string): string => (/^[a-z][a-z0-9_]*$/.test(name) ? name : otherwise)
 
 const bodyOf = ({ body }: CurlRequest): unknown[] => (body === undefined ? [] : [body])
 
-const tablesCall = (request: CurlRequest, tables: string, table: string, verb?: string): ClientCall | undefined => {
+/** Tables and buckets are managed alike. */
+const manageCall = (
+  request: CurlRequest,
+  result: 'table' | 'bucket',
+  object: string,
+  name: string,
+  verb?: string,
+): ClientCall | undefined => {
   const made = (method: string, given: unknown[] = []) => ({
     setup: '',
-    text: call(tables, method, [table, ...given]),
-    result: 'table',
+    text: call(object, method, [name, ...given]),
+    result,
   })
   if (request.method === 'GET') return made('describe')
   if (request.method === 'DELETE') return made('drop')
@@ -62,7 +69,7 @@ const tablesCall = (request: CurlRequest, tables: string, table: string, verb?: 
 
 const recordsCall = (request: CurlRequest, db: string, segments: string[]): ClientCall | undefined => {
   const [table, first, second] = segments as [string, string | undefined, string | undefined]
-  const object = identifier(table)
+  const object = identifier(table, 'table')
   const setup = `const ${object} = cubby.db(${literal(db, typescript)}).table(${literal(table, typescript)})\n`
   const made = (method: string, given: unknown[], result: string) => ({
     setup,
@@ -90,6 +97,72 @@ const recordsCall = (request: CurlRequest, db: string, segments: string[]): Clie
   return undefined
 }
 
+/** Type and parameters of an upload as the client writes them. */
+const putOptions = (headers: Record<string, string>, query: URLSearchParams): Record<string, unknown>[] | undefined => {
+  const { 'Content-Type': contentType, ...conditions } = headers
+  const condition = writeOptions(conditions)
+  if (condition === undefined) return undefined
+  const { metadata, ...parameters } = optionsOf(query)[0] ?? {}
+  const options = {
+    ...(contentType !== undefined && { contentType }),
+    ...parameters,
+    ...(metadata !== undefined && { metadata: JSON.parse(metadata as string) }),
+    ...condition[0],
+  }
+  return Object.keys(options).length === 0 ? [] : [options]
+}
+
+const filesCall = (
+  request: CurlRequest,
+  db: string,
+  [bucket, ...segments]: string[],
+  query: URLSearchParams,
+): ClientCall | undefined => {
+  const object = identifier(bucket!, 'bucket')
+  const setup = `const ${object} = cubby.db(${literal(db, typescript)}).bucket(${literal(bucket, typescript)})\n`
+  const made = (method: string, given: unknown[], result: string) => ({
+    setup,
+    text: call(object, method, given),
+    result,
+  })
+  const name = segments.join('/')
+  const { method, headers, body, bytes } = request
+  if (method === 'PUT') {
+    const options = putOptions(headers, query)
+    return options && made('put', [name, bytes ?? '', ...options], 'file')
+  }
+  const options = writeOptions(headers)
+  if (options === undefined) return undefined
+  if (method === 'POST' && name === 'query') {
+    const { select, ...rest } = (body ?? {}) as Record<string, unknown>
+    const given = Object.keys(rest).length === 0 ? [] : [rest]
+    return select === 'count' ? made('count', given, 'count') : made('query', given, 'page')
+  }
+  if (method === 'POST' && name === 'url') {
+    const { name: file, ...rest } = body as Record<string, unknown>
+    return made('getUrl', Object.keys(rest).length === 0 ? [file] : [file, rest], 'link')
+  }
+  if (method === 'GET' && query.get('record') === 'true') return made('describe', [name], 'file')
+  if (method === 'PATCH') return made('update', [name, body, ...options], 'file')
+  return method === 'DELETE' ? made('remove', [name, ...options], 'done') : undefined
+}
+
+const bucketsCall = (
+  request: CurlRequest,
+  db: string,
+  segments: string[],
+  query: URLSearchParams,
+): ClientCall | undefined => {
+  const [bucket, second] = segments
+  const buckets = `cubby.db(${literal(db, typescript)}).buckets`
+  if (bucket === undefined) return { setup: '', text: call(buckets, 'list', optionsOf(query)), result: 'page' }
+  if (second === undefined) return manageCall(request, 'bucket', buckets, bucket)
+  if (request.method === 'POST' && second === 'restore') {
+    return manageCall(request, 'bucket', buckets, bucket, 'restore')
+  }
+  return filesCall(request, db, segments, query)
+}
+
 const keysCall = (request: CurlRequest, query: URLSearchParams, id?: string): ClientCall | undefined => {
   const made = (method: string, given: unknown[], result: string) => ({
     setup: '',
@@ -113,7 +186,10 @@ export const clientCall = (request: CurlRequest): ClientCall | undefined => {
   if (db === undefined) return { setup: '', text: call('cubby', 'databases', optionsOf(query)), result: 'page' }
   const tables = `cubby.db(${literal(db, typescript)}).tables`
   if (table === undefined) return { setup: '', text: call(tables, 'list', optionsOf(query)), result: 'page' }
-  if (third === undefined && request.method !== 'PUT') return tablesCall(request, tables, table)
-  if (request.method === 'POST' && third === 'restore') return tablesCall(request, tables, table, 'restore')
+  if (table === '_buckets') return bucketsCall(request, db, segments.slice(2), query)
+  if (third === undefined && request.method !== 'PUT') return manageCall(request, 'table', tables, table)
+  if (request.method === 'POST' && third === 'restore') {
+    return manageCall(request, 'table', tables, table, 'restore')
+  }
   return recordsCall(request, db, segments.slice(1))
 }

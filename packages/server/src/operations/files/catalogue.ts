@@ -5,9 +5,12 @@ import { changeFileOperation } from './change-file.ts'
 import { deleteFileOperation } from './delete-file.ts'
 import * as examples from './examples.ts'
 import { getFileOperation } from './get-file.ts'
+import { getFileUrlOperation } from './get-file-url.ts'
 import { putFileOperation } from './put-file.ts'
 import { queryFilesOperation } from './query-files.ts'
 import { fileAddressRequired, fileMembers, fileSchemas, notPrefixAndIndex, putMembers } from './schemas.ts'
+import * as urlExamples from './url-examples.ts'
+import { urlSchemas } from './url-schemas.ts'
 
 const condition = {
   ifUpdatedAt: {
@@ -49,5 +52,14 @@ export const fileCatalogue = {
     input: { ...inputOf(fileSchemas.FileQuery, bucketMembers, bucketRequired), ...notPrefixAndIndex },
     output: ref('FilePage'),
     examples: examples.queryFiles,
+  }),
+  getFileUrl: entry(getFileUrlOperation, {
+    input: inputOf(
+      { oneOf: [urlSchemas.DownloadUrlRequest, urlSchemas.UploadUrlRequest] },
+      bucketMembers,
+      bucketRequired,
+    ),
+    output: ref('FileUrl'),
+    examples: urlExamples.getFileUrl,
   }),
 }

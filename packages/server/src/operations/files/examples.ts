@@ -3,12 +3,12 @@ import { call } from '../../core/hint.ts'
 import { createAvatars } from '../buckets/examples.ts'
 import { type Example, type ExampleCall, laterAt } from '../example.ts'
 
-const inAvatars = { db: 'app', bucket: 'avatars' }
+export const inAvatars = { db: 'app', bucket: 'avatars' }
 const firstFileAt = 1767787200000
 
 /** The file that the examples use. A real one would hold the bytes of a picture. */
-const picture = { name: 'ada/small.png', content: 'the bytes of a picture', contentType: 'image/png' }
-const thePicture = { ...inAvatars, name: picture.name }
+export const picture = { name: 'ada/small.png', content: 'the bytes of a picture', contentType: 'image/png' }
+export const thePicture = { ...inAvatars, name: picture.name }
 
 const fileOf = (content: string, more: object, updatedAt: number) => ({
   name: picture.name,
@@ -25,9 +25,9 @@ const fileOf = (content: string, more: object, updatedAt: number) => ({
 const stored = fileOf(picture.content, {}, firstFileAt)
 
 const putPicture: ExampleCall = { operation: 'putFile', input: { ...inAvatars, ...picture }, output: stored }
-const given = [createAvatars, putPicture]
+export const given = [createAvatars, putPicture]
 
-const noFile = {
+export const noFile = {
   code: 'file_not_found',
   message: 'There is no file "ada/large.png" in the bucket.',
   hint: ['List the files of the bucket: ', call('queryFiles', inAvatars)],

@@ -13,7 +13,8 @@ import { type BucketAddress, parseBucketAddress, requireBucket } from '../bucket
 import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
 import { fileOf, type StoredFile } from './file-access.ts'
-import { presentFile } from './present-file.ts'
+import { fileJson, permanentUrl } from './present-file.ts'
+import { signUrl } from './sign-url.ts'
 
 export interface QueryFilesInput extends BucketAddress {
   query: FileQuery
@@ -59,6 +60,18 @@ const readPage = async (
     rows = fit
   }
 }
+
+/** The text of each file. Private ones have a signed URL if the query asks for it. `base` as in `permanentUrl`. */
+export const presentListed =
+  (access: Access, nowMs: number, base = ''): PresentFile =>
+  (file, { expiresInSeconds }) => {
+    if (expiresInSeconds === undefined || file.content.visibility === 'public') {
+      return fileJson(file, permanentUrl(file, base))
+    }
+    const target = { method: 'GET', bucketId: file.bucketId, name: file.name } as const
+    const { target: path, expiresAtMs } = signUrl(access, target, expiresInSeconds, new Map(), nowMs)
+    return fileJson(file, base + path, { urlExpiresAtMs: expiresAtMs })
+  }
 
 /** The page of a query; `present` makes the text of each file. */
 export const queryFiles = async (
@@ -109,6 +122,6 @@ A public key lists the public files, as if there were no others. With \`select: 
     const { db, bucket, ...query } = parsePlainBody(text)
     return { ...parseBucketAddress(db, bucket), query: parseFileQuery(query) }
   },
-  run: (access, input, nowMs) => queryFiles(access, input, nowMs, presentFile),
+  run: (access, input, nowMs) => queryFiles(access, input, nowMs, presentListed(access, nowMs)),
   present: filePageJson,
 })

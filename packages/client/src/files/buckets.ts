@@ -1,0 +1,14 @@
+import { Collections } from '../tables/collections.ts'
+import type { Send } from '../transport/transport.ts'
+import type { ActiveBucket, CreateBucketRequest, DeletedBucket } from '../transport/wire-files.ts'
+
+/** The buckets of one database. The URLs of a dropped bucket stop working; those of a restored one work again. */
+export class Buckets extends Collections<CreateBucketRequest, ActiveBucket, DeletedBucket, 'buckets'> {
+  /** @internal */
+  static override readonly name: string = 'Buckets'
+
+  /** Use `db('app').buckets` instead. */
+  constructor(send: Send, path: string) {
+    super(send, `${path}/_buckets`, 'bucket')
+  }
+}

@@ -1,0 +1,10 @@
+import { type CubbyOptions, createSendTo } from '../transport/transport.ts'
+import type { FileRecord } from '../transport/wire-files.ts'
+import { type FileBody, type UploadOptions, upload } from './upload.ts'
+
+/** Uploads to a signed URL, as `bucket.getUrl(name, { method: 'PUT' })` returns it. It needs no API key. */
+export const uploadTo = async <Metadata extends object = Record<string, unknown>>(
+  url: string,
+  body: FileBody,
+  options: UploadOptions & Pick<CubbyOptions, 'fetch'> = {},
+): Promise<FileRecord<Metadata>> => upload(createSendTo('', {}, options), { path: url, effect: 'write' }, body, options)

@@ -1,0 +1,131 @@
+import { refusal } from '../transport/errors.ts'
+import type { Call, RequestOptions, Send } from '../transport/transport.ts'
+import { type UploadProgress, xhrFetch } from './xhr-fetch.ts'
+
+/** What can be uploaded. A `File` is a `Blob`; a `ReadableStream` and Node's streams are read as they are sent. */
+export type FileBody =
+  | Blob
+  | ArrayBuffer
+  | ArrayBufferView
+  | string
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array | string>
+
+export interface UploadOptions extends RequestOptions {
+  /** Default: the type of the `Blob` or `File`; without one, the server takes it from the file's extension. */
+  contentType?: string
+  /** Hex: the digest that the bytes must have. With another one nothing is stored: `digest_mismatch`. */
+  sha256?: string
+  /**
+   * In browsers it is called as the bytes are sent; in Node, Bun and Deno as the runtime takes them, which is a little
+   * earlier. A retry begins again at 0.
+   */
+  onProgress?: (progress: UploadProgress) => void
+}
+
+type Chunks = AsyncIterator<Uint8Array | string, unknown, undefined>
+
+/** The bytes, or undefined for a stream. */
+const toBlob = (body: FileBody): Blob | undefined => {
+  if (body instanceof Blob) return body
+  if (typeof body === 'string' || body instanceof ArrayBuffer || ArrayBuffer.isView(body)) {
+    return new Blob([body as string])
+  }
+  // Anything else would be stored as "[object Object]".
+  if (!('getReader' in Object(body) || Symbol.asyncIterator in Object(body))) {
+    throw refusal('invalid_request', 'body', 'takes a Blob, bytes, a string, a stream or an async iterable.')
+  }
+  return undefined
+}
+
+/** Not every browser can iterate a stream. */
+const chunksOf = (body: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>): Chunks => {
+  if (!('getReader' in body)) return body[Symbol.asyncIterator]()
+  const reader = body.getReader()
+  return {
+    next: () => reader.read() as ReturnType<Chunks['next']>,
+    return: async () => ({ done: true, value: await reader.cancel() }),
+  }
+}
+
+const toBytes = (chunk: Uint8Array | string): Uint8Array<ArrayBuffer> => {
+  if (typeof chunk === 'string') return new TextEncoder().encode(chunk)
+  if (chunk instanceof Uint8Array) return chunk as Uint8Array<ArrayBuffer>
+  throw refusal('invalid_request', 'body', 'has a chunk that is neither a Uint8Array nor a string.')
+}
+
+const headersOf = (contentType: string | undefined, sha256: string | undefined): Record<string, string> => {
+  // `fetch` throws for a line break, as if the connection had failed.
+  if (/[^ -~]/.test(contentType ?? '')) throw refusal('invalid_request', 'contentType', 'takes printable ASCII.')
+  const digest = sha256?.replace(/../g, (hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return {
+    ...(contentType && { 'content-type': contentType }),
+    ...(digest && { 'content-digest': `sha-256=:${btoa(digest)}:` }),
+  }
+}
+
+/** Sends the bytes of a file. */
+export const upload = async <T>(
+  send: Send,
+  call: Pick<Call, 'path' | 'effect' | 'headers'>,
+  body: FileBody,
+  { contentType, sha256, onProgress, ...options }: UploadOptions,
+): Promise<T> => {
+  let blob = toBlob(body)
+  const headers = headersOf(contentType ?? blob?.type, sha256)
+  const inBrowser = 'XMLHttpRequest' in globalThis
+  const chunks = blob ? undefined : chunksOf(body as ReadableStream<Uint8Array>)
+  let failure: unknown
+
+  const streamOf = (source: Chunks, report = onProgress) => {
+    let sentBytes = 0
+    failure = undefined
+    return new ReadableStream<Uint8Array<ArrayBuffer>>({
+      async pull(controller) {
+        let bytes: Uint8Array<ArrayBuffer> | undefined
+        try {
+          options.signal?.throwIfAborted()
+          const { done, value } = await source.next()
+          if (!done) {
+            bytes = toBytes(value)
+            sentBytes += bytes.length
+            report?.({ sentBytes, totalBytes: blob?.size })
+          }
+        } catch (error) {
+          failure = error
+          throw error
+        }
+        // Outside of `try`: it fails if the server has answered and the stream is over, and the answer counts.
+        if (bytes) controller.enqueue(bytes)
+        else controller.close()
+      },
+    })
+  }
+
+  const exchange: Call['exchange'] = (fetchFrom, isOwn) => {
+    if (inBrowser && onProgress && !isOwn) return xhrFetch(onProgress)
+    if (blob && (inBrowser || !onProgress)) return fetchFrom
+    return (url, init) =>
+      fetchFrom(url, {
+        ...init,
+        headers: { ...init.headers, ...(blob && { 'content-length': `${blob.size}` }) },
+        body: streamOf(chunks ?? chunksOf(blob!.stream())),
+        duplex: 'half',
+      } as RequestInit)
+  }
+
+  try {
+    // Chromium streams a body only over HTTP/2, and other browsers do not stream at all.
+    if (chunks && inBrowser) blob = await new Response(streamOf(chunks, () => {})).blob()
+    return await send(
+      { ...call, method: 'PUT', headers: { ...headers, ...call.headers }, body: blob, exchange },
+      // The time that an upload takes depends on its size. A stream cannot be sent twice.
+      { ...options, timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY, ...(!blob && { retries: 0 }) },
+    )
+  } catch (error) {
+    // What the caller's own stream failed with, instead of what the runtime made of it.
+    throw failure ?? error
+  } finally {
+    chunks?.return?.().then(undefined, () => {})
+  }
+}

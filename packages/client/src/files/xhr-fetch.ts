@@ -1,0 +1,40 @@
+import type { Fetch } from '../transport/transport.ts'
+
+export interface UploadProgress {
+  sentBytes: number
+  /** Undefined for a stream. */
+  totalBytes: number | undefined
+}
+
+/** What is used of it here: servers have no types for it. */
+declare const XMLHttpRequest: new () => {
+  upload: { onprogress: (event: { loaded: number; total: number }) => void }
+  onloadend: () => void
+  readonly status: number
+  readonly responseText: string
+  open(method: string, url: string): void
+  setRequestHeader(name: string, value: string): void
+  getResponseHeader(name: string): string | null
+  send(body: unknown): void
+  abort(): void
+}
+
+/** `fetch` for an upload in a browser. `fetch` itself reports no progress there. */
+export const xhrFetch =
+  (onProgress: (progress: UploadProgress) => void): Fetch =>
+  (url, { method, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const xhr = new XMLHttpRequest()
+      const stop = () => xhr.abort()
+      xhr.open(method!, url)
+      for (const [name, value] of Object.entries(headers!)) xhr.setRequestHeader(name, value)
+      xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total })
+      xhr.onloadend = () => {
+        signal!.removeEventListener('abort', stop)
+        if (xhr.status === 0) return reject(new TypeError('Failed to upload'))
+        const headers = { 'retry-after': xhr.getResponseHeader('retry-after') ?? '' }
+        resolve(new Response(xhr.responseText, { status: xhr.status, headers }))
+      }
+      signal!.addEventListener('abort', stop)
+      xhr.send(body)
+    })

@@ -1,0 +1,45 @@
+import { createAvatars } from '../buckets/examples.ts'
+import type { Example, ExampleCall } from '../example.ts'
+import { given, inAvatars, noFile, picture, thePicture } from './examples.ts'
+
+const base = 'http://127.0.0.1:3000/files/bkt_6Qm2sVx9LrT4nYc8WbKd1e'
+const expiresAt = 1767788100000
+const signature = 'signature=W3Vd0xTq5m9nJcYkq2bq0bSx2o4o1mUu3C8h6y7rZtA'
+const signed = (more: string): string => `${more}expires=${expiresAt}&key=key_4fTz9QmL2xVb7NcR&${signature}`
+
+const publish: ExampleCall = { operation: 'changeFile', input: { ...thePicture, visibility: 'public' } }
+
+export const getFileUrl: Example[] = [
+  {
+    name: 'private',
+    summary: 'A private file for a quarter of an hour',
+    given,
+    input: thePicture,
+    output: { url: `${base}/ada/small.png?${signed('')}`, method: 'GET', expiresAt },
+  },
+  {
+    name: 'permanent',
+    summary: 'A public file, to be saved as a file',
+    given: [...given, publish],
+    input: { ...thePicture, download: true },
+    output: { url: `${base}/ada/small.png?download`, method: 'GET', expiresAt: null },
+  },
+  {
+    name: 'upload',
+    summary: 'Let a browser upload a picture of at most 1 MB',
+    given: [createAvatars],
+    input: { ...thePicture, method: 'PUT', expiresIn: 300, contentType: picture.contentType, sizeMax: 1_000_000 },
+    output: {
+      url: `${base}/ada/small.png?${signed('contentType=image%2Fpng&sizeMax=1000000&')}`,
+      method: 'PUT',
+      expiresAt,
+    },
+  },
+  {
+    name: 'missing',
+    summary: 'No such file',
+    given,
+    input: { ...inAvatars, name: 'ada/large.png' },
+    error: noFile,
+  },
+]

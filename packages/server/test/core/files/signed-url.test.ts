@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { fileUrl } from '../../../src/core/files/file-url.ts'
+import {
+  isSigned,
+  type Parameters,
+  readSigned,
+  type Signed,
+  type SignedTarget,
+  signedFileUrl,
+} from '../../../src/core/files/signed-url.ts'
+
+const urlKey = new Uint8Array(32).fill(7)
+const bucketId = 'bkt_6Qm2sVx9LrT4nYc8WbKd1e'
+
+const parametersOf = (url: string): Parameters => [...new URLSearchParams(url.split('?')[1])]
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+const targets = fc.record({
+  method: fc.constantFrom('GET' as const, 'PUT' as const),
+  bucketId: fc.constantFrom(bucketId, 'bkt_0000000000000000000000'),
+  name: text,
+})
+const signeds = fc.record({
+  keyId: fc.constantFrom('key_a', 'key_b'),
+  expiresAtMs: fc.integer({ min: 0, max: 1e14 }),
+  options: fc
+    .dictionary(fc.constantFrom('download', 'metadata', 'sizeMax'), fc.string({ unit: 'grapheme', maxLength: 30 }))
+    .map((options) => new Map(Object.entries(options))),
+})
+
+const read = (target: SignedTarget, parameters: Parameters) => readSigned(urlKey, target, parameters)
+
+describe('signed URLs', () => {
+  test('what was signed is read again, also after a URL parser had it and in another order', () => {
+    fc.assert(
+      fc.property(targets, signeds, (target, signed) => {
+        const url = signedFileUrl(urlKey, 'http://host', target, signed)
+        expect(new URL(url).search).toBe(`?${url.split('?')[1]}`)
+        const parameters = parametersOf(url)
+        expect(isSigned(parameters)).toBe(true)
+        expect(read(target, parameters)).toEqual(signed)
+        expect(read(target, parameters.toReversed())).toEqual(signed)
+      }),
+    )
+  })
+
+  test('another target, key of the store or parameter is refused', () => {
+    fc.assert(
+      fc.property(targets, targets, signeds, text, fc.nat(), (target, other, signed, value, at) => {
+        const parameters = parametersOf(signedFileUrl(urlKey, '', target, signed))
+        if (JSON.stringify(target) !== JSON.stringify(other)) expect(read(other, parameters)).toBeUndefined()
+        expect(readSigned(new Uint8Array(32), target, parameters)).toBeUndefined()
+        const i = at % parameters.length
+        const [name, old] = parameters[i]!
+        if (value !== old) expect(read(target, parameters.with(i, [name, value]))).toBeUndefined()
+        expect(read(target, parameters.toSpliced(i, 1))).toBeUndefined()
+        expect(read(target, [...parameters, parameters[i]!])).toBeUndefined()
+        expect(read(target, [...parameters, [value, '']])).toBeUndefined()
+      }),
+    )
+  })
+
+  test('no two requests have the same text: a name cannot stand for a parameter', () => {
+    const signed: Signed = { keyId: 'key_a', expiresAtMs: 1, options: new Map([['download', 'x']]) }
+    const parameters = parametersOf(signedFileUrl(urlKey, '', { method: 'GET', bucketId, name: 'a' }, signed))
+    const moved = parameters.filter(([name]) => name !== 'download')
+    for (const name of ['a,["download","x"]', 'a","download","x', 'a\ndownload=x', 'adownloadx']) {
+      expect(read({ method: 'GET', bucketId, name }, moved)).toBeUndefined()
+    }
+  })
+
+  test('the path of a URL: each segment encoded once', () => {
+    expect(fileUrl('https://x/y', bucketId, 'a b/ü/100%/?#&.txt', 'v=1')).toBe(
+      `https://x/y/files/${bucketId}/a%20b/%C3%BC/100%25/%3F%23%26.txt?v=1`,
+    )
+    expect(fileUrl('', bucketId, 'a')).toBe(`/files/${bucketId}/a`)
+  })
+})
