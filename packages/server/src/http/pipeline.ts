@@ -18,7 +18,7 @@ import { asUrlAnswer } from './respond-file.ts'
 import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
 import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
-import { isFineSoFar, UploadBodies } from './upload-body.ts'
+import { UploadBodies } from './upload-body.ts'
 import { Uploads } from './uploads.ts'
 
 export interface PipelineOptions extends AuthenticatorOptions {
@@ -239,17 +239,6 @@ export class Pipeline implements Shared {
     const { request, requestId, route, params } = exchange
     const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
     const response = answerError(this.log, requestId, hinted, namesIn(params))
-    return route.body === 'upload' ? closingIfFine(request, response) : closingIfUnread(request, response)
+    return route.body === 'upload' ? exchange.leaveUpload(response) : closingIfUnread(request, response)
   }
-}
-
-/**
- * The refusal of an upload leaves its connection open: a client that is still sending would see a broken connection instead
- * of the answer. Bun drops the rest of the body as it arrives. Only a body of very many chunks, which Bun would parse one by
- * one, is cut off.
- */
-const closingIfFine = async (request: globalThis.Request, response: Response): Promise<Response> => {
-  if (!request.headers.has('transfer-encoding') || request.bodyUsed) return response
-  if (await isFineSoFar(request)) response.headers.set('Connection', 'close')
-  return response
 }

@@ -15,7 +15,7 @@ import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
-import type { UploadBodies } from './upload-body.ts'
+import { afterSockets, ChunkedBody, type UploadBodies } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
 
 /** The parts that all exchanges of a server share. */
@@ -41,13 +41,19 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   nowMs = 0
   heldBytes = 0
   isAdmitted = false
+  /** The body of an upload without a declared length. */
+  #chunked: ChunkedBody | undefined
+
   constructor(
     readonly request: Request,
     readonly params: Exchange['params'],
     readonly requestId: string,
     readonly route: Route<string>,
     protected readonly shared: Shared,
-  ) {}
+  ) {
+    const isChunked = route.body === 'upload' && request.headers.has('transfer-encoding')
+    if (isChunked && request.body !== null) this.#chunked = new ChunkedBody(request.body)
+  }
 
   get keyNeeded(): KeyNeeded {
     return this.route.keyNeeded
@@ -79,7 +85,21 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   }
 
   readUpload(): AsyncIterable<Uint8Array> {
-    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.keySeq))
+    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked, this.keySeq))
+  }
+
+  /**
+   * The answer to an upload whose body was not read to its end. The connection stays open: a client that is still sending
+   * would see a broken connection instead of the answer, and Bun drops the rest of the body as it arrives. Only a body of very
+   * many chunks, which Bun would parse one by one, is cut off.
+   */
+  async leaveUpload(response: Response): Promise<Response> {
+    if (this.#chunked === undefined) return response
+    // What has arrived with the head of the request is counted first.
+    await afterSockets()
+    if (this.#chunked.isTooFine) response.headers.set('Connection', 'close')
+    this.#chunked.cancel()
+    return response
   }
 
   async withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T> {

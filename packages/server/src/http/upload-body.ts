@@ -1,4 +1,4 @@
-import type { CubbyError } from '../core/errors.ts'
+import { CubbyError } from '../core/errors.ts'
 import { fileIdleMsMax } from '../core/limits.ts'
 import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
@@ -6,10 +6,87 @@ import { Deadlines, type Timed } from './deadlines.ts'
 import { type FineChunks, isTooFine } from './fine-chunks.ts'
 
 const lookEveryMs = 1_000
-/** A round of a chunked body ends with this many bytes. */
-const roundBytes = 512 * 1024
+/** What is held of a chunked body that arrives faster than it is taken. */
+const heldBytesMax = 512 * 1024
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
+
+/**
+ * Reads a chunked body as it arrives and joins its pieces. Bun delivers a chunk separately if a read is pending when it
+ * arrives, and parses and joins the chunks that arrive while none is: those cannot be counted, and a body of very many
+ * chunks would keep the thread busy for seconds. So reading begins with the request, and goes on until enough is held.
+ */
+export class ChunkedBody {
+  readonly #reader: Reader
+  #joined = new Pieces()
+  #pieces = 0
+  #bytes = 0
+  #isReading = false
+  #isEnd = false
+  #fault: CubbyError | undefined
+  #wake: (() => void) | undefined
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    this.#reader = body.getReader() as Reader
+    this.#read()
+  }
+
+  /** Whether it has been given up because of its many chunks. */
+  get isTooFine(): boolean {
+    return isTooFine(this.#pieces, this.#bytes)
+  }
+
+  /** All that has arrived; undefined at the end. Waits if there is nothing. */
+  async next(): Promise<Uint8Array | undefined> {
+    if (this.#joined.length === 0 && !this.#isEnd && this.#fault === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    if (this.#fault !== undefined) throw this.#fault
+    if (this.#joined.length === 0) return undefined
+    const bytes = this.#joined.all()
+    this.#joined = new Pieces()
+    if (!this.#isEnd && !this.#isReading) this.#read()
+    return bytes
+  }
+
+  /** What has not arrived is dropped. */
+  cancel(): void {
+    this.#isEnd = true
+    this.#reader.cancel().catch(() => {})
+  }
+
+  // Not an async loop: that costs more for each piece.
+  #read(): void {
+    this.#isReading = true
+    ;(this.#reader.read() as Promise<ReadResult>).then(this.#onPiece, this.#onFault)
+  }
+
+  readonly #onPiece = ({ value, done }: ReadResult): void => {
+    this.#isReading = false
+    if (done) this.#isEnd = true
+    if (!this.#isEnd) {
+      this.#joined.push(value!)
+      this.#pieces++
+      this.#bytes += value!.length
+      if (this.isTooFine) {
+        this.#fault = tooFine()
+        this.cancel()
+      } else if (this.#joined.length < heldBytesMax) this.#read()
+    }
+    this.#wake?.()
+  }
+
+  readonly #onFault = (): void => {
+    this.#isReading = false
+    if (!this.#isEnd) this.#fault = cutShort()
+    this.#wake?.()
+  }
+}
+
+/** Resolves when Bun has handled the sockets at least once. */
+export const afterSockets = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 /**
  * Reads the bytes of uploads. While no piece is requested, Bun stops reading from the socket, so an upload holds no more
@@ -29,69 +106,43 @@ export class UploadBodies {
     this.#deadlines.stop()
   }
 
-  /** The pieces of the body; none if it is empty. Nothing is read before the first is requested. */
-  async *pieces(request: Request, keySeq: number): AsyncGenerator<Uint8Array, void> {
-    const isChunked = request.headers.has('transfer-encoding')
-    if (isChunked && this.#fineChunks.isPaused(keySeq)) throw paused()
-    const { body } = request
-    if (body === null) return
-    const reader = body.getReader() as Reader
+  /** The pieces of the body; none if it is empty. `chunked`: the body, if it has no declared length. */
+  async *pieces(request: Request, chunked: ChunkedBody | undefined, keySeq: number): AsyncGenerator<Uint8Array, void> {
+    if (chunked !== undefined) yield* this.#piecesOf(chunked, keySeq)
+    else if (request.body !== null) yield* this.#each(request.body.getReader() as Reader)
+  }
+
+  async *#each(reader: Reader): AsyncGenerator<Uint8Array, void> {
     let isComplete = false
     try {
-      yield* isChunked ? this.#rounds(reader, keySeq) : this.#each(reader)
-      isComplete = true
+      for (;;) {
+        const { value, done } = await this.#inTime(reader.read() as Promise<ReadResult>)
+        if (done) {
+          isComplete = true
+          return
+        }
+        yield value
+      }
     } finally {
       if (!isComplete) reader.cancel().catch(() => {})
     }
   }
 
-  async *#each(reader: Reader): AsyncGenerator<Uint8Array, void> {
-    for (;;) {
-      const { value, done } = await this.#inTime(reader.read() as Promise<ReadResult>)
-      if (done) return
-      yield value
-    }
-  }
-
-  /**
-   * The pieces of a chunked body, joined. Bun delivers a chunk separately if a read is pending when it arrives, and joins
-   * the chunks that arrive while none is. Joined ones cost little, but cannot be counted. So in every round a read is
-   * pending while Bun handles the sockets once: a body of very many chunks is found out there, and given up.
-   */
-  async *#rounds(reader: Reader, keySeq: number): AsyncGenerator<Uint8Array, void> {
-    let pieces = 0
-    let bytes = 0
-    let pending: Promise<ReadResult> | undefined
-    for (;;) {
-      const first = await this.#inTime(pending ?? (reader.read() as Promise<ReadResult>))
-      pending = undefined
-      if (first.done) return
-      const joined = new Pieces()
-      const take = (piece: Uint8Array): void => {
-        joined.push(piece)
-        pieces++
-        bytes += piece.length
+  async *#piecesOf(chunked: ChunkedBody, keySeq: number): AsyncGenerator<Uint8Array, void> {
+    if (this.#fineChunks.isPaused(keySeq)) throw paused()
+    try {
+      for (;;) {
+        const piece = await this.#inTime(chunked.next())
+        if (piece === undefined) return
+        yield piece
       }
-      take(first.value)
-      const round = await readRound(
-        reader,
-        take,
-        () => (isTooFine(pieces, bytes) ? this.#refuseFine(keySeq) : undefined),
-        () => joined.length >= roundBytes,
-      )
-      yield joined.all()
-      if (round.isEnd) return
-      pending = round.pending
+    } finally {
+      if (chunked.isTooFine) this.#fineChunks.pause(keySeq)
     }
-  }
-
-  #refuseFine(keySeq: number): CubbyError {
-    this.#fineChunks.pause(keySeq)
-    return tooFine()
   }
 
   /** Rejects if nothing arrives for too long, or the connection ends. */
-  #inTime(read: Promise<ReadResult>): Promise<ReadResult> {
+  #inTime<T>(read: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const reading: Timed = { startedAtMs: performance.now(), expire: () => reject(uploadStalled()) }
       this.#deadlines.add(reading)
@@ -100,90 +151,11 @@ export class UploadBodies {
           this.#deadlines.remove(reading)
           resolve(result)
         },
-        () => {
+        (error) => {
           this.#deadlines.remove(reading)
-          reject(cutShort())
+          reject(error instanceof CubbyError ? error : cutShort())
         },
       )
     })
   }
-}
-
-interface Round {
-  isEnd: boolean
-  /** A read that has not been answered: its piece belongs to the next round. */
-  pending: Promise<ReadResult> | undefined
-}
-
-/** Calls back when Bun has handled the sockets at least once. */
-const afterSockets = (callback: () => void): void => void setImmediate(() => setImmediate(callback))
-
-/** Takes pieces while Bun handles the sockets once, or until `isFull`. Not an async loop: that costs more per piece. */
-const readRound = (
-  reader: Reader,
-  take: (piece: Uint8Array) => void,
-  faultOf: () => CubbyError | undefined,
-  isFull: () => boolean,
-): Promise<Round> =>
-  new Promise((resolve, reject) => {
-    let isOver = false
-    let pending: Promise<ReadResult> | undefined
-    const end = (isEnd: boolean): void => {
-      isOver = true
-      resolve({ isEnd, pending })
-    }
-    const fail = (error: CubbyError): void => {
-      isOver = true
-      reject(error)
-    }
-    const onPiece = ({ value, done }: ReadResult): void => {
-      if (isOver) return
-      pending = undefined
-      if (done) {
-        end(true)
-        return
-      }
-      take(value)
-      const fault = faultOf()
-      if (fault !== undefined) fail(fault)
-      else if (isFull()) end(false)
-      else read()
-    }
-    const onFault = (): void => {
-      if (!isOver) fail(cutShort())
-    }
-    const read = (): void => {
-      pending = reader.read() as Promise<ReadResult>
-      pending.then(onPiece, onFault)
-    }
-    afterSockets(() => {
-      if (!isOver) end(false)
-    })
-    read()
-  })
-
-/**
- * Whether the chunked body of a request that was refused is so fine that its connection must be closed: Bun parses the rest
- * of the body chunk by chunk before the next request of the connection. Looks only at what has arrived already.
- */
-export const isFineSoFar = async (request: Request): Promise<boolean> => {
-  if (request.body === null || request.bodyUsed) return false
-  const reader = request.body.getReader() as Reader
-  let pieces = 0
-  let bytes = 0
-  const take = (piece: Uint8Array): void => {
-    pieces++
-    bytes += piece.length
-  }
-  const found = await readRound(
-    reader,
-    take,
-    () => (isTooFine(pieces, bytes) ? tooFine() : undefined),
-    () => false,
-  ).then(
-    () => false,
-    () => isTooFine(pieces, bytes),
-  )
-  reader.cancel().catch(() => {})
-  return found
 }

@@ -52,7 +52,7 @@ export const openFilePlace = async (
 }
 
 /** The same place; an upload counts as running from its first byte until it has ended, well or not. */
-const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
+export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
   description: place.description,
   async write(id, bytes) {
     uploads.begin(id)

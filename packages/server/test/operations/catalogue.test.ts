@@ -1,8 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
 import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { type Hint, type HintLanguage, hintText } from '../../src/core/hint.ts'
 import { openEngine } from '../../src/engines/open-engine.ts'
+import { DirectoryPlace } from '../../src/files/places/directory.ts'
 import { operationRoutes } from '../../src/http/routes/operation-routes.ts'
 import { type OperationRoute, pathParameters } from '../../src/http/routes/route.ts'
 import type { Access } from '../../src/operations/access.ts'
@@ -49,7 +51,7 @@ const useStore = async (use: (access: Access) => Promise<void>): Promise<void> =
   try {
     const { kept, text } = makeApiKey({ kind: 'secret' })
     await engine.organizations.bootstrap('default', [kept], nowMs)
-    await use({ engine, apiKey: (await engine.apiKeys.find(text))!, place: undefined })
+    await use({ engine, apiKey: (await engine.apiKeys.find(text))!, place: new DirectoryPlace(join(dir, 'files')) })
   } finally {
     await engine.close()
     removeTempDir(dir)
@@ -116,11 +118,13 @@ describe('every entry', () => {
     const fieldsOf = (name: string): string[] => inputMembers({ input: (schemas as Json)[name] } as CatalogueEntry)
     const formsOf = (name: string): string[] =>
       ((schemas as Json)[name].oneOf ?? []).flatMap(({ $ref }: Json) => fieldsOf($ref.split('/').at(-1)))
-    for (const [id, { paths, query = [], body }] of Object.entries<OperationRoute>(operationRoutes)) {
+    for (const [id, { paths, query = [], body, bytes }] of Object.entries<OperationRoute>(operationRoutes)) {
       const carried = [
         ...paths.flatMap(pathParameters),
         ...query,
         ...(body === undefined ? [] : [...fieldsOf(body.schema), ...formsOf(body.schema)]),
+        // The type of the bytes is a header.
+        ...(bytes === undefined ? [] : [bytes, 'contentType']),
       ]
       const members = inputMembers(entries[id]!).filter((member) => member !== 'ifUpdatedAt')
       expect([id, ...new Set(carried)].sort()).toEqual([id, ...members].sort())

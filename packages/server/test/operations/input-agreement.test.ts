@@ -25,6 +25,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_ttl', /more than a day in the past/],
   ['invalid_request', /^expiresAt is in the past/],
   ['invalid_request', /^name takes 1 to \d+ well-formed characters/],
+  ['invalid_request', /^content has a lone surrogate|^prefix has (\d+ bytes|a lone surrogate)/],
   ['batch_duplicate_keys', /names the same record/],
 ]
 

@@ -41,17 +41,17 @@ export class CheckedPlace implements BlobPlace {
 
   async write(id: string, bytes?: number): Promise<BlobWriter> {
     if (!this.#isChecked) await this.#readyToWrite()
-    return this.#place.write(id, bytes)
+    return this.#watched(this.#place.write(id, bytes))
   }
 
   async read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
     if (!this.#isChecked) await this.#readyToRead()
-    return this.#place.read(id, start, end)
+    return this.#watched(this.#place.read(id, start, end))
   }
 
   async size(id: string): Promise<number | undefined> {
     if (!this.#isChecked) await this.#readyToRead()
-    return this.#place.size(id)
+    return this.#watched(this.#place.size(id))
   }
 
   async remove(id: string): Promise<void> {
@@ -103,6 +103,18 @@ export class CheckedPlace implements BlobPlace {
         hint: "The operator finds the reason in the server's log.",
         cause: String(error),
       })
+    }
+  }
+
+  /** A place can fail after the check too: its disk is unmounted, S3 does not answer. */
+  async #watched<T>(used: Promise<T>): Promise<T> {
+    try {
+      const result = await used
+      this.#logged = undefined
+      return result
+    } catch (error) {
+      if (error instanceof CubbyError && error.code === 'unavailable') this.#logOnce(error)
+      throw error
     }
   }
 

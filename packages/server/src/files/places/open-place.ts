@@ -14,7 +14,7 @@ type OpenPlace = (value: string, surroundings: PlaceSurroundings) => Promise<Blo
 
 /** By the scheme of the URL. A kind is loaded when it is used. */
 const kinds = new Map<string, OpenPlace>([
-  // ['s3', async (url, { env }) => (await import('./s3.ts')).openS3Place(url, env)],
+  ['s3', async (url, { env, log }) => (await import('./s3.ts')).openS3Place(url, env, log)],
 ])
 
 /** The place that `--files` names: a directory, or a URL. A directory is made at the first upload. */

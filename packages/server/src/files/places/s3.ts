@@ -1,0 +1,172 @@
+import { tmpdir } from 'node:os'
+import { CubbyError } from '../../core/errors.ts'
+import { blobPath, isBlobId } from '../../core/files/blob-id.ts'
+import type { Log } from '../../core/log.ts'
+import { OperatorError } from '../../core/operator-error.ts'
+import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
+import { openDownload } from './s3/download.ts'
+import { isMissing, lacksConditions, S3Failure, toCallersError, toStartError } from './s3/failure.ts'
+import { defaultTiming, type Payload, S3Requests, type Timing } from './s3/requests.ts'
+import { describeS3, type Environment, readS3Settings } from './s3/settings.ts'
+import { removeLeftovers, Spool } from './s3/spool.ts'
+import { S3Writer } from './s3/writer.ts'
+
+export interface S3Options {
+  /** Where uploads are until they are sent; the system's directory for temporary files by default. */
+  spoolDirectory?: string
+  /** For tests. */
+  timing?: Partial<Timing>
+}
+
+/** Not the path of a blob: those begin with a directory of five hex digits. */
+const markName = 'cubby-mark'
+
+/**
+ * Opens `s3://BUCKET/PREFIX`, with the credentials in the variables AWS_… of `env`. Throws OperatorError if the place cannot
+ * be used: a variable is missing, there is no such bucket, access is denied.
+ */
+export const openS3Place = async (
+  url: string,
+  env: Environment,
+  log: Log = () => {},
+  { spoolDirectory = tmpdir(), timing }: S3Options = {},
+): Promise<BlobPlace> => {
+  const settings = readS3Settings(url, env)
+  await trySpool(spoolDirectory)
+  const isLocal = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(settings.endpoint)
+  if (settings.endpoint.startsWith('http:') && !isLocal) {
+    log('warn', 'the connection to S3 is not encrypted; give AWS_ENDPOINT_URL an https address')
+  }
+  let isOpen = false
+  // A failure before is thrown, and needs no line in the log.
+  const whenOpen: Log = (...line) => isOpen && log(...line)
+  const requests = new S3Requests(settings, { ...defaultTiming, ...timing }, whenOpen)
+  const place = new S3Place(describeS3(settings), requests, spoolDirectory)
+  try {
+    await place.check()
+  } catch (error) {
+    throw toStartError(error, settings)
+  }
+  isOpen = true
+  return place
+}
+
+const trySpool = async (directory: string): Promise<void> => {
+  try {
+    await removeLeftovers(directory, Date.now())
+    await (await Spool.open(directory)).close()
+  } catch (error) {
+    const cause = error instanceof CubbyError ? error.cause : (error as Error).message
+    throw new OperatorError(
+      `uploads need a directory for temporary files, and ${directory} is none (${cause}); set TMPDIR`,
+    )
+  }
+}
+
+class S3Place implements BlobPlace {
+  readonly description: string
+  readonly #requests: S3Requests
+  readonly #spoolDirectory: string
+
+  constructor(description: string, requests: S3Requests, spoolDirectory: string) {
+    this.description = description
+    this.#requests = requests
+    this.#spoolDirectory = spoolDirectory
+  }
+
+  /** Throws S3Failure if the place cannot be used. */
+  async check(): Promise<void> {
+    await this.#getMark()
+  }
+
+  async write(id: string): Promise<BlobWriter> {
+    const spool = await Spool.open(this.#spoolDirectory)
+    return new S3Writer(spool, (payload, signal) =>
+      this.#requests.sendSmall({ method: 'PUT', name: objectName(id), payload }, signal),
+    )
+  }
+
+  async read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
+    // S3 has no range for this. An empty file must still be there.
+    if (start === end) {
+      if ((await this.size(id)) === undefined) throw new BlobMissing(id, this.description)
+      return (async function* () {})()
+    }
+    return asCaller(
+      openDownload(this.#requests, { name: objectName(id), start, end }).catch((error) => {
+        throw isMissing(error) ? new BlobMissing(id, this.description) : error
+      }),
+    )
+  }
+
+  size(id: string): Promise<number | undefined> {
+    return asCaller(
+      unlessMissing(async () => {
+        const { headers } = await this.#requests.sendSmall({ method: 'HEAD', name: objectName(id) })
+        const length = headers.get('content-length')
+        if (length === null) throw new S3Failure('S3 answered HEAD without a Content-Length', { status: 200 })
+        return Number(length)
+      }),
+    )
+  }
+
+  async remove(id: string): Promise<void> {
+    await asCaller(unlessMissing(() => this.#requests.sendSmall({ method: 'DELETE', name: objectName(id) })))
+  }
+
+  readMark(): Promise<string | undefined> {
+    return asCaller(this.#getMark())
+  }
+
+  writeMark(mark: string): Promise<string> {
+    return asCaller(this.#putMark(mark))
+  }
+
+  async close(): Promise<void> {
+    this.#requests.close()
+  }
+
+  async #getMark(): Promise<string | undefined> {
+    const answer = await unlessMissing(() => this.#requests.sendSmall({ method: 'GET', name: markName }))
+    return answer?.text.trim()
+  }
+
+  /** S3 keeps the first mark of several writers. Servers that do not know the condition may keep the last one. */
+  async #putMark(mark: string): Promise<string> {
+    const found = await this.#getMark()
+    if (found !== undefined) return found
+    const request = { method: 'PUT', name: markName, payload: textPayload(mark) } as const
+    try {
+      await this.#requests.sendSmall({ ...request, headers: { 'if-none-match': '*' } })
+    } catch (error) {
+      if (!(error instanceof S3Failure)) throw error
+      if (lacksConditions(error)) await this.#requests.sendSmall(request)
+      else if (error.status !== 412) throw error
+    }
+    const written = await this.#getMark()
+    if (written === undefined) throw new S3Failure('S3 does not return an object that it has stored')
+    return written
+  }
+}
+
+const objectName = (id: string): string => {
+  if (!isBlobId(id)) throw new Error(`not the id of a blob: ${id}`)
+  return blobPath(id)
+}
+
+const textPayload = (text: string): Payload => ({
+  bytes: Buffer.byteLength(text),
+  sha256: new Bun.CryptoHasher('sha256').update(text).digest('hex'),
+  open: () => text,
+})
+
+const unlessMissing = <T>(request: () => Promise<T>): Promise<T | undefined> =>
+  request().catch((error) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+
+const asCaller = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error) => {
+    throw error instanceof S3Failure ? toCallersError(error) : error
+  })

@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { tracked } from '../../src/process/file-place.ts'
+import type { BlobPlace, BlobWriter } from '../../src/store/blob-place.ts'
+
+// Without this, a sweep would remove the bytes of an upload that runs for more than a day.
+
+const events: string[] = []
+const uploads = {
+  begin: (id: string) => void events.push(`begin ${id}`),
+  end: (id: string) => void events.push(`end ${id}`),
+  stop: async () => {},
+}
+
+const writer = (fails: boolean): BlobWriter => ({
+  write: async () => void events.push('bytes'),
+  finish: async () => {
+    events.push('finish')
+    if (fails) throw new Error('no space')
+  },
+  abort: async () => void events.push('abort'),
+})
+
+const place = (write: BlobPlace['write']): BlobPlace => tracked({ description: 'x', write } as BlobPlace, uploads)
+
+const eventsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  events.length = 0
+  await work().catch(() => {})
+  return [...events]
+}
+
+test('an upload counts as running from before its first byte until it is durable or given up, well or not', async () => {
+  const good = place(async () => writer(false))
+  expect(
+    await eventsOf(async () => {
+      const upload = await good.write('a')
+      await upload.write(new Uint8Array(1))
+      await upload.finish('')
+    }),
+  ).toEqual(['begin a', 'bytes', 'finish', 'end a'])
+  expect(await eventsOf(async () => (await good.write('b')).abort())).toEqual(['begin b', 'abort', 'end b'])
+  const full = place(async () => writer(true))
+  expect(await eventsOf(async () => (await full.write('c')).finish(''))).toEqual(['begin c', 'finish', 'end c'])
+  const away = place(async () => {
+    throw new Error('not mounted')
+  })
+  expect(await eventsOf(() => away.write('d'))).toEqual(['begin d', 'end d'])
+})

@@ -1,0 +1,102 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { CubbyError } from '../../src/core/errors.ts'
+import { bodyChunksFreeMax } from '../../src/core/limits.ts'
+import { FineChunks } from '../../src/http/fine-chunks.ts'
+import { ChunkedBody, UploadBodies } from '../../src/http/upload-body.ts'
+
+// The bodies of uploads, with a short time limit: over HTTP it is half a minute.
+
+const idleMsMax = 100
+const fineChunks = new FineChunks()
+const bodies = new UploadBodies(fineChunks, idleMsMax)
+afterAll(() => bodies.stop())
+
+/** A body that sends these pieces, pausing before each, and then ends or stays silent. */
+const bodyOf = (pieces: string[], pauseMs: number, ends: boolean): ReadableStream<Uint8Array> => {
+  const left = [...pieces]
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await Bun.sleep(pauseMs)
+      const piece = left.shift()
+      if (piece !== undefined) controller.enqueue(Buffer.from(piece))
+      else if (ends) controller.close()
+      else await new Promise(() => {})
+    },
+  })
+}
+
+const read = async (body: ReadableStream<Uint8Array>, isChunked: boolean, keySeq = 1): Promise<string> => {
+  const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
+  const chunked = isChunked ? new ChunkedBody(request.body!) : undefined
+  let text = ''
+  for await (const piece of bodies.pieces(request, chunked, keySeq)) text += Buffer.from(piece).toString()
+  return text
+}
+
+const faultOf = (reading: Promise<string>): Promise<unknown> =>
+  reading.then(
+    (text) => text,
+    (error) => (error instanceof CubbyError ? [error.code, error.message] : error),
+  )
+
+describe.each([false, true])('a body, chunked: %p', (isChunked) => {
+  test('that is silent for too long is given up', async () => {
+    const startedAtMs = performance.now()
+    const fault = (await faultOf(read(bodyOf(['a'], 0, false), isChunked))) as string[]
+    expect(fault[0]).toBe('unavailable')
+    expect(fault[1]).toContain('Nothing of the file arrived within')
+    expect(performance.now() - startedAtMs).toBeGreaterThan(idleMsMax - 1)
+  })
+
+  test('may take any time, as long as something arrives', async () => {
+    const pieces = Array.from({ length: 6 }, (_, n) => String(n))
+    expect(await read(bodyOf(pieces, idleMsMax / 2, true), isChunked)).toBe('012345')
+  })
+})
+
+test('a reader that leaves early cancels the body', async () => {
+  let isCancelled = false
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.enqueue(new Uint8Array(10)),
+    cancel() {
+      isCancelled = true
+    },
+  })
+  const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
+  for await (const _ of bodies.pieces(request, undefined, 1)) break
+  expect(isCancelled).toBe(true)
+})
+
+test('a chunked body that is not taken is held within a bound', async () => {
+  let sent = 0
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        sent += 65_536
+        controller.enqueue(new Uint8Array(65_536))
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const chunked = new ChunkedBody(body)
+  await Bun.sleep(50)
+  expect(sent).toBeLessThanOrEqual(10 * 65_536)
+  expect((await chunked.next())!.length).toBe(sent)
+  chunked.cancel()
+})
+
+test('a body of very many chunks is given up, and chunked bodies of its key wait for a moment', async () => {
+  const pieces = Array.from({ length: bodyChunksFreeMax + 200 }, () => 'x')
+  const left = [...pieces]
+  const fine = (): ReadableStream<Uint8Array> =>
+    new ReadableStream(
+      {
+        pull: (controller) => (left.length > 0 ? controller.enqueue(Buffer.from(left.pop()!)) : controller.close()),
+      },
+      { highWaterMark: 0 },
+    )
+  expect(((await faultOf(read(fine(), true, 7))) as string[])[0]).toBe('invalid_request')
+  expect(((await faultOf(read(bodyOf(['a'], 0, true), true, 7))) as string[])[0]).toBe('unavailable')
+  expect(await read(bodyOf(['a'], 0, true), true, 8)).toBe('a')
+  expect(await read(bodyOf(['a'], 0, true), false, 7)).toBe('a')
+})
