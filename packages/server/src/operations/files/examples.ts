@@ -73,13 +73,6 @@ export const putFile: Example[] = [
       hint: 'Use another name, or replace the file: write with its version, or without a condition.',
     },
   },
-  {
-    name: 'ttlInMilliseconds',
-    summary: 'A ttl in milliseconds',
-    given: [createAvatars],
-    input: { ...inAvatars, ...picture, ttl: 4102444800000 },
-    error: inMilliseconds,
-  },
 ]
 
 export const getFile: Example[] = [
@@ -132,6 +125,13 @@ export const deleteFile: Example[] = [
     given,
     input: { ...thePicture, name: 'ada/large.png' },
     output: { deleted: false },
+  },
+  {
+    name: 'changedMeanwhile',
+    summary: 'The file is at another version',
+    given,
+    input: { ...thePicture, ifUpdatedAt: 1 },
+    error: otherVersion,
   },
 ]
 
