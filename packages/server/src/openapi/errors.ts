@@ -147,6 +147,20 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     message: 'There is no bucket invoices in database app.',
     hint: 'Create it: POST /v1/app/_buckets/invoices',
   },
+  private_file: {
+    message: 'The file is private; a public key reads public files only.',
+    hint: 'Read it on your server with a secret key (svc_live_…), or give the caller a signed URL.',
+  },
+  digest_mismatch: {
+    message:
+      'The bytes that arrived have the SHA-256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824; Content-Digest declares 486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7.',
+    field: 'Content-Digest',
+    hint: 'Nothing was stored. Send the file again with the digest of its bytes.',
+  },
+  file_too_large: {
+    message: `The file is larger than ${fileBytesMax} bytes.`,
+    hint: 'Split it into several files.',
+  },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',
     hint: 'A record is always written as a whole; records are written by PUT /v1/app/orders with hashKey in the body. This path takes DELETE, GET, HEAD, OPTIONS.',
