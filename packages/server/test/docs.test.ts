@@ -386,6 +386,7 @@ describe('the pages of the HTTP API', () => {
     const source = [
       'http/answer-error.ts',
       'http/admit.ts',
+      'http/files-door.ts',
       'engines/sqlite/disk/damage.ts',
       'engines/sqlite/write/write-connection.ts',
       'engines/sqlite/write/write-queue.ts',

@@ -5,8 +5,8 @@ import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
 import { BlobMissing, type BlobPlace } from '../store/blob-place.ts'
 import type { AnswerEnds } from './answer-ends.ts'
-import { causeOf } from './answer-error.ts'
 import type { Answers } from './answers.ts'
+import { causeOf } from './cause-of.ts'
 
 /**
  * Up to this length the bytes of an answer are collected first and sent with a Content-Length, which Bun never sends with a
@@ -47,18 +47,22 @@ const damaged = (): CubbyError =>
     hint: 'Put the file again, or restore a backup. Other files are served. For the operator: cubby verify lists what is missing.',
   })
 
-/** Opens the bytes. If they are not there, that is known and logged before anything is sent. */
+/** Logs what the operator must know, and gives the error for the caller. */
+const missing = ({ log }: Sending, { requestId }: FileReader, { place, blob }: StoredBytes): CubbyError => {
+  log('error', 'the bytes of a file are missing', { requestId, blob, place: place.description })
+  return damaged()
+}
+
+/** Opens the bytes. If they are not there, that is known before anything is sent. */
 const openBytes = async (
-  { log }: Sending,
-  { requestId }: FileReader,
-  { place, blob, start, end }: StoredBytes,
+  sending: Sending,
+  reader: FileReader,
+  stored: StoredBytes,
 ): Promise<AsyncIterable<Uint8Array>> => {
   try {
-    return await place.read(blob, start, end)
+    return await stored.place.read(stored.blob, stored.start, stored.end)
   } catch (error) {
-    if (!(error instanceof BlobMissing)) throw error
-    log('error', 'the bytes of a file are missing', { requestId, blob, place: place.description })
-    throw damaged()
+    throw error instanceof BlobMissing ? missing(sending, reader, stored) : error
   }
 }
 
@@ -78,19 +82,9 @@ const collect = async (
 }
 
 const collectBytes = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
-  const bytes = stored.end - stored.start
-  try {
-    const whole = await collect(await openBytes(sending, reader, stored), bytes)
-    if (whole !== undefined) return whole
-  } catch (error) {
-    if (error instanceof CubbyError) throw error
-    sending.log('error', 'the bytes of a file cannot be read', { requestId: reader.requestId, cause: causeOf(error) })
-    throw damaged()
-  }
-  const { blob, place } = stored
-  const { requestId } = reader
-  sending.log('error', 'the bytes of a file have another length', { requestId, blob, place: place.description })
-  throw damaged()
+  const whole = await collect(await openBytes(sending, reader, stored), stored.end - stored.start)
+  if (whole === undefined) throw missing(sending, reader, stored)
+  return whole
 }
 
 const withRoom = async <T>(release: () => void, work: () => Promise<T>): Promise<T> => {
