@@ -188,7 +188,7 @@ export class Pipeline implements Shared {
       if (authenticated instanceof Promise) await authenticated
       this.#admit(exchange)
       // A request with a body waits for its turn after the body has arrived: see `readBody`.
-      if (exchange.route.body !== undefined) return await exchange.route.handler(exchange)
+      if (exchange.route.body !== undefined) return await exchange.run()
       if (!this.turns.isFree) {
         await this.turns.wait(exchange.orgId, exchange.keySeq)
         // The key may have been revoked meanwhile.

@@ -113,6 +113,11 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'cursor',
     hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   },
+  invalid_ttl: {
+    message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+    field: 'ttl',
+    hint: 'It looks like milliseconds; give seconds: 4102444800.',
+  },
   missing_api_key: {
     message: 'The request carries no API key.',
     hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs.',
@@ -152,6 +157,20 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   bucket_not_found: {
     message: 'There is no bucket invoices in database app.',
     hint: 'Create it: POST /v1/app/_buckets/invoices',
+  },
+  private_file: {
+    message: 'The file is private; a public key reads public files only.',
+    hint: 'Read it on your server with a secret key (svc_live_…), or give the caller a signed URL.',
+  },
+  digest_mismatch: {
+    message:
+      'The bytes that arrived have the SHA-256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824; Content-Digest declares 486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7.',
+    field: 'Content-Digest',
+    hint: 'Nothing was stored. Send the file again with the digest of its bytes.',
+  },
+  file_too_large: {
+    message: `The file is larger than ${fileBytesMax} bytes.`,
+    hint: 'Split it into several files.',
   },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',

@@ -5,6 +5,7 @@ import type { OperationRoute } from '../http/routes/route.ts'
 import type { OpenOperationId } from '../http/routes.ts'
 import { catalogue, codesOf } from '../operations/catalogue.ts'
 import type { CatalogueEntry } from '../operations/catalogue-entry.ts'
+import * as files from './examples/files.ts'
 import { type HttpExample, toHttpExample } from './examples/http-example.ts'
 import * as items from './examples/items.ts'
 import * as records from './examples/records.ts'
@@ -83,7 +84,7 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
   // An answer without a body is one that the request asks for by a header.
   const statuses = Object.keys(answers)
     .map(Number)
-    .filter((status) => status < 300 && answers[status]!.schema !== undefined)
+    .filter((status) => status < 300 && status !== 206 && answers[status]!.schema !== undefined)
   const status = { done: Math.max(...statuses), unchanged: Math.min(...statuses) }
   const tagged = answers[status.done]!.headers?.includes('ETag') ?? false
   return {
@@ -217,13 +218,13 @@ export const operations = {
   }),
   getFile: routed('getFile', {
     tag: 'Files',
-    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Conditions and one range of bytes work as HTTP defines; with `record=true` only `If-None-Match` is allowed.',
-    headers: ['record', 'Range', 'If-None-Match'],
+    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With `record=true` only `If-None-Match` is allowed.',
+    headers: ['record', 'If-None-Match'],
     answers: {
       200: { description: 'The bytes of the file, or its record.', schema: 'FileRecord', bytes: true },
-      206: { description: 'A part of the bytes.', bytes: true },
-      304: { description: 'The copy is current.' },
+      304: { description: 'The copy is current.', headers: ['ETag'] },
     },
+    examples: files.getFile,
   }),
   changeFile: routed('changeFile', {
     tag: 'Files',

@@ -75,12 +75,6 @@ export const parameters = {
       'The SHA-256 of the bytes (RFC 9530), for example `sha-256=:…:`. If other bytes arrive, nothing is stored.',
     schema: { type: 'string' },
   },
-  Range: {
-    name: 'Range',
-    in: 'header',
-    description: 'One range of bytes, for example `bytes=0-1023`.',
-    schema: { type: 'string' },
-  },
   'If-Match': {
     name: 'If-Match',
     in: 'header',
@@ -123,9 +117,9 @@ const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRa
 export const parameterAt = (path: string, name: string): ParameterName =>
   (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
 
-/** The name of a component must not contain `: *`. */
+/** The name of a component must not contain `: *`, nor be that of a schema. */
 export const parameterComponent = (name: ParameterName): string =>
-  name === 'If-None-Match: *' ? 'If-None-Match-Any' : name
+  name === 'If-None-Match: *' ? 'If-None-Match-Any' : name === 'name' ? 'nameOfFile' : name
 
 export const parameterRef = (name: ParameterName): Reference => ({
   $ref: `#/components/parameters/${parameterComponent(name)}`,

@@ -42,13 +42,13 @@ export const isRejection = (status: number): boolean => status >= 400
 
 const answerExamples = (examples: HttpExample[]): Examples =>
   Object.fromEntries(
-    examples.map(({ name, summary, answer, given, status, body }) => [
+    examples.map(({ name, summary, answer, given, status, body, bytes }) => [
       name,
       {
         summary,
         value: answer,
         ...(given && { 'x-given': given }),
-        ...(isRejection(status) && body !== undefined && { 'x-request-body': body }),
+        ...(isRejection(status) && (body ?? bytes) !== undefined && { 'x-request-body': body ?? bytes }),
       },
     ]),
   )

@@ -31,26 +31,31 @@ const freshKey = async ({ object }: Operation): Promise<string> => {
   shared ??= server.createOrganization()
   const { secretKey } = await shared
   await server.as(secretKey).delete('/v1/app/orders')
+  await server.as(secretKey).delete('/v1/app/_buckets/avatars')
   return secretKey
 }
 
 /** Brings an empty database to where the example begins. */
 const prepare = async (stage: Stage, key: string, steps: Json[]): Promise<void> => {
-  for (const { method, path, body, answer } of steps) {
-    const came = await server.raw(method, stage.translate(path), { key, body: stage.translateBody(body) })
+  for (const step of steps) {
+    const { method, path, answer } = step
+    const came = await server.raw(method, stage.translate(path), { key, ...stage.sent(step) })
     if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)
     if (answer !== undefined) stage.expectSame(answer, came.body, `${method} ${path}`)
   }
 }
 
 const send = (scenario: Scenario, stage: Stage, key: string): Promise<Answer | Response> => {
-  const { operation, target, headers, body } = scenario
+  const { operation, target, headers, body, bytes } = scenario
   const isHtml = Object.hasOwn(scenario.response.content, 'text/html')
   if (isHtml) return fetch(server.url + target)
   return server.raw(operation.method, stage.translate(target), {
     ...(operation.object.security.length > 0 && { key }),
-    headers: Object.entries(headers).map(([name, value]): [string, string] => [name, stage.translate(value)]),
-    body: stage.translateBody(body),
+    headers: [
+      ...Object.entries(headers).map(([name, value]): [string, string] => [name, stage.translate(value)]),
+      ...(bytes === undefined ? [] : [['Content-Type', bytes.type] as [string, string]]),
+    ],
+    body: bytes?.text ?? stage.translateBody(body),
   })
 }
 

@@ -56,14 +56,12 @@ const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: s
   if (operation.tags.some((tag) => newOnes.includes(tag))) organization = await server.createOrganization()
   const key = organization.secretKey
   await server.as(key).delete('/v1/app/orders')
+  await server.as(key).delete('/v1/app/_buckets/avatars')
   const stage = new Stage()
   const answer = answerOf(document, operation, named.example)
-  for (const { method, path, body, bytes, headers = {}, answer: shown } of [...document['x-given'], ...answer.given]) {
-    const came = await server.raw(method, stage.translate(path), {
-      key,
-      headers: Object.entries(headers),
-      ...(bytes === undefined ? { body: stage.translateBody(body) } : { body: bytes }),
-    })
+  for (const step of [...document['x-given'], ...answer.given]) {
+    const { method, path, answer: shown } = step
+    const came = await server.raw(method, stage.translate(path), { key, ...stage.sent(step) })
     if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)
     if (shown !== undefined) stage.expectSame(shown, came.body, `${method} ${path}`)
   }

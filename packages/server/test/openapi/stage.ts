@@ -38,6 +38,11 @@ export class Stage {
     return shown === undefined ? undefined : this.translate(JSON.stringify(shown))
   }
 
+  /** What a step of `x-given` sends beside its path. */
+  sent({ body, bytes, headers = {} }: Json): { body: string | undefined; headers: [string, string][] } {
+    return { body: bytes ?? this.translateBody(body), headers: Object.entries(headers) }
+  }
+
   #expected(shown: Json, came: Json, name = ''): Json {
     if (varying.has(name) && shown !== null && typeof shown === typeof came) {
       if (!this.#real.has(String(shown))) this.#real.set(String(shown), String(came))

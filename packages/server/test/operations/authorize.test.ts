@@ -33,6 +33,8 @@ const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): st
 
 const readOnly = [
   'describeBucket',
+  'getFile',
+  'queryFiles',
   'describeOwnApiKey',
   'describeTable',
   'findRecords',
