@@ -73,7 +73,11 @@ const record = (bytes: number): Json => ({ hashKey: 'a', data: { text: 'x'.repea
 const hasKey = ({ object }: Operation): boolean => object.security.length > 0
 const hasBody = ({ object }: Operation): boolean => object.requestBody !== undefined
 const names = (part: string) => (operation: Operation) => operation.path.includes(`{${part}}`)
+const namesDatabase = (operation: Operation): boolean => names('db')(operation) || names('collection')(operation)
+const withDatabase = (to: Operation, target: string, db: string): string =>
+  names('db')(to) ? withSegment(to, target, db, 'db') : withSegment(to, target, `${db}.orders`, 'collection')
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
+const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
 const isFind = ({ id }: Operation): boolean => id === 'findRecords'
 const endsInParameter = ({ path }: Operation): boolean => path.endsWith('}')
@@ -98,11 +102,8 @@ const faults: Record<
     spoil: ({ target }, to) => ({ target: withSegment(to, target, '') }),
   },
   method_not_allowed: { tries: () => true, spoil: () => ({ method: 'PATCH', body: undefined }) },
-  invalid_name: { tries: names('db'), spoil: ({ target }, to) => ({ target: withSegment(to, target, 'Shop', 'db') }) },
-  reserved_name: {
-    tries: names('db'),
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, '_shop', 'db') }),
-  },
+  invalid_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, 'Shop') }) },
+  reserved_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, '_shop') }) },
   invalid_request: { tries: hasKey, spoil: ({ target }) => ({ target: add(target, 'pretty=true') }) },
   invalid_key: {
     tries: (operation) => endsInParameter(operation) && (names('hashKey')(operation) || names('id')(operation)),
@@ -113,12 +114,17 @@ const faults: Record<
       method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/api/keys'].includes(path),
     spoil: ({ target }) => ({ target: add(target, 'cursor=nonsense') }),
   },
+  invalid_ttl: { tries: isItemPut, spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }) },
   invalid_json: { tries: hasBody, spoil: () => ({ body: '{hashKey: "ada"}' }) },
   body_too_large: {
     tries: hasBody,
     spoil: (_, to) => ({
       body: ' '.repeat(
-        (isBatch(to) ? batchBodyBytesMax : isPut(to) || isFind(to) ? bodyBytesMax : plainBodyBytesMax) + 1,
+        (isBatch(to)
+          ? batchBodyBytesMax
+          : isPut(to) || isItemPut(to) || isFind(to)
+            ? bodyBytesMax
+            : plainBodyBytesMax) + 1,
       ),
     }),
   },
@@ -128,17 +134,23 @@ const faults: Record<
   },
   table_not_found: {
     // Where there is none, a table can be created: that is no fault.
-    tries: (operation) => names('table')(operation) && operation.id !== 'createTable',
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'table') }),
+    tries: (operation) =>
+      (names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable',
+    spoil: ({ target }, to) => ({
+      target: names('table')(to)
+        ? withSegment(to, target, 'invoices', 'table')
+        : withSegment(to, target, 'app.invoices', 'collection'),
+    }),
   },
   bucket_not_found: {
     tries: (operation) => names('bucket')(operation) && operation.id !== 'createBucket',
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
   record_too_large: {
-    tries: (operation) => isPut(operation) || isBatch(operation),
+    tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
+      if (isItemPut(to)) return { body: JSON.stringify(large.data) }
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
@@ -249,7 +261,8 @@ describe('what a request knows', () => {
   })
 
   test('of fields in a body is what is described', async () => {
-    for (const operation of all.filter(hasBody)) {
+    // The body of an item has any fields.
+    for (const operation of all.filter((one) => hasBody(one) && !isItemPut(one))) {
       const good = goodRequest(operation)
       const body = JSON.stringify({ ...JSON.parse(good.body ?? '{}'), zzz: 1 })
       const answer = await send({ ...good, body })
