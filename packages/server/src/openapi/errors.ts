@@ -113,11 +113,6 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'cursor',
     hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   },
-  invalid_ttl: {
-    message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
-    field: 'ttl',
-    hint: 'It looks like milliseconds; give seconds: 4102444800.',
-  },
   missing_api_key: {
     message: 'The request carries no API key.',
     hint: 'Send the header "Authorization: Bearer <API key>". The API is documented at /docs.',
