@@ -52,7 +52,8 @@ afterAll(async () => {
 /** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
 const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
   const { operation } = entry
-  if (operation.tags.includes('Tables')) organization = await server.createOrganization()
+  if (operation.tags.some((tag) => ['Tables', 'Buckets'].includes(tag)))
+    organization = await server.createOrganization()
   const key = organization.secretKey
   await server.as(key).delete('/v1/app/orders')
   await server.as(key).delete('/v1/app/_buckets/avatars')
