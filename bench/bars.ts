@@ -1,5 +1,5 @@
 import { formatCount } from './report/format.ts'
-import type { GrowthFigure, GrowthSize, Results, Series, SuiteResult } from './results.ts'
+import type { GrowthFigure, GrowthSize, Results, Rounds, Series, SuiteResult } from './results.ts'
 import { median, medianRatio } from './stats.ts'
 import { batchRecords, type Scenario, scenarios, scenarioTitles } from './workload.ts'
 
@@ -128,6 +128,17 @@ const peerBars = ({ peers }: Results): Bar[] => {
   })
 }
 
+const fileBars = ({ files }: Results): Bar[] => {
+  const ratio = (of: Rounds | undefined, against: Rounds | undefined): number | undefined =>
+    of && against && medianRatio(of, against)
+  const large = `${files?.megabytes ?? 100} MiB / bare Bun.serve with fsync and SHA-256`
+  return [
+    atLeast(`upload of ${large}`, 0.7, ratio(files?.upload, files?.floorUpload)),
+    atLeast(`download of ${large}`, 0.7, ratio(files?.download, files?.floorDownload)),
+    atLeast('small files (4 KiB) / durable puts', 0.5, ratio(files?.smallPerSecond, files?.putsPerSecond)),
+  ]
+}
+
 const workersBar = ({ workers }: Results): Bar => {
   const what = 'two workers against one, the best scenario'
   const wanted = 'reported; on four cores or more 1.6 times'
@@ -152,5 +163,6 @@ export const findBars = (results: Results): Bar[] => {
     memoryBar(results),
     ...peerBars(results),
     workersBar(results),
+    ...fileBars(results),
   ]
 }

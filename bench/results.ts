@@ -83,6 +83,22 @@ export interface PurgeResult {
   purged: Rounds
 }
 
+export interface FilesResult {
+  /** Of the large file. */
+  megabytes: number
+  /** In MB/s. */
+  upload: Rounds
+  floorUpload: Rounds
+  download: Rounds
+  floorDownload: Rounds
+  /** Files of 4 KiB. */
+  smallPerSecond: Rounds
+  /** Durable puts of the same server, from as many connections. */
+  putsPerSecond: Rounds
+  /** The highest memory use of the server during the large copies, without mapped files. */
+  anonymousBytes: number | undefined
+}
+
 export interface GrowthSize {
   records: number
   bytesPerRecord: number
@@ -114,5 +130,6 @@ export interface Results {
   workers?: WorkersResult
   start?: StartResult
   purge?: PurgeResult
+  files?: FilesResult
   growth?: { sizes: GrowthSize[] }
 }

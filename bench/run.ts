@@ -8,6 +8,7 @@ import { renderTerminal } from './report/terminal.ts'
 import type { Results } from './results.ts'
 import { help, parseSettings, type Settings, type Suite, UsageError } from './settings.ts'
 import type { Context } from './suites/context.ts'
+import { runFiles } from './suites/files.ts'
 import { runGeneratorCheck } from './suites/generator.ts'
 import { runGrowth } from './suites/growth.ts'
 import { runPeers } from './suites/peers.ts'
@@ -32,6 +33,7 @@ const runSuite: { [S in Suite]: (context: Context) => Promise<Results[S]> } = {
   postgres: runPostgres,
   workers: runWorkers,
   purge: runPurge,
+  files: runFiles,
   growth: runGrowth,
 }
 

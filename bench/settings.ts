@@ -15,6 +15,7 @@ export const suites = [
   'postgres',
   'workers',
   'purge',
+  'files',
   'growth',
 ] as const
 export type Suite = (typeof suites)[number]
@@ -36,6 +37,7 @@ export interface Settings {
   seconds: number
   warmSeconds: number
   tailSeconds: number
+  fileMegabytes: number
   load: LoadSettings
   dir: string
 }
@@ -57,6 +59,7 @@ export const help = `npm run bench [-- FLAGS]
   --seconds N         length of each measurement (1; full: 5); wrk takes whole seconds
   --warm-seconds N    length of the run before the first (1)
   --tail-seconds N    length of each run of puts for their tail (20)
+  --file-megabytes N  size of the large file (100)
   --connections N     connections of the load (64)
   --load wrk|own      the load tool (wrk if it is installed)
   --threads N         threads of wrk (1 on two cores or fewer, otherwise 2)
@@ -92,6 +95,7 @@ export const parseSettings = (argv: string[]): Settings | 'help' => {
       seconds: { type: 'string' },
       'warm-seconds': { type: 'string' },
       'tail-seconds': { type: 'string' },
+      'file-megabytes': { type: 'string' },
       connections: { type: 'string' },
       load: { type: 'string' },
       threads: { type: 'string' },
@@ -129,6 +133,7 @@ export const parseSettings = (argv: string[]): Settings | 'help' => {
     seconds: number('seconds', full ? 5 : 1, 0.1, false),
     warmSeconds: number('warm-seconds', 1, 0.1, false),
     tailSeconds: number('tail-seconds', 20, 0.1, false),
+    fileMegabytes: number('file-megabytes', 100, 1),
     load: {
       tool: tool!,
       threads: number('threads', availableParallelism() <= 2 ? 1 : 2, 1),

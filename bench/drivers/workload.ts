@@ -44,7 +44,7 @@ const batchRows = (): Value[][] => {
 
 const columns = rowOf(0).length
 const columnTypes = ['bigint', 'bytea', 'bytea', 'text', 'bigint', 'bigint', ...indexColumns.map(() => 'bytea')]
-const columnNames = `id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')}`
+const columnNames = `id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')}`
 
 /** One statement with 25 rows of VALUES, which every driver can send. */
 export const batch: Statement = {
@@ -56,7 +56,7 @@ export const batch: Statement = {
         .map((type, column) => `$${row * columns + column + 1}::${type}`)
         .join(', ')})`,
   ).join(', ')}
-  on conflict (table_id, hash_key, range_key) do update set data = excluded.data, ttl = excluded.ttl,
+  on conflict (table_id, hash_key, range_key) do update set data = excluded.data, ttl_seconds = excluded.ttl_seconds,
     updated_at = greatest(excluded.updated_at, r.updated_at + 1),
     ${indexColumns.map((column) => `${column} = excluded.${column}`).join(', ')} returning r.updated_at`,
 }

@@ -109,7 +109,7 @@ const rounds = (values: number[], format: (value: number) => string): string =>
   `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`
 
 export const furtherTable = (results: Results): Table => {
-  const { scenarios: suite, tail, readers, workers, start, purge } = results
+  const { scenarios: suite, tail, readers, workers, start, purge, files } = results
   const rows: string[][] = []
   const ms = (value: number) => `${formatMs(value)} ms`
   const batches = suite && seriesOf(suite, 'batch', 'cubby')
@@ -167,6 +167,16 @@ export const furtherTable = (results: Results): Table => {
       rounds(purge.duringP99Ms, ms),
     ])
     rows.push(['of which were purged in each run', rounds(purge.purged, formatCount)])
+  }
+  if (files !== undefined) {
+    const rate = (mbps: number): string => `${mbps.toFixed(0)} MB/s`
+    rows.push([`upload of ${files.megabytes} MiB`, rounds(files.upload, rate)])
+    rows.push(['the same to the bare server', rounds(files.floorUpload, rate)])
+    rows.push([`download of ${files.megabytes} MiB`, rounds(files.download, rate)])
+    rows.push(['the same from the bare server', rounds(files.floorDownload, rate)])
+    rows.push(['files of 4 KiB per second', rounds(files.smallPerSecond, formatRate)])
+    rows.push(['durable puts per second, as many connections', rounds(files.putsPerSecond, formatRate)])
+    rows.push(['memory during the large copies', formatMegabytes(files.anonymousBytes)])
   }
   return { title: 'Further figures', rows: [['what', 'median (lowest to highest)'], ...rows] }
 }

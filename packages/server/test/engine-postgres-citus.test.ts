@@ -8,6 +8,7 @@ import type { Engine } from '../src/store/engine.ts'
 import type { DumpedRecord } from '../src/store/transfer.ts'
 import { deleteOf, makeDesk, putOf, startMs, startSeconds } from './conformance/material.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
+import { makeBucket } from './postgres-files.ts'
 import { recordStatements, type Sent } from './postgres-recorder.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { folderOf } from './stores/kept-stores.ts'
@@ -20,8 +21,11 @@ setDefaultTimeout(30_000)
 
 // ── The rules ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Over all shards: it only finds out which tables have something to remove. */
-const spanning = 'find_expired'
+/**
+ * Over all shards: those that only find out which tables have something to remove, the copy of a store, and what names a blob
+ * by its id alone.
+ */
+const spanning = ['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs']
 
 const registry = /\bcubby_(store|organization|api_key|table)\b/
 const notAnAlias = ['where', 'set', 'order', 'group', 'limit', 'values', 'using', 'on', 'select', 'returning', 'for']
@@ -36,17 +40,19 @@ const faultsOf = ({ name, text }: Sent): string[] => {
     return ['renames a constraint of a distributed table']
   }
   // Other DDL touches no rows.
-  if (!/\bcubby_record\b/.test(sql) || /^ ?(create|alter) /.test(sql)) return []
+  if (!/\bcubby_(record|blob)\b/.test(sql) || /^ ?(create|alter|lock|grant) /.test(sql)) return []
   const faults: string[] = []
   if (registry.test(sql)) faults.push('names records and a table of the registry')
-  for (const [, before, word] of sql.matchAll(/(\w+) cubby_record\b(?: as)? ?(\w+)?/g)) {
+  const spans = spanning.includes(name ?? '')
+  if (spans && /\bfor (update|share)\b/.test(sql)) faults.push('locks rows of more than one table')
+  for (const [, before, word] of sql.matchAll(/(\w+) cubby_(?:record|blob)\b(?: as)? ?(\w+)?/g)) {
     if (before === 'into') {
       if (/\bselect\b/.test(sql)) faults.push('inserts records with a subquery')
       continue
     }
     const alias = word === undefined || notAnAlias.includes(word) ? '' : `${word}\\.`
     const namesTable = new RegExp(`(?:where|and) ${alias}table_id = (?:\\$\\d+|\\d+)(?!\\d)`)
-    if (!namesTable.test(sql) && name !== spanning) faults.push('is about records of more than one table')
+    if (!namesTable.test(sql) && !spans) faults.push('is about records of more than one table')
   }
   return faults
 }
@@ -77,7 +83,16 @@ describe('the rules find', () => {
       faults(`delete from cubby_record as r using (select e.hash_key from cubby_record e where e.ttl <= $1) as x
         where r.table_id = $1 and r.hash_key = x.hash_key`),
     ).toEqual(many)
-    expect(faults('select e.table_id from cubby_record e where e.ttl <= $1', spanning)).toEqual([])
+    expect(faults('select e.table_id from cubby_record e where e.ttl <= $1', 'find_expired')).toEqual([])
+    expect(faults('select b.id from cubby_blob b where b.due_at_ms <= $1')).toEqual(many)
+    expect(faults('delete from cubby_blob as b where b.id = any ($1::text[])')).toEqual(many)
+    expect(
+      faults('select b.id from cubby_blob b where b.due_at_ms <= $1 for update skip locked', 'blobs_find_due'),
+    ).toEqual(['locks rows of more than one table'])
+    expect(
+      faults(`select b.id, (select count(*) from cubby_record r where r.i3_hash = b.id) from cubby_blob b
+        where b.table_id = $1`),
+    ).toEqual(many)
   })
 
   test('an INSERT with a subquery', () => {
@@ -85,6 +100,7 @@ describe('the rules find', () => {
       'inserts records with a subquery',
     ])
     expect(faults('insert into cubby_record (id) values ((select 1))')).toEqual(['inserts records with a subquery'])
+    expect(faults('insert into cubby_blob (id) select g.id from gone g')).toEqual(['inserts records with a subquery'])
   })
 
   test('DDL that Citus rejects on a distributed table', () => {
@@ -103,6 +119,8 @@ describe('the rules find', () => {
       'insert into cubby_record as r (id, table_id) values ($1, $2) on conflict do nothing',
       `select 'cubby_record'::regclass, s.id from cubby_store s`,
       'select last_value from cubby_record_id',
+      'lock table cubby_record, cubby_table in access exclusive mode',
+      'update cubby_blob as b set state = $3 where b.table_id = $1::bigint and b.id = $2',
     ]) {
       expect(faults(text)).toEqual([])
     }
@@ -114,6 +132,7 @@ describe('the rules find', () => {
 /** What is not for Citus: it looks at the registry, takes arrays, or is about many tables. By its name in the source. */
 const notOnCitus = [
   ...['sweep', 'put_batch', 'put_together', 'guard', 'load_records', 'check_stray', 'check_is_table'],
+  ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
   // Names no table at all, and needs a write that hangs while a key is revoked.
   'cancel',
 ]
@@ -129,7 +148,8 @@ const createCitus = async (): Promise<string> => {
     `set allow_system_table_mods = on;
      insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
        select 4000000, 'citus', oid, 'pg_catalog'::regnamespace, false, '13.2-1' from pg_roles where rolname = current_user;
-     create function create_distributed_table(text, text) returns void language sql as 'select'`,
+     create function create_distributed_table(text, text, colocate_with text default 'default') returns void
+       language sql as 'select'`,
     made,
   )
   return made
@@ -253,13 +273,15 @@ describe('as on Citus', () => {
     const target = await createCitus()
     const to = await openAt(target)
     try {
-      const { table, put } = await makeDesk(from, { i1: { hashField: 'city' } })
+      const { table, put, tenant } = await makeDesk(from, { i1: { hashField: 'city' } })
       for (let i = 0; i < 700; i++) await put(`k${i}`, { data: { city: `c${i % 7}` } })
-      const read = async (engine: Engine): Promise<DumpedRecord[]> => {
+      const { bucket, putFile } = await makeBucket(from, tenant)
+      for (let i = 0; i < 3; i++) await putFile(`f${i}`)
+      const read = async (engine: Engine, { id } = table): Promise<DumpedRecord[]> => {
         const dump = await engine.transfer.openDump()
         const records: DumpedRecord[] = []
-        for await (const chunk of dump.records(table.id, 0)) records.push(...chunk)
-        expect(await dump.countRecords(table.id)).toBe(records.length)
+        for await (const chunk of dump.records(id, 0)) records.push(...chunk)
+        expect(await dump.countRecords(id)).toBe(records.length)
         await dump.close()
         return records
       }
@@ -268,8 +290,16 @@ describe('as on Citus', () => {
       const tables = await Array.fromAsync(dump.tables())
       const cursorKey = await dump.cursorKey()
       await to.transfer.load({ cursorKey, organizations: await dump.organizations(), apiKeys, tables })
+      const blobs = await Array.fromAsync(dump.blobs())
+      expect(await dump.fileMark()).toBeUndefined()
       await dump.close()
       const records = await read(from)
+      const files = await read(from, bucket)
+      expect([files.length, blobs.length]).toEqual([3, 3])
+      await to.transfer.load({ records: files, blobs })
+      expect(await read(to, bucket)).toEqual(files)
+      expect((await to.buckets.findById(bucket.publicId!))!.id).toBe(bucket.id)
+      expect(to.urlKey).toEqual(from.urlKey)
       for (let at = 0; at < records.length; at += 100) await to.transfer.load({ records: records.slice(at, at + 100) })
       expect(await to.transfer.lastRecordId(table.id)).toBe(await from.transfer.lastRecordId(table.id))
       expect(await read(to)).toEqual(records)
@@ -344,6 +374,7 @@ describe('of all that was sent to Citus', () => {
       ...['none', 'exists', 'version', 'absent'].flatMap((kind) => [`put_${kind}`, `batch_put_${kind}`]),
       ...['none', 'exists', 'version'].map((kind) => `delete_${kind}`),
       ...['none', 'exists', 'version', 'absent'].map((kind) => `batch_delete_${kind}`),
+      ...['remove_expired_files', 'remove_rows_files', 'check_records_of_bucket'],
       ...['scan', 'scan_keys', 'count'].flatMap((kind) =>
         ['primary', 't', ...slots].flatMap((index) => [`${kind}_${index}`, `${kind}_${index}_down`]),
       ),

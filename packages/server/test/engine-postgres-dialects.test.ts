@@ -43,7 +43,10 @@ describe('the engine behind the protocol is found, not configured', () => {
   test('Citus by its extension: records by table, the registry on the coordinator, plans made with the values', () => {
     const citus = detectDialect(facts({ citus: '13.2-1' }), 1)
     expect(citus.description).toBe('citus 13.2-1 on postgres 18.4')
-    expect(citus.afterSchema).toEqual([`select create_distributed_table('cubby_record', 'table_id')`])
+    expect(citus.afterSchema).toEqual([
+      `select create_distributed_table('cubby_record', 'table_id')`,
+      `select create_distributed_table('cubby_blob', 'table_id', colocate_with => 'cubby_record')`,
+    ])
     expect(citus.planning).toContain('set plan_cache_mode = force_custom_plan')
     expect(detectDialect(facts({}), 1).planning).toContain('set plan_cache_mode = force_generic_plan')
   })

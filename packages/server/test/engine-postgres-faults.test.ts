@@ -4,6 +4,7 @@ import { makeApiKey } from '../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../src/core/errors.ts'
 import { connectionQueueRequestsMax } from '../src/core/limits.ts'
 import { openPostgresEngine, type PostgresOptions } from '../src/engines/postgres/engine.ts'
+import { schemaVersion } from '../src/engines/postgres/migrations/schema.ts'
 import type { Engine } from '../src/store/engine.ts'
 import type { WriteResult } from '../src/store/records.ts'
 import {
@@ -125,7 +126,9 @@ describe('the store is set up', () => {
     const newer = await server.createDatabase()
     await (await openPostgresEngine({ url: newer })).close()
     await server.query('update cubby_store set version = 99', newer)
-    expect(await refusalOf({ url: newer })).toContain('the store has version 99; this Cubby knows versions up to 2')
+    expect(await refusalOf({ url: newer })).toContain(
+      `the store has version 99; this Cubby knows versions up to ${schemaVersion}`,
+    )
   })
 
   test('with the lease that the store has, whatever a process was told', async () => {

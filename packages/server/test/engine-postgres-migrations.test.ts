@@ -23,6 +23,8 @@ setDefaultTimeout(60_000)
 
 const expected = readExpected('v1')
 const program = programOf('v1')
+/** The versions that are migrated. */
+const from = ['v1', 'v2'] as const
 
 let postgres: PostgresServer
 const kind = postgresStores(() => postgres)
@@ -32,7 +34,8 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => postgres.remove(), 60_000)
 
-const copyOfV1 = async (): Promise<string> => (await kind.copy(folderOf('v1'), '')).store!
+const copyOf = async (version: string): Promise<string> => (await kind.copy(folderOf(version), '')).store!
+const copyOfV1 = () => copyOf('v1')
 
 const open = (url: string, options: Partial<PostgresOptions> = {}): Promise<Engine> =>
   openPostgresEngine({ url, ...options })
@@ -98,16 +101,23 @@ const sequenceNames = {
   2: ['organization_id_seq', 'api_key_seq_seq', 'table_id_seq', 'record_id'],
 }
 
+/** Version 3 has more columns, and other names for two of them. */
+const rowOf: Record<string, string> = {
+  table: `to_jsonb(r) - 'kind' - 'public_id' - 'deleted_at_ms' || jsonb_build_object('deleted_at', r.deleted_at_ms)`,
+  record: `to_jsonb(r) - 'ttl_seconds' || jsonb_build_object('ttl', r.ttl_seconds)`,
+}
+
 /** Every row of the store and the state of what gives out ids, under the names of version 2. */
-const contentOf = (url: string, version: 1 | 2) =>
-  rowsOf(url, {
+const contentOf = (url: string, version: 1 | 2 | 3) => {
+  const queryOf = (names: Record<1 | 2, string[]>, i: number): [string, string] => {
+    const row = (version === 3 && rowOf[names[2][i]!]) || 'to_jsonb(r)'
+    return [names[2][i]!, `select ${row} as row from (select * from cubby_${names[version === 1 ? 1 : 2][i]}) r`]
+  }
+  return rowsOf(url, {
     store: 'select lease_ms, registry_epoch from cubby_store',
-    ...Object.fromEntries(
-      [tableNames, sequenceNames].flatMap((names) =>
-        names[version].map((name, i) => [names[2][i]!, `select * from cubby_${name}`]),
-      ),
-    ),
+    ...Object.fromEntries([tableNames, sequenceNames].flatMap((names) => names[2].map((_, i) => queryOf(names, i)))),
   })
+}
 
 const versionOf = async (url: string): Promise<unknown> =>
   (await postgres.query('select version from cubby_store', url))[0]!.version
@@ -139,44 +149,54 @@ test('there is a migration to each version, and the last is the version of the s
   expect(files.filter((name) => /^migration-\d+\.ts$/.test(name))).toHaveLength(migrations.length)
 })
 
-describe.each([
+const ways = [
   ['in one transaction', {}],
   ['statement by statement, as without transactional DDL', withoutTransactionalDdl],
-] as const)('a store of version 1 that is migrated %s', (_, dialect) => {
-  test('has the schema of a new one, every row, and ids that continue where they were', async () => {
-    const [upgraded, fresh] = [await copyOfV1(), await postgres.createSchema()]
-    const before = await contentOf(upgraded, 1)
-    await migrate(upgraded, { dialect })
-    await migrate(fresh, { dialect })
-    expect(await schemaOf(upgraded)).toEqual(await schemaOf(fresh))
-    expect(await contentOf(upgraded, 2)).toEqual(before)
-    expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true)
-    expect(await versionOf(upgraded)).toBe(schemaVersion)
-  })
+] as const
 
-  test('is migrated once by processes that start together, and they share one cursor key', async () => {
-    const url = await copyOfV1()
-    const before = await contentOf(url, 1)
-    const migrated: unknown[] = []
-    const log: PostgresOptions['log'] = (_level, message, about) => {
-      if (message === 'the store was migrated') migrated.push(about)
-    }
-    const engines = await Promise.all(Array.from({ length: 5 }, () => open(url, { dialect, log })))
-    try {
-      if (dialect === withoutTransactionalDdl) expect(migrated.length).toBeGreaterThan(0)
-      else expect(migrated).toEqual([{ from: 1, to: schemaVersion }])
-      const sealed = engines[0]!.cursorSeal.seal(Buffer.from('a place'))
-      for (const engine of engines) {
-        expect(engine.cursorSeal.open(sealed)?.toString()).toBe('a place')
-        expect(engine.cursorSeal.acceptsPlain).toBe(true)
+describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, way, dialect] as const)))(
+  'a store of %s that is migrated %s',
+  (version, _, dialect) => {
+    const number = Number(version.slice(1)) as 1 | 2
+
+    test('has the schema of a new one, every row, and ids that continue where they were', async () => {
+      const [upgraded, fresh] = [await copyOf(version), await postgres.createSchema()]
+      const before = await contentOf(upgraded, number)
+      await migrate(upgraded, { dialect })
+      await migrate(fresh, { dialect })
+      expect(await schemaOf(upgraded)).toEqual(await schemaOf(fresh))
+      expect(await contentOf(upgraded, 3)).toEqual(before)
+      expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true)
+      expect(await versionOf(upgraded)).toBe(schemaVersion)
+      expect(await postgres.query('select distinct kind, public_id from cubby_table', upgraded)).toEqual([
+        { kind: 'table', public_id: null },
+      ])
+    })
+
+    test('is migrated once by processes that start together, and they share one cursor key', async () => {
+      const url = await copyOf(version)
+      const before = await contentOf(url, number)
+      const migrated: unknown[] = []
+      const log: PostgresOptions['log'] = (_level, message, about) => {
+        if (message === 'the store was migrated') migrated.push(about)
       }
-      expect(await contentOf(url, 2)).toEqual(before)
-      await expectSound(engines[0]!)
-    } finally {
-      await Promise.all(engines.map((engine) => engine.close()))
-    }
-  })
-})
+      const engines = await Promise.all(Array.from({ length: 5 }, () => open(url, { dialect, log })))
+      try {
+        if (dialect === withoutTransactionalDdl) expect(migrated.length).toBeGreaterThan(0)
+        else expect(migrated).toEqual([{ from: number, to: schemaVersion }])
+        const sealed = engines[0]!.cursorSeal.seal(Buffer.from('a place'))
+        for (const engine of engines) {
+          expect(engine.cursorSeal.open(sealed)?.toString()).toBe('a place')
+          expect(engine.cursorSeal.acceptsPlain).toBe(version === 'v1')
+        }
+        expect(await contentOf(url, 3)).toEqual(before)
+        await expectSound(engines[0]!)
+      } finally {
+        await Promise.all(engines.map((engine) => engine.close()))
+      }
+    })
+  },
+)
 
 test('each store has a random key of its own, and a new store does not read plain cursors', async () => {
   const urls = [await copyOfV1(), await copyOfV1(), await postgres.createSchema()]
@@ -207,18 +227,18 @@ const dialectWithoutDdl = async (session: Session): Promise<Dialect> => ({
 
 // Without a lock, a slow process may still be migrating when a fast one has finished and serves. If it replaced the key,
 // cursors that the fast one has given out would be refused after its next start.
-test('without transactional DDL, a process that repeats the whole migration changes nothing', async () => {
+test('without transactional DDL, a process that repeats all migrations changes nothing', async () => {
   const url = await copyOfV1()
   await migrate(url, { dialect: withoutTransactionalDdl })
   const whole = async () => ({
     schema: await schemaOf(url),
-    content: await contentOf(url, 2),
+    content: await contentOf(url, 3),
     store: await rowsOf(url, { store: 'select * from cubby_store' }),
   })
   const before = await whole()
   const session = await Session.connect(parseStoreUrl(url), 5_000)
   try {
-    await migrations[0]!.run(session, await dialectWithoutDdl(session))
+    for (const { run } of migrations) await run(session, await dialectWithoutDdl(session))
   } finally {
     await session.close()
   }
@@ -226,46 +246,51 @@ test('without transactional DDL, a process that repeats the whole migration chan
 })
 
 // Tried after every second statement.
-test('without transactional DDL, a migration that ended half-way is finished by the next start', async () => {
-  const fresh = await postgres.createSchema()
-  await migrate(fresh)
-  const wanted = await schemaOf(fresh)
-  /** The statements that were run before the end. */
-  const breakAfter = async (url: string, count: number): Promise<number> => {
-    const session = await Session.connect(parseStoreUrl(url), 5_000)
-    const dialect = await dialectWithoutDdl(session)
-    let left = count
-    const breaking = {
-      run: (sql: string) => {
-        if (left-- === 0) throw new Error('the process was killed')
-        return session.run(sql)
-      },
-    } as Session
-    try {
-      await migrations[0]!.run(breaking, dialect)
-      return count - left
-    } catch {
-      return count
-    } finally {
-      await session.close()
+test.each(from)(
+  'without transactional DDL, a migration of %s that ended half-way is finished by the next start',
+  async (version) => {
+    const number = Number(version.slice(1)) as 1 | 2
+    const { run } = migrations.find(({ to }) => to === number + 1)!
+    const fresh = await postgres.createSchema()
+    await migrate(fresh)
+    const wanted = await schemaOf(fresh)
+    /** The statements that were run before the end. */
+    const breakAfter = async (url: string, count: number): Promise<number> => {
+      const session = await Session.connect(parseStoreUrl(url), 5_000)
+      const dialect = await dialectWithoutDdl(session)
+      let left = count
+      const breaking = {
+        run: (sql: string) => {
+          if (left-- === 0) throw new Error('the process was killed')
+          return session.run(sql)
+        },
+      } as Session
+      try {
+        await run(breaking, dialect)
+        return count - left
+      } catch {
+        return count
+      } finally {
+        await session.close()
+      }
     }
-  }
-  let statements = 0
-  for (let count = 0; ; count += 2) {
-    const url = await copyOfV1()
-    const before = await contentOf(url, 1)
-    const ran = await breakAfter(url, count)
-    // Whatever was done: a process that starts now does not take it for a whole store.
-    expect(await versionOf(url)).toBe(1)
-    await migrate(url, { dialect: withoutTransactionalDdl })
-    expect(await schemaOf(url)).toEqual(wanted)
-    expect(await contentOf(url, 2)).toEqual(before)
-    await postgres.drop(url)
-    if (ran < count) break
-    statements = count
-  }
-  expect(statements).toBeGreaterThan(30)
-})
+    let statements = 0
+    for (let count = 0; ; count += 2) {
+      const url = await copyOf(version)
+      const before = await contentOf(url, number)
+      const ran = await breakAfter(url, count)
+      // Whatever was done: a process that starts now does not take it for a whole store.
+      expect(await versionOf(url)).toBe(number)
+      await migrate(url, { dialect: withoutTransactionalDdl })
+      expect(await schemaOf(url)).toEqual(wanted)
+      expect(await contentOf(url, 3)).toEqual(before)
+      await postgres.drop(url)
+      if (ran < count) break
+      statements = count
+    }
+    expect(statements).toBeGreaterThan(version === 'v1' ? 30 : 14)
+  },
+)
 
 // ── While other transactions run ──────────────────────────────────────────────────────────────────────────────
 
@@ -472,14 +497,14 @@ describe('a process of version 0.1', () => {
         )
       // What sweeps would remove at once: an expired record, and a table past its recovery with a record.
       await postgres.query(
-        `insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl, data)
+        `insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data)
            select nextval('cubby_record_id'), id, 'expired', '', 1, 1, '{}' from cubby_table where name = 'people';
-         insert into cubby_table (org_id, db, name, indices, created_at, deleted_at) values (1, 'app', 'old', '{}', 1, 1);
+         insert into cubby_table (org_id, db, name, indices, created_at, deleted_at_ms) values (1, 'app', 'old', '{}', 1, 1);
          insert into cubby_record (id, table_id, hash_key, range_key, updated_at, data)
            select nextval('cubby_record_id'), id, 'in it', '', 1, '{}' from cubby_table where name = 'old'`,
         url,
       )
-      const migrated = await contentOf(url, 2)
+      const migrated = await contentOf(url, 3)
       const logged = writesLogged()
       await eventually('requests of each kind, sweeps and key uses after the migration', () => {
         const [sweeps, uses] = writesLogged() as [number, number]
@@ -491,7 +516,7 @@ describe('a process of version 0.1', () => {
 
       // Nothing was answered with success, and nothing was written: rows, epoch and sequences are the same.
       expect(after().filter(({ status }) => status < 500)).toEqual([])
-      expect(await contentOf(url, 2)).toEqual(migrated)
+      expect(await contentOf(url, 3)).toEqual(migrated)
 
       // As docs/engines.md says: it calls itself ready, and still knows what it has in its cache.
       expect((await old.request('GET', '/readyz')).status).toBe(200)
@@ -502,7 +527,7 @@ describe('a process of version 0.1', () => {
       expect((await old.cubby('keys', 'create', '--org', 'acme', '--kind', 'secret')).exitCode).toBe(1)
       expect((await old.cubby('orgs', 'create', 'late')).exitCode).toBe(1)
       expect(await old.end('SIGTERM')).toBe(0)
-      expect(await contentOf(url, 2)).toEqual(migrated)
+      expect(await contentOf(url, 3)).toEqual(migrated)
     } finally {
       stopped = true
       await old.stop()
@@ -533,7 +558,7 @@ describe('a process of version 0.1', () => {
   test('that starts on a migrated store refuses it in one line and changes nothing', async () => {
     const url = await copyOfV1()
     await migrate(url)
-    const before = { content: await contentOf(url, 2), schema: await schemaOf(url) }
+    const before = { content: await contentOf(url, 3), schema: await schemaOf(url) }
     for (const command of [
       ['serve', '--port', '0'],
       ['orgs', 'create', 'late'],
@@ -545,7 +570,7 @@ describe('a process of version 0.1', () => {
       expect(stderr).toContain(`the store has version ${schemaVersion}; this Cubby knows versions up to 1`)
       expect(stderr.trim().split('\n')).toHaveLength(1)
     }
-    expect({ content: await contentOf(url, 2), schema: await schemaOf(url) }).toEqual(before)
+    expect({ content: await contentOf(url, 3), schema: await schemaOf(url) }).toEqual(before)
   })
 
   test('that starts while the store is being migrated waits for it, and refuses it', async () => {
@@ -563,17 +588,78 @@ describe('a process of version 0.1', () => {
   })
 })
 
+// It would remove expired files and leave their blobs live for ever, and take a bucket for a table.
+test('a process of version 2 that still runs on a migrated store reads no records and changes none, nor tables', async () => {
+  const v2 = readExpected('v2')
+  const old = await openCopy(kind, folderOf('v2'), v2, dayMs, { program: programOf('v2') })
+  const url = old.copy.store!
+  const api = old.as(v2.keys.secret!)
+  const people = '/v1/app/people'
+  const put = (name: string) => ({ op: 'put', hashKey: name, data: {} })
+  const requests: Record<string, () => Promise<Answer>> = {
+    put: () => api.put(people, { hashKey: 'new', data: {} }),
+    'put if absent': () => api.put(people, { hashKey: 'absent', data: {} }, { 'If-None-Match': '*' }),
+    'put if there': () => api.put(people, { hashKey: 'new', data: {} }, { 'If-Match': '*' }),
+    batch: () => api.post(`${people}/batch`, { operations: [put('b1'), put('b2')] }),
+    'mixed batch': () => api.post(`${people}/batch`, { operations: [put('b3'), { op: 'delete', hashKey: 'b1' }] }),
+    get: () => api.get(`${people}/new`),
+    find: () => api.post(`${people}/find`, { keys: [{ hashKey: 'new' }] }),
+    query: () => api.post(`${people}/query`, { index: 'i1', hash: 'Oslo' }),
+    delete: () => api.delete(`${people}/b2`),
+    'create a table': () => api.post(`/v1/app/made-${Bun.randomUUIDv7()}`),
+    'delete a table': () => api.delete('/v1/app/doomed'),
+    'restore a table': () => api.post('/v1/app/doomed/restore'),
+    'list tables': () => api.get('/v1/app'),
+  }
+  const statuses = async (): Promise<Record<string, number>> => {
+    const found: Record<string, number> = {}
+    for (const [name, request] of Object.entries(requests)) found[name] = (await request()).status
+    return found
+  }
+  try {
+    expect((await api.post('/v1/app/doomed')).status).toBe(201)
+    expect(Object.entries(await statuses()).filter(([, status]) => status >= 400)).toEqual([])
+    await migrate(url)
+    // What sweeps would remove at once: an expired file, and a bucket past its recovery with a file.
+    await postgres.query(
+      `insert into cubby_table (org_id, db, kind, name, indices, created_at, deleted_at_ms)
+         values (1, 'app', 'bucket', 'doomed', '{}', 1, null), (1, 'app', 'bucket', 'old', '{}', 1, 1);
+       insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data)
+         select nextval('cubby_record_id'), id, '#', 'f', 1, case when name = 'doomed' then 1 end, '{}'
+         from cubby_table where kind = 'bucket'`,
+      url,
+    )
+    const whole = () =>
+      rowsOf(url, {
+        table: 'select * from cubby_table',
+        record: 'select * from cubby_record',
+        ids: 'select * from cubby_record_id',
+      })
+    const before = await whole()
+    const failedSweeps = () => old.log.filter(({ message }) => message === 'sweep failed; it is retried later').length
+    const failed = failedSweeps()
+    for (let round = 0; round < 2; round++) {
+      expect(Object.entries(await statuses()).filter(([, status]) => status !== 500)).toEqual([])
+    }
+    await eventually('sweeps that fail', () => (failedSweeps() >= failed + 2 ? true : undefined))
+    expect(await old.end('SIGTERM')).toBe(0)
+    expect(await whole()).toEqual(before)
+  } finally {
+    await old.stop()
+  }
+})
+
 test('a store of a newer version is refused, by servers and commands', async () => {
   const url = await copyOfV1()
   await migrate(url)
   await postgres.query(`update cubby_store set version = ${schemaVersion + 1}`, url)
-  const before = await contentOf(url, 2)
+  const before = await contentOf(url, 3)
   const line = `the store has version ${schemaVersion + 1}; this Cubby knows versions up to ${schemaVersion}: start a newer one`
   for (const command of [['serve', '--port', '0'], ['orgs', 'create', 'late'], ['verify']]) {
     const { exitCode, stderr } = await runCubby([...command, '--store', url])
     expect({ exitCode, stderr: stderr.trim() }).toEqual({ exitCode: 1, stderr: expect.stringContaining(line) })
   }
-  expect(await contentOf(url, 2)).toEqual(before)
+  expect(await contentOf(url, 3)).toEqual(before)
 })
 
 test('the store of version 1 is what this file says it is', () => {

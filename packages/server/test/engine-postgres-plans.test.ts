@@ -6,6 +6,10 @@ import type { Statement } from '../src/engines/postgres/connection/driver.ts'
 import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.ts'
 import { openingOf } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import * as files from '../src/engines/postgres/files/statements.ts'
+import { nextRecords } from '../src/engines/postgres/maintenance/check.ts'
+import { nextBlobs } from '../src/engines/postgres/maintenance/check-blobs.ts'
+import { sweepInOne } from '../src/engines/postgres/maintenance/maintenance.ts'
 import { countRecords, findRecords, getRecord, scanRecords } from '../src/engines/postgres/records/read-statements.ts'
 import {
   currentVersion,
@@ -14,6 +18,7 @@ import {
   indexColumns,
   putAlone,
 } from '../src/engines/postgres/records/statements.ts'
+import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-reader.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(30_000)
@@ -21,7 +26,7 @@ setDefaultTimeout(30_000)
 // A page is one walk of one index, from the bound on, as long as the page is. Otherwise page 10,000 costs more than
 // page 1, and a large table is slow for everybody.
 
-type Value = string | number | Buffer | Buffer[] | null
+type Value = string | number | Buffer | Buffer[] | string[] | null
 
 const rowsInTable = 20_000
 const pageRows = 50
@@ -81,11 +86,68 @@ const writes: [Statement, Value[]][] = [
   [guardBatch, [1, 7]],
 ]
 
+const blobId = (n: number): string => `b${String(n).padStart(7, '0')}`
+const dueRows = 20
+
+/** What files add, and the indexes that each may look into, with what it looks for. The rows read are few, whatever there is. */
+const onFiles: { statement: Statement; values: Value[]; looks: Record<string, RegExp> }[] = [
+  { statement: files.lockFile, values: key, looks: { cubby_record_pkey: /range_key =/ } },
+  { statement: files.deleteFile, values: key, looks: { cubby_record_pkey: /range_key =/ } },
+  { statement: files.freeOldBlob, values: [...key, 5], looks: { cubby_record_pkey: /range_key =/ } },
+  ...(['none', 'absent'] as const).map((kind) => ({
+    statement: files.putFile(kind),
+    values: [1, bytes('#'), bytes('new'), ...put.slice(3)],
+    looks: { cubby_blob_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
+  })),
+  // They find their row as a unique index does: not by a plan.
+  { statement: files.insertFile, values: [1, bytes('#'), bytes('new'), ...put.slice(3, -1)], looks: {} },
+  { statement: files.insertBlob, values: [1, 'new', 5], looks: {} },
+  { statement: files.makeDead, values: [1, blobId(7), 5], looks: {} },
+  { statement: files.makeLive, values: [1, blobId(10_000)], looks: { cubby_blob_pkey: /table_id = .*\(id =/ } },
+  { statement: files.isPending, values: [1, blobId(7)], looks: { cubby_blob_pkey: /table_id = .*\(id =/ } },
+  { statement: files.giveUp, values: [1, blobId(7), 5], looks: { cubby_blob_pkey: /table_id = .*\(id =/ } },
+  { statement: files.postpone, values: [[blobId(7), blobId(8)], 5], looks: { cubby_blob_by_id: /id = ANY/ } },
+  { statement: files.abandonBlob, values: [blobId(7), 5], looks: { cubby_blob_by_id: /id =/ } },
+  { statement: files.forgetBlobs, values: [[blobId(7), blobId(8)]], looks: { cubby_blob_by_id: /id = ANY/ } },
+  {
+    statement: files.takeDueInOne,
+    values: [1_000_000, dueRows, 5],
+    // Either of the two finds a blob by its id.
+    looks: {
+      ...{ cubby_blob_by_due: /due_at_ms <=/, cubby_blob_pkey: /table_id = .*\(id =/, cubby_blob_by_id: /id =/ },
+    },
+  },
+  { statement: files.findDue, values: [1_000_000, dueRows], looks: { cubby_blob_by_due: /due_at_ms <=/ } },
+  {
+    statement: files.takeDueOfTable,
+    values: [1, [blobId(7), blobId(8)], 1_000, 5],
+    looks: { cubby_blob_pkey: /table_id = .*\(id = ANY/ },
+  },
+  {
+    statement: sweepInOne,
+    values: [5_000_000_000, dueRows, 5],
+    looks: { cubby_record_by_ttl: /ttl_seconds <=/, cubby_record_pkey: /table_id = .*range_key =/ },
+  },
+  {
+    statement: nextBlobs,
+    values: [1, blobId(7), dueRows],
+    looks: { cubby_blob_pkey: /table_id = .*\(id >/, cubby_record_by_i3: /table_id = .*i3_hash =/ },
+  },
+  {
+    statement: nextRecords.bucket,
+    values: [1, bytes('ssame'), bytes('00000001'), dueRows],
+    looks: { cubby_record_pkey: /ROW\(hash_key, range_key\) >/, cubby_blob_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
+  },
+  { statement: findTable, values: [1, 'app', 'table', 'table-7'], looks: { cubby_table_by_name: /name =/ } },
+  { statement: findTableByPublicId, values: ['bkt_7'], looks: { cubby_table_by_public_id: /public_id =/ } },
+]
+
 // ── Plans ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface PlanNode {
   'Node Type': string
   'Index Name'?: string
+  'Relation Name'?: string
   'Index Cond'?: string
   Filter?: string
   'Actual Rows'?: number
@@ -98,7 +160,9 @@ const isScan = (node: PlanNode): boolean => / Scan$/.test(node['Node Type']) && 
 
 const literal = (value: Value): string => {
   if (value === null) return 'null'
-  if (Array.isArray(value)) return `array[${value.map((one) => `${literal(one)}::bytea`).join(', ')}]`
+  if (Array.isArray(value)) {
+    return `array[${value.map((one) => `${literal(one)}::${Buffer.isBuffer(one) ? 'bytea' : 'text'}`).join(', ')}]`
+  }
   return Buffer.isBuffer(value) ? `'\\x${value.toString('hex')}'` : `'${value}'`
 }
 
@@ -106,9 +170,8 @@ const execute = (statement: Statement, values: Value[]): string =>
   `execute ${statement.name} (${values.map(literal).join(', ')})`
 
 const prepareAll = async (client: pg.Client): Promise<void> => {
-  for (const [{ name, text }] of [...scans.map(({ statement }) => [statement]), ...reads, find, ...writes] as [
-    Statement,
-  ][]) {
+  const named = [...scans, ...onFiles].map(({ statement }) => statement)
+  for (const { name, text } of [...named, ...[...reads, find, ...writes].map(([statement]) => statement)]) {
     await client.query(`prepare ${name} as ${text}`)
   }
 }
@@ -135,12 +198,17 @@ const fill = (client: pg.Client): Promise<unknown> => {
   const hash = `convert_to('s' || case when n % 4 = 0 then n::text else 'same' end, 'UTF8')`
   const range = `convert_to('n' || lpad((n % 1000)::text, 16, '0'), 'UTF8')`
   return client.query(`
-    insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl, data, ${indexColumns.join(', ')})
+    insert into cubby_record (id, table_id, hash_key, range_key, updated_at, ttl_seconds, data, ${indexColumns.join(', ')})
     select t * 1000000 + n, t, ${hash}, convert_to(lpad(n::text, 8, '0'), 'UTF8'), n, case when n % 10 = 0 then 4e9 end,
       '{"n":' || n || '}', ${slots.map(() => `${hash}, ${range}`).join(', ')}
     from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
-    insert into cubby_table (org_id, db, name, indices, created_at)
-    select 1, 'app', 'table-' || n, '{}', 1 from generate_series(1, 5000) n;
+    insert into cubby_blob (table_id, id, state, due_at_ms)
+    select t, 'b' || lpad(n::text, 7, '0'), case when n % 10 = 0 then 'pending' else 'live' end,
+      case when n % 10 = 0 then n end
+    from generate_series(1, 2) t, generate_series(1, ${rowsInTable}) n;
+    insert into cubby_table (org_id, db, kind, name, indices, public_id, created_at)
+    select 1, 'app', kind, 'table-' || n, '{}', case when kind = 'bucket' then 'bkt_' || n end, 1
+    from generate_series(1, 5000) n, unnest(array['table', 'bucket']) kind;
     insert into cubby_api_key (id, org_id, kind, hash, last_four, created_at)
     select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
 }
@@ -157,6 +225,11 @@ const circumstances: Record<string, (client: pg.Client) => Promise<void>> = {
     for (const { statement, values } of scans) await client.query(execute(statement, values))
     for (const [statement, values] of [...reads, find]) await client.query(execute(statement, values))
     for (const [statement, values] of writes) await client.query(execute(statement, values)).catch(() => {})
+    for (const { statement, values } of onFiles) {
+      await client.query('begin')
+      await client.query(execute(statement, values)).catch(() => {})
+      await client.query('rollback')
+    }
     await fill(client)
   },
   'the engine’s settings and statistics': async (client) => {
@@ -252,5 +325,24 @@ for (const [name, prepare] of Object.entries(circumstances)) {
         }
       }
     })
+
+    // The join of a sweep needs the engine's settings.
+    const planned = onFiles.filter(({ statement }) => statement !== sweepInOne || name.startsWith('the engine'))
+    test.each(planned.map((one) => [one.statement.name, one] as const))(
+      'for files: %s looks for what it needs in an index',
+      async (_, { statement, values, looks }) => {
+        const nodes = (await planOf(client, statement, values)).filter(isScan)
+        // The store has one row, which every look-up of the registry reads.
+        const walks = nodes.filter(
+          (node) => !/^(CTE|Function|Values)/.test(node['Node Type']) && node['Relation Name'] !== 'cubby_store',
+        )
+        expect(walks.length > 0).toBe(Object.keys(looks).length > 0)
+        for (const node of walks) {
+          expect(Object.keys(looks)).toContain(node['Index Name']!)
+          expect(node['Index Cond']).toMatch(looks[node['Index Name']!]!)
+          expect(node['Actual Rows']! * node['Actual Loops']!).toBeLessThanOrEqual(dueRows)
+        }
+      },
+    )
   })
 }

@@ -152,7 +152,11 @@ export const startPostgres = async ({
       else await query(`drop database if exists ${pathname.slice(1)} with (force)`)
     },
     async empty(storeUrl) {
-      await query('truncate cubby_record, cubby_table, cubby_api_key, cubby_organization', storeUrl)
+      await query(
+        `truncate cubby_record, cubby_blob, cubby_table, cubby_api_key, cubby_organization;
+         update cubby_store set file_mark = null, files_held_until = 0`,
+        storeUrl,
+      )
     },
     query,
     stop,

@@ -6,7 +6,8 @@ import type { KeyNeeded } from '../operations/operation.ts'
 export const meanings: Record<ErrorCode, string> = {
   invalid_json: 'The body is not JSON in UTF-8.',
   invalid_request: 'A field, query parameter, header or body is unknown, sent twice, missing or of the wrong type.',
-  invalid_name: 'The name of a database or table does not match `[a-z0-9_-]{1,64}`.',
+  invalid_name:
+    'The name of a database or table does not match `[a-z0-9_-]{1,64}`, or a collection has more than one dot.',
   reserved_name: 'The name of a database or table starts with `_`.',
   invalid_key: 'A record key or id is missing, empty, too long or malformed, or it is exactly `.` or `..`.',
   invalid_index: 'The declaration of an index is malformed.',
@@ -102,15 +103,15 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'hashKey',
     hint: 'Percent-encode the UTF-8 bytes of the key once, as encodeURIComponent does.',
   },
-  invalid_cursor: {
-    message: 'cursor cannot be read.',
-    field: 'cursor',
-    hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
-  },
   invalid_ttl: {
     message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
     field: 'ttl',
     hint: 'It looks like milliseconds; give seconds: 4102444800.',
+  },
+  invalid_cursor: {
+    message: 'cursor cannot be read.',
+    field: 'cursor',
+    hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
   },
   missing_api_key: {
     message: 'The request carries no API key.',

@@ -28,11 +28,12 @@ const pathExamples: Record<string, string> = {
   rangeKey: 'o-1',
   name: 'ada/small.png',
   id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
+  collection: 'app.orders',
 }
 
 const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
 
-/** By their name in the path, the query string or the headers. */
+/** By their name in the path, the query string or the headers; those of items see `parameterAt`. */
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
@@ -46,6 +47,10 @@ export const parameters = {
     'All that follows the bucket in the path. Each segment is percent-encoded once; `%2F` is the same as `/`.',
   ),
   id: fromInput('revokeApiKey', 'id', 'path'),
+  collection: fromInput('getItem', 'collection', 'path'),
+  itemId: { ...fromInput('getItem', 'id', 'path', encoded), example: 'draft' },
+  itemRangeKey: fromInput('getItem', 'rangeKey', 'query', '`+` is a space here: write a plus as `%2B`.'),
+  itemTtl: fromInput('putItem', 'ttl', 'query'),
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
@@ -92,7 +97,7 @@ export const parameters = {
   Prefer: {
     name: 'Prefer',
     in: 'header',
-    description: '`return=minimal`: answer without `data`.',
+    description: '`return=minimal`: answer without the data that was sent.',
     schema: { type: 'string' },
   },
   'Access-Control-Request-Method': {
@@ -104,6 +109,13 @@ export const parameters = {
 } satisfies Record<string, Parameter>
 
 export type ParameterName = keyof typeof parameters
+
+/** Items have parameters with names that mean something else on other paths. */
+const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRangeKey', ttl: 'itemTtl' }
+
+/** The parameter with this name in requests to this path. */
+export const parameterAt = (path: string, name: string): ParameterName =>
+  (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
 
 /** The name of a component must not contain `: *`, nor be that of a schema. */
 export const parameterComponent = (name: ParameterName): string =>

@@ -80,7 +80,11 @@ const record = (bytes: number): Json => ({ hashKey: 'a', data: { text: 'x'.repea
 const hasKey = ({ object }: Operation): boolean => object.security.length > 0
 const hasBody = ({ object }: Operation): boolean => object.requestBody !== undefined
 const names = (part: string) => (operation: Operation) => operation.path.includes(`{${part}}`)
+const namesDatabase = (operation: Operation): boolean => names('db')(operation) || names('collection')(operation)
+const withDatabase = (to: Operation, target: string, db: string): string =>
+  names('db')(to) ? withSegment(to, target, db, 'db') : withSegment(to, target, `${db}.orders`, 'collection')
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
+const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
 const isPutFile = ({ id }: Operation): boolean => id === 'putFile'
 const isQueryFiles = ({ id }: Operation): boolean => id === 'queryFiles'
@@ -119,11 +123,8 @@ const faults: Record<
     tries: () => true,
     spoil: (_, to) => ({ method: isBelowBucket(to) ? 'TRACE' : 'PATCH', body: undefined }),
   },
-  invalid_name: { tries: names('db'), spoil: ({ target }, to) => ({ target: withSegment(to, target, 'Shop', 'db') }) },
-  reserved_name: {
-    tries: names('db'),
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, '_shop', 'db') }),
-  },
+  invalid_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, 'Shop') }) },
+  reserved_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, '_shop') }) },
   invalid_request: { tries: hasKey, spoil: ({ target }) => ({ target: add(target, 'pretty=true') }) },
   invalid_key: {
     tries: (operation) =>
@@ -141,7 +142,11 @@ const faults: Record<
     tries: hasBody,
     spoil: (_, to) => ({
       body: ' '.repeat(
-        (isBatch(to) ? batchBodyBytesMax : isPut(to) || isFind(to) ? bodyBytesMax : plainBodyBytesMax) + 1,
+        (isBatch(to)
+          ? batchBodyBytesMax
+          : isPut(to) || isItemPut(to) || isFind(to)
+            ? bodyBytesMax
+            : plainBodyBytesMax) + 1,
       ),
     }),
   },
@@ -154,14 +159,22 @@ const faults: Record<
   },
   table_not_found: {
     // Where there is none, a table can be created: that is no fault.
-    tries: (operation) => names('table')(operation) && operation.id !== 'createTable',
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'table') }),
+    tries: (operation) =>
+      (names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable',
+    spoil: ({ target }, to) => ({
+      target: names('table')(to)
+        ? withSegment(to, target, 'invoices', 'table')
+        : withSegment(to, target, 'app.invoices', 'collection'),
+    }),
   },
   bucket_not_found: {
     tries: (operation) => names('bucket')(operation) && operation.id !== 'createBucket',
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
-  invalid_ttl: { tries: isPutFile, spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }) },
+  invalid_ttl: {
+    tries: (one) => isPutFile(one) || isItemPut(one),
+    spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
+  },
   private_file: { tries: ({ id }) => id === 'getFile', spoil: () => ({ key: service.org.publicKey }) },
   digest_mismatch: {
     tries: isPutFile,
@@ -172,9 +185,10 @@ const faults: Record<
     spoil: ({ headers }) => ({ headers: { ...headers, 'Content-Length': String(fileBytesMax + 1) } }),
   },
   record_too_large: {
-    tries: (operation) => isPut(operation) || isBatch(operation),
+    tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
+      if (isItemPut(to)) return { body: JSON.stringify(large.data) }
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
@@ -285,7 +299,8 @@ describe('what a request knows', () => {
   })
 
   test('of fields in a body is what is described', async () => {
-    for (const operation of all.filter(hasBody).filter((one) => !isPutFile(one))) {
+    // The body of an item has any fields, and that of a file is its bytes.
+    for (const operation of all.filter((one) => hasBody(one) && !isItemPut(one) && !isPutFile(one))) {
       const good = goodRequest(operation)
       const body = JSON.stringify({ ...JSON.parse(good.body ?? '{}'), zzz: 1 })
       const answer = await send({ ...good, body })

@@ -125,7 +125,11 @@ describe('every entry', () => {
       const carried = [
         ...paths.flatMap(pathParameters),
         ...query,
-        ...(body === undefined ? [] : [...fieldsOf(body.schema), ...formsOf(body.schema)]),
+        ...(body === undefined
+          ? []
+          : body.member === undefined
+            ? [...fieldsOf(body.schema), ...formsOf(body.schema)]
+            : [body.member]),
         // The type of the bytes is a header.
         ...(bytes === undefined ? [] : [bytes, 'contentType']),
       ]

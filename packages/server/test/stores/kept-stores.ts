@@ -75,7 +75,9 @@ export const postgresStores = (postgres: () => PostgresServer): StoreKind => ({
       store,
       async count(table, condition) {
         const name = { tables: 'cubby_table', records: 'cubby_record' }[table]
-        const [row] = await postgres().query(`select count(*) as n from ${name} where ${condition}`, store)
+        // The names of SQLite's columns, with their units.
+        const where = condition.replace('deleted_at', 'deleted_at_ms').replace('ttl', 'ttl_seconds')
+        const [row] = await postgres().query(`select count(*) as n from ${name} where ${where}`, store)
         return Number(row!.n)
       },
     }

@@ -1,4 +1,4 @@
-import { CursorSeal } from '../../core/cursor-seal.ts'
+import { type CursorKey, CursorSeal, deriveUrlKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import type { Engine } from '../../store/engine.ts'
 import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connection/connect.ts'
@@ -9,11 +9,14 @@ import { Pool } from './connection/pool.ts'
 import { isLocal, parseStoreUrl, type StoreUrl } from './connection/store-url.ts'
 import { detectDialect, readServerFacts } from './dialects/detect-dialect.ts'
 import type { Dialect } from './dialects/dialect.ts'
+import { PostgresFiles } from './files/files.ts'
 import { PostgresMaintenance } from './maintenance/maintenance.ts'
 import { leaseMsDefault, prepareStore, type StoreFacts } from './migrations/prepare-store.ts'
 import { PostgresRecords } from './records/records.ts'
+import { WriteGuard } from './records/write-guard.ts'
 import { PostgresApiKeys } from './registry/api-keys.ts'
 import { awaitLeaseExpiry } from './registry/await-lease-expiry.ts'
+import { PostgresBuckets } from './registry/buckets.ts'
 import { PostgresOrganizations } from './registry/organizations.ts'
 import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
@@ -119,18 +122,21 @@ class PostgresEngine implements Engine {
   readonly organizations: PostgresOrganizations
   readonly apiKeys: PostgresApiKeys
   readonly tables: PostgresTables
+  readonly buckets: PostgresBuckets
   readonly records: PostgresRecords
+  readonly files: PostgresFiles
   readonly maintenance: PostgresMaintenance
   readonly transfer: PostgresTransfer
   readonly #pool: Pool
   readonly #db: Database
-  #cursorSeal: CursorSeal
+  #cursorSeal!: CursorSeal
+  #urlKey!: Uint8Array
 
   constructor({ pool, db, dialect, store, sweepClock, log, openLongSession }: Parts) {
     this.description = dialect.description
     this.#pool = pool
     this.#db = db
-    this.#cursorSeal = new CursorSeal(store.cursorKey)
+    this.#useCursorKey(store.cursorKey)
     const reader = new RegistryReader(db)
     const registry: Registry = {
       reader,
@@ -138,24 +144,34 @@ class PostgresEngine implements Engine {
       writes: new RegistryWrites(db),
       awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log }),
     }
-    const { namesManyTables, putsFromArrays } = dialect
+    const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
+    const guard = new WriteGuard(db, registry, guardsWrites)
     this.organizations = new PostgresOrganizations(registry)
     this.apiKeys = new PostgresApiKeys(registry)
     this.tables = new PostgresTables(registry)
-    this.records = new PostgresRecords(db, dialect, registry)
+    this.buckets = new PostgresBuckets(registry)
+    this.records = new PostgresRecords(db, dialect, guard)
+    this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({
       db,
       putsFromArrays,
       openLongSession,
-      onCursorKey: (key) => {
-        this.#cursorSeal = new CursorSeal(key)
-      },
+      onCursorKey: (key) => this.#useCursorKey(key),
     })
+  }
+
+  #useCursorKey(key: CursorKey): void {
+    this.#cursorSeal = new CursorSeal(key)
+    this.#urlKey = deriveUrlKey(key)
   }
 
   get cursorSeal(): CursorSeal {
     return this.#cursorSeal
+  }
+
+  get urlKey(): Uint8Array {
+    return this.#urlKey
   }
 
   /** Whether the database answers and accepts writes. */

@@ -1,8 +1,8 @@
 import type { Dialect, ServerFacts } from './dialect.ts'
 
 /**
- * Citus distributes records over the workers by table id; the registry stays on the coordinator. All records of one
- * table are on one worker, and a statement that names one table goes to that worker only. Such a statement cannot also
+ * Citus distributes records and blobs over the workers by table id; the registry stays on the coordinator. All records of
+ * one table are on one worker, and a statement that names one table goes to that worker only. Such a statement cannot also
  * name a table of the registry. test/engine-postgres-citus.test.ts checks every statement for this.
  *
  * Citus is detected by its extension, not configured.
@@ -13,7 +13,11 @@ export const citus = (facts: ServerFacts, base: Dialect): Dialect | undefined =>
     ...base,
     description: `citus ${facts.citus} on ${base.description}`,
     // The registry is in plain tables: with reference tables, Citus rejects an INSERT of ours that returns a subquery.
-    afterSchema: [`select create_distributed_table('cubby_record', 'table_id')`],
+    afterSchema: [
+      `select create_distributed_table('cubby_record', 'table_id')`,
+      // Beside the records: a file and its blob are written in one transaction, on one worker.
+      `select create_distributed_table('cubby_blob', 'table_id', colocate_with => 'cubby_record')`,
+    ],
     distributesRecords: true,
     // Only the values tell which worker a statement goes to: Citus rejects a generic plan.
     planning: base.planning.map((setting) => setting.replace('force_generic_plan', 'force_custom_plan')),

@@ -1,14 +1,17 @@
-import { type Indices, indexEntries, slots } from '../../../core/tables/indices.ts'
+import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
+import { type Indices, slots } from '../../../core/tables/indices.ts'
+import type { TableKind } from '../../../store/tables.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
-import type { Row, Session, Statement, Step, StepResult } from '../connection/driver.ts'
+import type { Row, Session, Statement } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
+import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
+import { checkBlobs, checkStrayBlobs } from './check-blobs.ts'
+import { type Read, step } from './check-read.ts'
 
 /** Rows that a statement reads: few, because each may be large. */
 const rowsPerStep = 100
 const tablesPerStep = 500
-
-const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
 
 const keysWithoutOrganization: Statement = {
   name: 'check_keys',
@@ -24,14 +27,25 @@ const tablesWithoutOrganization: Statement = {
 
 const nextTables: Statement = {
   name: 'check_next_tables',
-  text: 'select t.id, t.indices from cubby_table t where t.id > $1::bigint order by t.id limit $2::bigint',
+  text: 'select t.id, t.indices, t.kind from cubby_table t where t.id > $1::bigint order by t.id limit $2::bigint',
 }
 
-const nextRecords: Statement = {
-  name: 'check_records',
-  text: `select r.id, r.hash_key, r.range_key, r.data, ${indexColumns.map((column) => `r.${column}`).join(', ')}
+const nextRecordsWith = (kind: TableKind, more: string): Statement => ({
+  name: `check_records${kind === 'table' ? '' : '_of_bucket'}`,
+  text: `select r.id, r.hash_key, r.range_key, r.data, r.updated_at${more},
+      ${indexColumns.map((column) => `r.${column}`).join(', ')}
     from cubby_record r where r.table_id = $1::bigint and (r.hash_key, r.range_key) > ($2::bytea, $3::bytea)
     order by r.hash_key, r.range_key limit $4::bigint`,
+})
+
+/** For buckets with the state of each file's blob, as in the same moment. */
+export const nextRecords: Record<TableKind, Statement> = {
+  table: nextRecordsWith('table', ', null'),
+  bucket: nextRecordsWith(
+    'bucket',
+    `, (select b.state from cubby_blob b where b.table_id = $1::bigint
+        and b.id = case when ${isFile('r')} then convert_from(substr(r.i3_hash, 2), 'UTF8') end)`,
+  ),
 }
 
 /** The first table id between two tables of the registry that has records. */
@@ -49,8 +63,8 @@ const lastId: Statement = {
 }
 
 /**
- * Verifies the store: each record's index values against its data, that its id was given out, and that every record, table
- * and key belongs to something that exists. That index entries and rows agree is the database's own guarantee.
+ * Verifies the store: each record's index values against its data, that its id was given out, that every record, table and
+ * key belongs to something that exists, and that files and live blobs refer to each other. That index entries and rows agree is the database's own guarantee.
  */
 export async function* checkStore(
   open: () => Promise<Session>,
@@ -67,8 +81,6 @@ export async function* checkStore(
   }
 }
 
-type Read = (...steps: Step[]) => Promise<StepResult[]>
-
 export type NoteTable = (tableId: number) => void
 
 async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
@@ -77,16 +89,30 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
   let last = Number.MIN_SAFE_INTEGER
   for (;;) {
     const [found] = await read(step(nextTables, last, tablesPerStep))
-    for (const [tableId, declared] of found!.rows) {
+    for (const [tableId, declared, kind] of found!.rows) {
       const id = Number(tableId)
       if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
-      yield* checkTable(read, id, JSON.parse(declared!) as Indices, noteTable)
+      const rule = ruleOf(kind!, declared!)
+      if (rule === undefined) {
+        noteTable(id)
+        yield `table ${id} has a kind that is not known: ${JSON.stringify(kind)}`
+      } else {
+        yield* checkTable(read, id, rule, noteTable)
+      }
       last = id
     }
     if (found!.rows.length < tablesPerStep) break
   }
-  if (namesManyTables) yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
+  if (!namesManyTables) return
+  yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
+  for await (const [tableId, finding] of checkStrayBlobs(read)) {
+    noteTable(tableId)
+    yield finding
+  }
 }
+
+const ruleOf = (kind: string, declared: string): EntriesRule | undefined =>
+  kind === 'table' || kind === 'bucket' ? { kind, indices: JSON.parse(declared) as Indices } : undefined
 
 /** Records of tables that do not exist, with table ids between the two. */
 async function* checkStrays(read: Read, after: number, before: number, noteTable: NoteTable): AsyncIterable<string> {
@@ -104,42 +130,56 @@ async function* checkStrays(read: Read, after: number, before: number, noteTable
 async function* checkTable(
   read: Read,
   tableId: number,
-  indices: Indices | undefined,
+  rule: EntriesRule | undefined,
   noteTable: NoteTable,
 ): AsyncIterable<string> {
+  const isBucket = rule?.kind === 'bucket'
+  const statement = nextRecords[rule?.kind ?? 'table']
   let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
     // The last id is read after the records: the ids of records created in between have been given out by then.
-    const [found, ids] = await read(step(nextRecords, tableId, ...place, rowsPerStep), step(lastId))
+    const [found, ids] = await read(step(statement, tableId, ...place, rowsPerStep), step(lastId))
     const { rows } = found!
     for (const row of rows) {
-      const finding = checkRecord(row, indices, Number(ids!.rows[0]![0]))
+      const finding = checkRecord(row, rule, Number(ids!.rows[0]![0]))
       if (finding === undefined) continue
       noteTable(tableId)
-      yield `record ${row[0]} (table ${tableId}, ${JSON.stringify(fromHex(row[1]!))}): ${finding}`
+      yield `${nameOf(row, rule, tableId)}: ${finding}`
     }
-    if (rows.length < rowsPerStep) return
+    if (rows.length < rowsPerStep) break
     const [, hashKey, rangeKey] = rows.at(-1)!
     place = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
   }
+  if (!isBucket) return
+  for await (const finding of checkBlobs(read, tableId)) {
+    noteTable(tableId)
+    yield finding
+  }
 }
 
-const checkRecord = (row: Row, indices: Indices | undefined, lastDrawnId: number): string | undefined => {
-  const [id, , , text, ...stored] = row
-  if (indices === undefined) return 'its table does not exist'
+/** All files have the same hash key; the range key is the name. */
+const nameOf = ([id, hashKey, rangeKey]: Row, rule: EntriesRule | undefined, tableId: number): string =>
+  rule?.kind === 'bucket'
+    ? `file ${JSON.stringify(fromHex(rangeKey!))} (bucket ${tableId})`
+    : `record ${id} (table ${tableId}, ${JSON.stringify(fromHex(hashKey!))})`
+
+const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: number): string | undefined => {
+  const [id, , rangeKey, text, updatedAt, blobState, ...stored] = row
+  if (rule === undefined) return 'its table does not exist'
   if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
-  let data: unknown
   try {
-    data = JSON.parse(text!)
+    JSON.parse(text!)
   } catch {
     return 'its data is not JSON'
   }
   let expected: (string | null)[]
   try {
-    expected = indexEntries(indices, data as Record<string, unknown>)
+    expected = entriesOf(rule, { rangeKey: fromHex(rangeKey!), data: text!, updatedAtMs: Number(updatedAt) })
   } catch (error) {
     return `its data cannot be indexed: ${(error as Error).message}`
   }
   const wrong = expected.findIndex((value, i) => value !== (stored[i] == null ? null : fromHex(stored[i]!)))
-  return wrong < 0 ? undefined : `${slots[wrong >> 1]} does not hold what its data says`
+  if (wrong >= 0) return `${slots[wrong >> 1]} does not hold what its data says`
+  if (rule.kind === 'table' || blobState === 'live') return undefined
+  return `its blob ${fromHex(stored[4]!).slice(1)} is not live`
 }

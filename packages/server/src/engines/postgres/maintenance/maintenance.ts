@@ -1,8 +1,10 @@
-import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import { deadBlobMs, recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
+import type { TableKind } from '../../../store/tables.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import type { Session, Statement, Step } from '../connection/driver.ts'
+import type { Row, Session, Statement, Step, Value } from '../connection/driver.ts'
+import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
 import { checkStore } from './check.ts'
 
 const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
@@ -12,32 +14,39 @@ const databaseClock: Statement = {
   text: 'select floor(extract(epoch from now()) * 1000)::bigint',
 }
 
-// Several processes sweep at once: each skips the rows that another one has locked.
-const sweepInOne: Statement = {
+// Several processes sweep at once: each skips the rows that another one has locked. The blobs of files become dead, due
+// at $3, in the same statement; the result is the number of rows removed.
+export const sweepInOne: Statement = {
   name: 'sweep',
-  text: `delete from cubby_record as r using (
-      select e.table_id, e.hash_key, e.range_key from cubby_record e where e.ttl <= $1::bigint
-      order by e.ttl limit $2::bigint for update skip locked
-    ) as x where r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key`,
+  text: `with gone as (
+      delete from cubby_record as r using (
+        select e.table_id, e.hash_key, e.range_key from cubby_record e where e.ttl_seconds <= $1::bigint
+        order by e.ttl_seconds limit $2::bigint for update skip locked
+      ) as x where r.table_id = x.table_id and r.hash_key = x.hash_key and r.range_key = x.range_key
+      returning r.table_id, r.i3_hash
+    ), dead as (${makeDeadAll('gone', 3)})
+    select count(*) from gone`,
 }
 
-/** A row for each expired record: the id of its table. */
+/** A row for each expired record: the id of its table, and whether it is a file. */
 const findExpired: Statement = {
   name: 'find_expired',
-  text: 'select e.table_id from cubby_record e where e.ttl <= $1::bigint order by e.ttl limit $2::bigint',
+  text: `select e.table_id, coalesce(${isFile('e')}, false) from cubby_record e
+    where e.ttl_seconds <= $1::bigint order by e.ttl_seconds limit $2::bigint`,
 }
 
-const removeExpired: Statement = {
-  name: 'remove_expired',
+const removeExpired = (returning: string): Statement => ({
+  name: `remove_expired${returning === '' ? '' : '_files'}`,
   text: `delete from cubby_record as r using (
-      select e.hash_key, e.range_key from cubby_record e where e.table_id = $1::bigint and e.ttl <= $2::bigint
-      order by e.ttl limit $3::bigint
-    ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key and r.ttl <= $2::bigint`,
-}
+      select e.hash_key, e.range_key from cubby_record e where e.table_id = $1::bigint and e.ttl_seconds <= $2::bigint
+      order by e.ttl_seconds limit $3::bigint
+    ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key
+      and r.ttl_seconds <= $2::bigint${returning}`,
+})
 
 const takeTable: Statement = {
   name: 'take_table',
-  text: `select t.id from cubby_table t where t.deleted_at <= $1::bigint order by t.deleted_at limit 1
+  text: `select t.id, t.kind from cubby_table t where t.deleted_at_ms <= $1::bigint order by t.deleted_at_ms limit 1
     for update skip locked`,
 }
 
@@ -47,12 +56,25 @@ const markPurging: Statement = {
   text: 'update cubby_table set purging = true where id = $1::bigint and not purging',
 }
 
-const removeRows: Statement = {
-  name: 'remove_rows',
+const removeRows = (returning: string): Statement => ({
+  name: `remove_rows${returning === '' ? '' : '_files'}`,
   text: `delete from cubby_record as r using (
       select e.hash_key, e.range_key from cubby_record e where e.table_id = $1::bigint limit $2::bigint
-    ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key`,
+    ) as x where r.table_id = $1::bigint and r.hash_key = x.hash_key and r.range_key = x.range_key${returning}`,
+})
+
+/** For buckets: the blobs of the removed files are made dead by the next statements of the transaction. */
+const returningBlobs = ' returning r.i3_hash'
+const removals = {
+  table: { expired: removeExpired(''), rows: removeRows('') },
+  bucket: { expired: removeExpired(returningBlobs), rows: removeRows(returningBlobs) },
 }
+
+const deadSteps = (tableId: string, removed: Row[], dueMs: number): Step[] =>
+  removed.flatMap(([entry]) => {
+    const blob = blobOfEntry(entry)
+    return blob === undefined ? [] : [step(makeDead, tableId, blob, dueMs)]
+  })
 
 const anyRow: Statement = {
   name: 'any_row',
@@ -88,42 +110,56 @@ export class PostgresMaintenance implements Maintenance {
 
   async sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
     const { db, namesManyTables } = this.#options
-    const before = nowSeconds((await this.#now(nowMs)) - sweepGraceMs)
-    if (namesManyTables) return (await db.write(noOrg, step(sweepInOne, before, rowsMax)))[0]!.count
-    return this.#sweepByTable(before, rowsMax)
+    const now = await this.#now(nowMs)
+    const before = nowSeconds(now - sweepGraceMs)
+    if (!namesManyTables) return this.#sweepByTable(before, rowsMax, now + deadBlobMs)
+    const [swept] = await db.write(noOrg, step(sweepInOne, before, rowsMax, now + deadBlobMs))
+    return Number(swept!.rows[0]![0])
   }
 
   /** Several processes may find the same rows: each removes those that are left, or looks again. */
-  async #sweepByTable(before: number, rowsMax: number): Promise<number> {
+  async #sweepByTable(before: number, rowsMax: number, dueMs: number): Promise<number> {
     const { db } = this.#options
     for (let look = 1; look <= sweepLooksMax; look++) {
       const [found] = await db.read(noOrg, step(findExpired, before, rowsMax))
       if (found!.rows.length === 0) return 0
-      const rowsOfTable = new Map<string, number>()
-      for (const [tableId] of found!.rows) rowsOfTable.set(tableId!, (rowsOfTable.get(tableId!) ?? 0) + 1)
       let removed = 0
-      for (const [tableId, rows] of rowsOfTable) {
-        removed += (await db.write(noOrg, step(removeExpired, tableId, before, rows)))[0]!.count
+      for (const [tableId, rows] of Map.groupBy(found!.rows, ([id]) => id!)) {
+        const values = [tableId, before, rows.length]
+        removed += rows.some(([, isFile]) => isFile === 't')
+          ? await this.#sweepBucket(tableId, values, dueMs)
+          : (await db.write(noOrg, step(removals.table.expired, ...values)))[0]!.count
       }
       if (removed > 0) return removed
     }
     return 0
   }
 
-  /** Removes some rows of the table that was deleted first, and its own row last. Another process takes another table. */
+  #sweepBucket(tableId: string, values: Value[], dueMs: number): Promise<number> {
+    return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
+      const [removed] = await send(step(removals.bucket.expired, ...values))
+      await commit(...deadSteps(tableId, removed!.rows, dueMs))
+      return removed!.count
+    })
+  }
+
+  /** Removes some rows of the table or bucket that was deleted first, and its own row last. Another process takes another table. */
   async purgeTables(nowMs: number, rowsMax: number): Promise<number> {
-    const before = (await this.#now(nowMs)) - recoveryMs - sweepGraceMs
+    const now = await this.#now(nowMs)
+    const before = now - recoveryMs - sweepGraceMs
     return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
       const [taken] = await send(step(takeTable, before))
-      const id = taken!.rows[0]?.[0]
+      const [id, kind] = taken!.rows[0] ?? []
       if (id == null) return 0
-      const [, removed, left] = await send(step(markPurging, id), step(removeRows, id, rowsMax), step(anyRow, id))
+      const { rows } = removals[kind as TableKind]
+      const [, removed, left] = await send(step(markPurging, id), step(rows, id, rowsMax), step(anyRow, id))
+      const dead = deadSteps(id, removed!.rows, now + deadBlobMs)
       if (left!.rows.length > 0) {
-        await commit()
+        await commit(...dead)
         return removed!.count
       }
-      const [table] = await commit(step(removeTable, id))
-      return removed!.count + table!.count
+      await commit(...dead, step(removeTable, id))
+      return removed!.count + 1
     })
   }
 

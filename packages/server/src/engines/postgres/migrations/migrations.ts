@@ -1,6 +1,7 @@
 import type { Session } from '../connection/driver.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { migrateTo2 } from './migration-2.ts'
+import { migrateTo3 } from './migration-3.ts'
 
 /** Changes a store of the version before, rows and schema. */
 export interface Migration {
@@ -13,4 +14,7 @@ export interface Migration {
  * In order, the last one to `schemaVersion`. A migration is never changed after its release: it names tables and columns as
  * they were then, not by constants of the current schema.
  */
-export const migrations: Migration[] = [{ to: 2, run: migrateTo2 }]
+export const migrations: Migration[] = [
+  { to: 2, run: migrateTo2 },
+  { to: 3, run: migrateTo3 },
+]

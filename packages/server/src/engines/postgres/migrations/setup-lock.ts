@@ -6,7 +6,9 @@ import type { Session } from '../connection/driver.ts'
  */
 export const setupLock = 0x43756279
 
-const tables = ['store', 'organization', 'api_key', 'table', 'record', 'organizations', 'api_keys', 'tables', 'records']
+const names = ['store', 'organization', 'api_key', 'table', 'record', 'blob']
+/** The names of version 0.1 too. */
+const tables = [...names, 'organizations', 'api_keys', 'tables', 'records']
 
 /** Whose transaction a set-up or migration waits for: the oldest that holds one of the store's locks. */
 export const describeLockHolder = async (session: Session): Promise<string> => {

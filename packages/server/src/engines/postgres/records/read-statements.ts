@@ -7,7 +7,7 @@ import { live, theRecord } from './statements.ts'
 
 export const getRecord: Statement = {
   name: 'get',
-  text: `select r.data, r.ttl, r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
+  text: `select r.data, r.ttl_seconds, r.updated_at from cubby_record as r where ${theRecord} and ${live(4)}`,
 }
 
 const keyBytes = 'octet_length(r.hash_key) + octet_length(r.range_key)'
@@ -28,14 +28,14 @@ const selected = {
 export const findRecords: Statement = {
   name: 'find',
   text: `
-    select p.place, p.ttl, p.updated_at, case when p.bytes <= $5::bigint then p.data end
+    select p.place, p.ttl_seconds, p.updated_at, case when p.bytes <= $5::bigint then p.data end
     from (
       select w.*, sum(w.size) over (order by w.place rows unbounded preceding) as bytes
       from (
         select v.place, l.*
         from unnest($1::bytea[], $2::bytea[]) with ordinality as v (hash_key, range_key, place)
         cross join lateral (
-          select r.ttl, r.updated_at, r.data, ${selected.data.size} as size from cubby_record as r
+          select r.ttl_seconds, r.updated_at, r.data, ${selected.data.size} as size from cubby_record as r
           where r.table_id = $3::bigint and r.hash_key = v.hash_key and r.range_key = v.range_key and ${live(4)} limit 1
         ) as l
       ) as w
@@ -98,9 +98,9 @@ export const scanRecords = (index: Scan['index'], descending: boolean, select: '
   const { range, where, order } = walkOf(index, descending, 8)
   const { prefix, data, size } = selected[select]
   const walk = `
-    select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired,
-      case when r.ttl <= $2::bigint then null else ${data} end as data,
-      case when r.ttl <= $2::bigint then 0 else ${size} end as size
+    select r.id, r.hash_key, r.range_key, r.updated_at, r.ttl_seconds, r.${range} as place, coalesce(r.ttl_seconds <= $2::bigint, false) as expired,
+      case when r.ttl_seconds <= $2::bigint then null else ${data} end as data,
+      case when r.ttl_seconds <= $2::bigint then 0 else ${size} end as size
     from cubby_record as r where r.table_id = $1::bigint and ${where}
     order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
   const counted = `
@@ -111,7 +111,7 @@ export const scanRecords = (index: Scan['index'], descending: boolean, select: '
   return {
     name: `${prefix}_${index}${descending ? '_down' : ''}`,
     text: `
-    select p.id, p.updated_at, p.ttl, ${index === 'primary' ? 'null' : 'p.hash_key'}, p.range_key,
+    select p.id, p.updated_at, p.ttl_seconds, ${index === 'primary' ? 'null' : 'p.hash_key'}, p.range_key,
       ${index === 'primary' || index === 't' ? 'null' : 'p.place'},
       case when p.met <= $5::bigint and (p.met <= $7::bigint or p.bytes <= $6::bigint) then p.data end,
       nullif(p.expired, false), nullif(p.walked = $3::bigint, false), nullif(p.stepped_over, 0)
@@ -146,7 +146,7 @@ export const countColumn = {
 export const countRecords = (index: Scan['index'], descending: boolean): Statement => {
   const { range, where, order } = walkOf(index, descending, 6)
   const walk = `
-    select r.id, r.${range} as place, coalesce(r.ttl <= $2::bigint, false) as expired
+    select r.id, r.${range} as place, coalesce(r.ttl_seconds <= $2::bigint, false) as expired
     from cubby_record as r where r.table_id = $1::bigint and ${where}
     order by ${order(`r.${range}`, 'r.id')} limit $3::bigint`
   const counted = `

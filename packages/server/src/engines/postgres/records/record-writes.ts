@@ -1,4 +1,3 @@
-import { CubbyError } from '../../../core/errors.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
@@ -13,6 +12,7 @@ import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import { requireActive, stateStep } from './refusals.ts'
 import * as sql from './statements.ts'
 
 const putsTogetherMax = 16
@@ -22,7 +22,7 @@ if (Math.max(batchOperationsMax, putsTogetherMax) > sql.idStride)
   throw new Error('a batch has more operations than ids')
 
 /** How often a batch is retried if its condition failed but was true when it was read afterwards. */
-const raceAttemptsMax = 10
+export const raceAttemptsMax = 10
 
 const kinds = ['none', 'exists', 'version', 'absent'] as const
 const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.ConditionKind, Statement> =>
@@ -31,13 +31,18 @@ const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.Condit
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
 
-const holds = (condition: Condition, current: number | undefined): boolean => {
+/** Whether a record with this version, or none, meets the condition. */
+export const holds = (condition: Condition, current: number | undefined): boolean => {
   if (condition === 'absent') return current === undefined
   if (condition === 'exists') return current !== undefined
   return current === condition.version
 }
 
-const keyValues = (table: Table, key: RecordKey): Value[] => [table.id, toBytes(key.hashKey), toBytes(key.rangeKey)]
+export const keyValues = (table: Table, key: RecordKey): Value[] => [
+  table.id,
+  toBytes(key.hashKey),
+  toBytes(key.rangeKey),
+]
 
 /** -1 is the version of no record. It is sent instead of versions that do not fit into a BIGINT. */
 const versionValues = ({ condition }: RecordOperation): Value[] => {
@@ -45,7 +50,7 @@ const versionValues = ({ condition }: RecordOperation): Value[] => {
   return [Number.isSafeInteger(condition.version) ? condition.version : -1]
 }
 
-const changeValues = (table: Table, operation: RecordOperation, nowMs: number): Value[] => {
+export const changeValues = (table: Table, operation: RecordOperation, nowMs: number): Value[] => {
   const key = keyValues(table, operation)
   if (operation.op === 'delete') return [...key, nowSeconds(nowMs)]
   const entries = operation.entries.map(toBytesOrNull)
@@ -275,13 +280,13 @@ export class RecordWrites {
     const conditional = operations.flatMap((operation, i) => (operation.condition === undefined ? [] : [i]))
     const [state, ...versions] = await this.#db.read(
       holderOf(caller),
-      this.#stateStep(caller, table),
+      stateStep(caller, table),
       ...conditional.map((i) => ({
         statement: sql.currentVersion,
         values: [...keyValues(table, operations[i]!), nowSeconds(nowMs)],
       })),
     )
-    requireActive(state!.rows[0]!)
+    requireActive(table, state!.rows[0]!)
     for (const [at, i] of conditional.entries()) {
       const row = versions[at]!.rows[0]
       const current = row === undefined ? undefined : Number(row[0])
@@ -290,19 +295,8 @@ export class RecordWrites {
     return undefined
   }
 
-  #stateStep(caller: Caller, table: Table): Step {
-    return { statement: sql.guardState, values: [table.id, caller.apiKey?.seq ?? null] }
-  }
-
   async #requireActive(caller: Caller, table: Table): Promise<void> {
-    const [state] = await this.#db.read(holderOf(caller), this.#stateStep(caller, table))
-    requireActive(state!.rows[0]!)
+    const [state] = await this.#db.read(holderOf(caller), stateStep(caller, table))
+    requireActive(table, state!.rows[0]!)
   }
-}
-
-export const revokedApiKey = (): CubbyError => new CubbyError('revoked_api_key', 'The API key has been revoked.')
-
-const requireActive = ([table, key]: Row): void => {
-  if (key === 'f') throw revokedApiKey()
-  if (table === 'f') throw new CubbyError('table_not_found', 'The table has been deleted.')
 }

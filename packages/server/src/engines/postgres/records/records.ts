@@ -1,4 +1,3 @@
-import { CubbyError } from '../../../core/errors.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Scan } from '../../../core/records/scan.ts'
@@ -9,22 +8,20 @@ import type { Table } from '../../../store/tables.ts'
 import { toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { Registry } from '../registry/registry.ts'
 import { findByKeys } from './finder.ts'
 import { getRecord } from './read-statements.ts'
-import { RecordWrites, revokedApiKey } from './record-writes.ts'
+import { RecordWrites } from './record-writes.ts'
 import { countPage, readPage } from './scanner.ts'
+import type { WriteGuard } from './write-guard.ts'
 
 export class PostgresRecords implements Records {
   readonly #db: Database
-  readonly #dialect: Dialect
-  readonly #registry: Registry
+  readonly #guard: WriteGuard
   readonly #writes: RecordWrites
 
-  constructor(db: Database, dialect: Dialect, registry: Registry) {
+  constructor(db: Database, dialect: Dialect, guard: WriteGuard) {
     this.#db = db
-    this.#dialect = dialect
-    this.#registry = registry
+    this.#guard = guard
     this.#writes = new RecordWrites(db, dialect)
   }
 
@@ -70,16 +67,7 @@ export class PostgresRecords implements Records {
   }
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
-    if (!this.#dialect.guardsWrites) await this.#confirm(caller, table)
+    if (!this.#guard.isInWrites) await this.#guard.confirm(caller, table)
     return this.#writes.write(caller, table, operations, nowMs)
-  }
-
-  /** For dialects whose write statements have no guard: checks that neither was revoked or deleted since it was read. */
-  async #confirm(caller: Caller, table: Table): Promise<void> {
-    const stamp = Math.min(table.stamp, caller.apiKey?.stamp ?? table.stamp)
-    if (await this.#registry.cache.isCurrent(stamp)) return
-    const active = await this.#registry.reader.areActive(caller.orgId, table.id, caller.apiKey?.seq ?? 0)
-    if (caller.apiKey !== undefined && !active.apiKey) throw revokedApiKey()
-    if (!active.table) throw new CubbyError('table_not_found', 'The table has been deleted.')
   }
 }

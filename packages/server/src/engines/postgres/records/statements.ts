@@ -9,9 +9,9 @@ export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_ra
 
 export const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea'
 
-// Not "where … deleted_at is null": in an empty store the planner would then choose the partial index over all active
+// Not "where … deleted_at_ms is null": in an empty store the planner would then choose the partial index over all active
 // tables, and keep that plan.
-const tableIsActive = 'coalesce((select t.deleted_at is null from cubby_table t where t.id = $1::bigint), false)'
+const tableIsActive = 'coalesce((select t.deleted_at_ms is null from cubby_table t where t.id = $1::bigint), false)'
 
 /** Null: an operator's command, which has no key. */
 const keyIsActive = (place: number): string =>
@@ -22,7 +22,7 @@ const guard = (keyPlace: number): string => `${tableIsActive} and ${keyIsActive(
 
 // A pipeline cannot stop to look at a count. A statement that must stop it raises an error instead: division by zero, the
 // one error that every database raises at run time and that no other statement of ours can cause.
-const raising = (holds: string): string => `1 / (case when ${holds} then 1 else 0 end)`
+export const raising = (holds: string): string => `1 / (case when ${holds} then 1 else 0 end)`
 
 const raisingUnlessApplied = (change: string): string =>
   `with w as (${change}) select max(w.updated_at), 1 / count(*) from w`
@@ -32,25 +32,28 @@ const raisingUnlessApplied = (change: string): string =>
 
 const nowPlace = 17
 const entryPlaces = indexColumns.map((_, i) => `$${i + 7}::bytea`)
-const recordColumns = `id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')}`
-const expired = `r.ttl <= $${nowPlace}::bigint`
-export const live = (place: number): string => `(r.ttl is null or r.ttl > $${place}::bigint)`
+export const recordColumns = `id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')}`
+export const expired = `r.ttl_seconds <= $${nowPlace}::bigint`
+export const live = (place: number): string => `(r.ttl_seconds is null or r.ttl_seconds > $${place}::bigint)`
 
 // Not "updated_at =": the planner could then use the index by time, and scan all records of one millisecond.
 const isVersion = (place: number): string => `r.updated_at - $${place}::bigint = 0`
 
-const rowOf = (id: string): string =>
+export const rowOf = (id: string): string =>
   `${id}, $1::bigint, $2::bytea, $3::bytea, $4::text, $5::bigint, $6::bigint, ${entryPlaces.join(', ')}`
 
 // An expired row with this key is replaced, with a new id: the record is created, not updated.
-const overwrite = `on conflict (table_id, hash_key, range_key) do update set
-  id = case when ${expired} then excluded.id else r.id end,
-  updated_at = case when ${expired} then excluded.updated_at else greatest(excluded.updated_at, r.updated_at + 1) end,
-  data = excluded.data, ttl = excluded.ttl,
+export const overwriteWith = (version: string): string => `on conflict (table_id, hash_key, range_key) do update set
+  id = case when ${expired} then excluded.id else r.id end, updated_at = ${version},
+  data = excluded.data, ttl_seconds = excluded.ttl_seconds,
   ${indexColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`
 
+const overwrite = overwriteWith(
+  `case when ${expired} then excluded.updated_at else greatest(excluded.updated_at, r.updated_at + 1) end`,
+)
+
 const updateLive = `update cubby_record as r set
-  data = $4::text, ttl = $5::bigint, updated_at = greatest($6::bigint, r.updated_at + 1),
+  data = $4::text, ttl_seconds = $5::bigint, updated_at = greatest($6::bigint, r.updated_at + 1),
   ${indexColumns.map((column, i) => `${column} = ${entryPlaces[i]}`).join(', ')}
   where ${theRecord} and ${live(nowPlace)}`
 
@@ -62,7 +65,7 @@ export const conditionKind = (condition: Condition | undefined): ConditionKind =
 /** Ids are drawn this far apart. The operations of a batch use the ids in between. */
 export const idStride = 32
 
-const newId = "nextval('cubby_record_id')"
+export const newId = "nextval('cubby_record_id')"
 
 /** Draws the ids of a batch. Each put then uses the one of its position among the operations. */
 export const drawIds: Statement = { name: 'draw_ids', text: `select ${newId}` }
@@ -99,7 +102,7 @@ export const putInBatch = (kind: ConditionKind): Statement => {
 // the guard: values for a batch, arrays for puts of several requests.
 
 const rowTypes = ['bigint', 'bytea', 'bytea', 'text', 'bigint', 'bigint', ...indexColumns.map(() => 'bytea')]
-const rowNames = ['place', 'hash_key', 'range_key', 'data', 'ttl', 'updated_at', ...indexColumns]
+const rowNames = ['place', 'hash_key', 'range_key', 'data', 'ttl_seconds', 'updated_at', ...indexColumns]
 
 const unnest = (types: string[], names: string[]): string =>
   `unnest(${types.map((type, i) => `$${i + 2}::${type}[]`).join(', ')}) as v (${names.join(', ')})`
@@ -153,9 +156,9 @@ export const deleteAlone = (kind: ConditionKind, guarded: boolean): Statement =>
  */
 export const lockInBatch: Statement = {
   name: 'batch_lock',
-  text: `insert into cubby_record as r (id, table_id, hash_key, range_key, data, ttl, updated_at)
+  text: `insert into cubby_record as r (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at)
     values (0, $1::bigint, $2::bytea, $3::bytea, '', 0, 0)
-    on conflict (table_id, hash_key, range_key) do update set ttl = r.ttl where r.table_id is null`,
+    on conflict (table_id, hash_key, range_key) do update set ttl_seconds = r.ttl_seconds where r.table_id is null`,
 }
 
 const deleteHolds: Record<ConditionKind, string> = {

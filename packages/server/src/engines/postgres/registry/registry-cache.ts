@@ -1,11 +1,11 @@
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
-import type { Table } from '../../../store/tables.ts'
+import type { Table, TableKind } from '../../../store/tables.ts'
 import type { RegistryReader } from './registry-reader.ts'
 
 /**
- * Caches keys and tables, never stale in effect. The store has an epoch, which every revocation and every deletion
+ * Caches keys, tables and buckets, never stale in effect. The store has an epoch, which every revocation and every deletion
  * increments. What was read at an epoch is valid while the epoch is known to be the same: for one lease, counted from before
  * the query was sent. A revocation or deletion waits for longer than a lease before it is answered, so by then every
  * process has read the epoch again.
@@ -41,11 +41,18 @@ export class RegistryCache {
     return this.#find(this.#keys, name, apiKeyCacheEntriesMax, () => this.#reader.findApiKeyById(id))
   }
 
-  findTable(orgId: number, db: string, name: string): Table | undefined | Promise<Table | undefined> {
-    const place = `${orgId}/${db}/${name}`
+  findTable(kind: TableKind, orgId: number, db: string, name: string): Table | undefined | Promise<Table | undefined> {
+    return this.#table(`${kind}/${orgId}/${db}/${name}`, () => this.#reader.findTable(kind, orgId, db, name))
+  }
+
+  findTableByPublicId(publicId: string): Table | undefined | Promise<Table | undefined> {
+    return this.#table(`/${publicId}`, () => this.#reader.findTableByPublicId(publicId))
+  }
+
+  #table(place: string, read: () => Promise<Table | undefined>): Table | undefined | Promise<Table | undefined> {
     const kept = this.#tables.get(place)
     if (kept !== undefined && this.#holds()) return kept
-    return this.#find(this.#tables, place, tableCacheEntriesMax, () => this.#reader.findTable(orgId, db, name))
+    return this.#find(this.#tables, place, tableCacheEntriesMax, read)
   }
 
   /** Whether what was returned with this stamp is still valid. Reads the epoch if the lease has expired. */

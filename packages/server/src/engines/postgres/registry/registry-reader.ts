@@ -2,7 +2,7 @@ import { recoveryMs } from '../../../core/limits.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { Table, TableListing } from '../../../store/tables.ts'
+import type { Table, TableKind, TableListing } from '../../../store/tables.ts'
 import { anybody, type Database, noOrg, organization } from '../connection/database.ts'
 import type { Statement } from '../connection/driver.ts'
 import {
@@ -48,42 +48,51 @@ const listOrganizations = statement(
   `select ${organizationColumns} from cubby_organization o order by o.name`,
 )
 
-const findTable = statement(
+// $1 organization, $2 database, $3 kind, $4 name.
+const named = 't.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name = $4'
+
+export const findTable = statement(
   'find_table',
-  `select ${tableColumns}, ${epochColumn} from cubby_table t
-   where t.org_id = $1::bigint and t.db = $2 and t.name = $3 and t.deleted_at is null`,
+  `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at_ms is null`,
+)
+
+// Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
+export const findTableByPublicId = statement(
+  'find_table_by_public_id',
+  `select ${tableColumns}, ${epochColumn} from cubby_table t where t.public_id = $1`,
 )
 
 const findDeletedTable = statement(
   'find_deleted_table',
   `select ${tableColumns}, ${epochColumn} from cubby_table t
-   where t.org_id = $1::bigint and t.db = $2 and t.name = $3 and t.deleted_at > $4::bigint and not t.purging
-   order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
+   where ${named} and t.deleted_at_ms > $5::bigint and not t.purging
+   order by t.org_id desc, t.db desc, t.kind desc, t.name desc, t.deleted_at_ms desc limit 1`,
 )
 
 const listTables = statement(
   'list_tables',
   `select ${tableColumns}, ${epochColumn} from cubby_table t
-   where t.org_id = $1::bigint and t.db = $2 and t.name > $3 and t.deleted_at is null order by t.name limit $4::bigint`,
+   where t.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name > $4 and t.deleted_at_ms is null
+   order by t.name limit $5::bigint`,
 )
 
 const listDeletedTables = statement(
   'list_deleted_tables',
   `select ${tableColumns}, ${epochColumn} from cubby_table t
-   where t.org_id = $1::bigint and t.db = $2 and (t.name, t.deleted_at) > ($3, $4::bigint)
-     and t.deleted_at > $5::bigint and not t.purging
-   order by t.name, t.deleted_at limit $6::bigint`,
+   where t.org_id = $1::bigint and t.db = $2 and t.kind = $3 and (t.name, t.deleted_at_ms) > ($4, $5::bigint)
+     and t.deleted_at_ms > $6::bigint and not t.purging
+   order by t.name, t.deleted_at_ms limit $7::bigint`,
 )
 
-// One index seek for each database, however many tables it has.
+// One index seek for each database, however many tables and buckets it has.
 const listDatabases = statement(
   'list_databases',
   `with recursive d (db, place) as (
      (select t.db, 1 from cubby_table t
-      where t.org_id = $1::bigint and t.deleted_at is null and t.db > $2 order by t.db limit 1)
+      where t.org_id = $1::bigint and t.deleted_at_ms is null and t.db > $2 order by t.db limit 1)
      union all
      select (select t.db from cubby_table t
-       where t.org_id = $1::bigint and t.deleted_at is null and t.db > d.db order by t.db limit 1), d.place + 1
+       where t.org_id = $1::bigint and t.deleted_at_ms is null and t.db > d.db order by t.db limit 1), d.place + 1
      from d where d.db is not null and d.place < $3::bigint
    ) select d.db from d where d.db is not null order by d.place`,
 )
@@ -92,7 +101,7 @@ const readEpoch = statement('epoch', `select ${epochColumn}`)
 
 const isActive = statement(
   'is_active',
-  `select coalesce((select t.deleted_at is null from cubby_table t where t.id = $1::bigint), false),
+  `select coalesce((select t.deleted_at_ms is null from cubby_table t where t.id = $1::bigint), false),
      coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $2::bigint), false)`,
 )
 
@@ -151,26 +160,39 @@ export class RegistryReader {
     return (await this.#rows(noOrg, listOrganizations)).map(toOrganization)
   }
 
-  async findTable(orgId: number, db: string, name: string): Promise<Table | undefined> {
-    const row = await this.#row(organization(orgId), findTable, orgId, db, name)
+  async findTable(kind: TableKind, orgId: number, db: string, name: string): Promise<Table | undefined> {
+    const row = await this.#row(organization(orgId), findTable, orgId, db, kind, name)
     return row && toTable(row)
   }
 
-  async findDeletedTable(orgId: number, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const [row] = await this.#rows(organization(orgId), findDeletedTable, orgId, db, name, nowMs - recoveryMs)
+  /** The active one. Anybody may ask, without an API key. */
+  async findTableByPublicId(publicId: string): Promise<Table | undefined> {
+    const row = await this.#row(anybody, findTableByPublicId, publicId)
+    const table = row && toTable(row)
+    return table?.deletedAtMs === null ? table : undefined
+  }
+
+  async findDeletedTable(
+    kind: TableKind,
+    orgId: number,
+    db: string,
+    name: string,
+    nowMs: number,
+  ): Promise<Table | undefined> {
+    const holder = organization(orgId)
+    const [row] = await this.#rows(holder, findDeletedTable, orgId, db, kind, name, nowMs - recoveryMs)
     return row && toTable(row)
   }
 
-  async listTables({ orgId, db, after, limit }: TableListing): Promise<Table[]> {
-    return (await this.#rows(organization(orgId), listTables, orgId, db, behind(after?.name), limit)).map((row) =>
-      toTable(row),
-    )
-  }
-
-  async listDeletedTables({ orgId, db, after, limit }: TableListing, nowMs: number): Promise<Table[]> {
-    const from = [behind(after?.name), after?.deletedAtMs ?? 0] as const
-    const rows = await this.#rows(organization(orgId), listDeletedTables, orgId, db, ...from, nowMs - recoveryMs, limit)
+  async listTables(kind: TableKind, { orgId, db, after, limit }: TableListing): Promise<Table[]> {
+    const rows = await this.#rows(organization(orgId), listTables, orgId, db, kind, behind(after?.name), limit)
     return rows.map((row) => toTable(row))
+  }
+
+  async listDeletedTables(kind: TableKind, { orgId, db, after, limit }: TableListing, nowMs: number): Promise<Table[]> {
+    const from = [behind(after?.name), after?.deletedAtMs ?? 0] as const
+    const values = [orgId, db, kind, ...from, nowMs - recoveryMs, limit]
+    return (await this.#rows(organization(orgId), listDeletedTables, ...values)).map((row) => toTable(row))
   }
 
   async listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {

@@ -1,13 +1,12 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import { recoveryMs } from '../../../core/limits.ts'
-import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey, Caller, KeyUse } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { RestoreResult, Table } from '../../../store/tables.ts'
+import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
 import { type Database, holderOf, noOrg } from '../connection/database.ts'
 import type { Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
-import { revokedApiKey } from '../records/record-writes.ts'
+import { revokedApiKey } from '../records/refusals.ts'
 import {
   epochColumn,
   keyColumns,
@@ -72,43 +71,45 @@ const insertFirstOrganization: Statement = {
     select $1, $2::bigint where not exists (select 1 from cubby_organization) returning ${organizationColumns}`,
 }
 
-const named = 't.org_id = $1::bigint and t.db = $2 and t.name = $3'
+// $1 organization, $2 database, $3 kind, $4 name.
+const named = 't.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name = $4'
 
 const insertTable: Statement = {
   name: 'insert_table',
-  text: `insert into cubby_table as t (org_id, db, name, indices, created_at) values ($1::bigint, $2, $3, $4, $5::bigint)
-    on conflict (org_id, db, name) where deleted_at is null do nothing returning t.id`,
+  text: `insert into cubby_table as t (org_id, db, kind, name, indices, public_id, created_at)
+    values ($1::bigint, $2, $3, $4, $5, $6, $7::bigint)
+    on conflict (org_id, db, kind, name) where deleted_at_ms is null do nothing returning t.id`,
 }
 
 const activeTable: Statement = {
   name: 'active_table',
-  text: `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at is null`,
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at_ms is null`,
 }
 
 const moveEpochForTable: Statement = {
   name: 'move_epoch_table',
   text: `update cubby_store set registry_epoch = registry_epoch + 1
-    where exists (select 1 from cubby_table t where ${named} and t.deleted_at is null)`,
+    where exists (select 1 from cubby_table t where ${named} and t.deleted_at_ms is null)`,
 }
 
 // `deletedAt` is unique among the tables of one name, so that a restore can name one of them.
 const markDeleted: Statement = {
   name: 'mark_deleted',
-  text: `update cubby_table as t set deleted_at = greatest($4::bigint, 1 + coalesce((select max(d.deleted_at)
-      from cubby_table d where d.org_id = $1::bigint and d.db = $2 and d.name = $3 and d.deleted_at is not null), 0))
-    where ${named} and t.deleted_at is null returning ${tableColumns}, ${epochColumn}`,
+  text: `update cubby_table as t set deleted_at_ms = greatest($5::bigint, 1 + coalesce((select max(d.deleted_at_ms)
+      from cubby_table d where ${named.replaceAll('t.', 'd.')} and d.deleted_at_ms is not null), 0))
+    where ${named} and t.deleted_at_ms is null returning ${tableColumns}, ${epochColumn}`,
 }
 
 const recoverableTables: Statement = {
   name: 'recoverable_tables',
   text: `select ${tableColumns}, ${epochColumn} from cubby_table t
-    where ${named} and t.deleted_at > $4::bigint and not t.purging and ($5::bigint is null or t.deleted_at = $5::bigint)
-    order by t.org_id desc, t.db desc, t.name desc, t.deleted_at desc limit 1`,
+    where ${named} and t.deleted_at_ms > $5::bigint and not t.purging and ($6::bigint is null or t.deleted_at_ms = $6::bigint)
+    order by t.org_id desc, t.db desc, t.kind desc, t.name desc, t.deleted_at_ms desc limit 1`,
 }
 
 const unmarkDeleted: Statement = {
   name: 'unmark_deleted',
-  text: `update cubby_table as t set deleted_at = null where t.id = $1::bigint and not t.purging
+  text: `update cubby_table as t set deleted_at_ms = null where t.id = $1::bigint and not t.purging
     returning ${tableColumns}, ${epochColumn}`,
 }
 
@@ -116,6 +117,13 @@ const keyValues = (orgId: number, key: NewApiKey, nowMs: number): Value[] => [
   ...[key.id, orgId, key.kind, key.name === null ? null : JSON.stringify(key.name), key.hash, key.lastFour],
   ...[key.databases === null ? null : JSON.stringify(key.databases), nowMs, key.expiresAtMs],
 ]
+
+/** Which table or bucket of an organization. */
+export interface TableName {
+  kind: TableKind
+  db: string
+  name: string
+}
 
 /** Changes keys, organizations and tables, each in one transaction. None of this is on the hot path. */
 export class RegistryWrites {
@@ -173,30 +181,29 @@ export class RegistryWrites {
     })
   }
 
-  // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Tables and buckets ───────────────────────────────────────────────────────────────────────────────────
 
   async createTable(
     caller: Caller,
-    db: string,
-    name: string,
-    indices: Indices,
+    { kind, db, name }: TableName,
+    { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
     nowMs: number,
   ): Promise<{ table: Table; created: boolean }> {
     const { orgId } = caller
     const [made, active] = await this.#change(
       caller,
-      step(insertTable, orgId, db, name, JSON.stringify(indices), nowMs),
-      step(activeTable, orgId, db, name),
+      step(insertTable, orgId, db, kind, name, JSON.stringify(indices), publicId, nowMs),
+      step(activeTable, orgId, db, kind, name),
     )
     return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
   }
 
-  async deleteTable(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+  async deleteTable(caller: Caller, { kind, db, name }: TableName, nowMs: number): Promise<Table | undefined> {
     const { orgId } = caller
     const [, deleted] = await this.#change(
       caller,
-      step(moveEpochForTable, orgId, db, name),
-      step(markDeleted, orgId, db, name, nowMs),
+      step(moveEpochForTable, orgId, db, kind, name),
+      step(markDeleted, orgId, db, kind, name, nowMs),
     )
     const row = deleted!.rows[0]
     return row && toTable(row)
@@ -204,19 +211,18 @@ export class RegistryWrites {
 
   restoreTable(
     caller: Caller,
-    db: string,
-    name: string,
+    { kind, db, name }: TableName,
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
     const { orgId, apiKey } = caller
-    const recoverable = (at: number | null) => step(recoverableTables, orgId, db, name, nowMs - recoveryMs, at)
+    const recoverable = (at: number | null) => step(recoverableTables, orgId, db, kind, name, nowMs - recoveryMs, at)
     return refusingRevoked(
       this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<RestoreResult> => {
         const [, , active, newest, chosen] = await send(
           step(lockOrganization, orgId),
           step(guardKey, apiKey?.seq ?? null),
-          step(activeTable, orgId, db, name),
+          step(activeTable, orgId, db, kind, name),
           recoverable(null),
           recoverable(deletedAtMs ?? null),
         )

@@ -2,7 +2,7 @@ import type { KeyKind } from '../../../core/api-keys/api-key.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { Table } from '../../../store/tables.ts'
+import type { Table, TableKind } from '../../../store/tables.ts'
 import type { Row } from '../connection/driver.ts'
 
 // Rows of the registry: their columns in order, and how they are decoded. The epoch is the column after them.
@@ -30,9 +30,10 @@ export const toApiKey = (row: Row, stamp = Number(row[keyColumnCount])): ApiKey 
   stamp,
 })
 
-export const tableColumns = 't.id, t.org_id, t.db, t.name, t.indices, t.created_at, t.deleted_at'
+export const tableColumns =
+  't.id, t.org_id, t.db, t.name, t.indices, t.created_at, t.deleted_at_ms, t.kind, t.public_id'
 
-const tableColumnCount = 7
+const tableColumnCount = 9
 
 export const toTable = (row: Row, stamp = Number(row[tableColumnCount])): Table => ({
   id: Number(row[0]),
@@ -42,6 +43,8 @@ export const toTable = (row: Row, stamp = Number(row[tableColumnCount])): Table 
   indices: JSON.parse(row[4]!) as Indices,
   createdAtMs: Number(row[5]),
   deletedAtMs: numberOrNull(row[6]),
+  kind: row[7] as TableKind,
+  publicId: row[8] ?? null,
   stamp,
 })
 

@@ -1,6 +1,6 @@
 import type { CursorKey } from '../../../core/cursor-seal.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { Dump, DumpedApiKey, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
+import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement, StepResult, Value } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
@@ -32,7 +32,7 @@ const tables: Statement = {
 
 const record: Statement = {
   name: 'dump_record',
-  text: `select r.id, r.hash_key, r.range_key, r.data, r.ttl, r.updated_at, ${indexColumns.map((column) => `r.${column}`).join(', ')}
+  text: `select r.id, r.hash_key, r.range_key, r.data, r.ttl_seconds, r.updated_at, ${indexColumns.map((column) => `r.${column}`).join(', ')}
     from cubby_record r where r.table_id = $1::bigint and r.hash_key = $2::bytea and r.range_key = $3::bytea`,
 }
 
@@ -40,6 +40,13 @@ const count: Statement = {
   name: 'dump_count',
   text: 'select count(*) from cubby_record r where r.table_id = $1::bigint',
 }
+
+const blobs: Statement = {
+  name: 'dump_blobs',
+  text: `select b.id, b.table_id from cubby_blob b where b.id > $1 and b.state = 'live' order by b.id limit ${chunkRows}`,
+}
+
+const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark from cubby_store s' }
 
 /** Reads a store through its own connection and transaction: one snapshot from the first row to the last. */
 export const openDump = async (session: Session): Promise<Dump> => {
@@ -85,6 +92,17 @@ export const openDump = async (session: Session): Promise<Dump> => {
     records: (tableId: number, afterId: number) => dumpRecords(session, send, tableId, afterId),
 
     countRecords: async (tableId: number): Promise<number> => Number((await rows(count, tableId))[0]![0]),
+
+    async *blobs(): AsyncIterable<DumpedBlob> {
+      for (let last = ''; ; ) {
+        const page = await rows(blobs, last)
+        for (const [id, tableId] of page) yield { id: id!, tableId: Number(tableId) }
+        if (page.length === 0) return
+        last = page.at(-1)![0]!
+      }
+    },
+
+    fileMark: async (): Promise<string | undefined> => (await rows(fileMark))[0]![0] ?? undefined,
 
     close: () => session.close(),
   }

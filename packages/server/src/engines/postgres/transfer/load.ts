@@ -1,5 +1,5 @@
 import type { CursorKey } from '../../../core/cursor-seal.ts'
-import type { DumpedRecord, LoadRows } from '../../../store/transfer.ts'
+import type { DumpedBlob, DumpedRecord, LoadRows } from '../../../store/transfer.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { asBuffer, toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
@@ -26,13 +26,25 @@ const loadKey: Statement = {
 
 const loadTable: Statement = {
   name: 'load_table',
-  text: `insert into cubby_table (id, org_id, db, name, indices, created_at, deleted_at, purging)
-    values (${places(8)}) on conflict do nothing`,
+  text: `insert into cubby_table (id, org_id, db, name, indices, created_at, deleted_at_ms, purging, kind, public_id)
+    values (${places(10)}) on conflict do nothing`,
+}
+
+const loadBlob: Statement = {
+  name: 'load_blob',
+  text: `insert into cubby_blob (table_id, id, state) values ($1, $2, 'live') on conflict do nothing`,
+}
+
+/** The same for any number of blobs. */
+const loadBlobs: Statement = {
+  name: 'load_blobs',
+  text: `insert into cubby_blob (table_id, id, state)
+    select v.table_id, v.id, 'live' from unnest($1::bigint[], $2::text[]) as v (table_id, id) on conflict do nothing`,
 }
 
 const loadRecord: Statement = {
   name: 'load_record',
-  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
+  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})
     values (${places(7 + indexColumns.length)}) on conflict do nothing`,
 }
 
@@ -50,7 +62,7 @@ const recordTypes = [
 /** The same for any number of records. */
 const loadRecords: Statement = {
   name: 'load_records',
-  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl, updated_at, ${indexColumns.join(', ')})
+  text: `insert into cubby_record (id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')})
     select * from unnest(${recordTypes.map((type, i) => `$${i + 1}::${type}[]`).join(', ')}) on conflict do nothing`,
 }
 
@@ -73,6 +85,13 @@ const recordsOneByOne = (records: DumpedRecord[]): Step[] =>
       ...[record.ttlSeconds, record.updatedAtMs, ...record.entries.map(toBytesOrNull)],
     ],
   }))
+
+const blobSteps = (blobs: DumpedBlob[], fromArrays: boolean): Step[] => {
+  if (!fromArrays) return blobs.map(({ id, tableId }) => ({ statement: loadBlob, values: [tableId, id] }))
+  if (blobs.length === 0) return []
+  const values = [bigintArray(blobs.map(({ tableId }) => tableId)), textArray(blobs.map(({ id }) => id))]
+  return [{ statement: loadBlobs, values }]
+}
 
 /** Raises a sequence. It never goes back. */
 const raiseSequence = (sequence: string): Statement => ({
@@ -97,7 +116,7 @@ const raise = (statement: Statement, ids: number[]): Step[] =>
 
 /** Adds the rows of a copy with their ids, in one transaction. */
 export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
-  const { cursorKey, organizations = [], apiKeys = [], tables = [], records = [] } = rows
+  const { cursorKey, organizations = [], apiKeys = [], tables = [], records = [], blobs = [] } = rows
   const steps: Step[] = [
     ...(cursorKey === undefined ? [] : [cursorKeyStep(cursorKey)]),
     ...organizations.map(({ id, name, createdAtMs }) => ({
@@ -115,10 +134,11 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       statement: loadTable,
       values: [
         ...[table.id, table.orgId, table.db, table.name, JSON.stringify(table.indices)],
-        ...[table.createdAtMs, table.deletedAtMs, table.purging ? 't' : 'f'],
+        ...[table.createdAtMs, table.deletedAtMs, table.purging ? 't' : 'f', table.kind, table.publicId],
       ],
     })),
     ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
+    ...blobSteps(blobs, fromArrays),
     ...raise(
       raiseOrganizations,
       organizations.map(({ id }) => id),
