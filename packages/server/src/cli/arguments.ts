@@ -8,11 +8,13 @@ export interface Flag {
   value?: string
   help: string
   default?: string
+  /** One letter that stands for it: `o` for `-o`. */
+  short?: string
 }
 
 /** What a command can be called with. */
 export interface CallForm {
-  /** The words after the command's name, for help: `NAME`. One in brackets is optional. */
+  /** The words after the command's name, for help: `NAME`. One in brackets is optional; `NAME...` is one or more. */
   positionals?: string[]
   flags: Record<string, Flag>
 }
@@ -43,7 +45,9 @@ export const parseArguments = (
   words: string[],
   env: Record<string, string | undefined>,
 ): Arguments => {
-  const options = Object.fromEntries(Object.entries(flags).map(([name, { type }]) => [name, { type }]))
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { type, short }]) => [name, short === undefined ? { type } : { type, short }]),
+  )
   let values: Record<string, string | boolean | undefined>
   let positionals: string[]
   try {
@@ -55,7 +59,7 @@ export const parseArguments = (
   }
   const required = expected.filter((name) => !name.startsWith('['))
   if (positionals.length < required.length) throw new UsageError(`${required[positionals.length]} is missing`)
-  if (positionals.length > expected.length) {
+  if (positionals.length > expected.length && expected.at(-1)?.endsWith('...') !== true) {
     throw new UsageError(`"${positionals[expected.length]}" is one argument too many`)
   }
   const fromEnvironment = (name: string): string | undefined => env[environmentName(name)] || undefined

@@ -15,7 +15,9 @@ Each command has --help. Every flag can also be set in the environment: --data a
 
 export const commandHelp = (command: CliCommand): string => {
   const flags = Object.entries(command.flags).map(([name, flag]): [string, string] => [
-    flag.value === undefined ? `--${name}` : `--${name} ${flag.value}`,
+    [flag.value === undefined ? `--${name}` : `--${name} ${flag.value}`, flag.short && `-${flag.short}`]
+      .filter((part) => part !== undefined)
+      .join(', '),
     flag.default === undefined ? flag.help : `${flag.help} (${flag.default})`,
   ])
   const details = command.details === undefined ? '' : `\n${command.details}\n`

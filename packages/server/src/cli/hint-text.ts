@@ -18,6 +18,12 @@ export const commandOf: Record<string, string> = {
   describeBucket: 'bucket describe {bucket} --db {db}',
   deleteBucket: 'bucket drop {bucket} --db {db}',
   restoreBucket: 'bucket restore {bucket} --db {db} [--deleted-at {deletedAt}]',
+  putFile: 'files put {bucket} {name} FILE --db {db}',
+  // Where a hint names the record, the version is what the caller needs.
+  getFile: 'files list {bucket} --prefix {name} --json --db {db}',
+  deleteFile: 'files rm {bucket} {name} --db {db}',
+  queryFiles: 'files list {bucket} --db {db}',
+  getFileUrl: 'files url {bucket} {name} --db {db}',
   listApiKeys: 'keys list --org {org}',
   createApiKey: 'keys create --org {org} --kind {kind}',
   revokeApiKey: 'keys revoke {id} --org {org}',

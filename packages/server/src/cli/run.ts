@@ -18,6 +18,13 @@ import { copyCommand } from './commands/copy.ts'
 import { dbListCommand } from './commands/db.ts'
 import { deleteCommand } from './commands/delete.ts'
 import { exportCommand } from './commands/export.ts'
+import {
+  filesGetCommand,
+  filesListCommand,
+  filesPutCommand,
+  filesRmCommand,
+  filesUrlCommand,
+} from './commands/files.ts'
 import { getCommand } from './commands/get.ts'
 import { importCommand } from './commands/import.ts'
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './commands/keys.ts'
@@ -60,6 +67,11 @@ export const commands: CliCommand[] = [
   bucketDescribeCommand,
   bucketDropCommand,
   bucketRestoreCommand,
+  filesPutCommand,
+  filesGetCommand,
+  filesListCommand,
+  filesUrlCommand,
+  filesRmCommand,
   copyCommand,
   exportCommand,
   importCommand,

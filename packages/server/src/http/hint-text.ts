@@ -1,4 +1,5 @@
 import { type Hint, type HintLanguage, type HintPart, hintText, type SuggestedCall } from '../core/hint.ts'
+import { filePath } from './routes/file-paths.ts'
 import { findRoute, operationRoutes } from './routes/operation-routes.ts'
 import { type OperationRoute, targetFor } from './routes/route.ts'
 
@@ -42,6 +43,15 @@ const written =
  */
 const plainValue = /^[A-Za-z0-9_-]+$/
 
+/** The name of a file is the rest of a path. One with other characters is left out: the call is named without it. */
+const plainFileName = /^[A-Za-z0-9_./-]+$/
+
+const readFilePath = (wanted: string): Record<string, string> | undefined => {
+  const [, db, bucket, name] = /^\/v1\/([^/]+)\/_buckets\/([^/]+)\/(.+)$/.exec(wanted) ?? []
+  if (db === undefined || !plainValue.test(db) || !plainValue.test(bucket!)) return undefined
+  return plainFileName.test(name!) ? { db, bucket: bucket!, name: name! } : { db, bucket: bucket! }
+}
+
 const readPath = (path: string, wanted: string): Record<string, string> | undefined => {
   const segments = wanted.split('/')
   const input: Record<string, string> = {}
@@ -65,7 +75,7 @@ const readCall = (text: string): SuggestedCall | undefined => {
   for (const route of byFixedSegment) {
     if (route.method !== method) continue
     for (const candidate of route.paths) {
-      const input = readPath(candidate, path!)
+      const input = candidate === filePath ? readFilePath(path!) : readPath(candidate, path!)
       if (input === undefined) continue
       const parameters = [...new URLSearchParams(query)]
       if (!parameters.every(([, value]) => plainValue.test(value))) return undefined

@@ -84,7 +84,7 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
   // An answer without a body is one that the request asks for by a header.
   const statuses = Object.keys(answers)
     .map(Number)
-    .filter((status) => status < 300 && answers[status]!.schema !== undefined)
+    .filter((status) => status < 300 && status !== 206 && answers[status]!.schema !== undefined)
   const status = { done: Math.max(...statuses), unchanged: Math.min(...statuses) }
   const tagged = answers[status.done]!.headers?.includes('ETag') ?? false
   return {

@@ -53,8 +53,8 @@ const otherStore = ({ description }: BlobPlace): OperatorError =>
 export const backupCreateCommand: CliCommand = {
   name: 'backup create',
   positionals: ['FILE'],
-  summary: 'copy the store into one file, and the bytes of its files beside it, also while the server runs',
-  details: `The file holds the whole store, all organizations, as it was at one moment. It is checked and synced before
+  summary: 'copy the store, also while the server runs',
+  details: `FILE holds the whole store, all organizations, as it was at one moment. It is checked and synced before
 it gets its name. An existing file is not overwritten. Only hashes of the API keys are in it.
 The bytes of files go to the directory FILE.files before that; those that are there already are not copied
 again, so backups of the same store may share it: cp -rl LAST.files NEXT.files saves the time.

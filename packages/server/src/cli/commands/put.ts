@@ -1,19 +1,10 @@
-import { parseTtl } from '../../core/records/record-data.ts'
-import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import { putRecordOperation } from '../../operations/records/put-record.ts'
 import { openClock } from '../../process/clock.ts'
-import { type Arguments, orUsageError, UsageError } from '../arguments.ts'
+import { UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
-import {
-  dbFlag,
-  ifMatchFlag,
-  ifMatchHeader,
-  parseIfMatch,
-  requireName,
-  requireRecordKey,
-  tableFlag,
-} from '../target/address.ts'
+import { dbFlag, ifMatchFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
+import { ifAbsentFlag, parseConditions, parseTtlFlag, ttlFlag } from '../target/write-flags.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
 
 export const putCommand: CliCommand = {
@@ -26,16 +17,16 @@ given.`,
     db: dbFlag,
     table: tableFlag,
     data: { type: 'string', value: 'JSON', help: 'the data; default: standard input' },
-    ttl: { type: 'string', value: 'TIME', help: 'when the record expires: epoch seconds or an ISO-8601 date-time' },
+    ttl: ttlFlag('record'),
     'if-match': ifMatchFlag,
-    'if-absent': { type: 'boolean', help: 'only if there is no such record yet' },
+    'if-absent': ifAbsentFlag('record'),
     ...remoteFlags,
   },
   async run(args) {
     const [db, table] = [requireName(args, 'db'), requireName(args, 'table')]
     const { hashKey, rangeKey } = requireRecordKey(args)
     const headers = parseConditions(args)
-    const ttl = parseTtlFlag(args.text('ttl'), openClock(process.env).now())
+    const ttl = parseTtlFlag(args, openClock(process.env).now())
     const remote = openRemote(args)
     // CUBBY_DATA is the data directory of other commands, never the data of a record.
     const given = args.isGiven('data') ? args.text('data') : undefined
@@ -48,23 +39,6 @@ given.`,
     )
     return 0
   },
-}
-
-const parseConditions = (args: Arguments): Record<string, string> => {
-  const ifMatch = parseIfMatch(args)
-  if (ifMatch === undefined) return args.flag('if-absent') ? { 'if-none-match': '*' } : {}
-  if (args.flag('if-absent')) throw new UsageError('--if-match and --if-absent cannot be combined')
-  return ifMatchHeader(ifMatch)
-}
-
-const parseTtlFlag = (text: string | undefined, nowMs: number): number | undefined => {
-  if (text === undefined) return undefined
-  const instant = parseIsoDateTime(text)
-  const seconds = instant === undefined ? undefined : Math.ceil(instant / 1000)
-  if (seconds !== undefined || /^[0-9]{1,15}$/.test(text)) {
-    return orUsageError(() => parseTtl(seconds ?? Number(text), '--ttl', nowMs)) ?? undefined
-  }
-  throw new UsageError(`--ttl is "${text}"; it takes epoch seconds or an ISO-8601 date-time`)
 }
 
 const readStdin = async (): Promise<string> => {

@@ -21,12 +21,28 @@ export interface Call {
   repeatable: boolean
 }
 
+/** A request or an answer whose body is the bytes of a file. They are never in memory as a whole. */
+export interface BytesCall {
+  method: 'GET' | 'PUT'
+  path: string
+  headers: Record<string, string>
+  /** Called for each attempt. */
+  body?: () => AsyncIterable<Uint8Array>
+  repeatable: boolean
+  /** 1 for bytes that can be read only once. */
+  attemptsMax?: number
+  /** Ends the exchange; there is no other limit on its time. */
+  signal: AbortSignal
+}
+
 export interface Remote {
   url: string
   /** For messages: the key's kind and last four characters. */
   maskedKey: string
   /** The text of the answer. Throws the CubbyError of an error body. */
   request(call: Call): Promise<string>
+  /** The answer once its head is there. Throws as `request` does. */
+  exchangeBytes(call: BytesCall): Promise<Response>
 }
 
 const attemptMsMax = 60_000
@@ -42,7 +58,12 @@ export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new UsageError(`${givenAs(args, 'key')} has a space, a line break or another character that no API key has`)
   }
-  return { url, maskedKey: maskKey(key), request: (call) => request(url, key, call, attemptsMax) }
+  return {
+    url,
+    maskedKey: maskKey(key),
+    request: (call) => repeat(() => send(url, key, call), call.repeatable, attemptsMax),
+    exchangeBytes: (call) => repeat(() => sendBytes(url, key, call), call.repeatable, call.attemptsMax ?? attemptsMax),
+  }
 }
 
 const parseUrl = (args: Arguments): string => {
@@ -64,15 +85,20 @@ interface Failure {
   retryAfterMs: number
 }
 
-const request = async (url: string, key: string, call: Call, attemptsMax: number): Promise<string> => {
-  for (let attempt = 1; ; attempt++) {
-    const answer = await send(url, key, call)
-    if (typeof answer === 'string') return answer
-    const { error, unanswered, retryAfterMs } = answer
+/** `repeatable`: also if it is unknown whether the server received the request. */
+const repeat = async <Answer extends string | Response>(
+  attempt: () => Promise<Answer | Failure>,
+  repeatable: boolean,
+  attemptsMax: number,
+): Promise<Answer> => {
+  for (let attempts = 1; ; attempts++) {
+    const answer = await attempt()
+    if (typeof answer === 'string' || answer instanceof Response) return answer as Answer
+    const { error, unanswered, retryAfterMs } = answer as Failure
     // `unavailable` promises that nothing was applied.
-    const again = unanswered ? call.repeatable : error instanceof CubbyError && error.code === 'unavailable'
-    if (!again || attempt >= attemptsMax) throw error
-    await Bun.sleep(Math.max(retryAfterMs, Math.random() * Math.min(delayMsMax, 100 * 2 ** attempt)))
+    const again = unanswered ? repeatable : error instanceof CubbyError && error.code === 'unavailable'
+    if (!again || attempts >= attemptsMax) throw error
+    await Bun.sleep(Math.max(retryAfterMs, Math.random() * Math.min(delayMsMax, 100 * 2 ** attempts)))
   }
 }
 
@@ -96,6 +122,30 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
   }
   // Every answer is an object. Other servers answer any path with a page.
   if (response.ok && text.startsWith('{')) return text
+  return readFailure(url, response, text)
+}
+
+const sendBytes = async (url: string, key: string, call: BytesCall): Promise<Response | Failure> => {
+  let response: Response
+  try {
+    response = await fetch(url + call.path, {
+      method: call.method,
+      // Bytes are to arrive as they are stored, also through a proxy that would compress them.
+      headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...call.headers },
+      body: call.body?.(),
+      redirect: 'error',
+      signal: call.signal,
+      // Bun's own limit ends what has waited for five minutes.
+      timeout: false,
+    })
+    if (response.ok) return response
+    return readFailure(url, response, await response.text())
+  } catch (error) {
+    return { error: noAnswer(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
+  }
+}
+
+const readFailure = (url: string, response: Response, text: string): Failure => {
   const retryAfterMs = Math.min(delayMsMax, (Number(response.headers.get('retry-after')) || 0) * 1000)
   const expected = response.ok ? 'with a JSON object' : 'with a Cubby error'
   const error = parseErrorBody(text)
@@ -107,7 +157,7 @@ const send = async (url: string, key: string, call: Call): Promise<string | Fail
   }
 }
 
-const noAnswer = (url: string, { repeatable }: Call, error: Error): OperatorError => {
+const noAnswer = (url: string, { repeatable }: Pick<Call, 'repeatable'>, error: Error): OperatorError => {
   const refused = /^(ConnectionRefused|ECONNREFUSED)$/.test(String((error as { code?: string }).code))
   const reason = refused ? 'nothing listens there' : error.message
   const unknown = repeatable ? '' : '; the change may or may not have been applied'

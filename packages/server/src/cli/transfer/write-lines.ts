@@ -73,7 +73,7 @@ export const writeTextToStdout = async (text: string): Promise<void> => {
   await out.end()
 }
 
-const cannotWrite = (file: string, error: Error): OperatorError =>
+export const cannotWrite = (file: string, error: Error): OperatorError =>
   new OperatorError(`${file} cannot be written: ${error.message}`)
 
 export const refuseExisting = (file: string): void => {
@@ -141,7 +141,7 @@ const openPrivate = (path: string, file: string): number => {
 
 const isLink = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true
 
-const kindOf = (file: string): 'nothing' | 'file' | 'special' => {
+export const kindOf = (file: string): 'nothing' | 'file' | 'special' => {
   try {
     const stat = statSync(file, { throwIfNoEntry: false })
     if (stat === undefined) return 'nothing'

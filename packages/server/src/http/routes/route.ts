@@ -16,7 +16,7 @@ export interface OperationRoute {
   readonly paths: readonly string[]
   readonly query?: readonly string[]
   /** Sent with every request: without it, the answer of this route is another than the operation's. */
-  readonly queryAlways?: Readonly<Record<string, string>>
+  readonly queryAlways?: Readonly<Record<string, string | boolean>>
   /** The member of the input that is the body as it is: bytes, not JSON. */
   readonly bytes?: string
   readonly body?: {

@@ -8,7 +8,7 @@ export const getFile: HttpExample[] = [
     name: 'unchanged',
     summary: 'A copy of the record that is still current',
     given: given.map(givenStep),
-    parameters: { record: 'true', 'If-None-Match': `"${fileExampleAt}"` },
+    parameters: { record: true, 'If-None-Match': `"${fileExampleAt}"` },
     status: 304,
     headers: { ETag: `"${fileExampleAt}"` },
   },

@@ -40,6 +40,13 @@ const otherVersion = {
   hint: ['Write with that version, ', 'after you have read the record again: ', call('getFile', thePicture)],
 } as const
 
+const inMilliseconds = {
+  code: 'invalid_ttl',
+  message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+  field: 'ttl',
+  hint: 'It looks like milliseconds; give seconds: 4102444800.',
+} as const
+
 export const putFile: Example[] = [
   {
     name: 'upload',
@@ -52,7 +59,7 @@ export const putFile: Example[] = [
     name: 'withMetadata',
     summary: 'With metadata, and only if the name is free',
     given: [createAvatars],
-    input: { ...inAvatars, ...picture, metadata: { owner: 'ada' }, ttl: 4102444800, ifUpdatedAt: null },
+    input: { ...inAvatars, ...picture, ttl: 4102444800, metadata: { owner: 'ada' }, ifUpdatedAt: null },
     output: fileOf(picture.content, { metadata: { owner: 'ada' }, ttl: 4102444800 }, fileExampleAt),
   },
   {
@@ -101,6 +108,13 @@ export const changeFile: Example[] = [
     input: { ...thePicture, name: 'ada/large.png', contentType: 'image/webp' },
     error: noFile,
   },
+  {
+    name: 'ttlInMilliseconds',
+    summary: 'A ttl in milliseconds',
+    given,
+    input: { ...thePicture, ttl: 4102444800000 },
+    error: inMilliseconds,
+  },
 ]
 
 export const deleteFile: Example[] = [
@@ -111,6 +125,13 @@ export const deleteFile: Example[] = [
     given,
     input: { ...thePicture, name: 'ada/large.png' },
     output: { deleted: false },
+  },
+  {
+    name: 'changedMeanwhile',
+    summary: 'The file is at another version',
+    given,
+    input: { ...thePicture, ifUpdatedAt: 1 },
+    error: otherVersion,
   },
 ]
 

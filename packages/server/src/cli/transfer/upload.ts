@@ -1,0 +1,88 @@
+import { statSync } from 'node:fs'
+import { OperatorError } from '../../core/operator-error.ts'
+import type { Remote } from '../target/remote.ts'
+import { IdleLimit } from './idle-limit.ts'
+
+/** The bytes of a file to upload. */
+export interface UploadSource {
+  /** undefined for a pipe: its bytes can be read once, and nobody knows how many there are. */
+  size: number | undefined
+  read(): AsyncIterable<Uint8Array>
+}
+
+/** `-` is standard input. */
+export const openUploadSource = (file: string): UploadSource => {
+  if (file === '-') return { size: undefined, read: () => Bun.stdin.stream() }
+  try {
+    const stat = statSync(file)
+    if (stat.isDirectory()) throw new Error('it is a directory')
+    return { size: stat.isFile() ? stat.size : undefined, read: () => readFile(file) }
+  } catch (error) {
+    throw cannotRead(file, error as Error)
+  }
+}
+
+const cannotRead = (file: string, error: Error): OperatorError =>
+  new OperatorError(`${file} cannot be read: ${error.message}`)
+
+async function* readFile(file: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* Bun.file(file).stream()
+  } catch (error) {
+    throw cannotRead(file, error as Error)
+  }
+}
+
+export interface Upload {
+  path: string
+  headers: Record<string, string>
+  source: UploadSource
+}
+
+/** A place may still have to send the bytes on after the last one has arrived. */
+const idleMsMax = 10 * 60_000
+
+/** Sends the bytes; the server's answer. Throws if the server has stored other bytes than were read. */
+export const upload = async (remote: Remote, { path, headers, source }: Upload): Promise<string> => {
+  const { size } = source
+  const idle = new IdleLimit(idleMsMax, 'it makes no progress')
+  let hash = new Bun.CryptoHasher('sha256')
+  let failure: unknown
+  async function* body(): AsyncIterable<Uint8Array> {
+    hash = new Bun.CryptoHasher('sha256')
+    let sent = 0
+    try {
+      for await (const chunk of source.read()) {
+        hash.update(chunk)
+        sent += chunk.length
+        idle.progress()
+        yield chunk
+      }
+      // The server would wait for the rest of the length that was declared.
+      if (size !== undefined && sent !== size) throw new OperatorError('the file changed while it was read')
+    } catch (error) {
+      failure = error
+      throw error
+    }
+  }
+  const length: Record<string, string> = size === undefined ? {} : { 'content-length': String(size) }
+  try {
+    const response = await remote.exchangeBytes({
+      method: 'PUT',
+      path,
+      headers: { ...headers, ...length },
+      body,
+      repeatable: false,
+      attemptsMax: size === undefined ? 1 : undefined,
+      signal: idle.signal,
+    })
+    const answer = await response.text()
+    const { sha256 } = JSON.parse(answer)
+    if (sha256 === hash.digest('hex')) return answer
+  } catch (error) {
+    throw failure ?? error
+  } finally {
+    idle.stop()
+  }
+  throw new OperatorError('the server has stored other bytes than those that were sent; send the file again')
+}
