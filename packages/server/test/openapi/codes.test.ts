@@ -175,7 +175,10 @@ const faults: Record<
     tries: (one) => isPutFile(one) || isItemPut(one),
     spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
   },
-  private_file: { tries: ({ id }) => id === 'getFile', spoil: () => ({ key: service.org.publicKey }) },
+  private_file: {
+    tries: ({ id }) => id === 'getFile' || id === 'getFileUrl',
+    spoil: () => ({ key: service.org.publicKey }),
+  },
   digest_mismatch: {
     tries: isPutFile,
     spoil: ({ headers }) => ({ body: 'hello', headers: { ...headers, 'Content-Digest': contentDigest('world') } }),
