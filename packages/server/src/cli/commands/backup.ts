@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { OperatorError } from '../../core/operator-error.ts'
-import { copyFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
+import { type CopiedFiles, copyFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
 import type { BlobPlace } from '../../store/blob-place.ts'
 import type { BackupContents, WithCopy } from '../../store/closed-store.ts'
 import type { Dump } from '../../store/transfer.ts'
@@ -25,9 +25,24 @@ const refuseFiles = async (args: Arguments, copy: Dump, why: string): Promise<vo
   throw new OperatorError(`the store has files: ${why}, or leave them out with --without-files`)
 }
 
+/** What `bringFiles` has done, for the summary. */
+class Brought {
+  files: CopiedFiles | undefined
+
+  get facts(): FileFacts {
+    return this.files === undefined ? {} : { fileBytes: this.files.bytes, filesCopied: this.files.copied }
+  }
+}
+
+interface FileFacts {
+  fileBytes?: number
+  /** Those that were not there already. */
+  filesCopied?: number
+}
+
 /** Copies the bytes of all files between two places. The target gets the mark of the store, which is in the copy. */
 const bringFiles =
-  (args: Arguments, from: string, to: string): WithCopy =>
+  (args: Arguments, from: string, to: string, brought: Brought): WithCopy =>
   async (copy) => {
     if (args.flag('without-files') || !(await hasFiles(copy))) return
     const mark = await copy.fileMark()
@@ -36,15 +51,20 @@ const bringFiles =
       throw new OperatorError(`there is no directory ${from} with the bytes of files; --without-files leaves them out`)
     }
     const [source, target] = [await openPlaceAt(from), await openPlaceAt(to)]
-    await requireMark(source, mark)
-    if ((await target.writeMark(mark)) !== mark) throw otherStore(target)
-    await copyFiles(copy, source, target)
-    await source.close()
-    await target.close()
+    try {
+      await requireMark(source, mark)
+      if ((await target.writeMark(mark)) !== mark) throw otherStore(target)
+      brought.files = await copyFiles(copy, source, target)
+    } finally {
+      await source.close()
+      await target.close()
+    }
   }
 
 const requireMark = async (place: BlobPlace, mark: string): Promise<void> => {
-  if ((await place.readMark()) !== mark) throw otherStore(place)
+  const found = await place.readMark()
+  if (found === undefined) throw new OperatorError(`${place.description} has no mark: it is not the place of files`)
+  if (found !== mark) throw otherStore(place)
 }
 
 const otherStore = ({ description }: BlobPlace): OperatorError =>
@@ -66,8 +86,9 @@ is written; the summary goes to standard error. It has no bytes of files: a stor
     if (args.positionals[0] === '-') return writeToOutput(args)
     const file = resolve(args.positionals[0]!)
     const store = await findTargetStore(args)
-    const contents = await store.createBackup(file, bringFiles(args, placeOfStore(args), filesOfBackup(file)))
-    printLine(report(args, { file, ...contents }, `wrote ${file}`))
+    const brought = new Brought()
+    const contents = await store.createBackup(file, bringFiles(args, placeOfStore(args), filesOfBackup(file), brought))
+    printLine(report(args, { file, ...contents, ...brought.facts }, `wrote ${file}`))
     return 0
   },
 }
@@ -100,22 +121,33 @@ API keys are as they were at the backup: revoke again what was revoked since.`,
     }
     const backup = file === '-' ? { name: 'standard input', bytes: process.stdin } : resolve(file!)
     const store = await findTargetStore(args)
+    const brought = new Brought()
     const contents = await store.restoreBackup(
       backup,
       file === '-'
         ? (copy) => refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
-        : bringFiles(args, filesOfBackup(resolve(file!)), placeOfStore(args)),
+        : bringFiles(args, filesOfBackup(resolve(file!)), placeOfStore(args), brought),
     )
     const data = store.describe()
-    printLine(report(args, { data, ...contents }, `restored ${data}`))
+    printLine(report(args, { data, ...contents, ...brought.facts }, `restored ${data}`))
     return 0
   },
 }
 
-const report = (args: Arguments, facts: BackupContents & { file?: string; data?: string }, what: string): string => {
+type Facts = BackupContents & FileFacts & { file?: string; data?: string }
+
+const report = (args: Arguments, facts: Facts, what: string): string => {
   if (args.flag('json')) return JSON.stringify(facts)
   const { organizations, tables, records, buckets, files, bytes } = facts
   const counts = [showCount(organizations, 'organization'), showCount(tables, 'table'), showCount(records)]
-  if (buckets > 0) counts.push(showCount(buckets, 'bucket'), showCount(files, 'file'))
-  return `${what}: ${counts.join(', ')}, ${(bytes / 1_000_000).toFixed(1)} MB, verified`
+  if (buckets > 0) counts.push(showCount(buckets, 'bucket'), `${showCount(files, 'file')}${showFiles(facts)}`)
+  return `${what}: ${counts.join(', ')}, ${showMegabytes(bytes)}, verified`
 }
+
+const showFiles = ({ files, fileBytes, filesCopied }: Facts): string => {
+  if (files === 0) return ''
+  if (fileBytes === undefined) return ' without their bytes'
+  return ` (${showMegabytes(fileBytes)}, ${filesCopied} copied)`
+}
+
+const showMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`

@@ -88,11 +88,14 @@ const bringFiles = async (dump: Dump, source: Engine, target: Engine, { from, to
   if (to === undefined) throw new UsageError('the source has files; give the place for their copies with --files')
   const sourcePlace = await openPlaceOf(source, from)
   const targetPlace = await openPlaceAt(to)
-  await makeMark(targetPlace, target.files)
-  const { files } = await copyFiles(dump, sourcePlace, targetPlace)
-  await sourcePlace.close()
-  await targetPlace.close()
-  return files
+  try {
+    await makeMark(targetPlace, target.files)
+    const { files } = await copyFiles(dump, sourcePlace, targetPlace)
+    return files
+  } finally {
+    await sourcePlace.close()
+    await targetPlace.close()
+  }
 }
 
 interface Copy {

@@ -15,7 +15,8 @@ export const exportCommand: CliCommand = {
   details: `One record per line; each table begins with a line that declares it. With --out the file is written whole or
 not at all, compressed if its name ends in .gz, and an existing file is not overwritten unless --force is
 given; without --out the lines go to standard output.
-With --data or --store it reads one consistent snapshot of the store, also beside a running server.`,
+With --data or --store it reads one consistent snapshot of the store, also beside a running server.
+It covers the records of tables only, not the files of buckets: see cubby backup, cubby copy, cubby files.`,
   flags: {
     db: dbFlag,
     table: { ...tableFlag, help: 'this table only' },
@@ -43,6 +44,10 @@ With --data or --store it reads one consistent snapshot of the store, also besid
     try {
       const tables = await chooseTables(source, db, only, target.kind)
       const { records, elapsedMs } = await exportTables(db, tables, openOutput)
+      // Without it, the export of a database could be taken for all of it.
+      const buckets = only === undefined ? await source.countBuckets(db) : 0
+      if (buckets > 0)
+        printNote(`records of tables only: ${showCount(buckets, 'bucket')} of ${db} left out, see --help`)
       if (args.flag('json')) printJson({ tables: tables.length, records, elapsedMs: Math.round(elapsedMs) })
       else {
         const summary = `exported ${showRate(records, elapsedMs)} (${showCount(tables.length, 'table')})`

@@ -1,9 +1,11 @@
+import { CubbyError } from '../../core/errors.ts'
 import { pageRowsMax } from '../../core/limits.ts'
 import { isExpired } from '../../core/records/expiry.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import type { Indices } from '../../core/tables/indices.ts'
 import { openEngine, type StoreLocation } from '../../engines/open-engine.ts'
 import { openClock } from '../../process/clock.ts'
+import type { TableKind } from '../../store/tables.ts'
 import type { Dump, DumpedTable } from '../../store/transfer.ts'
 import { requireOrganization } from '../target/organization.ts'
 import type { Remote } from '../target/remote.ts'
@@ -21,6 +23,8 @@ export interface SourceTable {
 export interface ExportSource {
   /** The active tables of a database, by name. */
   tables(db: string): Promise<SourceTable[]>
+  /** How many active buckets the database has, which an export does not cover. */
+  countBuckets(db: string): Promise<number>
   close(): Promise<void>
 }
 
@@ -39,10 +43,7 @@ export const openStoreSource = async (location: StoreLocation, org: string): Pro
     const nowMs = openClock(process.env).now()
     return {
       async tables(db) {
-        const found: DumpedTable[] = []
-        for await (const table of snapshot.tables()) {
-          if (table.orgId === orgId && table.db === db && table.deletedAtMs === null) found.push(table)
-        }
+        const found = await active(snapshot, 'table', orgId, db)
         found.sort((a, b) => (a.name < b.name ? -1 : 1))
         const counts: number[] = []
         for (const { id } of found) counts.push(await snapshot.countRecords(id))
@@ -53,12 +54,21 @@ export const openStoreSource = async (location: StoreLocation, org: string): Pro
           records: () => liveRecords(snapshot, id, nowMs),
         }))
       },
+      countBuckets: async (db) => (await active(snapshot, 'bucket', orgId, db)).length,
       close,
     }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+const active = async (dump: Dump, kind: TableKind, orgId: number, db: string): Promise<DumpedTable[]> => {
+  const found: DumpedTable[] = []
+  for await (const table of dump.tables()) {
+    if (table.kind === kind && table.orgId === orgId && table.db === db && table.deletedAtMs === null) found.push(table)
+  }
+  return found
 }
 
 async function* liveRecords(dump: Dump, tableId: number, nowMs: number): AsyncIterable<RecordTexts[]> {
@@ -77,8 +87,25 @@ async function* liveRecords(dump: Dump, tableId: number, nowMs: number): AsyncIt
 
 export const openServerSource = (remote: Remote): ExportSource => ({
   tables: (db) => listTables(remote, db),
+  // A server of an older version knows no buckets and rejects the name.
+  countBuckets: (db) =>
+    countBuckets(remote, db).catch((error) => {
+      if (error instanceof CubbyError) return 0
+      throw error
+    }),
   async close() {},
 })
+
+const countBuckets = async (remote: Remote, db: string): Promise<number> => {
+  let count = 0
+  for (let after = ''; ; ) {
+    const path = `/v1/${db}/_buckets?limit=${pageRowsMax}${after}`
+    const page = JSON.parse(await remote.request({ method: 'GET', path, repeatable: true }))
+    count += page.buckets.length
+    if (page.cursor === null) return count
+    after = `&cursor=${encodeURIComponent(page.cursor)}`
+  }
+}
 
 const listTables = async (remote: Remote, db: string): Promise<SourceTable[]> => {
   const tables: SourceTable[] = []

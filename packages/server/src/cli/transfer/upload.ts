@@ -5,18 +5,21 @@ import { IdleLimit } from './idle-limit.ts'
 
 /** The bytes of a file to upload. */
 export interface UploadSource {
-  /** undefined for a pipe: its bytes can be read once, and nobody knows how many there are. */
+  /** undefined if it is not known: of a pipe, for example. */
   size: number | undefined
+  /** Whether the bytes can be read a second time. */
+  repeatable: boolean
   read(): AsyncIterable<Uint8Array>
 }
 
 /** `-` is standard input. */
 export const openUploadSource = (file: string): UploadSource => {
-  if (file === '-') return { size: undefined, read: () => Bun.stdin.stream() }
+  if (file === '-') return { size: undefined, repeatable: false, read: () => Bun.stdin.stream() }
   try {
     const stat = statSync(file)
     if (stat.isDirectory()) throw new Error('it is a directory')
-    return { size: stat.isFile() ? stat.size : undefined, read: () => readFile(file) }
+    // Files of /proc have bytes, but say that they are empty.
+    return { size: stat.size || undefined, repeatable: stat.isFile(), read: () => readFile(file) }
   } catch (error) {
     throw cannotRead(file, error as Error)
   }
@@ -42,6 +45,8 @@ export interface Upload {
 /** A place may still have to send the bytes on after the last one has arrived. */
 const idleMsMax = 10 * 60_000
 
+const changed = (): OperatorError => new OperatorError('the file changed while it was read; nothing was stored')
+
 /** Sends the bytes; the server's answer. Throws if the server has stored other bytes than were read. */
 export const upload = async (remote: Remote, { path, headers, source }: Upload): Promise<string> => {
   const { size } = source
@@ -55,11 +60,12 @@ export const upload = async (remote: Remote, { path, headers, source }: Upload):
       for await (const chunk of source.read()) {
         hash.update(chunk)
         sent += chunk.length
+        if (sent > (size ?? sent)) throw changed()
         idle.progress()
         yield chunk
       }
       // The server would wait for the rest of the length that was declared.
-      if (size !== undefined && sent !== size) throw new OperatorError('the file changed while it was read')
+      if (sent < (size ?? sent)) throw changed()
     } catch (error) {
       failure = error
       throw error
@@ -73,7 +79,7 @@ export const upload = async (remote: Remote, { path, headers, source }: Upload):
       headers: { ...headers, ...length },
       body,
       repeatable: false,
-      attemptsMax: size === undefined ? 1 : undefined,
+      attemptsMax: source.repeatable ? undefined : 1,
       signal: idle.signal,
     })
     const answer = await response.text()

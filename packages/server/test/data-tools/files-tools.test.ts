@@ -1,0 +1,434 @@
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { filesBelow } from '../files/material.ts'
+import {
+  type Api,
+  eventually,
+  type Json,
+  makeTempDir,
+  type Organization,
+  removeTempDir,
+  type Server,
+  startServer,
+  storeIsEmbedded,
+} from '../harness.ts'
+import { makeBucket, sha256, TestBucket } from '../http/bucket.ts'
+import { ok } from '../http/service.ts'
+import { asClient, asOperator, expectDone, parseLines, runCommand, startCommand } from './commands.ts'
+
+// A backup that forgets the bytes of one file looks whole until the day it is needed.
+
+setDefaultTimeout(60_000)
+
+const markName = 'cubby-files.mark'
+const cleanUps: (() => unknown)[] = []
+afterEach(async () => {
+  for (const clean of cleanUps.splice(0).reverse()) await clean()
+})
+const tempDir = (): string => {
+  const dir = makeTempDir()
+  cleanUps.push(() => removeTempDir(dir))
+  return dir
+}
+
+const blobsIn = (place: string): string[] => filesBelow(place).filter((name) => /\/[0-9a-f]{32}(\.part)?$/.test(name))
+
+/** The path of the blob with these bytes. */
+const blobWith = (place: string, bytes: string | Uint8Array): string => {
+  const wanted = sha256(bytes)
+  const found = blobsIn(place).find((name) => sha256(readFileSync(join(place, name))) === wanted)
+  if (found === undefined) throw new Error('no blob has these bytes')
+  return join(place, found)
+}
+
+const expectRefused = async (args: string[], said: string | RegExp): Promise<void> => {
+  const { exitCode, stdout, stderr } = await runCommand(args)
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+  expect(stderr).toMatch(/^cubby: [^\n]+\n$/)
+  expect(stderr).toMatch(said)
+}
+
+describe.skipIf(!storeIsEmbedded())('a store with files', () => {
+  const large = Buffer.alloc(300_000, 'large ')
+  const contents: Record<string, string | Uint8Array> = {
+    'cats/tom.png': 'the picture of tom',
+    'ünï/ \u202ex.txt': 'odd name',
+    empty: '',
+    'large.bin': large,
+    'public.txt': 'for everybody',
+  }
+  let dir: string
+  let server: Server
+  let org: Organization
+  let place: string
+  let file: string
+  let permanentUrl: string
+  let signedUrl: string
+
+  beforeAll(async () => {
+    dir = makeTempDir()
+    server = await startServer({ dataDir: join(dir, 'data') })
+    org = await server.createOrganization('acme')
+    const api = server.as(org.secretKey)
+    ok(await api.post('/v1/app/notes'), 201)
+    ok(await api.put('/v1/app/notes', { hashKey: 'a', data: {} }))
+    const bucket = await makeBucket(api, 'photos')
+    for (const [name, bytes] of Object.entries(contents)) {
+      await bucket.put(name, bytes, { query: name === 'public.txt' ? { visibility: 'public' } : {} })
+    }
+    const dropped = await makeBucket(api, 'dropped')
+    await dropped.put('kept', 'in a deleted bucket')
+    ok(await api.delete(dropped.path))
+    const url = async (name: string): Promise<string> => ok(await api.post(`${bucket.path}/url`, { name })).url
+    permanentUrl = await url('public.txt')
+    signedUrl = await url('cats/tom.png')
+    place = join(server.dataDir, 'files')
+    file = join(dir, 'store.backup')
+    const { exitCode, stdout, stderr } = await runCommand(['backup', 'create', file, '--data', server.dataDir])
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    expect(stdout).toMatch(
+      /store\.backup: 1 organization, 1 table, 1 record, 2 buckets, 6 files \(0\.3 MB, 6 copied\), [\d.]+ MB, verified\n$/,
+    )
+  })
+  afterAll(async () => {
+    await server?.stop()
+    removeTempDir(dir)
+  })
+
+  /** A copy of the backup that a test may change. */
+  const copyOfBackup = (): string => {
+    const copy = join(tempDir(), 'store.backup')
+    cpSync(file, copy)
+    cpSync(`${file}.files`, `${copy}.files`, { recursive: true })
+    return copy
+  }
+
+  const expectAllServed = async (api: Api, from: string): Promise<void> => {
+    const bucket = new TestBucket(api, 'photos')
+    const { items } = await bucket.query()
+    expect(items.map(({ name }: Json) => name).sort()).toEqual(Object.keys(contents).sort())
+    for (const [name, bytes] of Object.entries(contents)) {
+      expect([name, sha256(await bucket.read(name))]).toEqual([name, sha256(bytes)])
+    }
+    for (const url of [permanentUrl, signedUrl]) {
+      const { pathname, search } = new URL(url)
+      const answer = await fetch(from + pathname + search)
+      expect([answer.status, await answer.text()]).toEqual([
+        200,
+        String(url === signedUrl ? contents['cats/tom.png'] : contents['public.txt']),
+      ])
+    }
+    ok(await api.post('/v1/app/_buckets/dropped/restore'))
+    expect(await new TestBucket(api, 'dropped').read('kept')).toBe('in a deleted bucket')
+  }
+
+  describe('cubby verify', () => {
+    const verify = (...more: string[]) => runCommand(['verify', '--data', server.dataDir, ...more])
+
+    test('finds it sound, with and without reading the bytes', async () => {
+      for (const more of [[], ['--bytes']]) {
+        expect(await verify(...more)).toEqual({
+          exitCode: 0,
+          stdout: `ok: ${server.dataDir} is sound\n`,
+          stderr: '',
+        })
+      }
+    })
+
+    /** What verify says while a blob is changed by `damage`. */
+    const findingsOf = async (bytes: string | Uint8Array, damage: (path: string) => void, ...more: string[]) => {
+      const path = blobWith(place, bytes)
+      const whole = readFileSync(path)
+      damage(path)
+      try {
+        const { exitCode, stdout } = await verify('--json', ...more)
+        const { findings, summary } = JSON.parse(stdout)
+        return { exitCode, findings, tables: summary?.tables.map(({ db, table }: Json) => `${db}/${table}`) }
+      } finally {
+        writeFileSync(path, whole)
+      }
+    }
+
+    test('missing bytes: the file is named', async () => {
+      const { exitCode, findings, tables } = await findingsOf('the picture of tom', (path) => rmSync(path))
+      expect(exitCode).toBe(1)
+      expect(findings).toEqual([
+        expect.stringMatching(
+          /^file "cats\/tom\.png" of app\/photos: its bytes are not in .*files \(blob [0-9a-f]{32}\)$/,
+        ),
+      ])
+      expect(tables).toEqual(['app/photos'])
+    })
+
+    test('bytes of another size, also of an empty file', async () => {
+      const cut = await findingsOf(large, (path) => truncateSync(path, 299_999))
+      expect(cut.findings).toEqual([
+        expect.stringMatching(/^file "large\.bin" of app\/photos: it has 300000 bytes, but blob .* has 299999$/),
+      ])
+      const filled = await findingsOf('', (path) => writeFileSync(path, 'x'))
+      expect(filled.findings).toEqual([expect.stringMatching(/it has 0 bytes, but blob .* has 1$/)])
+    })
+
+    test('a flipped byte: only --bytes finds it, also in a deleted bucket', async () => {
+      const flip = (path: string): void => {
+        const bytes = readFileSync(path)
+        bytes[bytes.length - 1]! ^= 1
+        writeFileSync(path, bytes)
+      }
+      expect((await findingsOf(large, flip)).exitCode).toBe(0)
+      const { exitCode, findings } = await findingsOf(large, flip, '--bytes')
+      expect(exitCode).toBe(1)
+      expect(findings).toEqual([
+        expect.stringMatching(/^file "large\.bin" of app\/photos: its bytes in .* are not those that were uploaded/),
+      ])
+      const dropped = await findingsOf('in a deleted bucket', flip, '--bytes')
+      expect(dropped.findings).toEqual([expect.stringMatching(/^file "kept" of app\/dropped: /)])
+    })
+
+    test('a place that is not there, or that of another store: one finding', async () => {
+      for (const other of [join(dir, 'nowhere'), tempDir()]) {
+        const { exitCode, stdout } = await verify('--files', other)
+        expect(exitCode).toBe(1)
+        expect(stdout).toStartWith(`files: ${other} is not where the files of this store are. It has no mark`)
+        expect(existsSync(join(other, markName))).toBe(false)
+      }
+    })
+
+    // The list of files is of one moment. Bytes that are replaced after it must not be missed.
+    test('beside uploads, replacements and removals: sound', async () => {
+      const bucket = await makeBucket(server.as(org.secretKey), 'busy')
+      let stopped = false
+      let writes = 0
+      const write = async (name: string): Promise<void> => {
+        while (!stopped) {
+          await bucket.put(name, `${name} ${writes++}`)
+          if (writes % 3 === 0) ok(await bucket.delete(name))
+        }
+      }
+      const writing = Promise.all(['a', 'b', 'c'].map(write))
+      try {
+        for (let i = 0; i < 2; i++) expect((await verify('--bytes')).stdout).toStartWith('ok: ')
+      } finally {
+        stopped = true
+        await writing
+        ok(await bucket.api.delete(bucket.path))
+      }
+      expect(writes).toBeGreaterThan(20)
+    })
+  })
+
+  describe('its backup', () => {
+    test('has the bytes beside it, for their owner alone', () => {
+      expect(blobsIn(`${file}.files`).length).toBe(6)
+      expect(readFileSync(join(`${file}.files`, markName), 'utf8')).toBe(readFileSync(join(place, markName), 'utf8'))
+      for (const name of blobsIn(`${file}.files`)) {
+        expect(statSync(join(`${file}.files`, name)).mode & 0o777).toBe(0o600)
+      }
+      expect(statSync(`${file}.files`).mode & 0o777).toBe(0o700)
+    })
+
+    test('restored is sound and serves every file; permanent and signed URLs still work', async () => {
+      const data = join(tempDir(), 'restored')
+      const { exitCode, stdout } = await runCommand(['backup', 'restore', file, '--data', data, '--json'])
+      expect(exitCode).toBe(0)
+      const fileBytes = Object.values(contents).reduce((sum, bytes) => sum + Buffer.byteLength(bytes), 0)
+      expect(JSON.parse(stdout)).toMatchObject({ data, tables: 1, records: 1, buckets: 2, files: 6, filesCopied: 6 })
+      expect(JSON.parse(stdout).fileBytes).toBe(fileBytes + 'in a deleted bucket'.length)
+      expect((await runCommand(['verify', '--bytes', '--data', data])).stdout).toStartWith('ok: ')
+      const restored = await startServer({ dataDir: data })
+      cleanUps.push(() => restored.stop())
+      const api = restored.as(org.secretKey)
+      await expectAllServed(api, restored.url)
+      await new TestBucket(api, 'photos').put('new', 'after it')
+    })
+
+    test('bytes that are there already are not copied again', async () => {
+      const next = join(dir, 'next.backup')
+      const name = blobsIn(`${file}.files`)[0]!
+      // As cp -rl does, for one of them; the mark is not needed for it.
+      mkdirSync(dirname(join(`${next}.files`, name)), { recursive: true })
+      linkSync(join(`${file}.files`, name), join(`${next}.files`, name))
+      const made = JSON.parse(
+        await expectDone(['backup', 'create', next, '--data', server.dataDir, '--json', '--files', place]),
+      )
+      expect(made).toMatchObject({ files: made.files, filesCopied: made.files - 1 })
+      expect(statSync(join(`${next}.files`, name)).ino).toBe(statSync(join(`${file}.files`, name)).ino)
+      expect(blobsIn(`${next}.files`).length).toBe(made.files)
+      expect((await runCommand(['backup', 'restore', next, '--data', join(tempDir(), 'r')])).exitCode).toBe(0)
+    })
+
+    test('to standard output: refused, unless the bytes are left out on purpose', async () => {
+      await expectRefused(
+        ['backup', 'create', '-', '--data', server.dataDir],
+        /the store has files: standard output has no room for the bytes of its files; write to a FILE, or leave them out with --without-files/,
+      )
+      const stream = join(tempDir(), 'stream')
+      const main = join(import.meta.dir, '../../src/main.ts')
+      const { exitCode, stderr } = Bun.spawnSync(
+        [
+          'sh',
+          '-c',
+          `"$0" "${main}" backup create - --without-files --data "$1" > "$2"`,
+          process.execPath,
+          server.dataDir,
+          stream,
+        ],
+        { stderr: 'pipe' },
+      )
+      expect([exitCode, stderr.toString()]).toEqual([0, expect.stringContaining('files without their bytes')])
+      const data = join(tempDir(), 'restored')
+      const restore = (...more: string[]) =>
+        runCommand(['backup', 'restore', '-', '--data', data, ...more], { stdin: readFileSync(stream) })
+      const refused = await restore()
+      expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('--without-files')])
+      expect(existsSync(data)).toBe(false)
+      expect((await restore('--without-files')).exitCode).toBe(0)
+    })
+
+    test('without its bytes: refused, nothing made', async () => {
+      const copy = join(tempDir(), 'store.backup')
+      cpSync(file, copy)
+      const data = join(tempDir(), 'restored')
+      await expectRefused(
+        ['backup', 'restore', copy, '--data', data],
+        /there is no directory .*store\.backup\.files with the bytes of files; --without-files leaves them out/,
+      )
+      expect(existsSync(data)).toBe(false)
+      mkdirSync(`${copy}.files`)
+      await expectRefused(['backup', 'restore', copy, '--data', data], /store\.backup\.files has no mark/)
+    })
+
+    test('one file is missing, cut or changed: refused, the file is named; no store is made', async () => {
+      const damages: ((path: string) => void)[] = [
+        (path) => rmSync(path),
+        (path) => truncateSync(path, 3),
+        (path) => writeFileSync(path, 'THE picture of tom'),
+      ]
+      for (const damage of damages) {
+        const copy = copyOfBackup()
+        damage(blobWith(`${copy}.files`, 'the picture of tom'))
+        const data = join(tempDir(), 'restored')
+        await expectRefused(
+          ['backup', 'restore', copy, '--data', data],
+          /file "cats\/tom\.png" of app\/photos: its bytes/,
+        )
+        expect(existsSync(join(data, 'cubby.db'))).toBe(false)
+        // What was copied before stays whole: a second try continues.
+        expect(blobsIn(join(data, 'files')).filter((name) => name.endsWith('.part'))).toEqual([])
+      }
+    })
+
+    test('the bytes of another store: refused for both, and they stay as they are', async () => {
+      const other = await startServer({ dataDir: join(tempDir(), 'data') })
+      cleanUps.push(() => other.stop())
+      const api = other.as((await other.createOrganization()).secretKey)
+      await (await makeBucket(api, 'photos')).put('a', 'theirs')
+      const theirs = join(tempDir(), 'theirs.backup')
+      await expectDone(['backup', 'create', theirs, '--data', other.dataDir])
+      const before = blobsIn(`${theirs}.files`)
+      const copy = copyOfBackup()
+      rmSync(`${copy}.files`, { recursive: true })
+      cpSync(`${theirs}.files`, `${copy}.files`, { recursive: true })
+      const data = join(tempDir(), 'restored')
+      const said = /\.files has the files of another store/
+      await expectRefused(['backup', 'restore', copy, '--data', data], said)
+      expect(existsSync(data)).toBe(false)
+      rmSync(copy)
+      await expectRefused(['backup', 'create', copy, '--data', server.dataDir], said)
+      expect(existsSync(copy)).toBe(false)
+      expect(existsSync(`${copy}.tmp`)).toBe(false)
+      expect(blobsIn(`${copy}.files`)).toEqual(before)
+    })
+  })
+
+  describe('cubby export', () => {
+    const note = 'records of tables only: 1 bucket of app left out, see --help\n'
+
+    test('covers the records of tables only and says so, from a server and from the store', async () => {
+      const out = join(tempDir(), 'app.ndjson')
+      const ways = [
+        { args: asOperator(server.dataDir, org), env: {} },
+        { args: [], env: asClient(server, org) },
+      ]
+      for (const { args, env } of ways) {
+        const { exitCode, stdout, stderr } = await runCommand(
+          ['export', '--db', 'app', '--out', out, '--force', ...args],
+          { env },
+        )
+        expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: note })
+        expect(stdout).toContain('exported 1 record ')
+        expect(parseLines(readFileSync(out, 'utf8')).map(({ table }) => table)).toEqual(['notes', 'notes'])
+        const one = await runCommand(['export', '--db', 'app', '--table', 'notes', ...args], { env })
+        expect(one.stderr).not.toContain('left out')
+      }
+    })
+  })
+})
+
+// Without the hold, bytes that were replaced after the backup began could be swept away before they are copied.
+describe.skipIf(!storeIsEmbedded())('a backup that is slow', () => {
+  test('holds the sweep: what was replaced meanwhile is in it', async () => {
+    const hourMs = 60 * 60_000
+    const dir = tempDir()
+    const server = await startServer({ dataDir: join(dir, 'data'), clock: true })
+    cleanUps.push(() => server.stop())
+    const place = join(server.dataDir, 'files')
+    // The sweep looks every 200 ms, and what is removed at this time is due now, by the clock of the command.
+    server.setClock(-2 * hourMs)
+    const org = await server.createOrganization()
+    const bucket = await makeBucket(server.as(org.secretKey), 'photos')
+    // To open a named pipe waits for its writer, and of an empty file nothing is read: eight of them fill all places of
+    // the copy.
+    for (let i = 0; i < 8; i++) await bucket.put(`blocker ${i}`, '')
+    const pipes = blobsIn(place).map((name) => join(place, name))
+    expect(pipes.length).toBe(8)
+    for (const path of pipes) {
+      rmSync(path)
+      expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0)
+    }
+    await bucket.put('tom', 'the old picture')
+    const old = blobWith(place, 'the old picture')
+
+    const file = join(dir, 'store.backup')
+    const backup = startCommand(['backup', 'create', file, '--data', server.dataDir])
+    let descriptors: number[] = []
+    try {
+      await eventually('the copy of the files has begun', () =>
+        existsSync(join(`${file}.files`, markName)) ? true : undefined,
+      )
+      await bucket.put('tom', 'the new picture')
+      server.setClock(0)
+      await Bun.sleep(1_000)
+      expect(existsSync(old)).toBe(true)
+    } finally {
+      // For reading too: it does not wait then.
+      descriptors = pipes.map((path) => openSync(path, 'r+'))
+    }
+    const { exitCode, stderr } = await backup.result
+    for (const descriptor of descriptors) closeSync(descriptor)
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    blobWith(`${file}.files`, 'the old picture')
+    // Without the hold it is swept: the clock is that of this test.
+    server.setClock(20 * 60_000)
+    await eventually('the old bytes are swept once the hold has run out', () => (existsSync(old) ? undefined : true))
+
+    const data = join(dir, 'restored')
+    await expectDone(['backup', 'restore', file, '--data', data])
+    const restored = await startServer({ dataDir: data })
+    cleanUps.push(() => restored.stop())
+    expect(await new TestBucket(restored.as(org.secretKey), 'photos').read('tom')).toBe('the old picture')
+  })
+})
