@@ -112,6 +112,8 @@ describe('put and get', () => {
     expect(await failing(['get', 'photos', 'theirs', '-o', out])).toBe(
       `${out} exists and is not overwritten; --force replaces it`,
     )
+    // Judged before the request, which may be for a large file.
+    expect(await failing(['get', 'photos', 'not there', '-o', out])).toContain('exists and is not overwritten')
     expect(readFileSync(out, 'utf8')).toBe('precious')
     await files(['get', 'photos', 'theirs', '-o', out, '--force'])
     expect(readFileSync(out, 'utf8')).toBe('theirs')
@@ -160,6 +162,9 @@ describe('a server or proxy that does not deliver', () => {
     expect(readdirSync(dir).filter((name) => name.startsWith('broken'))).toEqual([])
     await against(() => new Response('<!doctype html>'), get())
     expect(existsSync(out())).toBe(false)
+    write('broken', 'precious')
+    await against(() => new Response('the byte', { headers: { etag } }), [...get(), '--force'])
+    expect(readFileSync(out(), 'utf8')).toBe('precious')
   })
 
   test('other bytes were stored than were sent: exit 1', async () => {
