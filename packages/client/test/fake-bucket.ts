@@ -1,5 +1,5 @@
 import { Cubby, type CubbyOptions } from '../src/index.ts'
-import { key, type Reply, url } from './fake-fetch.ts'
+import { key, type Reply, silence, url } from './fake-fetch.ts'
 
 export interface SentFile {
   method: string
@@ -22,7 +22,8 @@ export const fakeBucket = (replies: Reply[], options: Partial<CubbyOptions> = {}
     const request = { ...sent, body: '' }
     requests.push(request)
     init.signal!.throwIfAborted()
-    request.body = await new Response(init.body as Blob).text()
+    // As the real one, it rejects when the signal aborts.
+    request.body = await Promise.race([new Response(init.body as Blob).text(), silence(init.signal!)])
     if (answer === undefined) throw new Error(`request ${requests.length} was not expected`)
     if (answer instanceof Error) throw answer
     return answer

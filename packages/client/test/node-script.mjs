@@ -87,7 +87,13 @@ await assert.rejects(files.put('large.bin', failing()), { message: 'the disk is 
 assert.deepEqual(await files.describe('large.bin'), streamed)
 
 // Answered before the body is sent.
-for (const body of [new Blob([bytes, bytes, bytes, bytes]), createReadStream('large.bin')]) {
+async function* endless() {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    yield 'x'.repeat(10_000)
+  }
+}
+for (const body of [new Blob([bytes, bytes, bytes, bytes]), createReadStream('large.bin'), endless()]) {
   await assert.rejects(app.bucket('none').put('a', body), { code: 'bucket_not_found', status: 404 })
 }
 const { url: uploadUrl } = await files.getUrl('signed.bin', { method: 'PUT', sizeMax: size })

@@ -279,6 +279,24 @@ describe('failures', () => {
     expect(cancelled).toBe(true)
   })
 
+  test('the answer counts, also if the runtime ends the stream while a chunk is being read', async () => {
+    const fetch = async (_: string, { body }: RequestInit) => {
+      const taken = (body as ReadableStream).getReader()
+      await taken.read()
+      await Bun.sleep(5)
+      await taken.cancel()
+      await Bun.sleep(40)
+      return refused(413, 'file_too_large')
+    }
+    const { bucket } = fakeBucket([], { fetch })
+    const slow = async function* () {
+      yield 'x'
+      await Bun.sleep(20)
+      yield 'x'
+    }
+    expect(await failureOf(bucket.put('a', slow()))).toMatchObject({ code: 'file_too_large', status: 413 })
+  })
+
   test('an abort rejects with its reason and ends the stream', async () => {
     const { body, ended } = source()
     const controller = new AbortController()

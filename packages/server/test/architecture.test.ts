@@ -148,6 +148,8 @@ describe('who may import whom', () => {
       'core/awaitable.ts',
       'core/steps.ts',
       'http/answers.ts',
+      'http/file-body.ts',
+      'http/uploads.ts',
       'operations/access.ts',
     ])
     expect(by('main.ts')).toEqual(['cli/run.ts'])

@@ -132,7 +132,7 @@ describe('the rules find', () => {
 /** What is not for Citus: it looks at the registry, takes arrays, or is about many tables. By its name in the source. */
 const notOnCitus = [
   ...['sweep', 'put_batch', 'put_together', 'guard', 'load_records', 'check_stray', 'check_is_table'],
-  ...['blobs_take', 'load_blobs', 'check_stray_blobs'],
+  ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
   // Names no table at all, and needs a write that hangs while a key is revoked.
   'cancel',
 ]

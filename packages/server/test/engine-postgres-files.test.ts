@@ -20,6 +20,7 @@ import {
 import { expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
 import { bucketOf, contentOf, makeBucket, type TestBucket } from './postgres-files.ts'
+import { recordStatements } from './postgres-recorder.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // Several processes write files of one bucket. A blob that is live without a record is never removed; a record whose blob is
@@ -121,6 +122,31 @@ describe('two processes at once', () => {
     expect(await blobsIn('dead')).toHaveLength(50)
     await expectSound(sides[0].engine)
   })
+
+  // With a time above every version a commit is one round trip: it must notice by itself what the other process did.
+  test.each([true, false])(
+    'that commit and remove one name at times of their own: every blob but those of files is dead (in one round trip: %p)',
+    async (pipelinesAreTransactions) => {
+      const sides = await openTwo({ dialect: { pipelinesAreTransactions } })
+      let clock = startMs
+      let begun = 0
+      for (let round = 0; round < 12; round++) {
+        const name = `f${round}`
+        const work = numbered(8).map(async (_, i) => {
+          const { engine, tenant, files } = sides[i % 2]!
+          if (i === 5) return engine.files.remove(tenant.caller, files.bucket, name, undefined, ++clock)
+          begun++
+          const ttlSeconds = i === 3 ? startSeconds : null
+          return files.commit(name, await files.begin(), { ttlSeconds }, ++clock)
+        })
+        for (const result of await Promise.all(work)) expect(result.applied).toBe(true)
+      }
+      const [live, dead] = [await blobsIn('live'), await blobsIn('dead')]
+      expect(live.length + dead.length).toBe(begun)
+      expect(await blobsIn('pending')).toEqual([])
+      await expectSound(sides[0].engine)
+    },
+  )
 
   test('that commit one name if it is free: one of them does, the bytes of the others are due at once', async () => {
     const sides = await openTwo()
@@ -364,6 +390,35 @@ describe('a commit', () => {
     await expectRefusal(side.files.commit('a', blob), 'unavailable')
     expect(await blobsIn('live')).toEqual([blob])
     await expectSound(side.engine)
+  })
+
+  test('if the name is free, at a later time: refused while the file is live', async () => {
+    const [side] = await openTwo()
+    const first = await side.files.putFile('a', { ttlSeconds: startSeconds + 10 })
+    const refused = await side.files.commit('a', await side.files.begin(), { condition: 'absent' }, startMs + 9_999)
+    expect(refused).toEqual({ applied: false, failedOperation: 0, current: startMs })
+    expect(await blobsIn('live')).toEqual([first])
+    const second = await side.files.begin()
+    expect((await side.files.commit('a', second, { condition: 'absent' }, startMs + 10_000)).applied).toBe(true)
+    expect(await blobsIn('live')).toEqual([second])
+  })
+
+  test('of a new file, over one of an earlier time, and over an expired one is one round trip', async () => {
+    const recorder = recordStatements()
+    try {
+      const [side] = await openTwo()
+      await side.files.putFile('a')
+      await side.files.commit('a', await side.files.begin(), { ttlSeconds: startSeconds }, startMs + 1)
+      await side.files.commit('a', await side.files.begin(), { condition: 'absent' }, startMs + 2)
+      const names = () => [...recorder.sent.values()].map(({ name }) => name)
+      expect(names()).toContain('file_put_absent')
+      expect(names()).not.toContain('file_lock')
+      await side.files.commit('a', await side.files.begin(), {}, startMs + 2)
+      expect(names()).toContain('file_lock')
+      await expectSound(side.engine)
+    } finally {
+      recorder.stop()
+    }
   })
 
   test('over an expired file makes a new record: it is the last of those with the same time', async () => {

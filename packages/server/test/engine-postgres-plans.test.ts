@@ -93,6 +93,12 @@ const dueRows = 20
 const onFiles: { statement: Statement; values: Value[]; looks: Record<string, RegExp> }[] = [
   { statement: files.lockFile, values: key, looks: { cubby_record_pkey: /range_key =/ } },
   { statement: files.deleteFile, values: key, looks: { cubby_record_pkey: /range_key =/ } },
+  { statement: files.freeOldBlob, values: [...key, 5], looks: { cubby_record_pkey: /range_key =/ } },
+  ...(['none', 'absent'] as const).map((kind) => ({
+    statement: files.putFile(kind),
+    values: [1, bytes('#'), bytes('new'), ...put.slice(3)],
+    looks: { cubby_blob_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
+  })),
   // They find their row as a unique index does: not by a plan.
   { statement: files.insertFile, values: [1, bytes('#'), bytes('new'), ...put.slice(3, -1)], looks: {} },
   { statement: files.insertBlob, values: [1, 'new', 5], looks: {} },

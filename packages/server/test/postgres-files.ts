@@ -21,7 +21,7 @@ export const contentOf = (blob: string, more: Partial<FileContent> = {}): FileCo
 export interface TestBucket {
   bucket: Table
   begin(): Promise<string>
-  commit(name: string, blob: string, more?: Partial<FileToCommit>): Promise<FileWriteResult>
+  commit(name: string, blob: string, more?: Partial<FileToCommit>, nowMs?: number): Promise<FileWriteResult>
   /** Begins and commits: the blob. */
   putFile(name: string, more?: Partial<FileToCommit>): Promise<string>
 }
@@ -34,12 +34,12 @@ export const bucketOf = (engine: Engine, { caller }: Tenant, bucket: Table): Tes
       await engine.files.begin(caller, bucket, blob, startMs)
       return blob
     },
-    commit: (name, blob, more = {}) =>
+    commit: (name, blob, more = {}, nowMs = startMs) =>
       engine.files.commit(
         caller,
         bucket,
         { name, content: contentOf(blob), ttlSeconds: null, condition: undefined, ...more },
-        startMs,
+        nowMs,
       ),
     async putFile(name, more) {
       const blob = await self.begin()

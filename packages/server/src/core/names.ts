@@ -7,16 +7,19 @@ const pattern = /^[a-z0-9_-]{1,64}$/
 export const isName = (name: unknown): name is string =>
   typeof name === 'string' && pattern.test(name) && !name.startsWith('_')
 
-/** Names of databases, tables and organizations follow one rule. `field` is what the error names. */
-export const parseName = (name: unknown, field: string): string => {
+/**
+ * Names of databases, tables and organizations follow one rule. `field` is what the error names; `what` is how its message
+ * begins, for a name that is a part of the field.
+ */
+export const parseName = (name: unknown, field: string, what = field): string => {
   if (typeof name !== 'string' || !pattern.test(name)) {
-    throw new CubbyError('invalid_name', `${field} is ${describeValue(name)}; a name matches [a-z0-9_-]{1,64}.`, {
+    throw new CubbyError('invalid_name', `${what} is ${describeValue(name)}; a name matches [a-z0-9_-]{1,64}.`, {
       field,
       hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-".',
     })
   }
   if (name.charCodeAt(0) === 0x5f) {
-    throw new CubbyError('reserved_name', `${field} is "${name}"; names that start with "_" are reserved.`, {
+    throw new CubbyError('reserved_name', `${what} is "${name}"; names that start with "_" are reserved.`, {
       field,
       hint: `Drop the leading "_": "${name.replace(/^_+/, '') || 'name'}".`,
     })

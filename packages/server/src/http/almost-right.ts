@@ -1,4 +1,5 @@
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
+import { divideCollection } from '../core/items/collection.ts'
 import { isName } from '../core/names.ts'
 import { queryFields } from '../core/records/query.ts'
 import { httpHint, type Names } from './hint-text.ts'
@@ -8,11 +9,17 @@ import type { RoutedOperationId } from './routes/operation-routes.ts'
 // hint names the request that is meant. A hint depends on nothing but the request, so it tells nothing about the store.
 
 /** The request's own names. One that no table can have is left out, and stays `:db` or `:table` in the hint. */
-export const namesIn = ({ db, table, bucket }: Readonly<Record<string, string | undefined>>): Names => ({
-  ...(isName(db) && { db }),
-  ...(isName(table) && { table }),
-  ...(isName(bucket) && { bucket }),
-})
+export const namesIn = (params: Readonly<Record<string, string | undefined>>): Names => {
+  const { collection, bucket } = params
+  const { db, table } = collection === undefined ? params : divideCollection(collection)
+  const isWhole = isName(db) && isName(table)
+  return {
+    ...(isName(db) && { db }),
+    ...(isName(table) && { table }),
+    ...(isName(bucket) && { bucket }),
+    ...(isWhole && collection !== undefined && { collection }),
+  }
+}
 
 /** `PUT /v1/app/orders`, from the route table. */
 const to = (operation: RoutedOperationId, names: Names): string => httpHint([{ operation, input: {} }], names)!
@@ -40,10 +47,13 @@ const filesListed: Say = (names) => `files are listed by ${fileTo('POST', names)
 const filesDeleted: Say = (names) => `files are deleted by ${fileTo('DELETE', names)}`
 const filesWrittenByPut: Say = (names) => `this request creates a bucket; ${filesWritten(names)}`
 const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
+const itemWritten: Say = (names) => `an item is written by ${to('putItem', names)} with the document as the body`
+const itemIsAt: Say = (names) => `an item is at ${to('getItem', names)}`
 
 // ── 405: the path has other methods ────────────────────────────────────────────────────────────────────────
 
 const record = '/v1/:db/:table/:hashKey'
+const item = '/api/collections/:collection/items/:id'
 const searches = ['search', 'list', 'scan', 'filter', 'select', 'all', 'records', 'items']
 const batches = ['bulk', 'import', 'transaction', 'many']
 
@@ -69,6 +79,8 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   { methods: 'POST PUT', path: '/v1', say: tableCreated },
   { methods: 'POST PUT', path: '/v1/:db', say: tableCreated },
   { methods: 'DELETE', path: '/v1/:db', say: tablesDeleted },
+  { methods: 'POST', path: item, say: itemWritten },
+  { methods: 'PATCH', path: item, say: (names) => `an item is always written as a whole; ${itemWritten(names)}` },
   { methods: 'POST PUT', path: '/v1/:db/_buckets', say: bucketsCreated },
   {
     methods: 'DELETE',
@@ -157,6 +169,7 @@ const wrongInputs: readonly WrongInput[] = [
     (names) => `this path is the table; ${recordsDeleted(names)}`,
   ),
   wrongInput('getRecord', queryFields, found),
+  wrongInput('getItem', [...queryFields, ...listingFields], found),
   wrongInput('getRecord', ['rangeKey'], () => 'the range key is a segment of the path, after the hash key'),
   wrongInput('queryRecords', ['hashKey'], () => 'in a query it is "hash"'),
   wrongInput('queryRecords', ['rangeKey'], () => 'in a query it is "range", for example { "eq": "…" }'),
@@ -210,10 +223,47 @@ const namesAt = (path: string): Names => {
   return namesIn(table === '_buckets' ? { db, bucket } : { db, table })
 }
 
+/** The names of a path such as `/api/collections/app.orders/…`. */
+const collectionAt = (path: string): Names => namesIn({ collection: path.split('/')[3] ?? '' })
+
 const descriptions = 'GET /openapi.json is for programs, GET /docs for people'
 
 /** The first row that fits says the hint. `part` is what the path has in its first parentheses. */
 const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) => string }[] = [
+  {
+    path: /^\/api\/collections\/*$/,
+    say: () => `a collection is a table; tables are listed by ${to('listTables', {})}; ${itemIsAt({})}`,
+  },
+  {
+    methods: 'GET HEAD',
+    path: /^(\/api\/collections\/[^/]+)\/*$/,
+    say: (part) => `a collection is a table: ${to('describeTable', collectionAt(part))}`,
+  },
+  {
+    methods: 'POST PUT',
+    path: /^(\/api\/collections\/[^/]+)\/*$/,
+    say: (part) => `a collection is a table, created by ${to('createTable', collectionAt(part))}`,
+  },
+  {
+    methods: 'GET HEAD',
+    path: /^(\/api\/collections\/[^/]+)\/items\/*$/,
+    say: (part) => `the id is missing; ${found(collectionAt(part))}`,
+  },
+  {
+    methods: 'POST PUT PATCH',
+    path: /^(\/api\/collections\/[^/]+)\/items\/*$/,
+    say: (part) => `the id is missing; ${itemWritten(collectionAt(part))}`,
+  },
+  {
+    path: /^(\/api\/collections\/[^/]+)\/items\/[^/]+\/+[^/]/,
+    say: (part) =>
+      `an item has one id; its range key is a parameter: ${to('getItem', collectionAt(part))}?rangeKey=…; a / inside an id is written as %2F`,
+  },
+  { path: /^(\/api\/collections\/[^/]+)(?:\/(?!items\/[^/])|$)/, say: (part) => itemIsAt(collectionAt(part)) },
+  {
+    path: new RegExp(`^(/collections/[^/]+/items${plain}?)$`),
+    say: (part) => `items are below /api: /api${part}`,
+  },
   // The last name is empty. The path without its slash must not be suggested: there, DELETE removes the bucket.
   {
     methods: 'DELETE',
@@ -255,7 +305,7 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
 ]
 
 const generalHint =
-  'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; files: /v1/:db/_buckets/:bucket/<name>; keys: /api/keys. No trailing slash.'
+  'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; items: /api/collections/:collection/items/:id; files: /v1/:db/_buckets/:bucket/<name>; keys: /api/keys. No trailing slash.'
 
 export const lostPathHint = (method: string, path: string): string => {
   for (const { methods, path: form, say } of lostPaths) {

@@ -2,6 +2,7 @@ import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { revoked } from './authenticate.ts'
 import { BodyAbandoned } from './body-faults.ts'
+import { causeOf } from './cause-of.ts'
 import type { Names } from './hint-text.ts'
 import { respondError } from './respond.ts'
 
@@ -24,9 +25,6 @@ export const answerError = (log: Log, requestId: string, error: unknown, names?:
     }),
   )
 }
-
-export const causeOf = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error)
 
 /** Once per interval, an answer leaves its connection open although the request's chunked body was not read. */
 const unreadEveryMs = 500

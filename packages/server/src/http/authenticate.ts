@@ -4,7 +4,7 @@ import { CubbyError } from '../core/errors.ts'
 import { call } from '../core/hint.ts'
 import { apiKeyCacheEntriesMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
-import { authorize } from '../operations/authorize.ts'
+import { authorize, databaseOf } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
@@ -80,7 +80,7 @@ export class Authenticator {
     const { request } = caller
     return andThen(findActiveKey(this.#engine, request, nowMs), (apiKey) => {
       refuseInForeignPage(apiKey, request.headers)
-      authorize(apiKey, caller.keyNeeded, caller.params.db)
+      authorize(apiKey, caller.keyNeeded, databaseOf(caller.params))
       this.#noteKeyUse(apiKey.id, nowMs)
       caller.access = { engine: this.#engine, apiKey, place: this.#place }
     })

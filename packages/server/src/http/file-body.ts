@@ -5,8 +5,8 @@ import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
 import { BlobMissing, type BlobPlace } from '../store/blob-place.ts'
 import type { AnswerEnds } from './answer-ends.ts'
-import { causeOf } from './answer-error.ts'
 import type { Answers } from './answers.ts'
+import { causeOf } from './cause-of.ts'
 
 /**
  * Up to this length the bytes of an answer are collected first and sent with a Content-Length, which Bun never sends with a

@@ -8,6 +8,8 @@ export interface Names {
   readonly db?: string
   readonly table?: string
   readonly bucket?: string
+  /** In requests for items, which name both at once. */
+  readonly collection?: string
 }
 
 /** A call that names no database, table or bucket means those of the request. */

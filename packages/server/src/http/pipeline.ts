@@ -42,7 +42,7 @@ export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) =
  * | identify: request id, route, parameters | `#identify`, `request-id.ts` |
  * | authenticate: who calls, and may the key do this | `authenticate.ts` |
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts` |
- * | read the body, as text or as a stream | `readBody` and `readStream` of the exchange, called by handlers; `body.ts` |
+ * | read the body, as text, as a stream or as a file | `readBody`, `readStream` and `readUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run` |
  * | answer: text, stream or error | `respond.ts`, `answers.ts`, `answer-stream.ts`, `answer-error.ts` |
  * | log and measure | `observe.ts` |
@@ -188,7 +188,7 @@ export class Pipeline implements Shared {
       if (authenticated instanceof Promise) await authenticated
       this.#admit(exchange)
       // A request with a body waits for its turn after the body has arrived: see `readBody`.
-      if (exchange.route.body !== undefined) return await exchange.route.handler(exchange)
+      if (exchange.route.body !== undefined) return await exchange.run()
       if (!this.turns.isFree) {
         await this.turns.wait(exchange.orgId, exchange.keySeq)
         // The key may have been revoked meanwhile.

@@ -23,12 +23,12 @@ export const parseParameters = (url: string, known: readonly string[]): Record<s
   return values
 }
 
+/** The JSON value of decimal digits. Any other text stays as it is, to be rejected where an integer is needed. */
+export const parseIntegerParameter = (value: string | undefined): number | string | undefined =>
+  value !== undefined && /^[0-9]+$/.test(value) ? Number(value) : value
+
 export const parseLimitParameter = (value: string | undefined): number =>
-  parseLimit(
-    value === undefined ? undefined : /^[0-9]+$/.test(value) ? Number(value) : value,
-    pageRowsDefault,
-    pageRowsMax,
-  )
+  parseLimit(parseIntegerParameter(value), pageRowsDefault, pageRowsMax)
 
 /** The JSON value of each text. */
 const flagValues: Record<string, boolean> = { true: true, false: false }

@@ -6,11 +6,11 @@ import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admittable } from './admit.ts'
 import type { AnswerEnds } from './answer-ends.ts'
-import { causeOf } from './answer-error.ts'
 import { discardChunks } from './answer-stream.ts'
 import type { AnswerBody, Answers } from './answers.ts'
 import type { Authenticator, Caller } from './authenticate.ts'
 import type { BodyHolder, BodyReader } from './body.ts'
+import { causeOf } from './cause-of.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { Route } from './routes.ts'
@@ -85,7 +85,14 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   }
 
   readUpload(): AsyncIterable<Uint8Array> {
-    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked, this.keySeq))
+    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked))
+  }
+
+  /** Runs the handler of the route. */
+  run(): Awaitable<Response> {
+    const { route, shared } = this
+    if (this.#chunked === undefined) return route.handler(this)
+    return shared.uploadBodies.run(this.#chunked, this.keySeq, () => route.handler(this))
   }
 
   /**
@@ -96,7 +103,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   async leaveUpload(response: Response): Promise<Response> {
     if (this.#chunked === undefined) return response
     // What has arrived with the head of the request is counted first.
-    await afterSockets()
+    await Promise.race([afterSockets(), this.#chunked.whenTooFine])
     if (this.#chunked.isTooFine) response.headers.set('Connection', 'close')
     this.#chunked.cancel()
     return response

@@ -51,6 +51,17 @@ export const respondRecord = (exchange: Exchange, record: StoredRecord): Respons
   return tagged(respond(exchange.requestId, exchange.bodyOf(recordJson(record, version))), version)
 }
 
+/** The data of a record, as it was sent. */
+export const respondDocument = (exchange: Exchange, { data, updatedAtMs }: StoredRecord): Response =>
+  tagged(respond(exchange.requestId, exchange.bodyOf(data)), String(updatedAtMs))
+
+/** Only the version, for writers of a document that want no answer. */
+export const respondWritten = (requestId: string, { updatedAtMs }: StoredRecord): Response => {
+  const response = tagged(respond(requestId, null, 204), String(updatedAtMs))
+  response.headers.delete('Content-Type')
+  return response
+}
+
 /** The record without its data, for writers that already have the data. */
 export const respondMinimal = (requestId: string, record: StoredRecord): Response =>
   tagged(respond(requestId, headJson(record)), String(record.updatedAtMs))

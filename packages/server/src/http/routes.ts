@@ -4,6 +4,7 @@ import type { Exchange } from './exchange.ts'
 import { apiKeyHandlers } from './handlers/api-keys.ts'
 import { bucketHandlers } from './handlers/buckets.ts'
 import { fileHandlers } from './handlers/files.ts'
+import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { tableHandlers } from './handlers/tables.ts'
 import { withFilePaths } from './routes/file-paths.ts'
@@ -28,6 +29,7 @@ export interface Route<Id extends string = RoutedOperationId> {
 const handlers: Record<RoutedOperationId, Handler> = {
   ...tableHandlers,
   ...recordHandlers,
+  ...itemHandlers,
   ...bucketHandlers,
   ...fileHandlers,
   ...apiKeyHandlers,

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { fileIdleMsMax } from '../core/limits.ts'
 import { Pieces, type ReadResult } from './body.ts'
@@ -25,6 +26,7 @@ export class ChunkedBody {
   #isEnd = false
   #fault: CubbyError | undefined
   #wake: (() => void) | undefined
+  readonly #fine = Promise.withResolvers<void>()
 
   constructor(body: ReadableStream<Uint8Array>) {
     this.#reader = body.getReader() as Reader
@@ -34,6 +36,11 @@ export class ChunkedBody {
   /** Whether it has been given up because of its many chunks. */
   get isTooFine(): boolean {
     return isTooFine(this.#pieces, this.#bytes)
+  }
+
+  /** Resolves when it is given up because of its many chunks. The answer must come at once: Bun parses on until then. */
+  get whenTooFine(): Promise<void> {
+    return this.#fine.promise
   }
 
   /** All that has arrived; undefined at the end. Waits if there is nothing. */
@@ -72,6 +79,7 @@ export class ChunkedBody {
       this.#bytes += value!.length
       if (this.isTooFine) {
         this.#fault = tooFine()
+        this.#fine.resolve()
         this.cancel()
       } else if (this.#joined.length < heldBytesMax) this.#read()
     }
@@ -107,8 +115,8 @@ export class UploadBodies {
   }
 
   /** The pieces of the body; none if it is empty. `chunked`: the body, if it has no declared length. */
-  async *pieces(request: Request, chunked: ChunkedBody | undefined, keySeq: number): AsyncGenerator<Uint8Array, void> {
-    if (chunked !== undefined) yield* this.#piecesOf(chunked, keySeq)
+  async *pieces(request: Request, chunked: ChunkedBody | undefined): AsyncGenerator<Uint8Array, void> {
+    if (chunked !== undefined) yield* this.#piecesOf(chunked)
     else if (request.body !== null) yield* this.#each(request.body.getReader() as Reader)
   }
 
@@ -128,17 +136,29 @@ export class UploadBodies {
     }
   }
 
-  async *#piecesOf(chunked: ChunkedBody, keySeq: number): AsyncGenerator<Uint8Array, void> {
-    if (this.#fineChunks.isPaused(keySeq)) throw paused()
-    try {
-      for (;;) {
-        const piece = await this.#inTime(chunked.next())
-        if (piece === undefined) return
-        yield piece
-      }
-    } finally {
-      if (chunked.isTooFine) this.#fineChunks.pause(keySeq)
+  async *#piecesOf(chunked: ChunkedBody): AsyncGenerator<Uint8Array, void> {
+    for (;;) {
+      const piece = await this.#inTime(chunked.next())
+      if (piece === undefined) return
+      yield piece
     }
+  }
+
+  /**
+   * Runs the handler of an upload. If its body turns out to have too many chunks, the request is answered at once, and further
+   * chunked uploads with the same API key are rejected for a moment.
+   */
+  async run<T>(chunked: ChunkedBody, keySeq: number, handler: () => Awaitable<T>): Promise<T> {
+    if (this.#fineChunks.isPaused(keySeq)) throw paused()
+    const refusal = chunked.whenTooFine.then(() => {
+      this.#fineChunks.pause(keySeq)
+      throw tooFine()
+    })
+    const answer = (async () => handler())()
+    // The one that loses the race fails later, with nobody waiting for it.
+    answer.catch(() => {})
+    refusal.catch(() => {})
+    return Promise.race([answer, refusal])
   }
 
   /** Rejects if nothing arrives for too long, or the connection ends. */

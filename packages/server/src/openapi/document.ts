@@ -1,13 +1,13 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/error-codes.ts'
-import { isVerbAsKey } from '../http/routes/operation-routes.ts'
+import { isVerbAsKey, type RoutedOperationId } from '../http/routes/operation-routes.ts'
 import { type Method, openRoutes, type Route, routes } from '../http/routes.ts'
 import { exampleStore } from '../operations/example.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import { errorBody, meanings, sharedErrors } from './errors.ts'
 import { givenStep } from './examples/http-example.ts'
 import { introduction } from './introduction.ts'
-import { tags } from './operations.ts'
+import { type HttpOperationId, tags } from './operations.ts'
 import { headers, type ParameterName, parameterComponent, parameters } from './parameters.ts'
 import { codeSample, operationParameters, requestBody } from './requests.ts'
 import { responsesOf, sharedResponseObjects } from './responses.ts'
@@ -50,6 +50,12 @@ const operationObject = (served: ServedOperation): OperationObject => {
 /** The order for readers, independent of the order in the route table. */
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
+/** Every GET route also answers HEAD. It is described only where its headers contain a version. */
+const describedHeads: Partial<Record<RoutedOperationId, HttpOperationId>> = {
+  getRecord: 'headRecord',
+  getItem: 'headItem',
+}
+
 const placesOf = (path: string, methods: Partial<Record<Method, Route>>): ServedOperation[] => {
   // A record whose hash key is also a verb is described with all others: generated clients would get a function for each.
   const described = Object.entries(methods).filter(([, { operationId }]) => !isVerbAsKey(path, operationId))
@@ -57,10 +63,8 @@ const placesOf = (path: string, methods: Partial<Record<Method, Route>>): Served
     servedOperation(operationId, method as Method, path, keyNeeded),
   )
   const get = methods.GET
-  // Every GET route also answers HEAD. It is described only for records, where its headers contain the version.
-  if (get?.operationId === 'getRecord' && !isVerbAsKey(path, 'getRecord')) {
-    places.push(servedOperation('headRecord', 'HEAD', path, get.keyNeeded))
-  }
+  const head = get === undefined || isVerbAsKey(path, get.operationId) ? undefined : describedHeads[get.operationId]
+  if (head !== undefined) places.push(servedOperation(head, 'HEAD', path, get!.keyNeeded))
   // Every path answers OPTIONS in the same way, so one description is enough.
   if (path === '/v1') places.push(servedOperation('preflight', 'OPTIONS', path))
   return places.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))

@@ -6,7 +6,8 @@ import type { KeyNeeded } from '../operations/operation.ts'
 export const meanings: Record<ErrorCode, string> = {
   invalid_json: 'The body is not JSON in UTF-8.',
   invalid_request: 'A field, query parameter, header or body is unknown, sent twice, missing or of the wrong type.',
-  invalid_name: 'The name of a database or table does not match `[a-z0-9_-]{1,64}`.',
+  invalid_name:
+    'The name of a database or table does not match `[a-z0-9_-]{1,64}`, or a collection has more than one dot.',
   reserved_name: 'The name of a database or table starts with `_`.',
   invalid_key: 'A record key or id is missing, empty, too long or malformed, or it is exactly `.` or `..`.',
   invalid_index: 'The declaration of an index is malformed.',
@@ -102,6 +103,11 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     field: 'hashKey',
     hint: 'Percent-encode the UTF-8 bytes of the key once, as encodeURIComponent does.',
   },
+  invalid_ttl: {
+    message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+    field: 'ttl',
+    hint: 'It looks like milliseconds; give seconds: 4102444800.',
+  },
   invalid_cursor: {
     message: 'cursor cannot be read.',
     field: 'cursor',
@@ -146,6 +152,20 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   bucket_not_found: {
     message: 'There is no bucket invoices in database app.',
     hint: 'Create it: POST /v1/app/_buckets/invoices',
+  },
+  private_file: {
+    message: 'The file is private; a public key reads public files only.',
+    hint: 'Read it on your server with a secret key (svc_live_…), or give the caller a signed URL.',
+  },
+  digest_mismatch: {
+    message:
+      'The bytes that arrived have the SHA-256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824; Content-Digest declares 486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7.',
+    field: 'Content-Digest',
+    hint: 'Nothing was stored. Send the file again with the digest of its bytes.',
+  },
+  file_too_large: {
+    message: `The file is larger than ${fileBytesMax} bytes.`,
+    hint: 'Split it into several files.',
   },
   method_not_allowed: {
     message: 'PATCH is not a method of this path.',

@@ -5,11 +5,13 @@ import type { OperationRoute } from '../http/routes/route.ts'
 import type { OpenOperationId } from '../http/routes.ts'
 import { catalogue, codesOf } from '../operations/catalogue.ts'
 import type { CatalogueEntry } from '../operations/catalogue-entry.ts'
+import * as files from './examples/files.ts'
 import { type HttpExample, toHttpExample } from './examples/http-example.ts'
+import * as items from './examples/items.ts'
 import * as records from './examples/records.ts'
 import * as service from './examples/service.ts'
 import { binaryBytes } from './introduction.ts'
-import type { HeaderName, ParameterName } from './parameters.ts'
+import { type HeaderName, type ParameterName, parameterAt } from './parameters.ts'
 import type { SchemaName } from './schemas.ts'
 
 export const tags = {
@@ -18,6 +20,7 @@ export const tags = {
   Records: 'A record is a JSON object with a hash key and an optional range key.',
   'Queries and batches':
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
+  Items: 'An item is a record as the plain document that it holds: `data` alone, without keys and version around it.',
   Buckets:
     'A bucket holds files. Its name may also be that of a table. A deleted bucket can be restored for 7 days, with all its files.',
   Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
@@ -78,9 +81,10 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
   const entry: CatalogueEntry = catalogue[id]
   const route = findRoute(id)!
   const answers = more.answers ?? { 200: { description: entry.returns, schema: outputName(entry) } }
+  // An answer without a body is one that the request asks for by a header.
   const statuses = Object.keys(answers)
     .map(Number)
-    .filter((status) => status < 300)
+    .filter((status) => status < 300 && status !== 206 && answers[status]!.schema !== undefined)
   const status = { done: Math.max(...statuses), unchanged: Math.min(...statuses) }
   const tagged = answers[status.done]!.headers?.includes('ETag') ?? false
   return {
@@ -88,7 +92,7 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
     summary: entry.summary,
     ...more,
     description: note === undefined ? entry.description : `${entry.description} ${note}`,
-    parameters: [...((route.query ?? []) as ParameterName[]), ...headers],
+    parameters: [...(route.query ?? []).map((name) => parameterAt(route.paths[0]!, name)), ...headers],
     body: route.body && bodyOf(route.body),
     ...(route.bytes && { bytes: { description: entry.input.properties![route.bytes]!.description! } }),
     answers,
@@ -162,6 +166,37 @@ export const operations = {
   findRecords: routed('findRecords', { tag: 'Queries and batches' }),
   applyBatch: routed('applyBatch', { tag: 'Queries and batches' }),
 
+  getItem: routed('getItem', {
+    tag: 'Items',
+    note: '`If-Match` is not allowed here.',
+    headers: ['If-None-Match'],
+    answers: { 200: { description: 'The document.', schema: 'Item', headers: ['ETag'] }, ...foundRecord },
+    examples: items.getItem,
+  }),
+  headItem: {
+    tag: 'Items',
+    summary: 'Check for an item',
+    description: 'Like GET, but without a body: tells whether the record exists, and its version.',
+    parameters: ['itemRangeKey', 'If-None-Match'],
+    answers: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
+    codes: codesOf(catalogue.getItem),
+    examples: items.headItem,
+  },
+  putItem: routed('putItem', {
+    tag: 'Items',
+    note: 'Send the condition as `If-Match` or `If-None-Match`.',
+    headers: ['If-Match', 'If-None-Match: *', 'Prefer'],
+    answers: {
+      200: { description: 'The document.', schema: 'Item', headers: ['ETag'] },
+      204: { description: 'Written; the answer to `Prefer: return=minimal`.', headers: ['ETag'] },
+    },
+    examples: items.putItem,
+  }),
+  deleteItem: routed('deleteItem', {
+    tag: 'Items',
+    note: 'The request has no body; `If-None-Match` is not allowed here.',
+    headers: ['If-Match'],
+  }),
   listBuckets: routed('listBuckets', { tag: 'Buckets' }),
   createBucket: routed('createBucket', {
     tag: 'Buckets',
@@ -183,13 +218,13 @@ export const operations = {
   }),
   getFile: routed('getFile', {
     tag: 'Files',
-    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Conditions and one range of bytes work as HTTP defines; with `record=true` only `If-None-Match` is allowed.',
-    headers: ['record', 'Range', 'If-None-Match'],
+    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With `record=true` only `If-None-Match` is allowed.',
+    headers: ['record', 'If-None-Match'],
     answers: {
       200: { description: 'The bytes of the file, or its record.', schema: 'FileRecord', bytes: true },
-      206: { description: 'A part of the bytes.', bytes: true },
-      304: { description: 'The copy is current.' },
+      304: { description: 'The copy is current.', headers: ['ETag'] },
     },
+    examples: files.getFile,
   }),
   changeFile: routed('changeFile', {
     tag: 'Files',
@@ -285,7 +320,7 @@ export const operations = {
     codes: [],
     examples: service.preflight,
   },
-} satisfies Record<RoutedOperationId | 'headRecord' | 'preflight' | OpenOperationId, HttpOperation>
+} satisfies Record<RoutedOperationId | 'headRecord' | 'headItem' | 'preflight' | OpenOperationId, HttpOperation>
 
 export type HttpOperationId = keyof typeof operations
 

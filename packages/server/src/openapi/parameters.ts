@@ -28,11 +28,12 @@ const pathExamples: Record<string, string> = {
   rangeKey: 'o-1',
   name: 'ada/small.png',
   id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
+  collection: 'app.orders',
 }
 
 const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
 
-/** By their name in the path, the query string or the headers. */
+/** By their name in the path, the query string or the headers; those of items see `parameterAt`. */
 export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
@@ -46,6 +47,10 @@ export const parameters = {
     'All that follows the bucket in the path. Each segment is percent-encoded once; `%2F` is the same as `/`.',
   ),
   id: fromInput('revokeApiKey', 'id', 'path'),
+  collection: fromInput('getItem', 'collection', 'path'),
+  itemId: { ...fromInput('getItem', 'id', 'path', encoded), example: 'draft' },
+  itemRangeKey: fromInput('getItem', 'rangeKey', 'query', '`+` is a space here: write a plus as `%2B`.'),
+  itemTtl: fromInput('putItem', 'ttl', 'query'),
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
@@ -70,12 +75,6 @@ export const parameters = {
       'The SHA-256 of the bytes (RFC 9530), for example `sha-256=:…:`. If other bytes arrive, nothing is stored.',
     schema: { type: 'string' },
   },
-  Range: {
-    name: 'Range',
-    in: 'header',
-    description: 'One range of bytes, for example `bytes=0-1023`.',
-    schema: { type: 'string' },
-  },
   'If-Match': {
     name: 'If-Match',
     in: 'header',
@@ -98,7 +97,7 @@ export const parameters = {
   Prefer: {
     name: 'Prefer',
     in: 'header',
-    description: '`return=minimal`: answer without `data`.',
+    description: '`return=minimal`: answer without the data that was sent.',
     schema: { type: 'string' },
   },
   'Access-Control-Request-Method': {
@@ -111,9 +110,16 @@ export const parameters = {
 
 export type ParameterName = keyof typeof parameters
 
-/** The name of a component must not contain `: *`. */
+/** Items have parameters with names that mean something else on other paths. */
+const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRangeKey', ttl: 'itemTtl' }
+
+/** The parameter with this name in requests to this path. */
+export const parameterAt = (path: string, name: string): ParameterName =>
+  (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
+
+/** The name of a component must not contain `: *`, nor be that of a schema. */
 export const parameterComponent = (name: ParameterName): string =>
-  name === 'If-None-Match: *' ? 'If-None-Match-Any' : name
+  name === 'If-None-Match: *' ? 'If-None-Match-Any' : name === 'name' ? 'nameOfFile' : name
 
 export const parameterRef = (name: ParameterName): Reference => ({
   $ref: `#/components/parameters/${parameterComponent(name)}`,

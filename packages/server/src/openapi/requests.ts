@@ -1,7 +1,7 @@
 import { encodeParameter } from '../http/routes/route.ts'
 import { curlLine } from './curl.ts'
 import type { HttpExample } from './examples/http-example.ts'
-import { type ParameterName, parameterRef, parameters } from './parameters.ts'
+import { type ParameterName, parameterAt, parameterRef, parameters } from './parameters.ts'
 import { anyBytes, isRejection } from './responses.ts'
 import { refTo } from './schemas.ts'
 import { pathParameters, type ServedOperation } from './served-operation.ts'
@@ -9,11 +9,12 @@ import type { CodeSample, Parameter, Reference, RequestBody } from './types.ts'
 
 const known: Record<string, Parameter> = parameters
 
-const targetOf = (path: string, given: Record<string, unknown>): string => {
+const targetOf = ({ path, operation }: ServedOperation, given: Record<string, unknown>): string => {
   const filled = path.replace(/:(\w+)/g, (_, name: string) =>
-    encodeParameter(name, String(given[name] ?? known[name]!.example)),
+    encodeParameter(name, String(given[name] ?? known[parameterAt(path, name)]!.example)),
   )
-  const query = Object.entries(given).filter(([name]) => known[name]?.in === 'query')
+  const inQuery = (operation.parameters ?? []).map((name) => known[name]!).filter((one) => one.in === 'query')
+  const query = Object.entries(given).filter(([name]) => inQuery.some((one) => one.name === name))
   if (query.length === 0) return filled
   return `${filled}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, String(value)]))}`
 }
@@ -26,7 +27,7 @@ export const codeSample = (
   const sent = names.filter(({ name, in: where }) => where === 'header' && given[name] !== undefined)
   const source = curlLine({
     method: served.method,
-    target: targetOf(served.path, given),
+    target: targetOf(served, given),
     headers: {
       ...(bytes !== undefined &&
         given['Content-Type'] !== undefined && { 'Content-Type': String(given['Content-Type']) }),

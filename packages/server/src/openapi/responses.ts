@@ -42,13 +42,13 @@ export const isRejection = (status: number): boolean => status >= 400
 
 const answerExamples = (examples: HttpExample[]): Examples =>
   Object.fromEntries(
-    examples.map(({ name, summary, answer, given, status, body }) => [
+    examples.map(({ name, summary, answer, given, status, body, bytes }) => [
       name,
       {
         summary,
         value: answer,
         ...(given && { 'x-given': given }),
-        ...(isRejection(status) && body !== undefined && { 'x-request-body': body }),
+        ...(isRejection(status) && (body ?? bytes) !== undefined && { 'x-request-body': body ?? bytes }),
       },
     ]),
   )
@@ -56,11 +56,12 @@ const answerExamples = (examples: HttpExample[]): Examples =>
 const schemaOf = (schema: NonNullable<Answer['schema']>): Schema =>
   Array.isArray(schema) ? { anyOf: schema.map((name) => refTo(name)) } : refTo(schema)
 
-const successResponse = (answer: Answer, all: HttpExample[], status: number): ResponseObject => {
+const successResponse = (served: ServedOperation, all: HttpExample[], status: number): ResponseObject => {
+  const answer: Answer = served.operation.answers[status]!
   const { description, schema, contentType = 'application/json', bytes } = answer
   const examples = all.filter((example) => example.status === status)
   // The browser may cache a preflight; it has its own header for that.
-  const common = status === 204 ? commonHeaders.filter((name) => name !== 'Cache-Control') : commonHeaders
+  const common = served.method === 'OPTIONS' ? commonHeaders.filter((name) => name !== 'Cache-Control') : commonHeaders
   const response = { description, headers: headerObjects([...common, ...(answer.headers ?? [])], examples) }
   const binary = bytes && { 'application/octet-stream': { schema: anyBytes } }
   if (schema === undefined) return binary === undefined ? response : { ...response, content: binary }
@@ -138,15 +139,15 @@ const codesOf = ({ operation, path, keyNeeded }: ServedOperation): ErrorCode[] =
     'method_not_allowed',
     ...(names.length > 0 ? (['route_not_found'] as const) : []),
     ...(operation.body === undefined ? [] : bodyCodes),
-    ...(keyNeeded === undefined ? [] : accessCodes(keyNeeded, names.includes('db'))),
+    ...(keyNeeded === undefined ? [] : accessCodes(keyNeeded, names.includes('db') || names.includes('collection'))),
   ])
   return errorCodes.filter((code) => codes.has(code))
 }
 
 export const responsesOf = (served: ServedOperation, examples: HttpExample[]): OperationObject['responses'] => {
   const responses: OperationObject['responses'] = {}
-  for (const [status, answer] of Object.entries(served.operation.answers)) {
-    responses[status] = successResponse(answer, examples, Number(status))
+  for (const status of Object.keys(served.operation.answers).map(Number)) {
+    responses[status] = successResponse(served, examples, status)
   }
   responses[431] = { $ref: '#/components/responses/HeadersTooLarge' }
   if (served.method === 'OPTIONS') return responses

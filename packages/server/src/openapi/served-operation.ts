@@ -3,7 +3,7 @@ import type { Method } from '../http/routes.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { HttpExample } from './examples/http-example.ts'
 import { describedAs, type HttpOperation, type HttpOperationId } from './operations.ts'
-import type { ParameterName } from './parameters.ts'
+import { type ParameterName, parameterAt } from './parameters.ts'
 
 /** One operation on one path, with the properties of its route. */
 export interface ServedOperation {
@@ -22,10 +22,15 @@ export const servedOperation = (
   keyNeeded?: KeyNeeded,
 ): ServedOperation => ({ id, operation: describedAs(id), method, path, keyNeeded })
 
-export const pathParameters = (path: string): ParameterName[] => parametersIn(path) as ParameterName[]
+export const pathParameters = (path: string): ParameterName[] =>
+  parametersIn(path).map((name) => parameterAt(path, name))
 
-/** The examples of the operation that fit the path: one with a range key belongs to the path with a range key. */
+/**
+ * The examples of the operation that fit the path: one with a range key belongs to the path with a range key, unless the
+ * range key is in the query string.
+ */
 export const examplesAt = ({ operation, path }: ServedOperation): HttpExample[] => {
+  if (operation.parameters?.includes('itemRangeKey')) return operation.examples
   const takesRangeKey = pathParameters(path).includes('rangeKey')
   return operation.examples.filter(({ parameters: given = {} }) => (given.rangeKey !== undefined) === takesRangeKey)
 }

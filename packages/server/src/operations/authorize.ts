@@ -1,10 +1,11 @@
 import { CubbyError } from '../core/errors.ts'
+import { divideCollection } from '../core/items/collection.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { KeyNeeded } from './operation.ts'
 
 /**
  * Throws if the API key does not allow an operation: first by its kind, then by its databases. Every adapter calls this
- * before `run`, which does not check it. `db` is the member as it was sent: an invalid name is in no key's scope.
+ * before `run`, which does not check it. `db` is what `databaseOf` returns: an invalid name is in no key's scope.
  */
 export const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: unknown): void => {
   if (keyNeeded === 'operator') throw new Error('an adapter offered an operation of operators to an API key')
@@ -28,4 +29,10 @@ export const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: unknown): vo
       hint: `It may use: ${apiKey.databases.join(', ')}.`,
     })
   }
+}
+
+/** The database that an input names, as it was sent: by `db`, or as a part of `collection`. */
+export const databaseOf = (input: { readonly db?: unknown; readonly collection?: unknown }): unknown => {
+  if (input.db !== undefined) return input.db
+  return typeof input.collection === 'string' ? divideCollection(input.collection).db : input.collection
 }

@@ -4,6 +4,7 @@ import { apiKeyCatalogue } from './api-keys/catalogue.ts'
 import { bucketCatalogue } from './buckets/catalogue.ts'
 import type { CatalogueEntry } from './catalogue-entry.ts'
 import { fileCatalogue } from './files/catalogue.ts'
+import { itemCatalogue } from './items/catalogue.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
 import type { Schema } from './schema.ts'
@@ -19,6 +20,7 @@ export const catalogue = {
   ...apiKeyCatalogue,
   ...tableCatalogue,
   ...recordCatalogue,
+  ...itemCatalogue,
   ...bucketCatalogue,
   ...fileCatalogue,
 } satisfies Record<string, CatalogueEntry>
@@ -38,7 +40,7 @@ export const codesOf = (entry: CatalogueEntry): ErrorCode[] => {
   const add = (...more: ErrorCode[]): void => {
     for (const code of more) codes.add(code)
   }
-  if (members.includes('db')) add('invalid_name', 'reserved_name')
+  if (members.includes('db') || members.includes('collection')) add('invalid_name', 'reserved_name')
   if (members.includes('hashKey')) add('invalid_key')
   if (entry.effect !== 'reads') add('outcome_unknown', 'storage_full')
   return errorCodes.filter((code) => codes.has(code))

@@ -27,6 +27,8 @@ export interface Example {
   readonly given?: readonly ExampleCall[]
   readonly input: Members
   readonly output?: unknown
+  /** The version of the record, if the output does not have it. */
+  readonly version?: number
   readonly error?: ExampleError
   /** The store was in this state already, and nothing was written. */
   readonly unchanged?: true

@@ -2,6 +2,7 @@ import { apiKeySchemas, ownKeySchemas } from './api-keys/schemas.ts'
 import { bucketSchemas } from './buckets/schemas.ts'
 import { fileSchemas } from './files/schemas.ts'
 import { urlSchemas } from './files/url-schemas.ts'
+import { itemSchemas } from './items/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
 
@@ -9,6 +10,7 @@ import { tableSchemas } from './tables/schemas.ts'
 export const schemas = {
   ...tableSchemas,
   ...recordSchemas,
+  ...itemSchemas,
   ...bucketSchemas,
   ...fileSchemas,
   ...urlSchemas,

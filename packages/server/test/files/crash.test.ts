@@ -84,7 +84,9 @@ test(`killed ${rounds} times under ${uploadersMax} uploads: answered files are w
       await server.start()
 
       const listed = await api.post('/v1/app/_buckets/crash/query', { limit: 1000 })
-      const found = new Map<string, string>(listed.body.items.map((item: any) => [item.name, item.sha256]))
+      const found = new Map<string, string>(
+        listed.body.items.map(({ name, sha256 }: Record<string, string>) => [name, sha256]),
+      )
       for (const { allowed } of uploaders) {
         for (const [name, digests] of allowed) {
           expect({ round, name, isAllowed: digests.has(found.get(name)) }).toEqual({ round, name, isAllowed: true })

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
 import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
 import { newPlaceMark } from '../../src/files/places/place-mark.ts'
-import { makeTempDir, removeTempDir } from '../harness.ts'
+import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { mountSmallDisk } from '../limits/small-disk.ts'
 import { collect, content, filesBelow, openFiles, put } from './material.ts'
 
@@ -97,6 +97,15 @@ describe('a call that fails', () => {
     expect(made.filter((call) => call.startsWith('rename'))).toEqual([])
   })
 
+  // The next sync of the directory above would succeed, whatever became of the name of the new one.
+  test('a new directory whose name could not be synced is removed, so that its name is a new change next time', async () => {
+    let left = 1
+    const { place } = faultyPlace((name, path) => (name === 'sync' && path === root && left-- > 0 ? 'EIO' : undefined))
+    await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    expect(readdirSync(root)).toEqual([])
+    await put(place, newId(), content(10))
+  })
+
   test('a failed sync in between fails the upload, although the last one would succeed', async () => {
     let left = 1
     const { place, made } = faultyPlace((name) => (name === 'dataSync' && left-- > 0 ? 'EIO' : undefined))
@@ -119,8 +128,16 @@ describe('a call that fails', () => {
   })
 
   test('a disk that takes no byte and reports nothing does not make a write run for ever', async () => {
-    const place = new DirectoryPlace(root, { calls: { ...fileCalls, write: async () => 0 } })
-    await expect(put(place, newId(), content(10))).rejects.toMatchObject({ code: 'unavailable' })
+    let writes = 0
+    const write = async (): Promise<number> => {
+      if (++writes > 100) throw new Error('it was tried for ever')
+      return 0
+    }
+    const place = new DirectoryPlace(root, { calls: { ...fileCalls, write } })
+    await expect(put(place, newId(), content(10))).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: expect.stringContaining('no byte could be written'),
+    })
   })
 
   test('a read that fails ends the stream, and leaves no file open', async () => {
@@ -205,7 +222,7 @@ describe('a call that fails', () => {
 
 describe('syncs of a directory are shared', () => {
   /** A place whose syncs of directories of blobs take a while, with what happened in which order. */
-  const slowPlace = (ends: (sync: number) => string | undefined = () => undefined) => {
+  const slowPlace = (ends: (sync: number) => Promise<void> = () => Bun.sleep(20)) => {
     const directories = new Map<number, string>()
     const events: string[] = []
     let syncs = 0
@@ -221,11 +238,9 @@ describe('syncs of a directory are shared', () => {
         if (!directories.has(descriptor)) return fileCalls.sync(descriptor)
         const sync = ++syncs
         events.push(`sync ${sync} begins`)
-        await Bun.sleep(20)
         await fileCalls.sync(descriptor)
+        await ends(sync)
         events.push(`sync ${sync} ends`)
-        const code = ends(sync)
-        if (code !== undefined) throw failure(code, 'directory')
       },
       async rename(from, to) {
         await fileCalls.rename(from, to)
@@ -257,10 +272,15 @@ describe('syncs of a directory are shared', () => {
 
   // The kernel may have dropped the names of all of them, and reports it once: the next sync succeeds.
   test('one that fails fails every upload that was renamed before it ended; later ones work', async () => {
-    const { place } = slowPlace((sync) => (sync === 1 ? 'EIO' : undefined))
+    const renamed = (events: string[]) => events.filter((event) => event.startsWith('renamed')).length
+    const { place, events } = slowPlace(async (sync) => {
+      if (sync > 1) return
+      await eventually('all six are renamed', () => renamed(events) === 6 || undefined)
+      throw failure('EIO', 'directory')
+    })
     const nowMs = Date.now()
     const first = put(place, newBlobId(nowMs), content(10)).catch((error) => error.code)
-    await Bun.sleep(10)
+    await eventually('the first sync runs', () => events.includes('sync 1 begins') || undefined)
     const beside = Array.from({ length: 5 }, () =>
       put(place, newBlobId(nowMs), content(10)).catch((error) => error.code),
     )

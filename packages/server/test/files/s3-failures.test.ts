@@ -178,7 +178,7 @@ describe('a failure that will not pass is reported at once', () => {
 
   test('an answer that never ends is not read to its end', async () => {
     fail({ method: 'GET', answer: { status: 403, body: 'x'.repeat(1_000_000) } })
-    expect((await errorOf(place.readMark())).code).toBe('unavailable')
+    expect((await errorOf(place.readMark())).cause).toBe('S3 answered with a large body 403')
   })
 })
 
@@ -362,6 +362,18 @@ describe('an upload', () => {
     expect((await finishing).code).toBe('unavailable')
     await until('the connection is closed', () => server.sockets.size === 0)
     expect(server.seen).toHaveLength(1)
+    // Nobody failed.
+    expect(logged).toEqual([])
+  })
+
+  test('that is slow is not cut while bytes are taken', async () => {
+    const patient = await open({ timing: { progressMsMax: 700, attemptsMax: 1 } })
+    fail({ method: 'PUT', slowMs: 60 })
+    const startedAtMs = performance.now()
+    const id = await putBlob(patient, large)
+    expect(performance.now() - startedAtMs).toBeGreaterThan(1_000)
+    expect(await patient.size(id)).toBe(large.length)
+    await patient.close()
   })
 
   test('has one PUT with its length and digest, not in chunks', async () => {

@@ -25,6 +25,8 @@ export interface Fault {
   answer?: { status: number; code?: string; headers?: Record<string, string>; body?: string }
   /** The connection is reset after so many bytes of the request's body. */
   resetAfterBodyBytes?: number
+  /** The server waits so long after each piece of the request's body. */
+  slowMs?: number
   /** Only so many bytes of the object are sent; then the connection is `reset` or ended. */
   sendBytes?: number
   reset?: boolean
@@ -121,6 +123,10 @@ export class S3TestServer {
         if (/100-continue/i.test(header(request, 'expect') ?? '')) socket.write('HTTP/1.1 100 Continue\r\n\r\n')
       }
       request.take(rest, this.#options.keepBytesMax)
+      if (request.fault?.slowMs !== undefined) {
+        socket.pause()
+        setTimeout(() => socket.resume(), request.fault.slowMs)
+      }
       if (request.bodyBytes > (request.fault?.resetAfterBodyBytes ?? Number.POSITIVE_INFINITY)) {
         this.seen.push({ ...request.seen, status: 0 })
         socket.resetAndDestroy()

@@ -43,7 +43,8 @@ interface Attempt {
 const near = (request: string, error: string, meant: string, works?: Json, more: Partial<Attempt> = {}): Attempt => {
   const [method, path] = request.split(' ') as [string, string]
   const [status, code] = error.split(' ') as [string, string]
-  const at = (text: string) => (own: string) => text.replace('/v1/app/orders', own)
+  const at = (text: string) => (own: string) =>
+    text.replace('/v1/app/orders', own).replace('app.orders', own.replace('/v1/app/', 'app.'))
   return { method, path: at(path), status: Number(status), code, meant: at(meant), works, ...more }
 }
 
@@ -51,6 +52,8 @@ const noMethod = '405 method_not_allowed'
 const badRequest = '400 invalid_request'
 const toQuery = 'POST /v1/app/orders/query'
 const newest = { index: 't' }
+const noRoute = '404 route_not_found'
+const toItem = 'PUT /api/collections/app.orders/items/:id'
 
 describe('the five of the contract', () => {
   const written = 'PUT /v1/app/orders'
@@ -121,6 +124,15 @@ describe('and others that are tried often', () => {
     'PUT /api/keys': near('PUT /api/keys', noMethod, 'POST /api/keys', { kind: 'public' }),
     'GET of a key': near('GET /api/keys/key_1', noMethod, 'GET /api/keys'),
     'PATCH of a key': near('PATCH /api/keys/key_1', noMethod, 'POST /api/keys', { kind: 'public' }),
+    'GET of a collection': near('GET /api/collections/app.orders', noRoute, 'GET /v1/app/orders'),
+    'POST of a collection': near('POST /api/collections/app.orders', noRoute, 'POST /v1/app/orders', {
+      indices: { i1: { hashField: 'status' } },
+    }),
+    'GET of all items': near('GET /api/collections/app.orders/items', noRoute, toQuery, newest),
+    'GET of an item with limit': near('GET /api/collections/app.orders/items/ada?limit=5', badRequest, toQuery, newest),
+    'POST of an item without an id': near('POST /api/collections/app.orders/items', noRoute, toItem, { n: 1 }),
+    'POST of an item': near('POST /api/collections/app.orders/items/ada', noMethod, toItem, { n: 1 }),
+    'PATCH of an item': near('PATCH /api/collections/app.orders/items/ada', noMethod, toItem, { n: 1 }),
     'GET /health': near('GET /health', '404 route_not_found', 'GET /healthz'),
   })
 
@@ -187,12 +199,22 @@ describe('and others that are tried often', () => {
       ['/app/orders/ada/r', 'Tables and records are below /v1: /v1/app/orders/ada/r.'],
       ['/api/v1/app/orders', 'Tables and records are below /v1: /v1/app/orders.'],
       ['/v2/app/orders', 'The version is v1: /v1/app/orders.'],
+      [
+        '/api/collections/app.orders/items/ada/',
+        'Without the slash at its end: /api/collections/app.orders/items/ada.',
+      ],
+      ['/api/collections/app.orders/ada', 'An item is at GET /api/collections/app.orders/items/:id.'],
+      ['/api/collections/orders/items', 'The id is missing; records are found by POST /v1/default/orders/query.'],
+      ['/api/collections/App.orders/ada', 'An item is at GET /api/collections/:collection/items/:id.'],
+      ['/collections/orders/items/ada', 'Items are below /api: /api/collections/orders/items/ada.'],
       ['/keys', 'Keys are below /api: /api/keys.'],
       ['/keys/self', 'Keys are below /api: /api/keys/self.'],
     ] as const) {
       expect([path, lostPathHint('GET', path)]).toEqual([path, hint])
     }
     expect(lostPathHint('GET', '/v1/app/orders/a/b/c')).toContain('%2F')
+    expect(lostPathHint('GET', '/api/collections/app.orders/items/ada/o-1')).toContain('items/:id?rangeKey=…')
+    expect(lostPathHint('GET', '/api/collections')).toContain('GET /v1/:db')
     const general = lostPathHint('GET', '/favicon.ico')
     for (const path of [
       '/v1//orders',
@@ -209,7 +231,13 @@ describe('and others that are tried often', () => {
   })
 
   test('a long path costs no time', () => {
-    const paths = ['/a'.repeat(8_000), `/v1${'/a'.repeat(8_000)}/%`, '/'.repeat(16_000), `/${'a'.repeat(16_000)}/`]
+    const paths = [
+      '/a'.repeat(8_000),
+      `/v1${'/a'.repeat(8_000)}/%`,
+      '/'.repeat(16_000),
+      `/${'a'.repeat(16_000)}/`,
+      `/api/collections/${'a/'.repeat(8_000)}`,
+    ]
     // The fastest of several rounds: others may use the machine.
     const rounds = Array.from({ length: 5 }, () => {
       const started = performance.now()

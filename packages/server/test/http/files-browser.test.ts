@@ -103,13 +103,12 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
   /** The colour in the middle of what the page shows. */
   const middleOf = async (page: Page): Promise<number[]> => {
     const shot = (await page.screenshot()).toString('base64')
-    const pixel = await reader.evaluate(async (image) => {
-      const bitmap = await createImageBitmap(await (await fetch(`data:image/png;base64,${image}`)).blob())
-      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height)
-      const drawing = canvas.getContext('2d')!
+    const pixel = (await reader.evaluate(`(async () => {
+      const bitmap = await createImageBitmap(await (await fetch('data:image/png;base64,${shot}')).blob())
+      const drawing = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d')
       drawing.drawImage(bitmap, 0, 0)
       return [...drawing.getImageData(bitmap.width / 2, bitmap.height / 2, 1, 1).data]
-    }, shot)
+    })()`)) as number[]
     return pixel.slice(0, 3)
   }
 
@@ -132,12 +131,13 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
   }
 
   /** As if the server had not said "attachment": what the other headers alone keep from happening. */
-  const withoutDisposition = (page: Page): Promise<void> =>
-    page.route('**/files/**', async (route) => {
+  const withoutDisposition = async (page: Page): Promise<void> => {
+    await page.route('**/files/**', async (route) => {
       const response = await route.fetch()
       const { 'content-disposition': _, ...headers } = response.headers()
       await route.fulfill({ response, headers })
     })
+  }
 
   test('an uploaded HTML or SVG runs no script: it is saved, and even when shown it cannot', async () => {
     ran = []
@@ -193,7 +193,7 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
     await page.setContent(`<body style="margin:0"><img src="${url}">`)
-    await page.waitForFunction(() => document.querySelector('img')!.naturalWidth === 400)
+    await page.waitForFunction(`document.querySelector('img').naturalWidth === 400`)
     expect(await middleOf(page)).toEqual([0, 0, 255])
     expect([ran, complaints]).toEqual([[], []])
     await page.close()
@@ -213,7 +213,7 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
   })
 
   /** Waits until the page says so. In a sandbox no timer and no event of the page runs, so the test asks again and again. */
-  const until = async (page: Page, holds: () => boolean): Promise<boolean> => {
+  const until = async (page: Page, holds: string): Promise<boolean> => {
     for (let i = 0; i < 60; i++) {
       if (await page.evaluate(holds)) return true
       await page.waitForTimeout(50)
@@ -225,22 +225,11 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
   const play = async (url: string): Promise<{ saved: boolean; played: boolean; sought: boolean }> => {
     const page = await context.newPage()
     const saved = await open(page, url)
-    await page.evaluate(() => {
-      const media = document.querySelector('video, audio') as HTMLMediaElement
-      media.muted = true
-      media.loop = true
-      media.play()
-    })
-    const played = await until(page, () => document.querySelector<HTMLMediaElement>('video, audio')!.currentTime > 0)
-    await page.evaluate(() => {
-      const media = document.querySelector('video, audio') as HTMLMediaElement
-      media.pause()
-      media.currentTime = 0.5
-    })
-    const sought = await until(page, () => {
-      const media = document.querySelector('video, audio') as HTMLMediaElement
-      return !media.seeking && Math.abs(media.currentTime - 0.5) < 0.01
-    })
+    const media = `document.querySelector('video, audio')`
+    await page.evaluate(`${media}.muted = true; ${media}.loop = true; ${media}.play(); 0`)
+    const played = await until(page, `${media}.currentTime > 0`)
+    await page.evaluate(`${media}.pause(); ${media}.currentTime = 0.5`)
+    const sought = await until(page, `!${media}.seeking && Math.abs(${media}.currentTime - 0.5) < 0.01`)
     await page.close()
     return { saved, played, sought }
   }
@@ -254,26 +243,27 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
     const request = { name: 'film.webm', method: 'PUT', visibility: 'public', contentType: 'video/webm' }
     const { url } = ok(await bucket.api.post(`${bucket.path}/url`, request))
     const page = await visit()
-    const answer = await page.evaluate(async (target) => {
+    const answer = (await page.evaluate(`(async () => {
+      const wait = (ms) => new Promise((later) => setTimeout(later, ms))
       const canvas = document.createElement('canvas')
       canvas.width = canvas.height = 64
-      const drawing = canvas.getContext('2d')!
+      const drawing = canvas.getContext('2d')
       const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType: 'video/webm;codecs=vp8' })
-      const pieces: Blob[] = []
+      const pieces = []
       recorder.ondataavailable = ({ data }) => pieces.push(data)
       recorder.start()
       for (let i = 0; i < 30; i++) {
-        drawing.fillStyle = `hsl(${i * 12} 100% 50%)`
+        drawing.fillStyle = 'hsl(' + i * 12 + ' 100% 50%)'
         drawing.fillRect(0, 0, 64, 64)
-        await new Promise((later) => setTimeout(later, 40))
+        await wait(40)
       }
       await new Promise((later) => {
         recorder.onstop = later
         recorder.stop()
       })
-      const response = await fetch(target, { method: 'PUT', body: new Blob(pieces, { type: 'video/webm' }) })
+      const response = await fetch('${url}', { method: 'PUT', body: new Blob(pieces, { type: 'video/webm' }) })
       return { status: response.status, etag: response.headers.get('etag'), record: await response.json() }
-    }, url)
+    })()`)) as Json
     await page.close()
     expect(answer).toMatchObject({ status: 200, record: { name: 'film.webm', contentType: 'video/webm' } })
     expect(answer.etag).toBe(`"${answer.record.updatedAt}"`)

@@ -349,6 +349,22 @@ describe('a signed upload', () => {
     connection.close()
     refused(await bucket.record('late.txt'), 404, 'file_not_found')
 
+    // The same for a key that expires meanwhile: only that of the URL itself counts at the head.
+    const brief = await createKey(service.api, { kind: 'secret', expiresAt: Date.now() + 30_000 })
+    const ending = new URL(await urlOf({ name: 'late.txt', method: 'PUT' }, service.server.as(brief.key)))
+    const cut = await service.server.connect()
+    cut.send(head(ending.pathname + ending.search))
+    await Bun.sleep(100)
+    service.server.setClock(31_000)
+    await eventually('the key expires', async () =>
+      (await upload(ending.href, 'x')).status === 403 ? true : undefined,
+    )
+    cut.send('def')
+    refused(await cut.answer(), 403, 'expired_url')
+    cut.close()
+    refused(await bucket.record('late.txt'), 404, 'file_not_found')
+    service.server.setClock(0)
+
     const own = ok(await ask({ name: 'slow.txt', method: 'PUT', expiresIn: 60 }))
     const target = new URL(own.url)
     const slow = await service.server.connect()

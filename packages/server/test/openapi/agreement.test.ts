@@ -258,6 +258,41 @@ describe('the name of a table', () => {
   })
 })
 
+describe('a document', () => {
+  const putItem = async (body: Json) => {
+    const { name } = await service.table()
+    return service.api.raw('PUT', `/api/collections/app.${name}/items/a`, { body: JSON.stringify(body) })
+  }
+  agree('Item', putItem, {
+    'that is empty': {},
+    'with any members': { a: null, data: [], hashKey: 1 },
+    'that is an array': [],
+    'that is null': null,
+    'that is text': 'a',
+    'that is a number': 1,
+  })
+})
+
+describe('the name of a collection', () => {
+  const named = (collection: string) =>
+    service.api.raw('DELETE', `/api/collections/${encodeURIComponent(collection)}/items/a`)
+  const long = text(64)
+  // Most of these name no table, which is no fault of the name.
+  const send = async (collection: string) => ((await named(collection)).status === 404 ? 'taken' : 'refused')
+  const operation = operationsOf(document).find(({ id }) => id === 'getItem')!
+  const { schema } = parametersOf(document, operation).find(({ name }) => name === 'collection')
+  for (const name of ['a', '-', 'a.b', 'a-_0.b_', long, `${long}.${long}`, '.', '..', 'a.', '.b', 'a.b.c', 'a..b']) {
+    test(name.length > 40 ? `of ${name.length} characters` : name, async () => {
+      expect([name, await send(name)]).toEqual([name, check.faults(schema, name).length === 0 ? 'taken' : 'refused'])
+    })
+  }
+  for (const name of ['_a', '_a.b', 'a._b', 'A', 'a.B', `${long}k`, `a.${long}k`, `${long}k.a`, 'a\n', 'a b', 'a/b']) {
+    test(JSON.stringify(name), async () => {
+      expect([await send(name), check.faults(schema, name).length > 0]).toEqual(['refused', true])
+    })
+  }
+})
+
 describe('a key in a path', () => {
   const get = async (key: string) => {
     const table = await service.table()

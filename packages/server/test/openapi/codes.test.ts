@@ -4,12 +4,14 @@ import {
   batchOperationsMax,
   bodyBytesMax,
   dataBytesMax,
+  fileBytesMax,
   findKeysMax,
   plainBodyBytesMax,
 } from '../../src/core/limits.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
 import type { Answer, Json } from '../harness.ts'
-import { createExpiredKey, createKey, createRevokedKey, useService } from '../http/service.ts'
+import { contentDigest } from '../http/bucket.ts'
+import { createExpiredKey, createKey, createRevokedKey, ok, useService } from '../http/service.ts'
 import { codesOf, type Operation, operationsOf, resolve, responsesOf, scenariosOf } from './scenario.ts'
 import { SchemaCheck } from './schema-check.ts'
 import { Stage } from './stage.ts'
@@ -31,6 +33,9 @@ beforeAll(async () => {
     const came = await service.api.request(method, path, body)
     stage.expectSame(answer, came.body, `${method} ${path}`)
   }
+  // The bucket and the file that the examples of files use.
+  ok(await service.api.post('/v1/app/_buckets/avatars'), 201)
+  ok(await service.api.raw('PUT', '/v1/app/_buckets/avatars/ada/small.png', { body: 'the bytes of a picture' }))
 })
 
 interface Request {
@@ -41,15 +46,17 @@ interface Request {
   body: string | undefined
 }
 
-/** The first example of the operation that succeeds. */
+/** The example of the operation that succeeds with the least: another may have a condition, which holds only once. */
 const goodRequest = (operation: Operation): Request => {
-  const { target, headers, body } = scenariosOf(document, operation).find(({ response }) => response.status < 300)!
+  const good = scenariosOf(document, operation).filter(({ response }) => response.status < 300)
+  const lengthOf = ({ target, headers }: (typeof good)[0]): number => target.length + JSON.stringify(headers).length
+  const { target, headers, body, bytes } = good.sort((a, b) => lengthOf(a) - lengthOf(b))[0]!
   return {
     method: operation.method,
     target,
     key: operation.object.security.length > 0 ? service.org.secretKey : undefined,
-    headers,
-    body: stage.translateBody(body),
+    headers: bytes === undefined ? headers : { ...headers, 'Content-Type': bytes.type },
+    body: bytes?.text ?? stage.translateBody(body),
   }
 }
 
@@ -73,8 +80,16 @@ const record = (bytes: number): Json => ({ hashKey: 'a', data: { text: 'x'.repea
 const hasKey = ({ object }: Operation): boolean => object.security.length > 0
 const hasBody = ({ object }: Operation): boolean => object.requestBody !== undefined
 const names = (part: string) => (operation: Operation) => operation.path.includes(`{${part}}`)
+const namesDatabase = (operation: Operation): boolean => names('db')(operation) || names('collection')(operation)
+const withDatabase = (to: Operation, target: string, db: string): string =>
+  names('db')(to) ? withSegment(to, target, db, 'db') : withSegment(to, target, `${db}.orders`, 'collection')
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
+const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const isPutFile = ({ id }: Operation): boolean => id === 'putFile'
+const isQueryFiles = ({ id }: Operation): boolean => id === 'queryFiles'
+/** Below a bucket every method of a file has a meaning, on the paths of verbs too. */
+const isBelowBucket = ({ path }: Operation): boolean => path.startsWith('/v1/{db}/_buckets/{bucket}/')
 const isFind = ({ id }: Operation): boolean => id === 'findRecords'
 const endsInParameter = ({ path }: Operation): boolean => path.endsWith('}')
 
@@ -87,7 +102,14 @@ const faults: Record<
   invalid_api_key: { tries: hasKey, spoil: () => ({ key: 'svc_live_nonsense' }) },
   expired_api_key: { tries: hasKey, spoil: () => ({ key: keys.expired }) },
   revoked_api_key: { tries: hasKey, spoil: () => ({ key: keys.revoked }) },
-  read_only_key: { tries: hasKey, spoil: () => ({ key: service.org.publicKey }) },
+  read_only_key: {
+    tries: hasKey,
+    spoil: (_, to) => ({
+      key: service.org.publicKey,
+      ...(isQueryFiles(to) && { body: '{"expiresIn":60}' }),
+      ...(to.id === 'getFileUrl' && { body: '{"name":"x","method":"PUT"}' }),
+    }),
+  },
   key_scope: { tries: hasKey, spoil: () => ({ key: keys.limited }) },
   secret_key_in_browser: {
     tries: hasKey,
@@ -97,48 +119,79 @@ const faults: Record<
     tries: ({ path }) => path.includes('{'),
     spoil: ({ target }, to) => ({ target: withSegment(to, target, '') }),
   },
-  method_not_allowed: { tries: () => true, spoil: () => ({ method: 'PATCH', body: undefined }) },
-  invalid_name: { tries: names('db'), spoil: ({ target }, to) => ({ target: withSegment(to, target, 'Shop', 'db') }) },
-  reserved_name: {
-    tries: names('db'),
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, '_shop', 'db') }),
+  method_not_allowed: {
+    tries: () => true,
+    spoil: (_, to) => ({ method: isBelowBucket(to) ? 'TRACE' : 'PATCH', body: undefined }),
   },
+  invalid_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, 'Shop') }) },
+  reserved_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, '_shop') }) },
   invalid_request: { tries: hasKey, spoil: ({ target }) => ({ target: add(target, 'pretty=true') }) },
   invalid_key: {
-    tries: (operation) => endsInParameter(operation) && (names('hashKey')(operation) || names('id')(operation)),
+    tries: (operation) =>
+      endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation)),
     spoil: ({ target }, to) => ({ target: withSegment(to, target, '%ff') }),
   },
   invalid_cursor: {
-    tries: ({ method, path }) =>
-      method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/api/keys'].includes(path),
-    spoil: ({ target }) => ({ target: add(target, 'cursor=nonsense') }),
+    tries: ({ method, path, id }) =>
+      id === 'queryFiles' || (method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/api/keys'].includes(path)),
+    spoil: ({ target }, to) =>
+      isQueryFiles(to) ? { body: '{"cursor":"nonsense"}' } : { target: add(target, 'cursor=nonsense') },
   },
   invalid_json: { tries: hasBody, spoil: () => ({ body: '{hashKey: "ada"}' }) },
   body_too_large: {
     tries: hasBody,
     spoil: (_, to) => ({
       body: ' '.repeat(
-        (isBatch(to) ? batchBodyBytesMax : isPut(to) || isFind(to) ? bodyBytesMax : plainBodyBytesMax) + 1,
+        (isBatch(to)
+          ? batchBodyBytesMax
+          : isPut(to) || isItemPut(to) || isFind(to)
+            ? bodyBytesMax
+            : plainBodyBytesMax) + 1,
       ),
     }),
   },
   unsupported_media_type: {
     tries: hasBody,
-    spoil: ({ headers }) => ({ body: '{}', headers: { ...headers, 'Content-Type': 'text/plain' } }),
+    spoil: ({ headers }, to) => ({
+      body: '{}',
+      headers: { ...headers, 'Content-Type': isPutFile(to) ? 'multipart/form-data' : 'text/plain' },
+    }),
   },
   table_not_found: {
     // Where there is none, a table can be created: that is no fault.
-    tries: (operation) => names('table')(operation) && operation.id !== 'createTable',
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'table') }),
+    tries: (operation) =>
+      (names('table')(operation) || names('collection')(operation)) && operation.id !== 'createTable',
+    spoil: ({ target }, to) => ({
+      target: names('table')(to)
+        ? withSegment(to, target, 'invoices', 'table')
+        : withSegment(to, target, 'app.invoices', 'collection'),
+    }),
   },
   bucket_not_found: {
     tries: (operation) => names('bucket')(operation) && operation.id !== 'createBucket',
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
+  invalid_ttl: {
+    tries: (one) => isPutFile(one) || isItemPut(one),
+    spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
+  },
+  private_file: {
+    tries: ({ id }) => id === 'getFile' || id === 'getFileUrl',
+    spoil: () => ({ key: service.org.publicKey }),
+  },
+  digest_mismatch: {
+    tries: isPutFile,
+    spoil: ({ headers }) => ({ body: 'hello', headers: { ...headers, 'Content-Digest': contentDigest('world') } }),
+  },
+  file_too_large: {
+    tries: isPutFile,
+    spoil: ({ headers }) => ({ headers: { ...headers, 'Content-Length': String(fileBytesMax + 1) } }),
+  },
   record_too_large: {
-    tries: (operation) => isPut(operation) || isBatch(operation),
+    tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
+      if (isItemPut(to)) return { body: JSON.stringify(large.data) }
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
@@ -249,7 +302,8 @@ describe('what a request knows', () => {
   })
 
   test('of fields in a body is what is described', async () => {
-    for (const operation of all.filter(hasBody)) {
+    // The body of an item has any fields, and that of a file is its bytes.
+    for (const operation of all.filter((one) => hasBody(one) && !isItemPut(one) && !isPutFile(one))) {
       const good = goodRequest(operation)
       const body = JSON.stringify({ ...JSON.parse(good.body ?? '{}'), zzz: 1 })
       const answer = await send({ ...good, body })

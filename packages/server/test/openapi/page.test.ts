@@ -46,7 +46,9 @@ describe('the page', () => {
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(headers.get('x-request-id')).toBe('mine')
     expect(headers.get('access-control-allow-origin')).toBe('*')
-    expect(headers.get('access-control-expose-headers')).toBe('ETag, Retry-After, X-Request-Id')
+    expect(headers.get('access-control-expose-headers')).toBe(
+      'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id',
+    )
     expect(headers.get('cache-control')).toBe('private, no-cache')
   })
 

@@ -11,7 +11,7 @@ export interface Operation {
   object: Json
 }
 
-const methods = ['get', 'head', 'put', 'post', 'delete', 'options']
+const methods = ['get', 'head', 'put', 'post', 'patch', 'delete', 'options']
 
 export const operationsOf = (document: Json): Operation[] =>
   Object.entries<Json>(document.paths).flatMap(([path, item]) =>
@@ -61,6 +61,7 @@ export interface Scenario {
   target: string
   headers: Record<string, string>
   body: Json
+  bytes: { type: string; text: string } | undefined
   given: Json[]
   response: Response
   answer: Json
@@ -102,7 +103,8 @@ const scenario = (document: Json, operation: Operation, name: string): Scenario 
   const of = (where: string) =>
     values.filter((value) => value.where === where).map(({ parameter, value }): [string, string] => [parameter, value])
   const filled = of('path').reduce(
-    (path, [parameter, value]) => path.replace(`{${parameter}}`, encodeURIComponent(value)),
+    // The name of a file has several segments.
+    (path, [parameter, value]) => path.replace(`{${parameter}}`, value.split('/').map(encodeURIComponent).join('/')),
     operation.path,
   )
   const query = new URLSearchParams(of('query')).toString()
@@ -112,9 +114,18 @@ const scenario = (document: Json, operation: Operation, name: string): Scenario 
     name,
     target: query === '' ? filled : `${filled}?${query}`,
     headers: Object.fromEntries(of('header')),
-    body: operation.object.requestBody?.content['application/json'].examples?.[name]?.value ?? rejected,
+    ...sentOf(operation, name, rejected),
     ...answered,
   }
+}
+
+/** The body, as JSON or as bytes. The type of the bytes is in the line of curl: OpenAPI allows no parameter for it. */
+const sentOf = ({ object }: Operation, name: string, rejected: Json): Pick<Scenario, 'body' | 'bytes'> => {
+  const [type, media] = Object.entries<Json>(object.requestBody?.content ?? {})[0] ?? []
+  const value = media?.examples?.[name]?.value ?? rejected
+  if (type === undefined || type === 'application/json') return { body: value, bytes: undefined }
+  const { source } = object['x-codeSamples'][object['x-sample-examples'].indexOf(name)]
+  return { body: undefined, bytes: { type: /-H 'Content-Type: ([^']+)'/.exec(source)![1]!, text: value } }
 }
 
 export const scenariosOf = (document: Json, operation: Operation): Scenario[] =>

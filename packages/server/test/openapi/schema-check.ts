@@ -3,7 +3,12 @@ import type { Json } from '../harness.ts'
 
 /** Checks values against schemas of the document, by JSON Schema 2020-12, strictly: an unknown keyword is an error. */
 export class SchemaCheck {
-  readonly #ajv = new Ajv({ strict: true, allowUnionTypes: true, allErrors: true, formats: { int64: true } })
+  readonly #ajv = new Ajv({
+    strict: true,
+    allowUnionTypes: true,
+    allErrors: true,
+    formats: { int64: true, binary: true },
+  })
   readonly #compiled = new Map<string, ValidateFunction>()
 
   constructor(document: Json) {

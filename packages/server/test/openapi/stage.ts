@@ -38,6 +38,11 @@ export class Stage {
     return shown === undefined ? undefined : this.translate(JSON.stringify(shown))
   }
 
+  /** What a step of `x-given` sends beside its path. */
+  sent({ body, bytes, headers = {} }: Json): { body: string | undefined; headers: [string, string][] } {
+    return { body: bytes ?? this.translateBody(body), headers: Object.entries(headers) }
+  }
+
   #expected(shown: Json, came: Json, name = ''): Json {
     if (varying.has(name) && shown !== null && typeof shown === typeof came) {
       if (!this.#real.has(String(shown))) this.#real.set(String(shown), String(came))
@@ -48,8 +53,10 @@ export class Stage {
     if (name === 'message' || name === 'hint') return withoutTimes(this.translate(shown))
     if (Array.isArray(shown)) return shown.map((value, i) => this.#expected(value, came?.[i]))
     if (typeof shown !== 'object' || shown === null) return shown
+    // When a signed URL expires depends on when it was made; when a key expires, its request says.
+    const nameOf = (member: string): string => (member === 'expiresAt' && 'url' in shown ? 'url' : member)
     return Object.fromEntries(
-      Object.entries(shown).map(([member, value]) => [member, this.#expected(value, came?.[member], member)]),
+      Object.entries(shown).map(([member, value]) => [member, this.#expected(value, came?.[member], nameOf(member))]),
     )
   }
 

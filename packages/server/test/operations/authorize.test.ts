@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { CubbyError } from '../../src/core/errors.ts'
-import { authorize } from '../../src/operations/authorize.ts'
+import { authorize, databaseOf } from '../../src/operations/authorize.ts'
 import { catalogue, inputMembers } from '../../src/operations/catalogue.ts'
 import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
 import type { ApiKey } from '../../src/store/api-keys.ts'
@@ -33,9 +33,12 @@ const outcome = (apiKey: ApiKey, { keyNeeded }: CatalogueEntry, db: unknown): st
 
 const readOnly = [
   'describeBucket',
+  'getFile',
+  'queryFiles',
   'describeOwnApiKey',
   'describeTable',
   'findRecords',
+  'getItem',
   'getFileUrl',
   'getRecord',
   'listBuckets',
@@ -56,7 +59,9 @@ for (const entry of Object.values<CatalogueEntry>(catalogue)) {
   }
 
   test(`${id}: which API keys may call it`, () => {
-    const dbs = inputMembers(entry).includes('db') ? ['app', 'other', 'App', '', null, 5, ['app']] : [undefined]
+    const members = inputMembers(entry)
+    const named = members.includes('db') || members.includes('collection')
+    const dbs = named ? ['app', 'other', 'App', '', null, 5, ['app']] : [undefined]
     for (const kind of ['secret', 'public'] as const) {
       for (const databases of [null, ['app'], ['zz', 'app']]) {
         const apiKey = keyOf(kind, databases)
@@ -67,3 +72,20 @@ for (const entry of Object.values<CatalogueEntry>(catalogue)) {
     }
   })
 }
+
+test('the database that an input names is its db, or a part of its collection', () => {
+  const inputs: [Parameters<typeof databaseOf>[0], unknown][] = [
+    [{}, undefined],
+    [{ db: 'app' }, 'app'],
+    [{ db: null }, null],
+    [{ collection: 'app.orders' }, 'app'],
+    [{ collection: 'orders' }, 'default'],
+    [{ collection: 'app.orders.x' }, 'app'],
+    [{ collection: '.orders' }, ''],
+    [{ collection: 'app.' }, 'app'],
+    [{ collection: '' }, 'default'],
+    [{ collection: null }, null],
+    [{ collection: 5 }, 5],
+  ]
+  for (const [input, db] of inputs) expect([input, databaseOf(input)]).toEqual([input, db])
+})

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { CursorSeal } from '../../src/core/cursor-seal.ts'
 import { CubbyError } from '../../src/core/errors.ts'
+import { planFileQuery } from '../../src/core/files/file-query.ts'
 import { planQuery } from '../../src/core/records/query.ts'
 import { type Indices, slots } from '../../src/core/tables/indices.ts'
 import { catalogue } from '../../src/operations/catalogue.ts'
@@ -38,6 +39,7 @@ const refusalOf = (entry: CatalogueEntry, input: Json): CubbyError | undefined =
   try {
     const parsed = entry.parse(JSON.stringify(input), nowMs)
     if (entry.id === 'queryRecords') planQuery(parsed.query, 1, everyIndex, seal)
+    if (entry.id === 'queryFiles') planFileQuery(parsed.query, false, 1, seal)
     return undefined
   } catch (error) {
     if (error instanceof CubbyError) return error

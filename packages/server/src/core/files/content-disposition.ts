@@ -27,7 +27,9 @@ const encoded = (name: string): string =>
  * lost something. Quotes and backslashes are escaped; some clients do not undo that, so these get both forms too. A
  * percent sign that looks like an escape would be decoded by some.
  */
-const fileNameParameters = (name: string): string => {
+const fileNameParameters = (given: string): string => {
+  // No file has such a name, but a URL can ask for one.
+  const name = given.replace(/[\u0000-\u001f\u007f-\u009f]+/g, '_')
   const ascii = name.replace(/[^\x20-\x7e]+/g, '_').replace(/["\\]/g, '\\$&')
   const plain = `filename="${ascii}"`
   return /^[^"\\%\x7f-\uffff]*$/.test(name) ? plain : `${plain}; filename*=UTF-8''${encoded(name)}`

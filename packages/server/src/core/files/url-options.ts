@@ -16,10 +16,8 @@ export interface UrlOptions {
   options: ReadonlyMap<string, string>
 }
 
-const readFields = ['name', 'method', 'expiresIn', 'download'] as const
-const uploadFields = [
-  ...['name', 'method', 'expiresIn', 'visibility', 'contentType', 'sizeMax', 'ttl', 'metadata', 'replace'],
-] as const
+const uploadFields = ['visibility', 'contentType', 'sizeMax', 'ttl', 'metadata', 'replace'] as const
+const fields = ['name', 'method', 'expiresIn', 'download', ...uploadFields] as const
 
 const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })
@@ -64,18 +62,15 @@ const withOptions = (entries: Record<string, string | undefined>): ReadonlyMap<s
 
 /** `text` is the whole body, `members` are its members apart from the address of the bucket. */
 export const parseUrlOptions = (text: string, members: Members, nowMs: number): UrlOptions => {
+  refuseUnknownMembers(members, fields)
   const method = parseMethod(members.method)
   if (method === 'GET') {
-    const upload = uploadFields.find(
-      (field) => members[field] !== undefined && !(readFields as readonly string[]).includes(field),
-    )
+    const upload = uploadFields.find((field) => members[field] !== undefined)
     if (upload !== undefined) refuse(upload, 'is for URLs to upload to.', 'Give "method": "PUT" too, or leave it out.')
-    refuseUnknownMembers(members, readFields)
     const expiresInSeconds = parseExpiresIn(members.expiresIn)
     return { method, expiresInSeconds, options: withOptions({ download: parseDownload(members.download) }) }
   }
   if (members.download !== undefined) refuse('download', 'is for URLs to read with.', 'Leave it or "method" out.')
-  refuseUnknownMembers(members, uploadFields)
   const { visibility, contentType, sizeMax, ttl, metadata, replace } = members
   const expiresInSeconds = parseExpiresIn(members.expiresIn) ?? urlSecondsDefault
   const shown = parseVisibility(visibility)

@@ -30,8 +30,16 @@ export const parseRecordToPut = (
 ): RecordToPut => {
   refuseUnknownMembers(members, [...putFields, ...alsoKnown], prefix)
   const { hashKey, rangeKey } = parseRecordKey(members.hashKey, members.rangeKey, prefix)
-  const value = members.data
-  const field = `${prefix}data`
+  return {
+    hashKey,
+    rangeKey,
+    data: parseData(members.data, text, span, `${prefix}data`),
+    ttlSeconds: parseTtl(members.ttl, `${prefix}ttl`, nowMs),
+  }
+}
+
+/** The text of `data`. `value` is its shallow value, and `span` its place in `text`. */
+export const parseData = (value: unknown, text: string, span: Span | undefined, field: string): string => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes a JSON object.`, {
       field,
@@ -56,12 +64,7 @@ export const parseRecordToPut = (
       },
     )
   }
-  return {
-    hashKey,
-    rangeKey,
-    data,
-    ttlSeconds: parseTtl(members.ttl, `${prefix}ttl`, nowMs),
-  }
+  return data
 }
 
 export const parseTtl = (value: unknown, field: string, nowMs: number | undefined): number | null => {

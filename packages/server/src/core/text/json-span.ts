@@ -200,7 +200,7 @@ export const walkArray = (
 }
 
 /** The value at this place; an object or array is returned empty. */
-const shallowValue = (text: string, { start, end }: Span): unknown => {
+export const shallowValue = (text: string, { start, end }: Span): unknown => {
   switch (text.charCodeAt(start)) {
     case openBrace:
       return {}

@@ -144,14 +144,14 @@ class PostgresEngine implements Engine {
       writes: new RegistryWrites(db),
       awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log }),
     }
-    const { namesManyTables, putsFromArrays, guardsWrites } = dialect
+    const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
     const guard = new WriteGuard(db, registry, guardsWrites)
     this.organizations = new PostgresOrganizations(registry)
     this.apiKeys = new PostgresApiKeys(registry)
     this.tables = new PostgresTables(registry)
     this.buckets = new PostgresBuckets(registry)
     this.records = new PostgresRecords(db, dialect, guard)
-    this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables })
+    this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({
       db,

@@ -1,9 +1,8 @@
 import * as fs from 'node:fs'
 
 /**
- * The system calls of a directory place, on Bun's thread pool. Measured with 64 small files at once: calls of `FileHandle` are
- * slower, and calls on this thread block it for up to 0.2 s on a busy disk, as `Bun.file().writer()` does. An object, so
- * that tests can make a call fail.
+ * The system calls of a directory place, on Bun's thread pool: made on this thread, they blocked it for up to 0.2 s while 64
+ * small files were written on a busy disk. An object, so that tests can make a call fail.
  */
 export interface FileCalls {
   open(path: string, flags: string, mode?: number): Promise<number>

@@ -2,7 +2,7 @@ import { CubbyError } from '../../core/errors.ts'
 import { plainBodyBytesMax } from '../../core/limits.ts'
 import type { Members } from '../../core/members.ts'
 import { parseName } from '../../core/names.ts'
-import { parseKeyPart } from '../../core/records/record-key.ts'
+import { noRangeKey, parseKeyPart } from '../../core/records/record-key.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress, type TableAddress } from '../../operations/access.ts'
 import { type BucketAddress, parseBucketAddress } from '../../operations/buckets/bucket-access.ts'
@@ -24,17 +24,34 @@ export const refuseBadEscapes = (url: string, segment: string, field: string): v
   try {
     decodeURIComponent(url.split('?', 1)[0]!)
   } catch {
-    throw new CubbyError('invalid_key', `${field} has a percent-escape that is malformed or not UTF-8.`, {
-      field,
-      hint: 'Percent-encode the UTF-8 bytes of the key once, as encodeURIComponent does.',
-    })
+    throw badEscape(field)
   }
 }
+
+const badEscape = (field: string): CubbyError =>
+  new CubbyError('invalid_key', `${field} has a percent-escape that is malformed or not UTF-8.`, {
+    field,
+    hint: 'Percent-encode the UTF-8 bytes of the key once, as encodeURIComponent does.',
+  })
 
 /** A segment of the path that is a key. */
 export const keyOf = ({ params, request }: Exchange, name: 'hashKey' | 'rangeKey' | 'id'): string => {
   refuseBadEscapes(request.url, params[name]!, name)
   return parseKeyPart(params[name], name)
+}
+
+/**
+ * The range key from the query string, in which `+` is a space. URLSearchParams replaces an escape that it cannot decode:
+ * the request would be about another record.
+ */
+export const rangeKeyIn = (url: string, rangeKey: string | undefined): string => {
+  if (rangeKey === undefined) return noRangeKey
+  try {
+    decodeURIComponent(url.slice(url.indexOf('?')))
+  } catch {
+    throw badEscape('rangeKey')
+  }
+  return parseKeyPart(rangeKey, 'rangeKey')
 }
 
 /** A JSON object without `data`. If `optional`, an empty body counts as `{}`. */

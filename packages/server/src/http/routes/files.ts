@@ -17,7 +17,7 @@ export const fileRoutes = {
     query: ['visibility', 'ttl', 'metadata'],
     bytes: 'content',
   },
-  getFile: { operation: getFileOperation, method: 'GET', paths: [filePath], queryAlways: { record: 'true' } },
+  getFile: { operation: getFileOperation, method: 'GET', paths: [filePath], queryAlways: { record: true } },
   changeFile: {
     operation: changeFileOperation,
     method: 'PATCH',

@@ -1,6 +1,7 @@
 import { apiKeyRoutes } from './api-keys.ts'
 import { bucketRoutes } from './buckets.ts'
 import { fileRoutes } from './files.ts'
+import { itemRoutes } from './items.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
 import { tableRoutes } from './tables.ts'
@@ -9,6 +10,7 @@ import { tableRoutes } from './tables.ts'
 export const operationRoutes = {
   ...tableRoutes,
   ...recordRoutes,
+  ...itemRoutes,
   ...bucketRoutes,
   ...fileRoutes,
   ...apiKeyRoutes,

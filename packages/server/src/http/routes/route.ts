@@ -6,7 +6,8 @@ export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
 /**
  * The HTTP request for an operation. The members of its input are in the path (those that it names), in the query string
- * (those in `query`) or in the body (all others). `ifUpdatedAt` is sent as If-Match or If-None-Match.
+ * (those in `query`) or in the body (all others, or the one that is the whole body). `ifUpdatedAt` is sent as If-Match or
+ * If-None-Match.
  */
 export interface OperationRoute {
   readonly operation: AnyOperation
@@ -15,7 +16,7 @@ export interface OperationRoute {
   readonly paths: readonly string[]
   readonly query?: readonly string[]
   /** Sent with every request: without it, the answer of this route is another than the operation's. */
-  readonly queryAlways?: Readonly<Record<string, string>>
+  readonly queryAlways?: Readonly<Record<string, string | boolean>>
   /** The member of the input that is the body as it is: bytes, not JSON. */
   readonly bytes?: string
   readonly body?: {
@@ -23,6 +24,8 @@ export interface OperationRoute {
     readonly schema: SchemaName
     readonly required: boolean
     readonly bytesMax: number
+    /** The member that the whole body is. Absent: the body is an object with the members that are nowhere else. */
+    readonly member?: string
   }
 }
 
@@ -56,7 +59,7 @@ export const encodeParameter = (name: string, value: string): string =>
 
 /** An object is sent as JSON. */
 export const queryText = (value: unknown): string =>
-  typeof value === 'object' ? encodeURIComponent(JSON.stringify(value)) : String(value)
+  encodeURIComponent(typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 /** Path and query string for an input. A missing member stays a parameter, such as `:db`. */
 export const targetFor = (route: OperationRoute, input: Readonly<Record<string, unknown>>): string => {

@@ -14,7 +14,7 @@ export interface HttpExample {
   name: string
   summary: string
   given?: GivenStep[]
-  /** Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`. */
+  /** Values of path parameters, query parameters and headers. Defaults: `db` is `app`, `table` is `orders`, `collection` is both. */
   parameters?: Record<string, string | number | boolean>
   body?: unknown
   /** The body as it is sent, instead of JSON. */
@@ -36,7 +36,7 @@ const conditionHeader = (value: unknown): Record<string, string> => {
 
 /** Divides the input among path, query string, headers and body. */
 const divide = (route: OperationRoute, input: Input) => {
-  const { paths, query = [], bytes: inBody } = route
+  const { paths, query = [], body: sent, bytes: inBody } = route
   const inPathOrQuery = new Set([...paths.flatMap(pathParameters), ...query])
   const parameters: Record<string, string | number | boolean> = {}
   const headers: Record<string, string> = {}
@@ -49,6 +49,7 @@ const divide = (route: OperationRoute, input: Input) => {
   }
   const bytes = inBody === undefined ? undefined : (input[inBody] as string)
   Object.assign(parameters, route.queryAlways)
+  if (sent?.member !== undefined) return { parameters, headers, bytes, body: body[sent.member] }
   return { parameters, headers, bytes, body: Object.keys(body).length === 0 ? undefined : body }
 }
 
@@ -63,18 +64,21 @@ export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep 
     method: route.method,
     path: targetFor({ ...route, queryAlways: undefined }, input),
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(body && { body }),
+    ...(body !== undefined && { body }),
     ...(bytes !== undefined && { bytes }),
     ...(output === undefined ? {} : { answer: output }),
   }
 }
 
-/** Leaves out `db` and `table` if they have their default values. */
-const withoutDefaults = ({ db, table, bucket, name, ...given }: Record<string, string | number | boolean>) => ({
+type Given = Record<string, string | number | boolean>
+
+/** Leaves out the names of the table, collection, bucket and file if they have their default values. */
+const withoutDefaults = ({ db, table, collection, bucket, name, ...given }: Given) => ({
   ...(bucket === undefined || bucket === 'avatars' ? {} : { bucket }),
   ...(name === undefined || name === 'ada/small.png' ? {} : { name }),
   ...(db === undefined || db === 'app' ? {} : { db }),
   ...(table === undefined || table === 'orders' ? {} : { table }),
+  ...(collection === undefined || collection === 'app.orders' ? {} : { collection }),
   ...given,
 })
 
@@ -93,24 +97,24 @@ const hintOver = ({ operation }: OperationRoute, input: Input, { code, message, 
 
 export const toHttpExample = (
   route: OperationRoute,
-  { name, summary, given, input, output, error, unchanged }: Example,
+  { name, summary, given, input, output, version, error, unchanged }: Example,
   status: SuccessStatus,
   tagged: boolean,
 ): HttpExample => {
   const { parameters, headers, body, bytes } = divide(route, input)
   const own = withoutDefaults({ ...parameters, ...headers })
-  const version = (output as { updatedAt?: number } | undefined)?.updatedAt
+  const tag = version ?? (output as { updatedAt?: number } | undefined)?.updatedAt
   return {
     name,
     summary,
     ...(given && { given: given.map(givenStep) }),
     ...(Object.keys(own).length > 0 && { parameters: own }),
-    ...(body && { body }),
+    ...(body !== undefined && { body }),
     ...(bytes !== undefined && { bytes }),
     ...(error === undefined
       ? {
           status: unchanged ? status.unchanged : status.done,
-          ...(tagged && { headers: { ETag: `"${version}"` } }),
+          ...(tagged && { headers: { ETag: `"${tag}"` } }),
           answer: output,
         }
       : {

@@ -24,7 +24,8 @@ const parameterList = (document: OpenApiDocument, entry: Entry): Html => {
 const bodyView = (document: OpenApiDocument, { operation }: Entry): Html => {
   if (operation.requestBody === undefined) return html``
   const { description, required, content } = operation.requestBody
-  const { schema } = content['application/json']!
+  const schema = content['application/json']?.schema
+  if (schema === undefined) return html`<h4>Body</h4><p class="note">Bytes of any type. ${description}</p>`
   const name = schemaName(schema)!
   const prefix = `${operation.operationId}-body`
   // The elements of a list are described with the body too.

@@ -66,7 +66,7 @@ export const changeFile = async (access: Access, input: ChangeFileInput, nowMs: 
 export const changeFileOperation = defineOperation({
   id: 'changeFile',
   area: 'files',
-  summary: 'Change what is stored about a file',
+  summary: 'Change the record of a file',
   description:
     'Changes the visibility, the content type, the metadata or the ttl of a file, not its bytes. Members that are absent stay as they are; `metadata` is replaced as a whole; `ttl: null` removes the ttl. The file gets a new version.',
   keyNeeded: 'write',

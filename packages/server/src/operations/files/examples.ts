@@ -4,7 +4,8 @@ import { createAvatars } from '../buckets/examples.ts'
 import { type Example, type ExampleCall, laterAt } from '../example.ts'
 
 export const inAvatars = { db: 'app', bucket: 'avatars' }
-const firstFileAt = 1767787200000
+/** A placeholder for the version of a real store. */
+export const fileExampleAt = 1767787200000
 
 /** The file that the examples use. A real one would hold the bytes of a picture. */
 export const picture = { name: 'ada/small.png', content: 'the bytes of a picture', contentType: 'image/png' }
@@ -22,7 +23,7 @@ const fileOf = (content: string, more: object, updatedAt: number) => ({
   url: null,
 })
 
-const stored = fileOf(picture.content, {}, firstFileAt)
+const stored = fileOf(picture.content, {}, fileExampleAt)
 
 const putPicture: ExampleCall = { operation: 'putFile', input: { ...inAvatars, ...picture }, output: stored }
 export const given = [createAvatars, putPicture]
@@ -35,8 +36,15 @@ export const noFile = {
 
 const otherVersion = {
   code: 'precondition_failed',
-  message: `The file is at version ${firstFileAt}; nothing was changed.`,
+  message: `The file is at version ${fileExampleAt}; nothing was changed.`,
   hint: ['Write with that version, ', 'after you have read the record again: ', call('getFile', thePicture)],
+} as const
+
+const inMilliseconds = {
+  code: 'invalid_ttl',
+  message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+  field: 'ttl',
+  hint: 'It looks like milliseconds; give seconds: 4102444800.',
 } as const
 
 export const putFile: Example[] = [
@@ -51,8 +59,8 @@ export const putFile: Example[] = [
     name: 'withMetadata',
     summary: 'With metadata, and only if the name is free',
     given: [createAvatars],
-    input: { ...inAvatars, ...picture, metadata: { owner: 'ada' }, ttl: 4102444800, ifUpdatedAt: null },
-    output: fileOf(picture.content, { metadata: { owner: 'ada' }, ttl: 4102444800 }, firstFileAt),
+    input: { ...inAvatars, ...picture, ttl: 4102444800, metadata: { owner: 'ada' }, ifUpdatedAt: null },
+    output: fileOf(picture.content, { metadata: { owner: 'ada' }, ttl: 4102444800 }, fileExampleAt),
   },
   {
     name: 'taken',
@@ -61,7 +69,7 @@ export const putFile: Example[] = [
     input: { ...inAvatars, ...picture, ifUpdatedAt: null },
     error: {
       code: 'precondition_failed',
-      message: `The file is at version ${firstFileAt}; nothing was changed.`,
+      message: `The file is at version ${fileExampleAt}; nothing was changed.`,
       hint: 'Use another name, or replace the file: write with its version, or without a condition.',
     },
   },
@@ -100,6 +108,13 @@ export const changeFile: Example[] = [
     input: { ...thePicture, name: 'ada/large.png', contentType: 'image/webp' },
     error: noFile,
   },
+  {
+    name: 'ttlInMilliseconds',
+    summary: 'A ttl in milliseconds',
+    given,
+    input: { ...thePicture, ttl: 4102444800000 },
+    error: inMilliseconds,
+  },
 ]
 
 export const deleteFile: Example[] = [
@@ -110,6 +125,13 @@ export const deleteFile: Example[] = [
     given,
     input: { ...thePicture, name: 'ada/large.png' },
     output: { deleted: false },
+  },
+  {
+    name: 'changedMeanwhile',
+    summary: 'The file is at another version',
+    given,
+    input: { ...thePicture, ifUpdatedAt: 1 },
+    error: otherVersion,
   },
 ]
 

@@ -117,7 +117,7 @@ A public key lists the public files, as if there were no others. With \`select: 
   keyNeeded: 'read',
   effect: 'reads',
   returns: 'A page of files.',
-  codes: ['invalid_cursor', 'bucket_not_found'],
+  codes: ['invalid_cursor', 'read_only_key', 'bucket_not_found'],
   parse(text): QueryFilesInput {
     const { db, bucket, ...query } = parsePlainBody(text)
     return { ...parseBucketAddress(db, bucket), query: parseFileQuery(query) }

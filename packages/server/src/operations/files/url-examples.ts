@@ -42,4 +42,28 @@ export const getFileUrl: Example[] = [
     input: { ...inAvatars, name: 'ada/large.png' },
     error: noFile,
   },
+  {
+    name: 'badName',
+    summary: 'No file can have this name',
+    given,
+    input: { ...inAvatars, name: 'ada/../small.png' },
+    error: {
+      code: 'invalid_key',
+      message: 'name has a segment "." or "..", which URL parsers drop from paths.',
+      field: 'name',
+      hint: 'Use another name.',
+    },
+  },
+  {
+    name: 'millisecondsAsTtl',
+    summary: 'A ttl in milliseconds',
+    given: [createAvatars],
+    input: { ...thePicture, method: 'PUT', ttl: 4102444800000 },
+    error: {
+      code: 'invalid_ttl',
+      message: 'ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+      field: 'ttl',
+      hint: 'It looks like milliseconds; give seconds: 4102444800.',
+    },
+  },
 ]

@@ -16,7 +16,7 @@ export const urlSchemas = {
   DownloadUrlRequest: closed(
     objectOf<DownloadUrlRequest>('A URL to read a file with.', ['name'], {
       name,
-      method: { type: 'string', const: 'GET', default: 'GET', description: 'Also for HEAD.' },
+      method: { type: 'string', const: 'GET', default: 'GET', description: 'The URL is for reading.' },
       expiresIn: expiresIn(
         `Absent: a public file gets its permanent URL, a private one a signed URL for ${urlSecondsDefault} seconds.`,
       ),
@@ -37,7 +37,7 @@ export const urlSchemas = {
   UploadUrlRequest: closed(
     objectOf<UploadUrlRequest>('A URL to upload one file to. Needs a secret key.', ['name', 'method'], {
       name,
-      method: { type: 'string', const: 'PUT', description: 'The upload is a PUT with the bytes as its body.' },
+      method: { type: 'string', const: 'PUT', description: 'The URL is for an upload.' },
       expiresIn: expiresIn(`Absent: ${urlSecondsDefault}.`),
       visibility: { ...visibility, default: 'private' },
       contentType: {

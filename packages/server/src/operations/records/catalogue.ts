@@ -16,7 +16,7 @@ const keyMembers = {
   rangeKey: { ...ref('RecordKeyPart'), description: "The record's range key." },
 } satisfies Record<string, Schema>
 
-const condition = {
+export const condition = {
   ifUpdatedAt: {
     oneOf: [nullable('integer', exactIntegers), { type: 'string', const: '*' }],
     description:

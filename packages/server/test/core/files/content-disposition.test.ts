@@ -48,9 +48,11 @@ describe('Content-Disposition', () => {
   test('any name gives one safe header, from which the name can be read again', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (text) => {
-        const name = text.toWellFormed().replaceAll('/', '')
-        fc.pre(name !== '')
-        const header = named(name)
+        const given = text.toWellFormed().replaceAll('/', '')
+        fc.pre(given !== '')
+        const header = named(given)
+        // Control characters are not kept in any form.
+        const name = given.replace(/\p{Cc}+/gu, '_')
         expect(header).toMatch(/^[\x20-\x7e]+$/)
         expect(new Headers({ 'content-disposition': header }).get('content-disposition')).toBe(header)
         const extended = /filename\*=UTF-8''(\S+)$/.exec(header)?.[1]

@@ -9,7 +9,7 @@ import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Step, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import { changeValues, holds, keyValues, raceAttemptsMax } from '../records/record-writes.ts'
-import { putInBatch } from '../records/statements.ts'
+import { conditionKind, putInBatch } from '../records/statements.ts'
 import type { WriteGuard } from '../records/write-guard.ts'
 import * as sql from './statements.ts'
 
@@ -48,18 +48,31 @@ const toFound = (row: Row | undefined, nowMs: number): FoundFile | undefined => 
   }
 }
 
-/** Writes files: two round trips each. The first locks the file's record, the second writes and commits. */
+const putFile = { none: sql.putFile('none'), absent: sql.putFile('absent') }
+
+/**
+ * Writes files: two round trips each. The first locks the file's record, the second writes and commits. Most commits need
+ * one round trip only, where a pipeline is a transaction and a statement may look at records and blobs.
+ */
 export class FileWrites {
   readonly #db: Database
   readonly #guard: WriteGuard
+  readonly #commitsInOne: boolean
 
-  constructor(db: Database, guard: WriteGuard) {
+  constructor(db: Database, guard: WriteGuard, commitsInOne: boolean) {
     this.#db = db
     this.#guard = guard
+    this.#commitsInOne = commitsInOne
   }
 
-  commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
+  async commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
     const { name, content, ttlSeconds, condition } = file
+    const kind = conditionKind(condition)
+    if (this.#commitsInOne && (kind === 'none' || kind === 'absent')) {
+      if (await this.#commitInOne(caller, bucket, file, kind, nowMs)) {
+        return { applied: true, results: [{ updatedAtMs: nowMs }] }
+      }
+    }
     return this.#write(caller, bucket, nowMs, {
       name,
       conditions: [condition],
@@ -80,6 +93,30 @@ export class FileWrites {
         return { steps, result: { updatedAtMs } }
       },
     })
+  }
+
+  /** Whether it was applied, with `nowMs` as its version. */
+  async #commitInOne(
+    caller: Caller,
+    bucket: Table,
+    { name, content, ttlSeconds }: FileToCommit,
+    kind: 'none' | 'absent',
+    nowMs: number,
+  ): Promise<boolean> {
+    const put = putValues(bucket, name, content, ttlSeconds, nowMs, nowMs)
+    try {
+      await this.#db.write(
+        holderOf(caller),
+        { statement: sql.freeOldBlob, values: [...keyValues(bucket, fileKey(name)), nowMs + deadBlobMs] },
+        { statement: putFile[kind], values: put },
+        { statement: sql.makeLive, values: [bucket.id, content.blob] },
+        ...this.#guard.steps(caller, bucket),
+      )
+      return true
+    } catch (error) {
+      if (isRaised(error)) return false
+      throw error
+    }
   }
 
   change(

@@ -20,6 +20,7 @@ export interface FilesOptions {
   clock: 'database' | 'caller'
   /** See `Dialect`. */
   namesManyTables: boolean
+  pipelinesAreTransactions: boolean
 }
 
 export class PostgresFiles implements Files {
@@ -30,7 +31,8 @@ export class PostgresFiles implements Files {
   constructor(options: FilesOptions) {
     this.#options = options
     this.#db = options.db
-    this.#writes = new FileWrites(options.db, options.guard)
+    const { db, guard, pipelinesAreTransactions } = options
+    this.#writes = new FileWrites(db, guard, guard.isInWrites && pipelinesAreTransactions)
   }
 
   async begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<void> {

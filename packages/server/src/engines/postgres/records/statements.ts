@@ -33,7 +33,7 @@ const raisingUnlessApplied = (change: string): string =>
 const nowPlace = 17
 const entryPlaces = indexColumns.map((_, i) => `$${i + 7}::bytea`)
 export const recordColumns = `id, table_id, hash_key, range_key, data, ttl_seconds, updated_at, ${indexColumns.join(', ')}`
-const expired = `r.ttl_seconds <= $${nowPlace}::bigint`
+export const expired = `r.ttl_seconds <= $${nowPlace}::bigint`
 export const live = (place: number): string => `(r.ttl_seconds is null or r.ttl_seconds > $${place}::bigint)`
 
 // Not "updated_at =": the planner could then use the index by time, and scan all records of one millisecond.
@@ -43,11 +43,14 @@ export const rowOf = (id: string): string =>
   `${id}, $1::bigint, $2::bytea, $3::bytea, $4::text, $5::bigint, $6::bigint, ${entryPlaces.join(', ')}`
 
 // An expired row with this key is replaced, with a new id: the record is created, not updated.
-const overwrite = `on conflict (table_id, hash_key, range_key) do update set
-  id = case when ${expired} then excluded.id else r.id end,
-  updated_at = case when ${expired} then excluded.updated_at else greatest(excluded.updated_at, r.updated_at + 1) end,
+export const overwriteWith = (version: string): string => `on conflict (table_id, hash_key, range_key) do update set
+  id = case when ${expired} then excluded.id else r.id end, updated_at = ${version},
   data = excluded.data, ttl_seconds = excluded.ttl_seconds,
   ${indexColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`
+
+const overwrite = overwriteWith(
+  `case when ${expired} then excluded.updated_at else greatest(excluded.updated_at, r.updated_at + 1) end`,
+)
 
 const updateLive = `update cubby_record as r set
   data = $4::text, ttl_seconds = $5::bigint, updated_at = greatest($6::bigint, r.updated_at + 1),

@@ -89,8 +89,8 @@ export class S3Requests {
       } catch (error) {
         patience.end(error)
         const failure = toFailure(error, request)
-        const given = this.#closing.signal.aborted || signal?.aborted
-        if (given || !isRetryable(failure) || attempt >= this.#timing.attemptsMax) {
+        if (this.#closing.signal.aborted || signal?.aborted) throw failure
+        if (!isRetryable(failure) || attempt >= this.#timing.attemptsMax) {
           this.#logFailure(failure)
           throw failure
         }
@@ -146,7 +146,7 @@ export class S3Requests {
     const nowMs = performance.now()
     // Ordinary answers: there is no such object, or a condition of a write does not hold.
     if (failure.status === 404 && failure.code === 'NoSuchKey') return
-    if (failure.status === 412 || this.#closing.signal.aborted) return
+    if (failure.status === 412) return
     if (nowMs - this.#loggedAtMs < failureLogEveryMs) return
     this.#loggedAtMs = nowMs
     this.#log('error', 'a request to S3 failed', { place: describeS3(this.#settings), cause: failure.message })
