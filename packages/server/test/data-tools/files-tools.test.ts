@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { filesBelow } from '../files/material.ts'
+import { S3TestServer } from '../files/s3-test-server.ts'
 import {
   type Api,
   eventually,
@@ -413,5 +414,29 @@ describe.skipIf(!storeIsEmbedded())('a backup that is slow', () => {
     const restored = await startServer({ dataDir: data })
     cleanUps.push(() => restored.stop())
     expect(await new TestBucket(restored.as(org.secretKey), 'photos').read('tom')).toBe('the old picture')
+  })
+})
+
+describe.skipIf(!storeIsEmbedded())('a store whose files are on S3', () => {
+  test('is verified, backed up into a directory, and restored to a directory and to S3', async () => {
+    const s3 = await S3TestServer.start()
+    cleanUps.push(() => s3.stop())
+    const [dir, at] = [tempDir(), `s3://${s3.bucket}/live`]
+    const env = s3.env
+    const server = await startServer({ dataDir: join(dir, 'data'), files: at, env })
+    cleanUps.push(() => server.stop())
+    const org = await server.createOrganization()
+    const bucket = await makeBucket(server.as(org.secretKey), 'photos')
+    await bucket.put('tom', 'the picture of tom')
+    const store = ['--data', server.dataDir, '--files', at]
+    expect(await expectDone(['verify', ...store, '--bytes'], { env })).toStartWith('ok: ')
+    const file = join(dir, 'store.backup')
+    await expectDone(['backup', 'create', file, ...store], { env })
+    blobWith(`${file}.files`, 'the picture of tom')
+    await expectDone(['backup', 'restore', file, '--data', join(dir, 'here')])
+    blobWith(join(dir, 'here/files'), 'the picture of tom')
+    const elsewhere = ['--data', join(dir, 'there'), '--files', `s3://${s3.bucket}/restored`]
+    await expectDone(['backup', 'restore', file, ...elsewhere], { env })
+    expect(await expectDone(['verify', ...elsewhere, '--bytes'], { env })).toStartWith('ok: ')
   })
 })
