@@ -15,6 +15,22 @@ import {
 const service = useService()
 const mib = 1_048_576
 
+/** The path of a new private file. */
+const makeFile = async (): Promise<string> => {
+  const bucket = `/v1/app/_buckets/${freshName('b')}`
+  ok(await service.api.post(bucket), 201)
+  ok(await service.api.raw('PUT', `${bucket}/a.txt`, { body: 'bytes' }))
+  return `${bucket}/a.txt`
+}
+
+/** The path and query of a signed URL of it. */
+const signUrl = async (expiresIn: number): Promise<string> => {
+  const file = await makeFile()
+  const { url } = ok(await service.api.post(file.replace(/a\.txt$/, 'url'), { name: 'a.txt', expiresIn }))
+  const { pathname, search } = new URL(url)
+  return pathname + search
+}
+
 /** Each code of the contract with its status and a request that meets it. */
 const cases: Record<string, [number, () => Promise<Answer>]> = {
   invalid_json: [400, async () => (await service.table()).tryPut('{"hashKey":')],
@@ -44,6 +60,14 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
         { op: 'delete', hashKey: 'a' },
       ]),
   ],
+  digest_mismatch: [
+    400,
+    async () =>
+      service.api.raw('PUT', await makeFile(), {
+        headers: [['Content-Digest', `sha-256=:${Buffer.alloc(32).toString('base64')}:`]],
+        body: 'other bytes',
+      }),
+  ],
   missing_api_key: [401, () => service.server.request('GET', '/v1')],
   invalid_api_key: [401, () => service.server.as(unknownKey()).get('/v1')],
   expired_api_key: [401, async () => service.server.as((await createExpiredKey(service.api)).key).get('/v1')],
@@ -57,10 +81,21 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
     },
   ],
   secret_key_in_browser: [403, () => service.api.get('/v1', { 'sec-fetch-site': 'cross-site' })],
+  private_file: [403, async () => service.reader.get(await makeFile())],
+  invalid_signature: [403, async () => service.server.request('GET', `${await signUrl(60)}&more=1`)],
+  expired_url: [
+    403,
+    async () => {
+      const url = await signUrl(1)
+      await Bun.sleep(1_100)
+      return service.server.request('GET', url)
+    },
+  ],
   route_not_found: [404, () => service.api.get('/v2')],
   table_not_found: [404, () => service.api.get('/v1/app/nowhere')],
   record_not_found: [404, async () => (await service.table()).get('nobody')],
   bucket_not_found: [404, () => service.api.get('/v1/app/_buckets/nowhere')],
+  file_not_found: [404, async () => service.api.get(`${await makeFile()}.gone`)],
   key_not_found: [404, () => service.api.delete('/api/keys/nobody')],
   method_not_allowed: [405, () => service.api.request('PATCH', '/v1/app/orders')],
   table_exists: [
@@ -84,6 +119,14 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
     async () => (await service.table()).tryPut({ hashKey: 'a', data: { a: 'x'.repeat(409_600) } }),
   ],
   body_too_large: [413, async () => (await service.table()).tryPut(' '.repeat(mib + 1))],
+  file_too_large: [
+    413,
+    async () => service.api.raw('PUT', await makeFile(), { headers: [['Content-Length', String(6 * 1024 * mib)]] }),
+  ],
+  range_not_satisfiable: [
+    416,
+    async () => service.api.raw('GET', await makeFile(), { headers: [['Range', 'bytes=5-']] }),
+  ],
   unsupported_media_type: [
     415,
     async () => (await service.table()).tryPut('hashKey: a', { 'content-type': 'text/yaml' }),
