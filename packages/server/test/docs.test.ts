@@ -286,6 +286,7 @@ describe('the commands that are shown', () => {
     pasted.forEach((block, i) => {
       const next = blocks[blocks.indexOf(block) + 1]
       if (next?.language === 'json') stage.expectSame(JSON.parse(next.text), JSON.parse(outputs[i]!), next.at)
+      else if (next?.language === 'text') expect(`${next.at} ${outputs[i]}`).toBe(`${next.at} ${next.text}`)
       else expect(`${block.at} ${outputs[i]}`).not.toContain('"error"')
     })
     const [program, ...more] = blocksOf('README.md').filter(({ language }) => language === 'ts')
@@ -467,7 +468,7 @@ describe('docs/http-api.md', () => {
 
   test('every code that it names exists', () => {
     const named = codeSpans(withoutBlocks(read('docs/http-api.md'))).filter((code) =>
-      /^(invalid|reserved|batch|missing|expired|revoked|read_only|key|secret|route|table|record|method|body)_\w+$/.test(
+      /^(invalid|reserved|batch|missing|expired|revoked|read_only|key|secret|route|table|record|method|body|bucket|file|private|digest|range_not)_\w+$/.test(
         code,
       ),
     )
