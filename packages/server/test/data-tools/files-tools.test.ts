@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { filesBelow } from '../files/material.ts'
+import { S3TestServer } from '../files/s3-test-server.ts'
 import {
   type Api,
   eventually,
@@ -138,73 +139,62 @@ describe.skipIf(!storeIsEmbedded())('a store with files', () => {
   describe('cubby verify', () => {
     const verify = (...more: string[]) => runCommand(['verify', '--data', server.dataDir, ...more])
 
-    test('finds it sound, with and without reading the bytes', async () => {
-      for (const more of [[], ['--bytes']]) {
-        expect(await verify(...more)).toEqual({
-          exitCode: 0,
-          stdout: `ok: ${server.dataDir} is sound\n`,
-          stderr: '',
-        })
-      }
+    test('finds it sound', async () => {
+      const sound = { exitCode: 0, stdout: `ok: ${server.dataDir} is sound\n`, stderr: '' }
+      expect(await verify('--bytes')).toEqual(sound)
     })
 
-    /** What verify says while a blob is changed by `damage`. */
-    const findingsOf = async (bytes: string | Uint8Array, damage: (path: string) => void, ...more: string[]) => {
-      const path = blobWith(place, bytes)
-      const whole = readFileSync(path)
-      damage(path)
-      try {
-        const { exitCode, stdout } = await verify('--json', ...more)
-        const { findings, summary } = JSON.parse(stdout)
-        return { exitCode, findings, tables: summary?.tables.map(({ db, table }: Json) => `${db}/${table}`) }
-      } finally {
-        writeFileSync(path, whole)
-      }
-    }
-
-    test('missing bytes: the file is named', async () => {
-      const { exitCode, findings, tables } = await findingsOf('the picture of tom', (path) => rmSync(path))
-      expect(exitCode).toBe(1)
-      expect(findings).toEqual([
-        expect.stringMatching(
-          /^file "cats\/tom\.png" of app\/photos: its bytes are not in .*files \(blob [0-9a-f]{32}\)$/,
-        ),
-      ])
-      expect(tables).toEqual(['app/photos'])
-    })
-
-    test('bytes of another size, also of an empty file', async () => {
-      const cut = await findingsOf(large, (path) => truncateSync(path, 299_999))
-      expect(cut.findings).toEqual([
-        expect.stringMatching(/^file "large\.bin" of app\/photos: it has 300000 bytes, but blob .* has 299999$/),
-      ])
-      const filled = await findingsOf('', (path) => writeFileSync(path, 'x'))
-      expect(filled.findings).toEqual([expect.stringMatching(/it has 0 bytes, but blob .* has 1$/)])
-    })
-
-    test('a flipped byte: only --bytes finds it, also in a deleted bucket', async () => {
+    // Each damage is of another file, so that one call finds all of them.
+    test('names files whose bytes are missing or of another size; with --bytes also those with a flipped byte', async () => {
       const flip = (path: string): void => {
         const bytes = readFileSync(path)
         bytes[bytes.length - 1]! ^= 1
         writeFileSync(path, bytes)
       }
-      expect((await findingsOf(large, flip)).exitCode).toBe(0)
-      const { exitCode, findings } = await findingsOf(large, flip, '--bytes')
-      expect(exitCode).toBe(1)
-      expect(findings).toEqual([
-        expect.stringMatching(/^file "large\.bin" of app\/photos: its bytes in .* are not those that were uploaded/),
-      ])
-      const dropped = await findingsOf('in a deleted bucket', flip, '--bytes')
-      expect(dropped.findings).toEqual([expect.stringMatching(/^file "kept" of app\/dropped: /)])
+      const damages: [string | Uint8Array, (path: string) => void][] = [
+        ['the picture of tom', (path) => rmSync(path)],
+        [large, (path) => truncateSync(path, 299_999)],
+        ['', (path) => writeFileSync(path, 'x')],
+        ['for everybody', flip],
+        ['in a deleted bucket', flip],
+      ]
+      const blobs = damages.map(([bytes, damage]) => ({ path: blobWith(place, bytes), bytes, damage }))
+      for (const { path, damage } of blobs) damage(path)
+      const findings = async (
+        ...more: string[]
+      ): Promise<{ exitCode: number; findings: string[]; tables: string[] }> => {
+        const { exitCode, stdout } = await verify('--json', ...more)
+        const { findings, summary } = JSON.parse(stdout)
+        const tables = summary.tables.map(({ db, table }: Json) => `${db}/${table}`)
+        return { exitCode, findings: findings.sort(), tables: tables.sort() }
+      }
+      try {
+        const bySize = [
+          /^file "cats\/tom\.png" of app\/photos: its bytes are not in .*files \(blob [0-9a-f]{32}\)$/,
+          /^file "empty" of app\/photos: it has 0 bytes, but blob [0-9a-f]{32} has 1$/,
+          /^file "large\.bin" of app\/photos: it has 300000 bytes, but blob [0-9a-f]{32} has 299999$/,
+        ].map((line) => expect.stringMatching(line))
+        expect(await findings()).toEqual({ exitCode: 1, findings: bySize, tables: ['app/photos'] })
+        const flipped = [
+          /^file "kept" of app\/dropped: its bytes in .* are not those that were uploaded/,
+          /^file "public\.txt" of app\/photos: its bytes in .* are not those that were uploaded/,
+        ].map((line) => expect.stringMatching(line))
+        expect(await findings('--bytes')).toEqual({
+          exitCode: 1,
+          findings: [...bySize.slice(0, 2), flipped[0], bySize[2], flipped[1]],
+          tables: ['app/dropped', 'app/photos'],
+        })
+      } finally {
+        for (const { path, bytes } of blobs) writeFileSync(path, bytes)
+      }
     })
 
-    test('a place that is not there, or that of another store: one finding', async () => {
-      for (const other of [join(dir, 'nowhere'), tempDir()]) {
-        const { exitCode, stdout } = await verify('--files', other)
-        expect(exitCode).toBe(1)
-        expect(stdout).toStartWith(`files: ${other} is not where the files of this store are. It has no mark`)
-        expect(existsSync(join(other, markName))).toBe(false)
-      }
+    test('a place that is not there: one finding', async () => {
+      const other = join(dir, 'nowhere')
+      const { exitCode, stdout } = await verify('--files', other)
+      expect(exitCode).toBe(1)
+      expect(stdout).toStartWith(`files: ${other} is not where the files of this store are. It has no mark`)
+      expect(existsSync(other)).toBe(false)
     })
 
     // The list of files is of one moment. Bytes that are replaced after it must not be missed.
@@ -311,10 +301,9 @@ describe.skipIf(!storeIsEmbedded())('a store with files', () => {
       await expectRefused(['backup', 'restore', copy, '--data', data], /store\.backup\.files has no mark/)
     })
 
-    test('one file is missing, cut or changed: refused, the file is named; no store is made', async () => {
+    test('one file is missing or changed: refused, the file is named; no store is made', async () => {
       const damages: ((path: string) => void)[] = [
         (path) => rmSync(path),
-        (path) => truncateSync(path, 3),
         (path) => writeFileSync(path, 'THE picture of tom'),
       ]
       for (const damage of damages) {
@@ -332,16 +321,11 @@ describe.skipIf(!storeIsEmbedded())('a store with files', () => {
     })
 
     test('the bytes of another store: refused for both, and they stay as they are', async () => {
-      const other = await startServer({ dataDir: join(tempDir(), 'data') })
-      cleanUps.push(() => other.stop())
-      const api = other.as((await other.createOrganization()).secretKey)
-      await (await makeBucket(api, 'photos')).put('a', 'theirs')
-      const theirs = join(tempDir(), 'theirs.backup')
-      await expectDone(['backup', 'create', theirs, '--data', other.dataDir])
-      const before = blobsIn(`${theirs}.files`)
       const copy = copyOfBackup()
-      rmSync(`${copy}.files`, { recursive: true })
-      cpSync(`${theirs}.files`, `${copy}.files`, { recursive: true })
+      // A place of another store has another mark, and blobs of its own.
+      writeFileSync(join(`${copy}.files`, markName), `${'5'.repeat(32)}\n`)
+      rmSync(blobWith(`${copy}.files`, 'for everybody'))
+      const before = blobsIn(`${copy}.files`)
       const data = join(tempDir(), 'restored')
       const said = /\.files has the files of another store/
       await expectRefused(['backup', 'restore', copy, '--data', data], said)
@@ -371,9 +355,9 @@ describe.skipIf(!storeIsEmbedded())('a store with files', () => {
         expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: note })
         expect(stdout).toContain('exported 1 record ')
         expect(parseLines(readFileSync(out, 'utf8')).map(({ table }) => table)).toEqual(['notes', 'notes'])
-        const one = await runCommand(['export', '--db', 'app', '--table', 'notes', ...args], { env })
-        expect(one.stderr).not.toContain('left out')
       }
+      const one = await runCommand(['export', '--db', 'app', '--table', 'notes'], { env: asClient(server, org) })
+      expect(one.stderr).not.toContain('left out')
     })
   })
 })
@@ -430,5 +414,29 @@ describe.skipIf(!storeIsEmbedded())('a backup that is slow', () => {
     const restored = await startServer({ dataDir: data })
     cleanUps.push(() => restored.stop())
     expect(await new TestBucket(restored.as(org.secretKey), 'photos').read('tom')).toBe('the old picture')
+  })
+})
+
+describe.skipIf(!storeIsEmbedded())('a store whose files are on S3', () => {
+  test('is verified, backed up into a directory, and restored to a directory and to S3', async () => {
+    const s3 = await S3TestServer.start()
+    cleanUps.push(() => s3.stop())
+    const [dir, at] = [tempDir(), `s3://${s3.bucket}/live`]
+    const env = s3.env
+    const server = await startServer({ dataDir: join(dir, 'data'), files: at, env })
+    cleanUps.push(() => server.stop())
+    const org = await server.createOrganization()
+    const bucket = await makeBucket(server.as(org.secretKey), 'photos')
+    await bucket.put('tom', 'the picture of tom')
+    const store = ['--data', server.dataDir, '--files', at]
+    expect(await expectDone(['verify', ...store, '--bytes'], { env })).toStartWith('ok: ')
+    const file = join(dir, 'store.backup')
+    await expectDone(['backup', 'create', file, ...store], { env })
+    blobWith(`${file}.files`, 'the picture of tom')
+    await expectDone(['backup', 'restore', file, '--data', join(dir, 'here')])
+    blobWith(join(dir, 'here/files'), 'the picture of tom')
+    const elsewhere = ['--data', join(dir, 'there'), '--files', `s3://${s3.bucket}/restored`]
+    await expectDone(['backup', 'restore', file, ...elsewhere], { env })
+    expect(await expectDone(['verify', ...elsewhere, '--bytes'], { env })).toStartWith('ok: ')
   })
 })

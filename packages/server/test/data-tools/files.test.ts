@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { onTerminal } from '../cli/on-terminal.ts'
 import { content } from '../files/material.ts'
-import { makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
+import { eventually, makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
 import { sha256 } from '../http/bucket.ts'
 import { ok } from '../http/service.ts'
-import { asClient, expectDone, linesOf, runCommand } from './commands.ts'
+import { asClient, expectDone, linesOf, runCommand, startCommand } from './commands.ts'
 
 // The files of a bucket from the shell.
 
@@ -165,6 +165,25 @@ describe('a server or proxy that does not deliver', () => {
     write('broken', 'precious')
     await against(() => new Response('the byte', { headers: { etag } }), [...get(), '--force'])
     expect(readFileSync(out(), 'utf8')).toBe('precious')
+  })
+
+  test('stopped by a signal: nothing is left behind', async () => {
+    const slow = Bun.listen({
+      port: 0,
+      hostname: '127.0.0.1',
+      socket: {
+        data: (socket) => void socket.write(`HTTP/1.1 200 OK\r\nETag: ${etag}\r\nContent-Length: 9\r\n\r\nthe `),
+      },
+    })
+    const child = startCommand(['files', 'get', 'photos', 'a', '-o', join(dir, 'stopped')], {
+      env: { ...env, CUBBY_URL: `http://127.0.0.1:${slow.port}` },
+    })
+    const left = (): string[] => readdirSync(dir).filter((name) => name.startsWith('stopped'))
+    await eventually('the file is being written', () => (left().length > 0 ? true : undefined))
+    child.kill('SIGINT')
+    expect((await child.result).exitCode).toBe(130)
+    slow.stop(true)
+    expect(left()).toEqual([])
   })
 
   test('other bytes were stored than were sent: exit 1', async () => {

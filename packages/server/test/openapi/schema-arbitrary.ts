@@ -3,7 +3,8 @@ import type { Json } from '../harness.ts'
 import { resolve } from './scenario.ts'
 
 // Random values of a schema, as a tool makes them that knows nothing but the document. Strings are ASCII: limits are in
-// bytes of UTF-8, and a schema can only count characters. Of `not`, only a list of values is heeded: the caller filters.
+// bytes of UTF-8, and a schema can only count characters. Of `not`, a list of values and a pattern are heeded: the caller
+// filters the rest.
 
 const json = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>
 
@@ -12,7 +13,9 @@ const text = ({ minLength = 0, maxLength = 40, pattern, not }: Json): fc.Arbitra
     pattern === undefined
       ? fc.string({ unit: 'grapheme-ascii', minLength, maxLength: Math.min(maxLength, minLength + 40) })
       : fc.stringMatching(new RegExp(pattern, 'u'), { size: 'xsmall' })
-  return all.filter((value) => value.length <= maxLength && !not?.enum?.includes(value))
+  const isRefused = (value: string): boolean =>
+    not?.enum?.includes(value) || (not?.pattern !== undefined && new RegExp(not.pattern, 'u').test(value))
+  return all.filter((value) => value.length <= maxLength && !isRefused(value))
 }
 
 const integer = ({ minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: Json) =>
@@ -36,7 +39,7 @@ const object = (document: Json, schema: Json): fc.Arbitrary<Json> => {
       .shuffledSubarray(names, { minLength: minProperties, maxLength: maxProperties })
       .chain((chosen) => membersOf(chosen, chosen))
   }
-  const own = membersOf(names, required)
+  const own = membersOf(names, required).filter((value) => Object.keys(value).length >= minProperties)
   if (additionalProperties !== true) return own
   const free = fc.dictionary(fc.string({ maxLength: 5 }), json, { maxKeys: 3 })
   return fc.tuple(free, own).map(([more, value]) => ({ ...more, ...value }))

@@ -7,7 +7,7 @@ export interface ByteWriter {
   write(bytes: Uint8Array): Promise<void>
   /** Resolves when everything is written, and a file has its name. */
   end(): Promise<void>
-  /** After a failure: removes a file that is not whole. */
+  /** After a failure: removes a file that is not whole. SIGINT and SIGTERM do the same. */
   abandon(): void
 }
 
@@ -34,6 +34,21 @@ export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean
     }
   }
   const descriptor = orCannot(() => openSync(path, 'w'))
+  const abandon = (): void => {
+    stopListening()
+    try {
+      closeSync(descriptor)
+    } catch {
+      // It was closed before the failure.
+    }
+    if (!special) rmSync(path, { force: true })
+  }
+  const onSignal = (signal: NodeJS.Signals): void => {
+    abandon()
+    process.exit(signal === 'SIGINT' ? 130 : 143)
+  }
+  const stopListening = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   return {
     async write(bytes) {
       orCannot(() => {
@@ -42,18 +57,13 @@ export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean
     },
     async end() {
       closeSync(descriptor)
-      if (special) return
-      // Someone may have created it in the meantime.
-      if (!replaces) refuseExisting(file)
-      orCannot(() => moveIntoPlace(path, file))
-    },
-    abandon() {
-      try {
-        closeSync(descriptor)
-      } catch {
-        // It was closed before the failure.
+      if (!special) {
+        // Someone may have created it in the meantime.
+        if (!replaces) refuseExisting(file)
+        orCannot(() => moveIntoPlace(path, file))
       }
-      if (!special) rmSync(path, { force: true })
+      stopListening()
     },
+    abandon,
   }
 }

@@ -16,7 +16,7 @@ export const urlSchemas = {
   DownloadUrlRequest: closed(
     objectOf<DownloadUrlRequest>('A URL to read a file with.', ['name'], {
       name,
-      method: { type: 'string', const: 'GET', default: 'GET', description: 'The URL is for reading.' },
+      method: { type: 'string', const: 'GET', description: 'The URL is for reading, also if this is absent.' },
       expiresIn: expiresIn(
         `Absent: a public file gets its permanent URL, a private one a signed URL for ${urlSecondsDefault} seconds.`,
       ),
@@ -39,7 +39,7 @@ export const urlSchemas = {
       name,
       method: { type: 'string', const: 'PUT', description: 'The URL is for an upload.' },
       expiresIn: expiresIn(`Absent: ${urlSecondsDefault}.`),
-      visibility: { ...visibility, default: 'private' },
+      visibility,
       contentType: {
         ...contentType,
         description: 'The upload must have this type; one without a type gets it. Absent: any type is allowed.',
@@ -55,14 +55,13 @@ export const urlSchemas = {
       metadata,
       replace: {
         type: 'boolean',
-        default: false,
-        description: 'Whether the upload may replace a file. Otherwise it is rejected if a file has the name.',
+        description: 'Whether the upload may replace a file. Absent or false: it is rejected if a file has the name.',
       },
     }),
   ),
   FileUrlRequest: {
     description: 'A URL to read a file with, or to upload one to.',
-    oneOf: [ref('DownloadUrlRequest'), ref('UploadUrlRequest')],
+    anyOf: [ref('DownloadUrlRequest'), ref('UploadUrlRequest')],
   },
   FileUrl: objectOf<FileUrl>('A URL of a file. Whoever has it can use it.', ['url', 'method', 'expiresAt'], {
     url: { type: 'string', description: 'The URL. Send no API key with it.' },
