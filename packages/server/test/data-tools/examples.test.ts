@@ -214,7 +214,7 @@ describe('upload', () => {
       expect(await (await fetch(url + path)).text()).not.toContain(org.secretKey)
     const given: Json = await (await ask('image/png')).json()
     expect(given.url).toMatch(/\/[0-9a-f-]{36}\.png\?/)
-    const put = (body: BodyInit, type: string) =>
+    const put = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
       fetch(given.url, { method: 'PUT', body, headers: { 'content-type': type } })
     expect((await put('<script>', 'text/html')).status).toBe(415)
     expect((await put(new Uint8Array(5_000_001), 'image/png')).status).toBe(413)
