@@ -283,8 +283,8 @@ describe('what a request knows', () => {
   const schemaNamed = (schema: Json): Json => document.components.schemas[schema.$ref.split('/').at(-1)]
   const fieldsOf = (schema: Json): string[] => {
     const whole = schema.$ref === undefined ? schema : schemaNamed(schema)
-    if (whole.oneOf === undefined) return Object.keys(whole.properties)
-    return [...new Set<string>(whole.oneOf.flatMap(fieldsOf))]
+    const forms = whole.oneOf ?? whole.anyOf
+    return forms === undefined ? Object.keys(whole.properties) : [...new Set<string>(forms.flatMap(fieldsOf))]
   }
   const all = operationsOf(document)
 

@@ -119,8 +119,11 @@ describe('every entry', () => {
     const routed = Object.values(entries).filter(({ keyNeeded }) => keyNeeded !== 'operator')
     expect(Object.keys(operationRoutes).sort()).toEqual(routed.map(({ id }) => id).sort())
     const fieldsOf = (name: string): string[] => inputMembers({ input: (schemas as Json)[name] } as CatalogueEntry)
-    const formsOf = (name: string): string[] =>
-      ((schemas as Json)[name].oneOf ?? []).flatMap(({ $ref }: Json) => fieldsOf($ref.split('/').at(-1)))
+    const formsOf = (name: string): string[] => {
+      const { oneOf, anyOf, properties } = (schemas as Json)[name]
+      const forms = oneOf ?? (properties === undefined ? anyOf : undefined) ?? []
+      return forms.flatMap(({ $ref }: Json) => fieldsOf($ref.split('/').at(-1)))
+    }
     for (const [id, { paths, query = [], body, bytes }] of Object.entries<OperationRoute>(operationRoutes)) {
       const carried = [
         ...paths.flatMap(pathParameters),

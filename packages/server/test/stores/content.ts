@@ -132,7 +132,27 @@ const query = (table: string, body: Json): ReplayedRequest => ({
 })
 
 /** Every request that changes nothing. */
+/** Files of the bucket `pictures`, with the query string of their upload. */
+export const files: [name: string, query: string, bytes: string][] = [
+  ['a/b.txt', `ttl=253402300799&metadata=${encodeURIComponent('{ "n": 1.0, "ä": "\\u0041" }')}`, 'text of a file'],
+  ['empty', '', ''],
+  ['ä 🏙️.txt', 'visibility=public', 'no picture'],
+]
+
+const requestsOfFiles = (): ReplayedRequest[] => [
+  ...['/v1/app/_buckets', '/v1/app/_buckets?deleted=true', '/v1/app/_buckets/pictures', '/v1/files'].map((path) =>
+    get(path),
+  ),
+  // The record of the public one has the address of the server in it.
+  ...files.slice(0, 2).map(([name]) => get(`/v1/app/_buckets/pictures/${encodeURIComponent(name)}?record=true`)),
+  ...['empty', 'none'].map((name) => get(`/v1/app/_buckets/pictures/${name}?record=true`, 'public')),
+  ...['secret', 'public'].map((key) => ({ ...query('/v1/app/_buckets/pictures', { select: 'count' }), key })),
+  query('/v1/app/_buckets/pictures', { prefix: 'a/' }),
+  query('/v1/app/_buckets/pictures', { prefix: 'e' }),
+]
+
 export const requestsOf = (): ReplayedRequest[] => [
+  ...requestsOfFiles(),
   ...['/v1', '/v1/app', '/v1/app?deleted=true', '/v1/logs', '/v1/app?limit=1'].map((path) => get(path)),
   ...['people', 'plain', 'empty', 'gone'].map((table) => get(`/v1/app/${table}`)),
   get('/api/keys', 'secret'),

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { schemaVersion as postgresVersion } from '../../src/engines/postgres/migrations/schema.ts'
@@ -12,6 +12,8 @@ import type { Expected } from './expected.ts'
 // program that wrote them:
 //
 //   v1/cubby.db  v1/cubby.sql  v1/expected.json  v1/server/main.js
+//
+// From version 3 on also the bytes of files, for both engines: v3/files
 
 const here = dirname(fileURLToPath(import.meta.url))
 
@@ -38,6 +40,8 @@ export interface StoreKind {
 export interface StoreCopy {
   /** Of a PostgreSQL store. */
   store?: string
+  /** Of a PostgreSQL store with files. */
+  files?: string
   /** Rows of the store itself, expired and deleted ones too. After a migration to the current version. */
   count(table: 'tables' | 'records', condition: string): Promise<number>
 }
@@ -50,6 +54,7 @@ export const sqliteStores: StoreKind = {
     mkdirSync(dataDir, { recursive: true })
     const file = join(dataDir, 'cubby.db')
     copyFileSync(join(from, 'cubby.db'), file)
+    copyFiles(from, dataDir)
     return {
       async count(table, condition) {
         const db = new Database(file, { readonly: true })
@@ -63,16 +68,24 @@ export const sqliteStores: StoreKind = {
   },
 }
 
+/** False if the version has none. */
+const copyFiles = (from: string, dataDir: string): boolean => {
+  if (!existsSync(join(from, 'files'))) return false
+  cpSync(join(from, 'files'), join(dataDir, 'files'), { recursive: true })
+  return true
+}
+
 /** Copies stay in the server until it is removed. */
 export const postgresStores = (postgres: () => PostgresServer): StoreKind => ({
   engine: 'PostgreSQL',
   file: 'cubby.sql',
   schemaVersion: postgresVersion,
-  async copy(from) {
+  async copy(from, dataDir) {
     const store = await postgres().createSchema()
     await postgres().query(readFileSync(join(from, 'cubby.sql'), 'utf8'), store)
     return {
       store,
+      ...(copyFiles(from, dataDir) && { files: join(dataDir, 'files') }),
       async count(table, condition) {
         const name = { tables: 'cubby_table', records: 'cubby_record' }[table]
         // The names of SQLite's columns, with their units.
@@ -112,7 +125,7 @@ export const openCopy = async (
   const top = makeTempDir()
   const dataDir = join(top, 'data')
   const copy = await kind.copy(from, dataDir)
-  const server = new KeptServer({ ...options, dataDir, store: copy.store, clock: true }, copy, top)
+  const server = new KeptServer({ ...options, dataDir, store: copy.store, files: copy.files, clock: true }, copy, top)
   server.setClock(writtenAtMs + laterMs - Date.now())
   try {
     await server.start()

@@ -53,7 +53,7 @@ for (const version of versions) {
       })
 
       test('is one small file', () => {
-        const known = ['cubby.db', 'cubby.sql', 'expected.json', 'server']
+        const known = ['cubby.db', 'cubby.sql', 'expected.json', 'server', 'files']
         expect(readdirSync(from).filter((name) => !known.includes(name))).toEqual([])
         expect(statSync(join(from, kind.file)).size).toBeLessThan(300_000)
       })
@@ -61,8 +61,9 @@ for (const version of versions) {
       test('is sound before a server has touched it', async () => {
         const dataDir = makeTempDir()
         try {
-          const { store } = await kind.copy(from, dataDir)
-          expect(await runCubby(['verify', ...storeArguments(dataDir, store)])).toMatchObject({
+          const { store, files } = await kind.copy(from, dataDir)
+          const place = files === undefined ? [] : ['--files', files]
+          expect(await runCubby(['verify', '--bytes', ...place, ...storeArguments(dataDir, store)])).toMatchObject({
             exitCode: 0,
             stdout: expect.stringMatching(/^ok: /),
             stderr: '',

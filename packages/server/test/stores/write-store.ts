@@ -1,11 +1,20 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type Api, makeTempDir, type Organization, removeTempDir, runCubby, Server } from '../harness.ts'
 import { ok, type TestTable } from '../http/service.ts'
 import { startPostgres } from '../postgres-server.ts'
-import { accounts, deletedRecords, eventRecords, indices, peopleRecords, plainRecords, requestsOf } from './content.ts'
+import {
+  accounts,
+  deletedRecords,
+  eventRecords,
+  files,
+  indices,
+  peopleRecords,
+  plainRecords,
+  requestsOf,
+} from './content.ts'
 import { dumpSql } from './dump-sql.ts'
 import { dayMs, type Expected, replay } from './expected.ts'
 import { folderOf, openCopy, sqliteStores } from './kept-stores.ts'
@@ -61,6 +70,15 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
       await writeRecords(api, '/v1/app/gone', records)
       await deleteTable(api, '/v1/app/gone')
     }
+    for (const bucket of ['app/_buckets/pictures', 'app/_buckets/gone', 'files/_buckets/only']) {
+      ok(await api.post(`/v1/${bucket}`), 201)
+    }
+    for (const [name, query, bytes] of files) {
+      const path = `/v1/app/_buckets/pictures/${encodeURIComponent(name)}?${query}`
+      ok(await api.raw('PUT', path, { body: bytes }))
+    }
+    ok(await api.raw('PUT', '/v1/app/_buckets/gone/a', { body: 'a file of a deleted bucket' }))
+    ok(await api.delete('/v1/app/_buckets/gone'))
     // The same names in another organization.
     await createTable(other, '/v1/app/people', { i1: { hashField: 'city' } })
     await writeRecords(other, '/v1/app/people', ['{"hashKey":"ada","data":{"city":"elsewhere"}}'])
@@ -93,6 +111,7 @@ const writeSqlite = async (work: string): Promise<void> => {
   db.close()
   mkdirSync(target, { recursive: true })
   copyFileSync(file, join(target, 'cubby.db'))
+  cpSync(join(work, 'store', 'files'), join(target, 'files'), { recursive: true })
 
   const expected: Expected = { writtenAtMs, keys, answers: [] }
   const server = await openCopy(sqliteStores, target, expected, dayMs)
@@ -105,17 +124,22 @@ const writeSqlite = async (work: string): Promise<void> => {
   writeFileSync(join(target, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`)
 }
 
+/** See `DirectoryPlace`. */
+const markOf = (files: string): string => readFileSync(join(files, 'cubby-files.mark'), 'utf8').trim()
+
 /** `cubby.sql`, by `cubby copy` of `cubby.db`: with its ids, keys and versions it has its answers too. */
 const writePostgres = async (work: string): Promise<void> => {
   const postgres = await startPostgres({ auth: 'password' })
   try {
     const [dataDir, store] = [join(work, 'source'), await postgres.createSchema()]
     await sqliteStores.copy(target, dataDir)
-    const copied = await runCubby(['copy', '--from', dataDir, '--to', store])
+    const copied = await runCubby(['copy', '--from', dataDir, '--to', store, '--files', join(work, 'files')])
     if (copied.exitCode !== 0) throw new Error(`cubby copy failed: ${copied.stdout}${copied.stderr}`)
     const client = new pg.Client({ connectionString: store })
     await client.connect()
     try {
+      // The bytes are kept once, for both.
+      await client.query('update cubby_store set file_mark = $1', [markOf(join(target, 'files'))])
       writeFileSync(join(target, 'cubby.sql'), await dumpSql(client))
     } finally {
       await client.end()
