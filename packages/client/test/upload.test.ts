@@ -326,6 +326,16 @@ describe('uploadTo', () => {
     ])
   })
 
+  test('what is not a URL is refused before anything is sent', async () => {
+    const { fetch, requests } = fakeBucket([])
+    for (const wrong of [undefined, '', 'not a URL', ` ${signed}`] as string[]) {
+      const error = await failureOf(uploadTo(wrong, 'hello', { fetch }))
+      expect(error).toMatchObject({ code: 'invalid_request', field: 'url', status: 0 })
+      expect(JSON.stringify([error.message, error.hint])).not.toContain('signature=')
+    }
+    expect(requests).toEqual([])
+  })
+
   test('no error shows the signature', async () => {
     const { fetch } = fakeBucket([broken(), new Response('<h1>', { status: 400 })])
     for (const code of ['outcome_unknown', 'internal'] as const) {

@@ -3,6 +3,7 @@ import { divideCollection } from '../core/items/collection.ts'
 import { isName } from '../core/names.ts'
 import { queryFields } from '../core/records/query.ts'
 import { httpHint, type Names } from './hint-text.ts'
+import { filePath } from './routes/file-paths.ts'
 import type { RoutedOperationId } from './routes/operation-routes.ts'
 
 // Requests that newcomers and agents send because another service would take them. Each keeps its status and its code; the
@@ -44,6 +45,10 @@ const bucketsListed: Say = (names) => `buckets are listed by ${to('listBuckets',
 const bucketsCreated: Say = (names) => `buckets are created by ${to('createBucket', names)}`
 const filesWritten: Say = (names) => `files are written by ${fileTo('PUT', names)}`
 const filesListed: Say = (names) => `files are listed by ${fileTo('POST', names).replace('<name>', 'query')}`
+/** Says how, since `curl -F` and forms send another body than the bytes. */
+const filesSent: Say = (names) => `${filesWritten(names)} with the bytes as the body (curl -T FILE, not -F)`
+const urlsMade: Say = (names) =>
+  `URLs of files are made by ${fileTo('POST', names).replace('<name>', 'url')} with name in the body`
 const filesDeleted: Say = (names) => `files are deleted by ${fileTo('DELETE', names)}`
 const filesWrittenByPut: Say = (names) => `this request creates a bucket; ${filesWritten(names)}`
 const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
@@ -53,12 +58,27 @@ const itemIsAt: Say = (names) => `an item is at ${to('getItem', names)}`
 // ── 405: the path has other methods ────────────────────────────────────────────────────────────────────────
 
 const record = '/v1/:db/:table/:hashKey'
+const fileUrlPath = '/files/:bucketId/:name'
 const item = '/api/collections/:collection/items/:id'
 const searches = ['search', 'list', 'scan', 'filter', 'select', 'all', 'records', 'items']
+/** Hash keys that look like the names of files: `_buckets` is missing in the path. */
+const fileLike = /\.[A-Za-z][A-Za-z0-9]{1,4}$/
 const batches = ['bulk', 'import', 'transaction', 'many']
 
-/** The first row that fits says the hint. `words`: only if the hash key is one of them. */
-const wrongMethods: readonly { methods: string; path: string; words?: readonly string[]; say: Say }[] = [
+/** The names of a request whose path has a bucket in the place of the table. */
+const asBucket = ({ db, table }: Names): Names => ({ db, ...(table !== 'buckets' && { bucket: table }) })
+
+const writtenOrFile =
+  (says: Say): Say =>
+  (names) =>
+    `${says(names)}; ${filesWritten(asBucket(names))}`
+
+/**
+ * The first row that fits says the hint. `words`: only if the last segment of the path is one of them, or of that form.
+ */
+const wrongMethods: readonly { methods: string; path: string; words?: readonly string[] | RegExp; say: Say }[] = [
+  { methods: 'PUT POST', path: record, words: fileLike, say: writtenOrFile(writtenElsewhere) },
+  { methods: 'PUT POST', path: `${record}/:rangeKey`, words: fileLike, say: writtenOrFile(writtenElsewhere) },
   { methods: 'POST', path: record, words: searches, say: found },
   { methods: 'POST', path: record, words: batches, say: batched },
   { methods: 'POST', path: record, words: ['undelete', 'recover'], say: restored },
@@ -97,6 +117,20 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     path: '/v1/:db/_buckets/:bucket',
     say: (names) => `a bucket has nothing to change; a file is changed by ${fileTo('PATCH', names)}`,
   },
+  { methods: 'POST', path: filePath, words: [...searches, 'files', 'find', 'ls'], say: filesListed },
+  { methods: 'POST', path: filePath, words: ['url', 'urls', 'sign', 'signed-url', 'getUrl'], say: urlsMade },
+  { methods: 'POST', path: filePath, words: ['delete', 'remove', 'rm'], say: filesDeleted },
+  { methods: 'POST', path: filePath, say: filesSent },
+  {
+    methods: 'POST PATCH',
+    path: fileUrlPath,
+    say: () => 'a signed URL for an upload takes PUT with the bytes as the body (curl -T FILE, not -F)',
+  },
+  {
+    methods: 'DELETE',
+    path: fileUrlPath,
+    say: () => `no URL deletes a file; ${filesDeleted({})} with a secret key`,
+  },
   { methods: 'PUT', path: '/api/keys', say: () => `keys are created by ${to('createApiKey', {})}` },
   { methods: 'DELETE', path: '/api/keys', say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   {
@@ -115,11 +149,19 @@ const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slic
 
 type Params = Readonly<Record<string, string | undefined>>
 
+/** Names of files have several segments; their hints are those of one. */
+const withShortName = (path: string): string => path.replace(/\/(?::name1\/.*|\*)$/, '/:name')
+
+const isOneOf = (words: readonly string[] | RegExp, word: string): boolean =>
+  words instanceof RegExp ? words.test(word) : words.includes(word)
+
 /** The hint for a method that the path does not have; `allow` are those that it has. */
 export const wrongMethodHint = (method: string, path: string, params: Params, allow: string): string => {
+  const short = withShortName(path)
+  const last = params[/:(\w+)$/.exec(path)?.[1] ?? ''] ?? ''
   const row = wrongMethods.find(
     ({ methods, path: of, words }) =>
-      of === path && methods.split(' ').includes(method) && (words?.includes(params.hashKey!) ?? true),
+      of === short && methods.split(' ').includes(method) && (words === undefined || isOneOf(words, last)),
   )
   return row === undefined ? `It takes ${allow}.` : `${sentence(row.say(namesIn(params)))} This path takes ${allow}.`
 }
@@ -209,7 +251,7 @@ export const withBetterHint = (operation: string, params: Params, error: CubbyEr
 /** `beside`: the error's own hint stays before the better one. */
 const hinted = (error: CubbyError, params: Params, say: Say, beside: boolean): CubbyError => {
   const names = namesIn(params)
-  const own = beside && error.hint !== undefined ? `${httpHint(error.hint, names)} ` : ''
+  const own = beside && error.hint !== undefined ? `${httpHint(error.hint, names)!.replace(/(?<![.?!])$/, '.')} ` : ''
   return new CubbyError(error.code, error.message, { field: error.field, hint: own + sentence(say(names)) })
 }
 
@@ -269,6 +311,23 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
     methods: 'DELETE',
     path: /^(\/v1\/[^/]*\/_buckets\/.*\/)$/,
     say: (part) => `the name of the file is empty or ends with a slash; ${filesDeleted(namesAt(part))}`,
+  },
+  {
+    methods: 'PUT PATCH',
+    path: /^(\/v1\/[^/]+\/_buckets\/[^/]+)\/+$/,
+    say: (part) => `the name of the file is missing; ${filesWritten(namesAt(part))}`,
+  },
+  // `…/_buckets/avatars/ada/`, `…/_buckets/avatars//a.txt`: also the name of a folder, which buckets do not have.
+  {
+    methods: 'GET HEAD',
+    path: /^(\/v1\/[^/]+\/_buckets\/[^/]+)\/[^/].*\/$/,
+    say: (part) => `a name does not end with "/"; ${filesListed(namesAt(part))}, with "prefix" for a part of them`,
+  },
+  {
+    path: /^(\/v1\/[^/]+\/_buckets\/[^/]+)\/(?:\/|.*\/(?:$|\/))/,
+    methods: 'GET HEAD POST PUT PATCH',
+    say: (part) =>
+      `a name does not begin or end with "/", and has no "//"; a file is at ${fileTo('GET', namesAt(part)).slice(4)}`,
   },
   // The last key is empty. The path without its slash must not be suggested: there, DELETE removes the table.
   {

@@ -41,7 +41,15 @@ const invalid = (): CubbyError =>
   })
 
 const expired = (): CubbyError =>
-  new CubbyError('expired_url', 'The URL has expired.', { hint: 'Ask for a new one where this one came from.' })
+  new CubbyError('expired_url', 'The URL has expired.', {
+    hint: 'Ask for a new one where this one came from. New ones are made by POST /v1/:db/_buckets/:bucket/url.',
+  })
+
+/** Conditions are not allowed on a signed upload, so the hint of an upload with a key would lead nowhere. */
+const nameTaken = ({ message }: CubbyError): CubbyError =>
+  new CubbyError('precondition_failed', message, {
+    hint: 'This URL creates a file and does not replace one. Ask for a URL of another name, or for one made with "replace": true.',
+  })
 
 /** The parameters of a URL, decoded as a form. */
 const parametersOf = (url: string): Parameters => {
@@ -200,6 +208,7 @@ const putByUrl = async (exchange: DoorExchange): Promise<Response> => {
   } catch (error) {
     // The error names the bucket; a URL does not.
     if (error instanceof CubbyError && error.code === 'bucket_not_found') throw noFile()
+    if (error instanceof CubbyError && error.code === 'precondition_failed') throw nameTaken(error)
     throw error
   }
 }

@@ -119,7 +119,8 @@ export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
     info: {
       title: 'Cubby',
       version: packageJson.version,
-      summary: 'A schemaless document store: JSON records in tables, found by key, by recency and by declared indices.',
+      summary:
+        'A schemaless document store: JSON records in tables, found by key, by recency and by declared indices; files in buckets.',
       description: introduction,
       license: { name: packageJson.license, identifier: packageJson.license },
     },

@@ -1,21 +1,24 @@
 import {
   batchBodyBytesMax,
   bodyBytesMax,
+  fileBytesMax,
   plainBodyBytesMax,
   requestHeadBytesMax,
   requestIdCharactersMax,
 } from '../core/limits.ts'
 
-/** `64 KiB`, `12 MiB`. */
-export const binaryBytes = (bytes: number): string =>
-  bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`
+/** `64 KiB`, `12 MiB`, `5 GiB`. */
+export const binaryBytes = (bytes: number): string => {
+  if (bytes < 1_048_576) return `${bytes / 1_024} KiB`
+  return bytes < 1_073_741_824 ? `${bytes / 1_048_576} MiB` : `${bytes / 1_073_741_824} GiB`
+}
 
 /** The rules for all requests, to be read first. Only Markdown paragraphs, lists and headings (see `page/markdown.ts`). */
-export const introduction = `Cubby stores JSON records in tables. A table belongs to a database, and a database belongs to the organization of the API key.
+export const introduction = `Cubby stores JSON records in tables, and files in buckets. Tables and buckets belong to a database, and a database belongs to the organization of the API key.
 
 ## Requests
 
-Bodies are JSON in UTF-8, at most ${binaryBytes(plainBodyBytesMax)} (a put or a find: ${binaryBytes(bodyBytesMax)}, a batch: ${binaryBytes(batchBodyBytesMax)}). A body without a content type is read as JSON. Nothing is ignored: an unknown field or query parameter is rejected by name, and so is a condition on a request that does not support it.
+Bodies are JSON in UTF-8, at most ${binaryBytes(plainBodyBytesMax)} (a put or a find: ${binaryBytes(bodyBytesMax)}, a batch: ${binaryBytes(batchBodyBytesMax)}); the body of an upload is the bytes of the file, at most ${binaryBytes(fileBytesMax)}. A body without a content type is read as JSON. Nothing is ignored: an unknown field or query parameter is rejected by name, and so is a condition on a request that does not support it.
 
 Paths are matched exactly: an empty segment or a trailing slash is 404. Percent-encode each key in a path once. Some proxies decode \`%2F\`; if yours may do so, use \`find\` to read records whose keys contain \`/\`, and a batch to delete them.
 
@@ -47,6 +50,12 @@ The server checks in this order: route and method, key, kind of key, scope, name
 ## Versions of a record
 
 \`updatedAt\` strictly increases with every write while the record exists: it is the record's version and, in quotes, its \`ETag\`. Send it back in \`If-Match\`, or as \`ifUpdatedAt\` in a batch, to write only if the record has not changed since; otherwise the answer is 412 \`precondition_failed\` and nothing was changed.
+
+## Files and their URLs
+
+A file is uploaded and read below its bucket, with an API key. It also has URLs that need no key, \`/files/{bucket id}/{name}\`: a public file has a permanent one, the \`url\` of its record; every other URL is signed and expires. \`POST /v1/{db}/_buckets/{bucket}/url\` makes them. GET and HEAD on a URL read the file, with \`Range\`, \`If-None-Match\` and \`If-Match\`; the \`ETag\` of the bytes is their SHA-256. PUT on a URL that was signed for an upload writes the file.
+
+The answers have headers that keep browsers from running what was uploaded: pictures, audio, video, PDF and plain text are shown, everything else is saved. An SVG shows in \`<img>\`.
 
 ## Browsers
 

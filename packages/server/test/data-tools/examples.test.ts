@@ -44,7 +44,7 @@ afterAll(async () => {
 
 test('every example is run by a test', () => {
   const folders = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  expect(folders.map(({ name }) => name).sort()).toEqual(['bulk-import', 'node-script', 'todo'])
+  expect(folders.map(({ name }) => name).sort()).toEqual(['bulk-import', 'node-script', 'todo', 'upload'])
 })
 
 for (const name of ['node-script', 'bulk-import']) {
@@ -55,7 +55,7 @@ for (const name of ['node-script', 'bulk-import']) {
   })
 }
 
-for (const script of ['node-script/orders.mjs', 'todo/server.mjs']) {
+for (const script of ['node-script/orders.mjs', 'todo/server.mjs', 'upload/server.mjs']) {
   test(`${script} says in one line that a key is missing or wrong`, async () => {
     const run = async (keys: Record<string, string>): Promise<string> => {
       const child = Bun.spawn(['node', join('examples', script)], {
@@ -70,28 +70,37 @@ for (const script of ['node-script/orders.mjs', 'todo/server.mjs']) {
     }
     expect(await run({})).toMatch(/^Set CUBBY_KEY .*see README\.md\.\n$/)
     const wrong = { CUBBY_KEY: 'svc_live_x', CUBBY_PUBLIC_KEY: org.publicKey }
-    expect(await run(wrong)).toMatch(/^Cubby at http:\S+ did not create the table: .*API key.*\n$/)
+    expect(await run(wrong)).toMatch(/^Cubby at http:\S+ did not create the (table|bucket): .*API key.*\n$/)
   })
 }
 
-const executablePath = findChromium('the page of examples/todo')
+const executablePath = findChromium('the pages of examples/todo and examples/upload')
+
+type App = Bun.Subprocess<'ignore', 'pipe', 'inherit'>
+
+/** Starts the server of an example. It must print the line that its README shows, with its own port. */
+const startApp = async (name: string): Promise<{ app: App; url: string }> => {
+  const app = Bun.spawn(['node', `examples/${name}/server.mjs`], {
+    cwd: dir,
+    env: { PATH: process.env.PATH, ...env, PORT: '0' },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const { value } = await app.stdout.getReader().read()
+  const printed = Buffer.from(value!).toString()
+  const readme = readFileSync(join(root, 'examples', name, 'README.md'), 'utf8')
+  const [shown] = /^\w+ \w+: http:.*$/m.exec(readme)!
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)![0]
+  expect(printed).toBe(`${shown.replace(/http:\/\/127\.0\.0\.1:\d+/, url)}\n`)
+  return { app, url }
+}
 
 describe('todo', () => {
-  let app: Bun.Subprocess<'ignore', 'pipe', 'inherit'>
+  let app: App
   let url: string
 
   beforeAll(async () => {
-    app = Bun.spawn(['node', 'examples/todo/server.mjs'], {
-      cwd: dir,
-      env: { PATH: process.env.PATH, ...env, PORT: '0' },
-      stdout: 'pipe',
-      stderr: 'inherit',
-    })
-    const { value } = await app.stdout.getReader().read()
-    const printed = Buffer.from(value!).toString()
-    const [shown] = /^todo app: .*$/m.exec(readFileSync(join(root, 'examples/todo/README.md'), 'utf8'))!
-    url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)![0]
-    expect(printed).toBe(`${shown.replace('http://127.0.0.1:8080', url)}\n`)
+    ;({ app, url } = await startApp('todo'))
   })
   afterAll(async () => {
     app?.kill()
@@ -183,5 +192,65 @@ describe('todo', () => {
       )
       await page.close()
     })
+  })
+})
+
+describe('upload', () => {
+  let app: App
+  let url: string
+
+  beforeAll(async () => {
+    ;({ app, url } = await startApp('upload'))
+  })
+  afterAll(async () => {
+    app?.kill()
+    await app?.exited
+  })
+
+  const ask = (type: string) => fetch(`${url}/uploads?type=${encodeURIComponent(type)}`, { method: 'POST' })
+
+  test('the server hands out URLs for pictures, and no key', async () => {
+    for (const path of ['/', '/cubby.js', '/pictures'])
+      expect(await (await fetch(url + path)).text()).not.toContain(org.secretKey)
+    const given: Json = await (await ask('image/png')).json()
+    expect(given.url).toMatch(/\/[0-9a-f-]{36}\.png\?/)
+    const put = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
+      fetch(given.url, { method: 'PUT', body, headers: { 'content-type': type } })
+    expect((await put('<script>', 'text/html')).status).toBe(415)
+    expect((await put(new Uint8Array(5_000_001), 'image/png')).status).toBe(413)
+    expect((await put('a picture', 'image/png')).status).toBe(200)
+    expect((await put('another', 'image/png')).status).toBe(412)
+    const [first]: Json = await (await fetch(`${url}/pictures`)).json()
+    expect(await (await fetch(first)).text()).toBe('a picture')
+    for (const type of ['text/html', 'constructor', '']) expect([415, 404]).toContain((await ask(type)).status)
+    expect((await fetch(`${url}/uploads?type=image%2Fpng`)).status).toBe(404)
+  })
+
+  test.skipIf(executablePath === undefined)('the page uploads without a key and shows the picture', async () => {
+    const browser = await chromium.launch({ executablePath, args: chromiumFlags })
+    try {
+      const page = await browser.newPage()
+      const problems: string[] = []
+      page.on('pageerror', (error) => problems.push(String(error)))
+      await page.goto(url)
+      // One red pixel.
+      const red = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC'
+      const file = { name: 'red.png', mimeType: 'image/png', buffer: Buffer.from(red, 'base64') }
+      await page.locator('input').setInputFiles(file)
+      await eventually('the page shows the picture', async () => {
+        const widths = (await page.evaluate('[...document.images].map((image) => image.naturalWidth)')) as number[]
+        return widths.includes(1) ? true : undefined
+      })
+      await page.locator('input').setInputFiles({ ...file, name: 'page.html', mimeType: 'text/html' })
+      await page.getByText('Choose a PNG, JPEG or WebP picture.').waitFor()
+      expect(problems).toEqual([])
+    } finally {
+      await browser.close()
+    }
+  })
+
+  test('its README has no other commands than those that start it', async () => {
+    const skip = (text: string): boolean => text.includes('server.mjs')
+    expect(await runShellBlocks(join(root, 'examples/upload/README.md'), { cwd: dir, commands, env, skip })).toBe(0)
   })
 })

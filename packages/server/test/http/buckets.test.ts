@@ -395,6 +395,8 @@ describe('almost right: the hint names the request that is meant', () => {
 
   test('on the paths of buckets', async () => {
     const { path } = await makeBucket('album')
+    const bytesSent = `Files are written by PUT ${path}/<name> with the bytes as the body`
+    const noEmpty = 'A name does not begin or end with "/", and has no "//"'
     for (const [method, target, body, meant] of [
       ['GET', `${path}?limit=10`, undefined, `Files are listed by POST ${path}/query.`],
       ['GET', `${path}?prefix=cats/`, undefined, `Files are listed by POST ${path}/query.`],
@@ -419,6 +421,20 @@ describe('almost right: the hint names the request that is meant', () => {
       ['GET', '/app/_buckets/album', undefined, 'Buckets and files are below /v1: /v1/app/_buckets/album.'],
       ['GET', '/buckets', undefined, 'Buckets are listed by GET /v1/:db/_buckets.'],
       ['GET', '/api/buckets/album', undefined, 'Buckets are listed by GET /v1/:db/_buckets.'],
+      ['GET', '/v1/app/buckets', undefined, 'Create it: POST /v1/app/buckets. Buckets are listed by'],
+      ['POST', `${path}/tom.png`, 'x', `${bytesSent} (curl -T FILE, not -F). This path takes`],
+      ['POST', `${path}/cats/tom.png`, 'x', bytesSent],
+      ['POST', `${path}/upload`, 'x', bytesSent],
+      ['POST', `${path}${'/a'.repeat(17)}`, 'x', bytesSent],
+      ['POST', `${path}/list`, {}, `Files are listed by POST ${path}/query.`],
+      ['POST', `${path}/cats/tom.png/url`, {}, `are made by POST ${path}/url with name in the body.`],
+      ['POST', `${path}/delete`, {}, `Files are deleted by DELETE ${path}/<name>.`],
+      ['PUT', `${path}/`, 'x', `The name of the file is missing; files are written by PUT ${path}/<name>.`],
+      ['PUT', `${path}//tom.png`, 'x', `${noEmpty}; a file is at ${path}/<name>.`],
+      ['GET', `${path}/cats//tom.png`, undefined, `${noEmpty}; a file is at ${path}/<name>.`],
+      ['GET', `${path}/cats/`, undefined, `Files are listed by POST ${path}/query, with "prefix"`.replace('F', 'f')],
+      ['PUT', '/v1/app/album/tom.png', 'x', 'files are written by PUT /v1/app/_buckets/album/<name>.'],
+      ['PUT', '/v1/app/buckets/tom.png', 'x', 'files are written by PUT /v1/app/_buckets/:bucket/<name>.'],
     ] as const) {
       const hint = await hintOf(method, target, body)
       expect([method, target, hint]).toEqual([method, target, expect.stringContaining(meant)])

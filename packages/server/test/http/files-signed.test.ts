@@ -222,7 +222,7 @@ describe('the end of a URL', () => {
     expect((await send(url)).status).toBe(200)
     service.server.setClock(expiresAt - Date.now() + 1_000)
     await eventually('the URL expires', async () => ((await send(url)).status === 403 ? true : undefined))
-    refused(await send(url), 403, 'expired_url')
+    expect(refused(await send(url), 403, 'expired_url').hint).toContain('POST /v1/:db/_buckets/:bucket/url')
     refused(await send(changed(url, (p) => p.set('expires', '9999999999999'))), 403, 'invalid_signature')
     service.server.setClock(0)
     await eventually('the clock is back', async () => ((await send(url)).status === 200 ? true : undefined))
@@ -284,7 +284,7 @@ describe('a signed upload', () => {
     expect(answer.text).toContain(metadata)
     expect(answer.headers.get('etag')).toBe(`"${record.updatedAt}"`)
     expect(answer.headers.get('content-security-policy')).toContain('sandbox')
-    refused(await upload(given.url, 'again'), 412, 'precondition_failed')
+    expect(refused(await upload(given.url, 'again'), 412, 'precondition_failed').hint).toContain('"replace": true')
     expect((await send(record.url)).text).toBe('0123456789')
     const replace = await urlOf({ name: 'up/load ü.txt', method: 'PUT', replace: true })
     expect(ok(await upload(replace, 'again'))).toMatchObject({
@@ -294,6 +294,17 @@ describe('a signed upload', () => {
       url: null,
     })
     ok(await upload(replace, 'and again'))
+  })
+
+  test('another method than PUT: the hint says how', async () => {
+    const url = await urlOf({ name: 'deep/form.txt', method: 'PUT' })
+    const form = new FormData()
+    form.append('file', new Blob(['x']))
+    const posted = refused(await send(url, { method: 'POST', body: form }), 405, 'method_not_allowed')
+    expect(posted.hint).toContain('takes PUT with the bytes as the body (curl -T FILE, not -F).')
+    const deleted = refused(await send(url, { method: 'DELETE' }), 405, 'method_not_allowed')
+    expect(deleted.hint).toContain('files are deleted by DELETE /v1/:db/_buckets/:bucket/<name> with a secret key.')
+    ok(await upload(url, 'x'))
   })
 
   test('another type is 415, too many bytes are 413, a wrong digest and conditions are 400', async () => {

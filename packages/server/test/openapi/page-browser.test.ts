@@ -379,6 +379,56 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
     expect(await page.locator('#api-key').inputValue()).toBe('')
   })
 
+  test('the form uploads text and chosen files as they are, and shows no bytes of a picture', async () => {
+    const { secretKey } = organization
+    const api = server.as(secretKey)
+    await api.post('/v1/app/_buckets/avatars')
+    const page = await open()
+    await openTryIt(page, 'putFile')
+    expect(await page.locator('#try-name').inputValue()).toBe('ada/small.png')
+    expect(await page.locator('#try-Content-Type').inputValue()).toBe('image/png')
+    expect(await page.locator('#try-body').inputValue()).toBe('the bytes of a picture')
+    await page.locator('#api-key').fill(secretKey)
+    const status = page.locator('.received .status')
+    const sendIt = async (): Promise<string> => {
+      await pressSend(page)
+      await status.waitFor()
+      return page.locator('.received > div').innerText()
+    }
+    expect(await sendIt()).toContain('"contentType": "image/png"')
+    expect(requests.at(-1)).toBe(`PUT ${server.url}/v1/app/_buckets/avatars/ada/small.png`)
+    const stored = await api.get('/v1/app/_buckets/avatars/ada/small.png?record=true')
+    const digest = new Bun.CryptoHasher('sha256').update('the bytes of a picture').digest('hex')
+    expect(stored.body).toMatchObject({ size: 22, sha256: digest })
+
+    // Text without a type: the type follows from the name, not from what a browser adds.
+    await page.locator('dialog.try .quiet').click()
+    await openTryIt(page, 'putFile')
+    await page.locator('#try-Content-Type').fill('')
+    await page.locator('#try-name').fill('a b/{}.json')
+    await page.locator('#try-body').fill('{ not JSON')
+    expect(await page.locator('.problem').textContent()).toBe('')
+    expect(await sendIt()).toContain('"contentType": "application/json"')
+
+    // A file, whose bytes are not text.
+    await page.locator('dialog.try .quiet').click()
+    await openTryIt(page, 'putFile')
+    await page.locator('#try-name').fill('a//b')
+    expect(await page.locator('.problem').textContent()).toBe('name is "a//b", which no path can have.')
+    await page.locator('#try-name').fill('zero')
+    await page.locator('#try-Content-Type').fill('')
+    const buffer = Buffer.from([0, 255, 254, 10])
+    await page.locator('#try-file').setInputFiles({ name: 'x.webp', mimeType: 'image/webp', buffer })
+    expect(await sendIt()).toContain('"contentType": "image/webp"')
+    await page.locator('dialog.try .quiet').click()
+    await openTryIt(page, 'getFile')
+    await page.locator('#try-name').fill('zero')
+    await page.locator('#try-record').fill('')
+    expect(await sendIt()).toContain('4 bytes')
+    expect(await page.locator('.received .note').textContent()).toBe('The body is not text; it is not shown.')
+    expect(complaints).toEqual([])
+  })
+
   test('the form shows errors as the server sends them, and what is wrong before it sends', async () => {
     const page = await open()
     await openTryIt(page, 'queryRecords')

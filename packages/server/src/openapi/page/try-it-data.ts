@@ -4,22 +4,26 @@ import type { OpenApiDocument } from '../types.ts'
 import type { TryItExample, TryItOperation } from './browser/try-it-data.ts'
 import { type Entry, parametersOf, samplesIn } from './entries.ts'
 
-/** The values of the parameters in `/v1/{db}` that make this path. */
+/** The values of the parameters in `/v1/{db}` that make this path. The name of a file is all that is left of it. */
 const pathValues = (template: string, path: string): Record<string, string> => {
   const given = path.split('/')
-  const pairs = template
-    .split('/')
-    .flatMap((segment, i): [string, string][] =>
-      segment.startsWith('{') ? [[segment.slice(1, -1), decodeURIComponent(given[i]!)]] : [],
-    )
+  const segments = template.split('/')
+  const valueAt = (i: number): string =>
+    decodeURIComponent(i === segments.length - 1 ? given.slice(i).join('/') : given[i]!)
+  const pairs = segments.flatMap((segment, i): [string, string][] =>
+    segment.startsWith('{') ? [[segment.slice(1, -1), valueAt(i)]] : [],
+  )
   return Object.fromEntries(pairs)
 }
 
+const takesBytes = ({ requestBody }: Entry['operation']): boolean =>
+  requestBody !== undefined && requestBody.content['application/json'] === undefined
+
 const exampleOf = (template: string, label: string, curl: string): TryItExample => {
-  const { target, headers, body } = parseCurlLine(curl)
+  const { target, headers, body, bytes = '' } = parseCurlLine(curl)
   const { pathname, searchParams } = new URL(target, 'http://localhost')
   const values = { ...pathValues(template, pathname), ...Object.fromEntries(searchParams), ...headers }
-  return { label, values, body: body === undefined ? '' : literal(body, json) }
+  return { label, values, body: body === undefined ? bytes : literal(body, json) }
 }
 
 /** What a public key may do changes nothing, whatever the method: a query is a POST. */
@@ -37,11 +41,12 @@ const operationData = (document: OpenApiDocument, entry: Entry): TryItOperation 
     needsKey: operation.security.length > 0,
     effect: effectOf(entry),
     hasBody: operation.requestBody !== undefined,
-    parameters: parametersOf(document, entry).map(({ name, in: place, required = false }) => ({
-      name,
-      place,
-      required,
-    })),
+    takesBytes: takesBytes(operation),
+    parameters: [
+      ...parametersOf(document, entry).map(({ name, in: place, required = false }) => ({ name, place, required })),
+      // OpenAPI has it as part of the body, not as a parameter.
+      ...(takesBytes(operation) ? [{ name: 'Content-Type', place: 'header' as const, required: false }] : []),
+    ],
     examples: Object.fromEntries(
       samplesIn(operation).map(({ example, label, curl }) => [example, exampleOf(path, label, curl)]),
     ),

@@ -2,7 +2,7 @@ import { createAvatars } from '../buckets/examples.ts'
 import type { Example, ExampleCall } from '../example.ts'
 import { given, inAvatars, noFile, picture, thePicture } from './examples.ts'
 
-const base = 'http://127.0.0.1:3000/files/bkt_6Qm2sVx9LrT4nYc8WbKd1e'
+const base = 'http://127.0.0.1:4600/files/bkt_6Qm2sVx9LrT4nYc8WbKd1e'
 const expiresAt = 1767788100000
 const signature = 'signature=W3Vd0xTq5m9nJcYkq2bq0bSx2o4o1mUu3C8h6y7rZtA'
 const signed = (more: string): string => `${more}expires=${expiresAt}&key=key_4fTz9QmL2xVb7NcR&${signature}`

@@ -5,6 +5,8 @@ export interface FormValues {
   /** Of parameters, by name. An empty one is not sent. */
   parameters: Record<string, string>
   body: string
+  /** Sent instead of `body`, where the body is a file. */
+  file: File | undefined
   key: string
 }
 
@@ -12,7 +14,8 @@ export interface Received {
   status: number
   statusText: string
   headers: [string, string][]
-  text: string
+  /** Undefined if it is not text. */
+  text: string | undefined
   milliseconds: number
   bytes: number
 }
@@ -20,9 +23,14 @@ export interface Received {
 /** Browsers drop the segments `.` and `..`, and some proxies an empty one. The request would name something else. */
 export const isSegment = (value: string): boolean => !['', '.', '..'].includes(value)
 
+/** The name of a file has several segments, all others have one. */
+export const segmentsOf = (name: string, value: string): string[] => (name === 'name' ? value.split('/') : [value])
+
+const encoded = (name: string, value: string): string => segmentsOf(name, value).map(encodeURIComponent).join('/')
+
 /** The path and query string that the form asks for. */
 export const targetOf = (operation: TryItOperation, values: Record<string, string>): string => {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encoded(name, values[name] ?? ''))
   const query = new URLSearchParams()
   for (const { name, place } of operation.parameters) {
     const value = values[name] ?? ''
@@ -38,16 +46,24 @@ const headersOf = (operation: TryItOperation, { parameters, body, key }: FormVal
     if (place === 'header' && value !== '') headers.set(name, value)
   }
   if (operation.needsKey && key !== '') headers.set('Authorization', `Bearer ${key}`)
-  if (operation.hasBody && body.trim() !== '') headers.set('Content-Type', 'application/json')
+  if (operation.hasBody && !operation.takesBytes && body.trim() !== '') headers.set('Content-Type', 'application/json')
   return headers
 }
+
+/** A Blob of no type: with a string the browser would add one, and the type would not follow the name of the file. */
+const bodyOf = ({ hasBody, takesBytes }: TryItOperation, { body, file }: FormValues): BodyInit | undefined => {
+  if (takesBytes) return file ?? new Blob([body])
+  return hasBody && body.trim() !== '' ? body : undefined
+}
+
+const isText = (type: string | null): boolean => type === null || /^text\/|json|xml|javascript/i.test(type)
 
 export const send = async (operation: TryItOperation, values: FormValues, signal: AbortSignal): Promise<Received> => {
   const start = performance.now()
   const response = await fetch(serverUrl() + targetOf(operation, values.parameters), {
     method: operation.method,
     headers: headersOf(operation, values),
-    ...(operation.hasBody && values.body.trim() !== '' && { body: values.body }),
+    body: bodyOf(operation, values),
     cache: 'no-store',
     credentials: 'omit',
     redirect: 'error',
@@ -58,7 +74,7 @@ export const send = async (operation: TryItOperation, values: FormValues, signal
     status: response.status,
     statusText: response.statusText,
     headers: [...response.headers],
-    text: new TextDecoder().decode(bytes),
+    text: isText(response.headers.get('content-type')) ? new TextDecoder().decode(bytes) : undefined,
     milliseconds: performance.now() - start,
     bytes: bytes.byteLength,
   }

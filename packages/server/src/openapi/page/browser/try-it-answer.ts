@@ -7,7 +7,8 @@ import type { Received } from './send.ts'
 /** Longer text would make the page slow; the rest is left out. */
 const shownCharactersMax = 200_000
 
-const bodyView = (text: string): HTMLElement => {
+const bodyView = (text: string | undefined): HTMLElement => {
+  if (text === undefined) return create('p', { class: 'note' }, 'The body is not text; it is not shown.')
   if (text === '') return create('p', { class: 'note' }, 'No body.')
   const whole = indentJson(text)
   const pre = create('pre', { 'data-syntax': 'json' }, whole.slice(0, shownCharactersMax))

@@ -4,7 +4,7 @@ export interface TryItExample {
   label: string
   /** Of path parameters, query parameters and headers. */
   values: Record<string, string>
-  /** JSON text; empty for none. */
+  /** JSON text, or the bytes of a file that is text; empty for none. */
   body: string
 }
 
@@ -17,6 +17,8 @@ export interface TryItOperation {
   /** What sending it does to the data of the server. */
   effect: 'reads' | 'changes' | 'deletes'
   hasBody: boolean
+  /** The body is a file, not JSON. */
+  takesBytes: boolean
   parameters: { name: string; place: 'path' | 'query' | 'header'; required: boolean }[]
   examples: Record<string, TryItExample>
 }

@@ -1,5 +1,5 @@
 import { all, create, serverUrl } from './dom.ts'
-import { isSegment, send, targetOf } from './send.ts'
+import { isSegment, segmentsOf, send, targetOf } from './send.ts'
 import { answerView, failureView } from './try-it-answer.ts'
 import type { TryItExample, TryItOperation } from './try-it-data.ts'
 
@@ -32,6 +32,7 @@ class TryIt {
   readonly #key = createKeyInput()
   readonly #fields = create('div', { class: 'rows' })
   readonly #body = create('textarea', { id: 'try-body', spellcheck: 'false', rows: '10' })
+  readonly #file = create('input', { id: 'try-file', type: 'file' })
   readonly #line = create('p', { class: 'line' })
   readonly #problem = create('p', { class: 'problem', role: 'alert' })
   readonly #send = create('button', { class: 'primary' }, 'Send')
@@ -90,7 +91,10 @@ class TryIt {
     })
     if (operation.needsKey)
       rows.unshift(labelled('API key', 'kept in memory only, until this page is closed', this.#key))
-    if (operation.hasBody) rows.push(labelled('Body', 'JSON', this.#body))
+    if (operation.takesBytes) rows.push(labelled('File', 'its bytes are the body', this.#file))
+    if (operation.hasBody)
+      rows.push(labelled('Body', operation.takesBytes ? 'text, if no file is chosen' : 'JSON', this.#body))
+    this.#file.value = ''
     this.#body.value = body
     this.#body.rows = Math.max(4, Math.min(20, body.split('\n').length + 1))
     this.#fields.replaceChildren(...rows)
@@ -112,7 +116,7 @@ class TryIt {
     for (const { name, place, required } of this.#operation!.parameters) {
       const input = this.#inputs[name]!
       if (required && input.value === '') return [`${name} is empty; the request needs it.`, input]
-      if (place === 'path' && !isSegment(input.value))
+      if (place === 'path' && !segmentsOf(name, input.value).every(isSegment))
         return [`${name} is "${input.value}", which no path can have.`, input]
     }
     if (this.#operation!.needsKey && /[^\x21-\x7e]/.test(this.#key.value.trim())) {
@@ -123,7 +127,8 @@ class TryIt {
 
   /** What is wrong with the body. It is sent all the same: the answer to invalid JSON is worth seeing too. */
   #bodyFault(): string {
-    if (!this.#operation!.hasBody || this.#body.value.trim() === '') return ''
+    const { hasBody, takesBytes } = this.#operation!
+    if (!hasBody || takesBytes || this.#body.value.trim() === '') return ''
     try {
       JSON.parse(this.#body.value)
       return ''
@@ -158,7 +163,8 @@ class TryIt {
     this.#request = new AbortController()
     const { signal } = this.#request
     this.#showSending()
-    const values = { parameters: this.#values(), body: this.#body.value, key: this.#key.value.trim() }
+    const [file] = this.#file.files ?? []
+    const values = { parameters: this.#values(), body: this.#body.value, file, key: this.#key.value.trim() }
     const shown = await send(this.#operation!, values, signal).then(answerView, failureView)
     // The form was closed; it may be that of another operation now.
     if (signal.aborted) return
