@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
+import type { Log } from '../../src/core/log.ts'
+import { OperatorError } from '../../src/core/operator-error.ts'
 import { checkMark, makeMark } from '../../src/files/places/check-mark.ts'
 import { CheckedPlace } from '../../src/files/places/checked-place.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
@@ -72,6 +74,21 @@ describe('at the start', () => {
     expect(logged).toEqual([expect.stringContaining('ENOTDIR')])
     await expect(place.read(newId(), 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
     expect(logged).toHaveLength(1)
+  })
+
+  test('a place that does not answer does not hold the start up; nor does one that fails its probe', async () => {
+    files.mark = newPlaceMark()
+    const silent = directory()
+    silent.readMark = () => new Promise(() => {})
+    const log: Log = (_, __, fields) => void logged.push(String(fields?.cause))
+    await new CheckedPlace(silent, files, log).checkAtStart(20)
+    const failing = Object.assign(directory(), { probe: () => Promise.reject(new OperatorError('no answer')) })
+    await new CheckedPlace(failing, files, log).checkAtStart()
+    expect(logged).toEqual(['it did not answer within 0.02 s', 'no answer'])
+    const wrong = Object.assign(directory(), { probe: () => Promise.reject(new PlaceRefused('no such bucket')) })
+    // Also before the first upload.
+    files.mark = undefined
+    expect(await refusal(new CheckedPlace(wrong, files, log).checkAtStart())).toBe('no such bucket')
   })
 })
 

@@ -3,6 +3,21 @@ import type { Log } from '../../core/log.ts'
 import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
 import { checkMark, makeMark, type StoredMark } from './check-mark.ts'
 
+/** How long a start waits for a place that does not answer: a disk on the network can take forever. */
+const startCheckMsMax = 5_000
+
+const within = async (msMax: number, work: Promise<void>): Promise<void> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not answer within ${msMax / 1000} s`)), msMax)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /**
  * A place that is used only once it is known to be the one of the store. The check is made before the first use and, if it
  * fails, again before the next one: `unavailable` until then.
@@ -27,12 +42,16 @@ export class CheckedPlace implements BlobPlace {
   }
 
   /**
-   * For the start of a process. Throws PlaceRefused if this is another place. A place that cannot be reached is only logged:
-   * tables can be served without it, and it is checked at the first use.
+   * For the start of a process. Throws PlaceRefused if this is another place, or its settings are wrong. A place that cannot
+   * be reached, or not within `msMax`, is only logged: tables can be served without it, and it is checked at the first use.
    */
-  async checkAtStart(): Promise<void> {
+  async checkAtStart(msMax = startCheckMsMax): Promise<void> {
+    const check = async (): Promise<void> => {
+      await this.#place.probe?.()
+      this.#isChecked ||= await checkMark(this.#place, this.#stored)
+    }
     try {
-      this.#isChecked = await checkMark(this.#place, this.#stored)
+      await within(msMax, check())
     } catch (error) {
       if (error instanceof PlaceRefused) throw error
       this.#logOnce(error)
