@@ -7,6 +7,7 @@ import { OperatorError } from '../../src/core/operator-error.ts'
 import { checkMark, makeMark } from '../../src/files/places/check-mark.ts'
 import { CheckedPlace } from '../../src/files/places/checked-place.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
 import { openPlace } from '../../src/files/places/open-place.ts'
 import { isPlaceMark, newPlaceMark } from '../../src/files/places/place-mark.ts'
 import { PlaceRefused } from '../../src/store/blob-place.ts'
@@ -208,4 +209,25 @@ test('a disk that is unmounted after the check: nothing is forgotten, and it wor
   rmSync(join(top, 'files'), { recursive: true })
   renameSync(join(top, 'unmounted'), join(top, 'files'))
   expect(await collect(place, id, 0, 10)).toEqual(content(10))
+})
+
+test('an upload that the disk refuses is logged with its cause, many of them once', async () => {
+  let code = ''
+  const sync: FileCalls['sync'] = (descriptor) =>
+    code === '' ? fileCalls.sync(descriptor) : Promise.reject(Object.assign(new Error(`${code}: it failed`), { code }))
+  const failing = new DirectoryPlace(join(top, 'files'), { calls: { ...fileCalls, sync } })
+  const lines: unknown[] = []
+  const open = () => new CheckedPlace(failing, files, (...line) => void lines.push(line))
+  // It makes the directory, so that later only bytes are synced.
+  await put(open(), newId(), content(10))
+  for (const [error, answer] of [
+    ['EIO', 'unavailable'],
+    ['ENOSPC', 'storage_full'],
+  ] as const) {
+    code = error
+    const place = open()
+    for (let i = 0; i < 3; i++) await expect(put(place, newId(), content(10))).rejects.toMatchObject({ code: answer })
+    const message = 'the bytes of an upload could not be stored'
+    expect(lines.splice(0)).toEqual([['error', message, { code: answer, cause: expect.stringContaining(error) }]])
+  }
 })
