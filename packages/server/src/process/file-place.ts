@@ -2,7 +2,7 @@ import { startBlobSweep } from '../background/blobs.ts'
 import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
 import type { Background } from '../background/sweeps.ts'
 import { CheckedPlace } from '../files/places/checked-place.ts'
-import { openPlace } from '../files/places/open-place.ts'
+import { makePlace } from '../files/places/open-place.ts'
 import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -24,7 +24,7 @@ const sweepStopMsMax = 1_000
 
 /**
  * Opens the place that `--files` names; undefined without one. `role`: the owner refuses to start on the place of another
- * store. Its workers do not check again: they would be started over and over.
+ * store or with wrong settings. Its workers do not check again: while the place fails, they would be started over and over.
  */
 export const openFilePlace = async (
   { files, filesAreGiven, clock, log }: ServeOptions,
@@ -32,8 +32,8 @@ export const openFilePlace = async (
   role: 'owner' | 'worker',
 ): Promise<FilePlace | undefined> => {
   if (files === undefined) return undefined
-  const opened = await openPlace(files, { env: process.env, now: clock.now, log })
-  const place = new CheckedPlace(opened, engine.files, log)
+  const made = await makePlace(files, { env: process.env, now: clock.now, log })
+  const place = new CheckedPlace(made, engine.files, log)
   if (role === 'owner') await place.checkAtStart()
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock

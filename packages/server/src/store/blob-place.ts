@@ -24,6 +24,11 @@ export interface BlobPlace {
   readMark(): Promise<string | undefined>
   /** Writes the mark, durably, if the place has none. Returns the mark that it has then. */
   writeMark(mark: string): Promise<string>
+  /**
+   * For the start of a process, if a place has settings that can be wrong. Throws PlaceRefused if they are, and another
+   * error if that cannot be known now.
+   */
+  probe?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -210,7 +210,9 @@ export const fileCases = (it: Case): void => {
     expect(await blobOf('a')).toBe(first)
     expect(await liveBlobs(engine)).toEqual([first])
     expect((await remove('a', { version: 1 })).applied).toBe(false)
-    expect((await allDue(engine)).length).toBe(3)
+    // Such an upload is over: its bytes are not committed later, and are due within the hour, not after a day.
+    await expectRefusal(commit('c', late), 'unavailable')
+    expect((await due(engine, startMs + deadBlobMs)).length).toBe(3)
     const right = await begin()
     expect(versionsOf(await commit('a', right, { condition: { version: startMs } }))).toEqual([startMs + 1])
     expect(await blobOf('a')).toBe(right)
@@ -254,9 +256,11 @@ export const fileCases = (it: Case): void => {
   it('uploads: a pending one is due a day after its last progress; then no commit can bring it back', async ({
     engine,
   }) => {
-    const { begin, commit, get } = await makeShelf(engine)
+    const { tenant, begin, commit, get } = await makeShelf(engine)
     const [stale, kept] = [await begin(), await begin()]
     await engine.files.keepAlive([kept], startMs + 1_000)
+    // A clock that steps back takes nothing away.
+    await engine.files.keepAlive([kept], startMs - 1_000)
     expect(await due(engine, startMs + pendingBlobMs - 1)).toEqual([])
     expect(await due(engine, startMs + pendingBlobMs)).toEqual([stale])
     await expectRefusal(commit('a', stale), 'unavailable')
@@ -265,6 +269,8 @@ export const fileCases = (it: Case): void => {
     // A blob is committed once.
     await expectRefusal(commit('c', kept), 'unavailable')
     await expectRefusal(commit('c', newBlobId(startMs)), 'unavailable')
+    const other = await makeShelf(engine, { tenant, name: 'other' })
+    await expectRefusal(commit('c', await other.begin()), 'unavailable')
     expect(await liveBlobs(engine)).toEqual([kept])
   })
 
@@ -274,6 +280,7 @@ export const fileCases = (it: Case): void => {
     const live = await put('a')
     await engine.files.abandon(blob, startMs + 5)
     await engine.files.abandon(live, startMs + 5)
+    await engine.files.keepAlive([blob, live], startMs + 5)
     expect(await due(engine, startMs + 5)).toEqual([blob])
     expect(await liveBlobs(engine)).toEqual([live])
   })

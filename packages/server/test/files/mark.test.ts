@@ -2,9 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
+import type { Log } from '../../src/core/log.ts'
+import { OperatorError } from '../../src/core/operator-error.ts'
 import { checkMark, makeMark } from '../../src/files/places/check-mark.ts'
 import { CheckedPlace } from '../../src/files/places/checked-place.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
+import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
 import { openPlace } from '../../src/files/places/open-place.ts'
 import { isPlaceMark, newPlaceMark } from '../../src/files/places/place-mark.ts'
 import { PlaceRefused } from '../../src/store/blob-place.ts'
@@ -72,6 +75,21 @@ describe('at the start', () => {
     expect(logged).toEqual([expect.stringContaining('ENOTDIR')])
     await expect(place.read(newId(), 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
     expect(logged).toHaveLength(1)
+  })
+
+  test('a place that does not answer does not hold the start up; nor does one that fails its probe', async () => {
+    files.mark = newPlaceMark()
+    const silent = directory()
+    silent.readMark = () => new Promise(() => {})
+    const log: Log = (_, __, fields) => void logged.push(String(fields?.cause))
+    await new CheckedPlace(silent, files, log).checkAtStart(20)
+    const failing = Object.assign(directory(), { probe: () => Promise.reject(new OperatorError('no answer')) })
+    await new CheckedPlace(failing, files, log).checkAtStart()
+    expect(logged).toEqual(['it did not answer within 0.02 s', 'no answer'])
+    const wrong = Object.assign(directory(), { probe: () => Promise.reject(new PlaceRefused('no such bucket')) })
+    // Also before the first upload.
+    files.mark = undefined
+    expect(await refusal(new CheckedPlace(wrong, files, log).checkAtStart())).toBe('no such bucket')
   })
 })
 
@@ -191,4 +209,25 @@ test('a disk that is unmounted after the check: nothing is forgotten, and it wor
   rmSync(join(top, 'files'), { recursive: true })
   renameSync(join(top, 'unmounted'), join(top, 'files'))
   expect(await collect(place, id, 0, 10)).toEqual(content(10))
+})
+
+test('an upload that the disk refuses is logged with its cause, many of them once', async () => {
+  let code = ''
+  const sync: FileCalls['sync'] = (descriptor) =>
+    code === '' ? fileCalls.sync(descriptor) : Promise.reject(Object.assign(new Error(`${code}: it failed`), { code }))
+  const failing = new DirectoryPlace(join(top, 'files'), { calls: { ...fileCalls, sync } })
+  const lines: unknown[] = []
+  const open = () => new CheckedPlace(failing, files, (...line) => void lines.push(line))
+  // It makes the directory, so that later only bytes are synced.
+  await put(open(), newId(), content(10))
+  for (const [error, answer] of [
+    ['EIO', 'unavailable'],
+    ['ENOSPC', 'storage_full'],
+  ] as const) {
+    code = error
+    const place = open()
+    for (let i = 0; i < 3; i++) await expect(put(place, newId(), content(10))).rejects.toMatchObject({ code: answer })
+    const message = 'the bytes of an upload could not be stored'
+    expect(lines.splice(0)).toEqual([['error', message, { code: answer, cause: expect.stringContaining(error) }]])
+  }
 })

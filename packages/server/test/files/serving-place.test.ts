@@ -264,6 +264,65 @@ describe('--files s3://…', () => {
   })
 })
 
+describe('--files s3://… while S3 fails', () => {
+  const outage = ['GET', 'HEAD', 'PUT', 'DELETE'].map((method) => ({
+    ...{ method, times: Number.POSITIVE_INFINITY, answer: { status: 503, code: 'SlowDown' } },
+  }))
+
+  /** Without this, an outage of S3 would end the service of tables at the next start of a process. */
+  const servesTablesOnly = async (stage: Stage): Promise<void> => {
+    ok(await stage.api.put('/v1/app/notes', { hashKey: 'a', data: {} }))
+    const [status, text] = await get(stage)
+    expect([status, code(text)]).toEqual([503, 'unavailable'])
+  }
+
+  test('a server starts, says so and serves tables; files are served when S3 is back', async () => {
+    const s3 = await S3TestServer.start()
+    cleanUps.push(() => s3.stop())
+    const stage = await withFile({ files: `s3://${s3.bucket}`, env: s3.env })
+    s3.faults = outage
+    await stage.server.restart()
+    await servesTablesOnly(stage)
+    const lines = stage.server.log.filter(({ message }) => message === unusable)
+    expect(lines[0]).toMatchObject({
+      cause: expect.stringMatching(/^s3:\S+ cannot be used: .* failed \(503 SlowDown\)$/),
+    })
+    s3.faults = []
+    expect(await get(stage)).toEqual([200, 'tom'])
+    // Wrong settings do not become right by themselves.
+    s3.faults = [{ method: 'GET', answer: { status: 403, code: 'AccessDenied' } }]
+    await stage.server.end('SIGTERM')
+    const call = ['serve', ...storeArguments(stage.server.dataDir), '--port', '0', '--files', `s3://${s3.bucket}`]
+    const { exitCode, stderr } = await runCubby(call, { env: s3.env })
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^cubby: s3:\S+ cannot be used: access is denied .*\n$/),
+    ])
+  })
+
+  test.skipIf(process.platform !== 'linux')('workers that end are replaced, and serve tables', async () => {
+    const s3 = await S3TestServer.start()
+    cleanUps.push(() => s3.stop())
+    const stage = await withFile({ files: `s3://${s3.bucket}`, env: s3.env, args: ['--workers', '2'] })
+    const { server } = stage
+    const workers = (): string[] =>
+      readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ')
+    const old = workers()
+    s3.faults = outage
+    for (const pid of old) process.kill(Number(pid), 'SIGKILL')
+    await eventually('a new worker that serves', async () =>
+      (await stage.api.get('/v1/app/notes').catch(() => undefined))?.status === 200 ? true : undefined,
+    )
+    await eventually('two new workers', () =>
+      workers().filter((pid) => !old.includes(pid)).length === 2 ? true : undefined,
+    )
+    await servesTablesOnly(stage)
+    expect(server.log.filter(({ message }) => message === 'a worker ended; starting another').length).toBe(2)
+    s3.faults = []
+    expect(await get(stage)).toEqual([200, 'tom'])
+  })
+})
+
 describe.skipIf(process.platform !== 'linux')('--workers 3', () => {
   test('an upload through one process is read through all; each checks the place by itself', async () => {
     const stage = await withFile({ args: ['--workers', '3'] })

@@ -250,6 +250,17 @@ describe('judged again when the body has arrived:', () => {
     }
   })
 
+  test('a bucket deleted and restored meanwhile has the file', async () => {
+    const own = await makeBucket(service.api)
+    const { connection, rest } = await half('x', own)
+    ok(await service.api.delete(own.path))
+    ok(await service.api.post(`${own.path}/restore`))
+    rest()
+    expect(ok(await connection.answer()).size).toBe(2 * part.length)
+    expect(await own.names()).toEqual(['x'])
+    connection.close()
+  })
+
   test('a key revoked meanwhile is 403', async () => {
     const { id, key } = await createKey(service.api)
     const name = freshName('revoked')

@@ -3,6 +3,23 @@ import type { Log } from '../../core/log.ts'
 import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
 import { checkMark, makeMark, type StoredMark } from './check-mark.ts'
 
+/** How long a start waits for a place that does not answer: a disk on the network can take forever. */
+const startCheckMsMax = 5_000
+
+const uploadLogEveryMs = 10_000
+
+const within = async (msMax: number, work: Promise<void>): Promise<void> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not answer within ${msMax / 1000} s`)), msMax)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /**
  * A place that is used only once it is known to be the one of the store. The check is made before the first use and, if it
  * fails, again before the next one: `unavailable` until then.
@@ -18,6 +35,7 @@ export class CheckedPlace implements BlobPlace {
   #writing: Promise<boolean> | undefined
   /** What was logged last, so that a place that stays wrong does not fill the log. */
   #logged: string | undefined
+  #uploadLoggedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(place: BlobPlace, stored: StoredMark, log: Log) {
     this.description = place.description
@@ -27,12 +45,16 @@ export class CheckedPlace implements BlobPlace {
   }
 
   /**
-   * For the start of a process. Throws PlaceRefused if this is another place. A place that cannot be reached is only logged:
-   * tables can be served without it, and it is checked at the first use.
+   * For the start of a process. Throws PlaceRefused if this is another place, or its settings are wrong. A place that cannot
+   * be reached, or not within `msMax`, is only logged: tables can be served without it, and it is checked at the first use.
    */
-  async checkAtStart(): Promise<void> {
+  async checkAtStart(msMax = startCheckMsMax): Promise<void> {
+    const check = async (): Promise<void> => {
+      await this.#place.probe?.()
+      this.#isChecked ||= await checkMark(this.#place, this.#stored)
+    }
     try {
-      this.#isChecked = await checkMark(this.#place, this.#stored)
+      await within(msMax, check())
     } catch (error) {
       if (error instanceof PlaceRefused) throw error
       this.#logOnce(error)
@@ -41,7 +63,21 @@ export class CheckedPlace implements BlobPlace {
 
   async write(id: string, bytes?: number): Promise<BlobWriter> {
     if (!this.#isChecked) await this.#readyToWrite()
-    return this.#watched(this.#place.write(id, bytes))
+    const writer = await this.#watched(this.#place.write(id, bytes)).catch((error: unknown) => {
+      // What is unavailable is logged already.
+      if (error instanceof CubbyError && error.code === 'storage_full') this.#logUpload(error)
+      throw error
+    })
+    const noting = <T>(work: Promise<T>): Promise<T> =>
+      work.catch((error: unknown) => {
+        this.#logUpload(error)
+        throw error
+      })
+    return {
+      write: (chunk) => noting(writer.write(chunk)),
+      finish: (sha256) => noting(writer.finish(sha256)),
+      abort: () => writer.abort(),
+    }
   }
 
   async read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
@@ -116,6 +152,15 @@ export class CheckedPlace implements BlobPlace {
       if (error instanceof CubbyError && error.code === 'unavailable') this.#logOnce(error)
       throw error
     }
+  }
+
+  /** Clients do not see the cause. Once in a while, since on a disk that is full or fails every upload fails. */
+  #logUpload(error: unknown): void {
+    const atMs = performance.now()
+    if (atMs - this.#uploadLoggedAtMs < uploadLogEveryMs) return
+    this.#uploadLoggedAtMs = atMs
+    const { code, cause } = error instanceof CubbyError ? error : { code: 'internal', cause: String(error) }
+    this.#log('error', 'the bytes of an upload could not be stored', { code, cause })
   }
 
   #logOnce(error: unknown): void {

@@ -2,12 +2,11 @@ import { tmpdir } from 'node:os'
 import { CubbyError } from '../../core/errors.ts'
 import { blobPath, isBlobId } from '../../core/files/blob-id.ts'
 import type { Log } from '../../core/log.ts'
-import { OperatorError } from '../../core/operator-error.ts'
-import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
+import { BlobMissing, type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
 import { openDownload } from './s3/download.ts'
 import { isMissing, lacksConditions, S3Failure, toCallersError, toStartError } from './s3/failure.ts'
 import { defaultTiming, type Payload, S3Requests, type Timing } from './s3/requests.ts'
-import { describeS3, type Environment, readS3Settings } from './s3/settings.ts'
+import { describeS3, type Environment, readS3Settings, type S3Settings } from './s3/settings.ts'
 import { removeLeftovers, Spool } from './s3/spool.ts'
 import { S3Writer } from './s3/writer.ts'
 
@@ -22,32 +21,35 @@ export interface S3Options {
 const markName = 'cubby-mark'
 
 /**
- * Opens `s3://BUCKET/PREFIX`, with the credentials in the variables AWS_… of `env`. Throws OperatorError if the place cannot
- * be used: a variable is missing, there is no such bucket, access is denied.
+ * Makes the place `s3://BUCKET/PREFIX`, with the credentials in the variables AWS_… of `env`, and sends nothing yet. Throws
+ * OperatorError if a variable is missing or malformed.
  */
-export const openS3Place = async (
+export const makeS3Place = (
   url: string,
   env: Environment,
   log: Log = () => {},
   { spoolDirectory = tmpdir(), timing }: S3Options = {},
-): Promise<BlobPlace> => {
+): S3Place => {
   const settings = readS3Settings(url, env)
-  await trySpool(spoolDirectory)
   const isLocal = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(settings.endpoint)
   if (settings.endpoint.startsWith('http:') && !isLocal) {
     log('warn', 'the connection to S3 is not encrypted; give AWS_ENDPOINT_URL an https address')
   }
-  let isOpen = false
-  // A failure before is thrown, and needs no line in the log.
-  const whenOpen: Log = (...line) => isOpen && log(...line)
-  const requests = new S3Requests(settings, { ...defaultTiming, ...timing }, whenOpen)
-  const place = new S3Place(describeS3(settings), requests, spoolDirectory)
-  try {
-    await place.check()
-  } catch (error) {
-    throw toStartError(error, settings)
-  }
-  isOpen = true
+  return new S3Place(settings, { ...defaultTiming, ...timing }, spoolDirectory, log)
+}
+
+/**
+ * The same, and throws OperatorError if the place cannot be used: there is no such bucket, access is denied, it does not
+ * answer.
+ */
+export const openS3Place = async (
+  url: string,
+  env: Environment,
+  log?: Log,
+  options?: S3Options,
+): Promise<BlobPlace> => {
+  const place = makeS3Place(url, env, log, options)
+  await place.probe()
   return place
 }
 
@@ -57,7 +59,7 @@ const trySpool = async (directory: string): Promise<void> => {
     await (await Spool.open(directory)).close()
   } catch (error) {
     const cause = error instanceof CubbyError ? error.cause : (error as Error).message
-    throw new OperatorError(
+    throw new PlaceRefused(
       `uploads need a directory for temporary files, and ${directory} is none (${cause}); set TMPDIR`,
     )
   }
@@ -65,18 +67,29 @@ const trySpool = async (directory: string): Promise<void> => {
 
 class S3Place implements BlobPlace {
   readonly description: string
+  readonly #settings: S3Settings
   readonly #requests: S3Requests
   readonly #spoolDirectory: string
+  #isProbing = false
 
-  constructor(description: string, requests: S3Requests, spoolDirectory: string) {
-    this.description = description
-    this.#requests = requests
+  constructor(settings: S3Settings, timing: Timing, spoolDirectory: string, log: Log) {
+    this.description = describeS3(settings)
+    this.#settings = settings
+    // A failure of a probe is thrown, and needs no line in the log.
+    this.#requests = new S3Requests(settings, timing, (...line) => this.#isProbing || log(...line))
     this.#spoolDirectory = spoolDirectory
   }
 
-  /** Throws S3Failure if the place cannot be used. */
-  async check(): Promise<void> {
-    await this.#getMark()
+  async probe(): Promise<void> {
+    await trySpool(this.#spoolDirectory)
+    this.#isProbing = true
+    try {
+      await this.#getMark()
+    } catch (error) {
+      throw toStartError(error, this.#settings)
+    } finally {
+      this.#isProbing = false
+    }
   }
 
   async write(id: string): Promise<BlobWriter> {

@@ -99,13 +99,16 @@ export const storeUpload = async (
   const blob = newBlobId(startedAtMs)
   await writeInBucket(access, input, startedAtMs, () => engine.files.begin(caller, bucket, blob, startedAtMs))
   let writer: BlobWriter | undefined
+  let mayArriveLater = false
   try {
     writer = await place.write(blob, input.bytes)
     const { size, sha256 } = await writeBytes(writer, chunks, input)
     const finishing = writer
     // Once it is finished, the blob may only be removed by way of its row: a commit whose outcome is unknown may refer to it.
     writer = undefined
+    mayArriveLater = true
     await finishing.finish(sha256)
+    mayArriveLater = false
     const content: FileContent = { size, contentType, visibility, sha256, blob, metadata }
     const nowMs = now()
     const written = await writeInBucket(access, input, nowMs, () =>
@@ -116,8 +119,9 @@ export const storeUpload = async (
     return { name, content, ttlSeconds, updatedAtMs, bucketId: bucket.publicId! }
   } catch (error) {
     await writer?.abort()
-    // If this fails too, the sweep finds the blob a day later.
-    await engine.files.abandon(blob, now()).catch(() => {})
+    // Bytes that S3 has received without an answer may appear there later, after a sweep that came at once. Then, and if
+    // this fails, the sweep finds the blob a day later.
+    if (!mayArriveLater) await engine.files.abandon(blob, now()).catch(() => {})
     throw error
   }
 }

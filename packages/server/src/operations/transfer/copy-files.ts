@@ -81,17 +81,20 @@ export const copyFiles = async (
 }
 
 const copyBlob = async (file: FileBytes, from: BlobPlace, to: BlobPlace): Promise<void> => {
+  // Both may be the same place: then nothing may be removed there.
+  if (from.description === to.description) throw changed(file, from)
+  const chunks = await readAll(file, from)
   // A part of an interrupted copy, or a blob that was cut.
   await to.remove(file.blob)
   const writer = await to.write(file.blob, file.size)
   try {
     const hash = createHash('sha256')
-    for await (const chunk of await readAll(file, from)) {
+    for await (const chunk of chunks) {
       hash.update(chunk)
       await writer.write(chunk)
     }
     const sha256 = hash.digest('hex')
-    if (sha256 !== file.sha256) throw new OperatorError(`${showFile(file)}: ${changedBytes(from)}; see cubby verify`)
+    if (sha256 !== file.sha256) throw changed(file, from)
     await writer.finish(sha256)
   } catch (error) {
     await writer.abort()
@@ -100,6 +103,9 @@ const copyBlob = async (file: FileBytes, from: BlobPlace, to: BlobPlace): Promis
 }
 
 const changedBytes = (place: BlobPlace): string => `its bytes in ${place.description} are not those that were uploaded`
+
+const changed = (file: FileBytes, place: BlobPlace): OperatorError =>
+  new OperatorError(`${showFile(file)}: ${changedBytes(place)}; see cubby verify`)
 
 const readAll = async (file: FileBytes, place: BlobPlace): Promise<AsyncIterable<Uint8Array>> => {
   try {

@@ -1,6 +1,7 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { repeatLater } from '../../../core/hint.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
+import { PlaceRefused } from '../../../store/blob-place.ts'
 import { describeS3, type S3Settings } from './settings.ts'
 
 // The only file that interprets statuses and codes of S3.
@@ -102,8 +103,9 @@ const startReason = ({ status, code, region, message }: S3Failure, settings: S3S
   return `${endpoint} answered ${status}${code === undefined ? ', but not as S3 does' : ` ${code}`}; check ${address}`
 }
 
-/** Why a place cannot be used, in one line. */
-export const toStartError = (error: unknown, settings: S3Settings): unknown =>
-  error instanceof S3Failure
-    ? new OperatorError(`${describeS3(settings)} cannot be used: ${startReason(error, settings)}`)
-    : error
+/** Why a place cannot be used, in one line. PlaceRefused if that will not change by itself: a setting is wrong. */
+export const toStartError = (error: unknown, settings: S3Settings): unknown => {
+  if (!(error instanceof S3Failure)) return error
+  const line = `${describeS3(settings)} cannot be used: ${startReason(error, settings)}`
+  return isRetryable(error) ? new OperatorError(line) : new PlaceRefused(line)
+}

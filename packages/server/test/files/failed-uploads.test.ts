@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { CubbyError } from '../../src/core/errors.ts'
+import { newBucketId } from '../../src/core/files/bucket-id.ts'
+import { fileKey } from '../../src/core/files/file-record.ts'
+import { fileBytesMax, pendingBlobMs } from '../../src/core/limits.ts'
+import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
+import { type PutFileInput, putFile } from '../../src/operations/files/put-file.ts'
+import type { BlobPlace, BlobWriter } from '../../src/store/blob-place.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import { makeTenant, startMs, type Tenant } from '../conformance/material.ts'
+import { makeTempDir, removeTempDir } from '../harness.ts'
+
+// When the bytes of an upload that failed are removed. Too early, and bytes that come to their place late stay for ever,
+// because their row is gone; too late, and failed uploads fill the disk.
+
+let dataDir: string
+let engine: Engine
+let tenant: Tenant
+let calls: string[]
+beforeEach(async () => {
+  dataDir = makeTempDir()
+  engine = await openSqliteEngine({ dataDir })
+  tenant = await makeTenant(engine)
+  await engine.buckets.create(tenant.caller, 'app', 'b', newBucketId(), startMs)
+  calls = []
+})
+afterEach(async () => {
+  await engine.close()
+  removeTempDir(dataDir)
+})
+
+const input: PutFileInput = {
+  ...{ db: 'app', bucket: 'b', name: 'a', contentType: 'a/b', visibility: 'private', metadata: '{}', ttlSeconds: null },
+  ...{ condition: undefined, sha256: undefined, bytes: undefined, bytesMax: fileBytesMax },
+}
+
+const failed = new CubbyError('unavailable', 'It failed.')
+
+/** The code of the error of an upload into a place of which some calls do something else. */
+const upload = async (does: Partial<BlobWriter>, chunks = [Buffer.from('bytes')]): Promise<string> => {
+  const note = (name: keyof BlobWriter) => async (): Promise<void> => {
+    calls.push(name)
+    await (does[name] as (() => Promise<void>) | undefined)?.()
+  }
+  const writer = { write: note('write'), finish: note('finish'), abort: note('abort') }
+  const place = { write: async () => writer } as unknown as BlobPlace
+  const body = (async function* () {
+    yield* chunks
+  })()
+  const access = { engine, apiKey: tenant.apiKey, place }
+  const error = await putFile(access, input, body, startMs).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(error).toBeInstanceOf(CubbyError)
+  const table = await engine.buckets.find(tenant.org.id, 'app', 'b')
+  if (table !== undefined) expect(await engine.records.get(table, fileKey('a'), startMs)).toBeUndefined()
+  return (error as CubbyError).code
+}
+
+const dueAt = async (nowMs: number): Promise<number> => (await engine.files.takeDue(nowMs, 10)).length
+
+test('the end of which is not known: a day later', async () => {
+  expect(await upload({ finish: () => Promise.reject(failed) })).toBe('unavailable')
+  expect(calls).toEqual(['write', 'finish'])
+  expect(await dueAt(startMs + pendingBlobMs - 1)).toBe(0)
+  expect(await dueAt(startMs + pendingBlobMs)).toBe(1)
+})
+
+test('that broke off: at once, and the writer is told', async () => {
+  expect(await upload({ write: () => Promise.reject(failed) })).toBe('unavailable')
+  expect(calls).toEqual(['write', 'abort'])
+  expect(await dueAt(startMs)).toBe(1)
+})
+
+test('into a bucket that was deleted meanwhile: 404 once all has arrived; at once, by way of the row alone', async () => {
+  const finish = async (): Promise<void> => {
+    await engine.buckets.delete(tenant.caller, 'app', 'b', startMs)
+  }
+  expect(await upload({ finish })).toBe('bucket_not_found')
+  expect(calls).toEqual(['write', 'finish'])
+  expect(await dueAt(startMs)).toBe(1)
+})
+
+test('that another bucket with the name must not get', async () => {
+  const finish = async (): Promise<void> => {
+    await engine.buckets.delete(tenant.caller, 'app', 'b', startMs)
+    await engine.buckets.create(tenant.caller, 'app', 'b', newBucketId(), startMs)
+  }
+  expect(await upload({ finish })).toBe('bucket_not_found')
+  expect(await dueAt(startMs)).toBe(1)
+})
