@@ -182,11 +182,34 @@ describe('a refusal by the head comes while the body is still being sent, and th
   })
 
   test('chunks of one byte close the connection: the server does not parse millions of them for nothing', async () => {
-    const connection = await begin(bucket.at('x'), chunkedHeader, service.org.publicKey)
-    connection.send(`1\r\nx\r\n`.repeat(100_000))
+    const connection = await connectRaw(service.server.port)
+    const head = rawRequest(service.server, 'PUT', bucket.at('x'), {
+      key: service.org.publicKey,
+      headers: chunkedHeader,
+    })
+    // In one piece: of chunks that arrive after the answer the server knows nothing.
+    connection.send(Buffer.concat([head, Buffer.from(`1\r\nx\r\n`.repeat(100_000))]))
     const answer = await connection.answer()
     refused(answer, 403, 'read_only_key')
     await connection.closed
+  })
+
+  test('a few hundred such chunks are enough, also without a key; further requests get the same answer', async () => {
+    const refusals: [target: string, key: string, status: number, code: string][] = [
+      [bucket.at('x'), service.org.publicKey, 403, 'read_only_key'],
+      [bucket.at('x'), 'svc_live_x', 401, 'invalid_api_key'],
+      [`/files/${bucket.created.id}/x`, 'none', 404, 'file_not_found'],
+      ['/files/bkt_0000000000000000000000/x', 'none', 404, 'file_not_found'],
+    ]
+    for (let round = 0; round < 2; round++) {
+      for (const [target, key, status, code] of refusals) {
+        const connection = await connectRaw(service.server.port)
+        const head = rawRequest(service.server, 'PUT', target, { key, headers: chunkedHeader })
+        connection.send(Buffer.concat([head, Buffer.from(`1\r\nx\r\n`.repeat(300))]))
+        refused(await connection.answer(), status, code)
+        await connection.closed
+      }
+    }
   })
 })
 
