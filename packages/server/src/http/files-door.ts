@@ -103,7 +103,11 @@ export class DoorExchange extends RequestExchange {
   override authenticate(): Awaitable<void> {
     const isHead = this.nowMs === 0
     this.nowMs = this.now()
-    if (!isSigned(this.parameters)) return this.#findBucket()
+    if (!isSigned(this.parameters)) {
+      // Whether there is such a bucket does not matter: without a signature nobody puts a file.
+      if (this.keyNeeded !== 'read') throw noFile()
+      return this.#findBucket()
+    }
     this.signed ??= this.#judgeSignature()
     return andThen(this.engine.apiKeys.findById(this.signed.keyId), (apiKey) => {
       if (apiKey === undefined) throw invalid()
@@ -201,7 +205,6 @@ const readSignedUpload = ({ request, bucket, name, nowMs, signed }: DoorExchange
 }
 
 const putByUrl = async (exchange: DoorExchange): Promise<Response> => {
-  if (exchange.signed === undefined) throw noFile()
   try {
     const stored = await exchange.uploads.receive(exchange, readSignedUpload(exchange))
     return respondRecordOf(exchange, stored)

@@ -8,6 +8,13 @@ const pausedKeysMax = 1_000
 export const isTooFine = (pieces: number, bytes: number): boolean =>
   pieces > bodyChunksFreeMax + bytes / bodyChunkBytesMin
 
+/** A body that nobody wants may have this many small chunks before its connection is closed. */
+const unwantedChunksMax = 64
+
+/** Whether the chunks of a body that nobody wants are many and small. */
+export const isSmall = (pieces: number, bytes: number): boolean =>
+  pieces > unwantedChunksMax + bytes / bodyChunkBytesMin
+
 /**
  * The API keys that have just sent a body with too many chunks. It takes milliseconds to find that out, and Bun accepts all
  * new connections with their requests before it does anything else.

@@ -15,7 +15,7 @@ import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
-import { afterSockets, ChunkedBody, type UploadBodies } from './upload-body.ts'
+import { ChunkedBody, type UploadBodies } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
 
 /** The parts that all exchanges of a server share. */
@@ -97,15 +97,14 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
 
   /**
    * The answer to an upload whose body was not read to its end. The connection stays open: a client that is still sending
-   * would see a broken connection instead of the answer, and Bun drops the rest of the body as it arrives. Only a body of very
-   * many chunks, which Bun would parse one by one, is cut off.
+   * would see a broken connection instead of the answer, and Bun drops the rest of the body as it arrives. Only a body of many
+   * small chunks, which Bun would parse one by one, is cut off.
    */
   async leaveUpload(response: Response): Promise<Response> {
     if (this.#chunked === undefined) return response
-    // What has arrived with the head of the request is counted first.
-    await Promise.race([afterSockets(), this.#chunked.whenTooFine])
-    if (this.#chunked.isTooFine) response.headers.set('Connection', 'close')
-    this.#chunked.cancel()
+    // The answer that closes the connection must not wait: Bun parses on until it is there.
+    if (response.headers.get('connection') === 'close') this.#chunked.cancel()
+    else if (await this.#chunked.drop()) response.headers.set('Connection', 'close')
     return response
   }
 

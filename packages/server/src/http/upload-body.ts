@@ -4,7 +4,7 @@ import { fileIdleMsMax } from '../core/limits.ts'
 import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
-import { type FineChunks, isTooFine } from './fine-chunks.ts'
+import { type FineChunks, isSmall, isTooFine } from './fine-chunks.ts'
 
 const lookEveryMs = 1_000
 /** What is held of a chunked body that arrives faster than it is taken. */
@@ -26,6 +26,7 @@ export class ChunkedBody {
   #isEnd = false
   #fault: CubbyError | undefined
   #wake: (() => void) | undefined
+  #onSmall: (() => void) | undefined
   readonly #fine = Promise.withResolvers<void>()
 
   constructor(body: ReadableStream<Uint8Array>) {
@@ -33,14 +34,29 @@ export class ChunkedBody {
     this.#read()
   }
 
-  /** Whether it has been given up because of its many chunks. */
-  get isTooFine(): boolean {
-    return isTooFine(this.#pieces, this.#bytes)
-  }
-
   /** Resolves when it is given up because of its many chunks. The answer must come at once: Bun parses on until then. */
   get whenTooFine(): Promise<void> {
     return this.#fine.promise
+  }
+
+  /**
+   * For a body that nobody wants: drops it. True if its chunks are small, so that the connection must be closed with the answer;
+   * otherwise Bun parses each of them, and the sender pays less for one than this thread.
+   */
+  async drop(): Promise<boolean> {
+    // What has arrived with the head of the request is judged first.
+    if (!this.#isSmall) {
+      const small = new Promise<void>((resolve) => {
+        this.#onSmall = resolve
+      })
+      await Promise.race([afterSockets(), small])
+    }
+    this.cancel()
+    return this.#isSmall
+  }
+
+  get #isSmall(): boolean {
+    return isSmall(this.#pieces, this.#bytes)
   }
 
   /** All that has arrived; undefined at the end. Waits if there is nothing. */
@@ -77,12 +93,13 @@ export class ChunkedBody {
       this.#joined.push(value!)
       this.#pieces++
       this.#bytes += value!.length
-      if (this.isTooFine) {
+      if (isTooFine(this.#pieces, this.#bytes)) {
         this.#fault = tooFine()
         this.#fine.resolve()
         this.cancel()
       } else if (this.#joined.length < heldBytesMax) this.#read()
     }
+    if (this.#isSmall) this.#onSmall?.()
     this.#wake?.()
   }
 

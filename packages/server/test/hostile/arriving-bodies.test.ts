@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { bodyBytesMax, bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax } from '../../src/core/limits.ts'
 import { eventually } from '../harness.ts'
+import { makeBucket } from '../http/bucket.ts'
 import { ok } from '../http/service.ts'
 import type { AttackReport, HoldAttack, LoopAttack, LoopRequest } from './attackers.ts'
 import type { Reporter } from './reports.ts'
@@ -222,6 +223,17 @@ const writes = (): LoopRequest[] => {
   ]
 }
 
+/** Files: stored until there are too many chunks, refused after the head, and without any key. */
+const uploads = async (): Promise<LoopRequest[]> => {
+  const { organization } = stage.attacker
+  const bucket = await makeBucket(stage.server.as(organization.secretKey))
+  return [
+    inChunks('PUT', bucket.at('a'), secondKey, ''),
+    inChunks('PUT', bucket.at('a'), organization.publicKey, ''),
+    inChunks('PUT', `/files/${bucket.created.id}/a`, 'none', ''),
+  ]
+}
+
 const expectQuick = async (requests: LoopRequest[]): Promise<void> => {
   const seen = await playRounds(() => stage.play(attackOf(requests), { forMs: inFull(6_000, 2_000) }))
   for (const each of seen) {
@@ -237,6 +249,7 @@ describe('one-byte chunks: others are served at once', () => {
   test('while a public key queries with them', () => expectQuick(queries()))
   test('while a public key is refused with them', () => expectQuick(refusedWrites()))
   test('while a secret key writes with them', () => expectQuick(writes()))
+  test('while files are put with them, with and without the right', async () => expectQuick(await uploads()))
 })
 
 test('a client that streams its JSON by tokens is served; one that streams far more of them gets an error with a hint', async () => {

@@ -138,7 +138,8 @@ export const fileHandlers = {
     const query = parseFileQuery(await readMembers(exchange, true))
     refuseExtras(exchange)
     const { access, nowMs, baseUrl } = exchange
-    const page = await queryFiles(access, { ...address, query }, nowMs, presentListed(access, nowMs, baseUrl))
+    const present = presentListed(access, nowMs, baseUrl)
+    const page = await queryFiles(access, { ...address, query }, nowMs, present, (steps) => exchange.runSteps(steps))
     return respondLongText(exchange, filePageJson(page))
   },
 }

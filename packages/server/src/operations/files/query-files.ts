@@ -5,6 +5,7 @@ import { pageBytesMax } from '../../core/limits.ts'
 import { countPageJson } from '../../core/records/record-json.ts'
 import type { Scan } from '../../core/records/scan.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
+import { type RunSteps, runThrough, type Steps } from '../../core/steps.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Page } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
@@ -30,14 +31,36 @@ export interface FilePage {
   cursor: string | null
 }
 
-/** How many of the texts fit into a page: at least one. The brackets and the commas count. */
-const fitting = (texts: readonly string[]): number => {
+/** A signed URL takes about 10 µs, and a page may have a thousand of them. */
+const filesPerStep = 50
+
+/** A record and its text. */
+interface Presented {
+  record: StoredRecord
+  text: string
+}
+
+/** Another reading of the same version has the same text. */
+const isSame = (a: StoredRecord, b: StoredRecord): boolean =>
+  a.rangeKey === b.rangeKey && a.updatedAtMs === b.updatedAtMs && a.data === b.data
+
+/** The records that fit into a page: at least one. The brackets and the commas count. `known`: from an earlier reading. */
+function* presentFitting(
+  records: readonly StoredRecord[],
+  present: (record: StoredRecord) => string,
+  known: readonly Presented[],
+): Steps<Presented[]> {
+  const fitting: Presented[] = []
   let bytes = 1
-  for (let i = 0; i < texts.length; i++) {
-    bytes += Buffer.byteLength(texts[i]!) + 1
-    if (bytes > pageBytesMax) return Math.max(i, 1)
+  for (const [i, record] of records.entries()) {
+    if (i % filesPerStep === filesPerStep - 1) yield
+    const before = known[i]
+    const text = before !== undefined && isSame(before.record, record) ? before.text : present(record)
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > pageBytesMax && i > 0) return fitting
+    fitting.push({ record, text })
   }
-  return texts.length
+  return fitting
 }
 
 /**
@@ -51,13 +74,13 @@ const readPage = async (
   limit: number,
   nowMs: number,
   present: (record: StoredRecord) => string,
+  runSteps: RunSteps,
 ): Promise<{ items: string[]; next: Page['next'] }> => {
-  for (let rows = limit; ; ) {
+  let known: Presented[] = []
+  for (let rows = limit; ; rows = known.length) {
     const { records, next } = await engine.records.scan(bucket, page, rows, nowMs, apiKey.seq)
-    const items = records.map(present)
-    const fit = fitting(items)
-    if (fit === items.length) return { items, next }
-    rows = fit
+    known = await runSteps(presentFitting(records, present, known))
+    if (known.length === records.length) return { items: known.map(({ text }) => text), next }
   }
 }
 
@@ -73,12 +96,13 @@ export const presentListed =
     return fileJson(file, base + path, { urlExpiresAtMs: expiresAtMs })
   }
 
-/** The page of a query; `present` makes the text of each file. */
+/** The page of a query; `present` makes the text of each file, and `runSteps` runs that in parts. */
 export const queryFiles = async (
   access: Access,
   { query, ...address }: QueryFilesInput,
   nowMs: number,
   present: PresentFile,
+  runSteps: RunSteps = runThrough,
 ): Promise<FilePage> => {
   const { engine, apiKey } = access
   const isPublic = apiKey.kind === 'public'
@@ -96,9 +120,8 @@ export const queryFiles = async (
     const { count, next } = await engine.records.count(bucket, page, query.limit, nowMs, apiKey.seq)
     return { items: [], count, cursor: cursorAt(next) }
   }
-  const { items, next } = await readPage(access, bucket, page, query.limit, nowMs, (record) =>
-    present(fileOf(bucket, record), query),
-  )
+  const presentRecord = (record: StoredRecord): string => present(fileOf(bucket, record), query)
+  const { items, next } = await readPage(access, bucket, page, query.limit, nowMs, presentRecord, runSteps)
   return { items, count: items.length, cursor: cursorAt(next) }
 }
 

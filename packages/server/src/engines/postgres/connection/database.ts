@@ -28,6 +28,8 @@ const rollback: Step = { statement: { name: 'rollback', text: 'rollback' }, valu
 export const noOrg: Holder = { orgId: 0, keySeq: 0 }
 /** Requests with an API key that is not known yet. Not `noOrg`: maintenance must not wait for them. */
 export const anybody: Holder = { orgId: 0, keySeq: 1 }
+/** Requests without an API key, to URLs of files. Keys must be found while somebody tries many URLs. */
+export const visitor: Holder = { orgId: 0, keySeq: 2 }
 /** For queries of the registry, whichever API key asks. */
 export const organization = (orgId: number): Holder => ({ orgId, keySeq: 0 })
 export const holderOf = ({ orgId, apiKey }: Caller): Holder => ({ orgId, keySeq: apiKey?.seq ?? 0 })

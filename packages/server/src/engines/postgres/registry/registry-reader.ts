@@ -3,7 +3,7 @@ import type { Holder } from '../../../core/shares.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table, TableKind, TableListing } from '../../../store/tables.ts'
-import { anybody, type Database, noOrg, organization } from '../connection/database.ts'
+import { anybody, type Database, noOrg, organization, visitor } from '../connection/database.ts'
 import type { Statement } from '../connection/driver.ts'
 import {
   epochColumn,
@@ -167,7 +167,7 @@ export class RegistryReader {
 
   /** The active one. Anybody may ask, without an API key. */
   async findTableByPublicId(publicId: string): Promise<Table | undefined> {
-    const row = await this.#row(anybody, findTableByPublicId, publicId)
+    const row = await this.#row(visitor, findTableByPublicId, publicId)
     const table = row && toTable(row)
     return table?.deletedAtMs === null ? table : undefined
   }
