@@ -339,6 +339,34 @@ describe('a change', () => {
     expect(await bucket.read(name)).toBe('bytes')
   })
 
+  test('answers what it wrote, whoever writes or removes the file next', async () => {
+    const name = freshName('change')
+    await bucket.put(name, 'bytes', { query: { visibility: 'public' } })
+    const turns = Array.from({ length: 40 }, (_, n) => n)
+    const [changed] = await Promise.all([
+      Promise.all(turns.map((n) => bucket.change(name, { metadata: { n } }))),
+      // Between them others replace and remove it. Only a change that found no file may say so.
+      ...turns.map((n) => (n % 4 === 3 ? bucket.delete(name) : bucket.tryPut(name, `other ${n}`))),
+    ])
+    const found = changed.filter(({ status }) => status === 200)
+    for (const answer of changed) {
+      if (answer.status !== 200) refused(answer, 404, 'file_not_found')
+      else expect(answer.body.metadata).toEqual({ n: changed.indexOf(answer) })
+      if (answer.status === 200) expect(answer.headers.get('etag')).toBe(`"${answer.body.updatedAt}"`)
+    }
+    expect(found.length).toBeGreaterThan(0)
+  })
+
+  test('to a ttl that has passed answers the record, as a put does; then the file is gone', async () => {
+    const name = freshName('change')
+    const { updatedAt } = await bucket.put(name)
+    const ttl = justPast()
+    const answer = await bucket.change(name, { ttl })
+    expect(ok(answer)).toMatchObject({ name, ttl })
+    expect(answer.body.updatedAt).toBeGreaterThan(updatedAt)
+    refused(await bucket.record(name), 404, 'file_not_found')
+  })
+
   test('keeps metadata as it was sent', async () => {
     const name = freshName('change')
     await bucket.put(name)
