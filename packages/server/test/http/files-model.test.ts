@@ -10,7 +10,7 @@ import { ok } from './service.ts'
 // rules that break each other: an expired file that is replaced by a condition, made public, and listed by time.
 
 /** CUBBY_TEST_FILE_STEPS sets another number. */
-const steps = Number(process.env.CUBBY_TEST_FILE_STEPS ?? 120)
+const steps = Number(process.env.CUBBY_TEST_FILE_STEPS ?? 80)
 /** The clock stands on multiples of this after its start; every ttl is between two of them, so no answer is a matter of luck. */
 const tickMs = 200_000
 
