@@ -58,11 +58,16 @@ const own: Record<string, string> = {
 const withoutRiddles = ({ query, headers, body, ...request }: Request): Request => {
   const without = (members: Json, ...names: string[]): Json =>
     Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)))
+  // The change of a file has at least one member: one of the ttl alone stays as it is.
+  const changed = (whole: Json): Json => {
+    const rest = without(whole, 'cursor', 'ttl', 'expiresAt')
+    return Object.keys(rest).length === 0 ? whole : rest
+  }
   return {
     ...request,
     query: without(query, 'cursor', 'ttl'),
     headers: headers['If-None-Match'] === undefined ? headers : without(headers, 'If-Match'),
-    ...(body !== undefined && { body: without(body, 'cursor', 'ttl', 'expiresAt') }),
+    ...(body !== undefined && { body: changed(body) }),
   }
 }
 
