@@ -27,7 +27,10 @@ import type { Route } from './routes.ts'
 
 const bucketPath = '/files/:bucketId'
 
-export const doorPaths: readonly string[] = [`${bucketPath}/:name`, ...longNamePaths(bucketPath)]
+/** The path of a file as documents show it. */
+export const doorPath = `${bucketPath}/:name`
+
+export const doorPaths: readonly string[] = [doorPath, ...longNamePaths(bucketPath)]
 
 /** Unknown bucket, unknown file and private file: nobody can tell which. */
 const noFile = (): CubbyError =>
@@ -57,8 +60,10 @@ const parametersOf = (url: string): Parameters => {
   return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1))]
 }
 
-/** What the door does, for the log and the metrics. */
-export type DoorRoute = Route<'readFileByUrl' | 'putFileByUrl'>
+/** What the door does, for the log, the metrics and the description. */
+export type DoorOperationId = 'readFileByUrl' | 'putFileByUrl'
+
+export type DoorRoute = Route<DoorOperationId>
 
 /** What the door needs of the store. */
 export interface DoorOptions {

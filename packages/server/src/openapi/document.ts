@@ -1,5 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/error-codes.ts'
+import { doorPath, doorRoutes } from '../http/files-door.ts'
 import { isVerbAsKey, type RoutedOperationId } from '../http/routes/operation-routes.ts'
 import { type Method, openRoutes, type Route, routes } from '../http/routes.ts'
 import { exampleStore } from '../operations/example.ts'
@@ -8,7 +9,14 @@ import { errorBody, meanings, sharedErrors } from './errors.ts'
 import { givenStep } from './examples/http-example.ts'
 import { introduction } from './introduction.ts'
 import { type HttpOperationId, tags } from './operations.ts'
-import { headers, type ParameterName, parameterComponent, parameters } from './parameters.ts'
+import {
+  type HeaderName,
+  headerComponent,
+  headers,
+  type ParameterName,
+  parameterComponent,
+  parameters,
+} from './parameters.ts'
 import { codeSample, operationParameters, requestBody } from './requests.ts'
 import { responsesOf, sharedResponseObjects } from './responses.ts'
 import { schemas } from './schemas.ts'
@@ -70,6 +78,13 @@ const placesOf = (path: string, methods: Partial<Record<Method, Route>>): Served
   return places.sort((a, b) => methodOrder.indexOf(a.method) - methodOrder.indexOf(b.method))
 }
 
+/** The URLs of files, which need no key. */
+const doorPlaces = (): ServedOperation[] => [
+  servedOperation(doorRoutes.GET.operationId, 'GET', doorPath),
+  servedOperation('headFileByUrl', 'HEAD', doorPath),
+  servedOperation(doorRoutes.PUT.operationId, 'PUT', doorPath),
+]
+
 /** `/v1/:db/:table` in the notation of OpenAPI. */
 const templated = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
@@ -94,6 +109,9 @@ const allParameters = (): Record<string, Parameter> =>
     (Object.keys(parameters) as ParameterName[]).map((name) => [parameterComponent(name), parameters[name]]),
   )
 
+const allHeaders = (): Record<string, Header> =>
+  Object.fromEntries((Object.keys(headers) as HeaderName[]).map((name) => [headerComponent(name), headers[name]]))
+
 const sharedExamples = (): Record<string, ExampleObject> =>
   Object.fromEntries(
     errorCodes.flatMap((code) => {
@@ -106,6 +124,7 @@ const sharedExamples = (): Record<string, ExampleObject> =>
 export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
   const places: [string, ServedOperation[]][] = [
     ...Object.entries(routes).map(([path, methods]): [string, ServedOperation[]] => [path, placesOf(path, methods)]),
+    [doorPath, doorPlaces()],
     ...Object.entries(openRoutes).map(([path, id]): [string, ServedOperation[]] => [
       path,
       [servedOperation(id, 'GET', path)],
@@ -130,7 +149,7 @@ export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
     components: {
       schemas,
       parameters: referredTo('parameters', allParameters(), text),
-      headers: referredTo<Header>('headers', headers, text),
+      headers: referredTo<Header>('headers', allHeaders(), text),
       responses,
       examples: sharedExamples(),
       securitySchemes: {

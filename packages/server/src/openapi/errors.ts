@@ -157,6 +157,14 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     message: 'The file is private; a public key reads public files only.',
     hint: 'Read it on your server with a secret key (svc_live_…), or give the caller a signed URL.',
   },
+  invalid_signature: {
+    message: 'The signature is not valid for this request.',
+    hint: 'Use the URL exactly as it was given, with its method, without changed or added parameters.',
+  },
+  expired_url: {
+    message: 'The URL has expired.',
+    hint: 'Ask for a new one where this one came from.',
+  },
   digest_mismatch: {
     message:
       'The bytes that arrived have the SHA-256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824; Content-Digest declares 486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7.',

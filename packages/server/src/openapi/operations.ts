@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts'
 import { fileBytesMax } from '../core/limits.ts'
+import type { DoorOperationId } from '../http/files-door.ts'
 import { findRoute, type RoutedOperationId, verbs } from '../http/routes/operation-routes.ts'
 import type { OperationRoute } from '../http/routes/route.ts'
 import type { OpenOperationId } from '../http/routes.ts'
@@ -33,8 +34,8 @@ export interface Answer {
   /** With several, the answer has one of them. */
   schema?: SchemaName | SchemaName[]
   contentType?: string
-  /** The answer may also be bytes of any type. */
-  bytes?: true
+  /** The answer is bytes of any type, or may also be. */
+  bytes?: 'only' | 'or JSON'
   headers?: HeaderName[]
 }
 
@@ -50,6 +51,8 @@ export interface HttpOperation {
   body?: { schema: SchemaName; required: boolean; description: string }
   /** The body is bytes. */
   bytes?: { description: string }
+  /** No API key is read: the URL is enough. No error is cached. */
+  byUrl?: true
   answers: Record<number, Answer>
   /** Error codes, apart from those that HTTP adds. */
   codes: ErrorCode[]
@@ -64,6 +67,8 @@ interface HttpNotes extends Partial<Pick<HttpOperation, 'summary' | 'summaryWith
   /** Appended to the description. */
   note?: string
   headers?: ParameterName[]
+  /** Codes that only HTTP has. */
+  codes?: ErrorCode[]
   examples?: HttpExample[]
 }
 
@@ -77,7 +82,7 @@ const bodyOf = ({ schema, required, bytesMax }: NonNullable<OperationRoute['body
 
 /** The HTTP description of an operation of the catalogue. */
 const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
-  const { tag, note, headers = [], examples = [], ...more } = notes
+  const { tag, note, headers = [], examples = [], codes = [], ...more } = notes
   const entry: CatalogueEntry = catalogue[id]
   const route = findRoute(id)!
   const answers = more.answers ?? { 200: { description: entry.returns, schema: outputName(entry) } }
@@ -96,7 +101,7 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
     body: route.body && bodyOf(route.body),
     ...(route.bytes && { bytes: { description: entry.input.properties![route.bytes]!.description! } }),
     answers,
-    codes: codesOf(entry),
+    codes: [...codesOf(entry), ...codes],
     examples: [...entry.examples.map((example) => toHttpExample(route, example, status, tagged)), ...examples],
   }
 }
@@ -104,6 +109,31 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
 const copies =
   'Compressed for clients that accept gzip. The answer has an `ETag`; with it in `If-None-Match` the answer is 304 while the copy is current.'
 const currentCopy = { 304: { description: 'The copy is current.' } }
+/** Parameters of requests for bytes. */
+const bytesParameters = ['If-Match: bytes', 'If-None-Match: bytes', 'Range', 'If-Range'] as const
+/** Answers to them. */
+const bytesAnswers = {
+  206: {
+    description: 'The bytes of the range.',
+    bytes: 'only' as const,
+    headers: ['ETag: bytes' as const, 'Content-Range' as const],
+  },
+  304: { description: 'The copy is current.', headers: ['ETag: bytes or record' as const] },
+}
+const signedUrls =
+  'A signed URL has further parameters: use it exactly as it was given. Any change, also another method or an added parameter, is `invalid_signature`. It is valid until it expires, or until the API key that signed it expires or is revoked.'
+const urlCodes = [
+  'invalid_key',
+  'revoked_api_key',
+  'invalid_signature',
+  'expired_url',
+  'file_not_found',
+  'precondition_failed',
+  'internal',
+  'store_damaged',
+  'unavailable',
+] as const
+const urlParameters: ParameterName[] = ['v', 'download', 'expires', 'key', 'signature']
 const foundRecord = { 304: { description: 'The record is still at that version.', headers: ['ETag' as const] } }
 
 /** The description of each route. A route without one does not compile. */
@@ -218,12 +248,18 @@ export const operations = {
   }),
   getFile: routed('getFile', {
     tag: 'Files',
-    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With `record=true` only `If-None-Match` is allowed.',
-    headers: ['record', 'If-None-Match'],
+    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With `record=true` only `If-None-Match` is allowed. HEAD answers the headers alone.',
+    headers: ['record', ...bytesParameters],
     answers: {
-      200: { description: 'The bytes of the file, or its record.', schema: 'FileRecord', bytes: true },
-      304: { description: 'The copy is current.', headers: ['ETag'] },
+      200: {
+        description: 'The bytes of the file, or its record.',
+        schema: 'FileRecord',
+        bytes: 'or JSON',
+        headers: ['ETag: bytes or record'],
+      },
+      ...bytesAnswers,
     },
+    codes: ['precondition_failed', 'range_not_satisfiable'],
     examples: files.getFile,
   }),
   changeFile: routed('changeFile', {
@@ -242,6 +278,53 @@ export const operations = {
     note: 'A public key gets the permanent URLs of public files only. Use the URL without an API key: GET and HEAD read the file, PUT uploads it.',
   }),
   queryFiles: routed('queryFiles', { tag: 'Files', note: 'The body may be empty.' }),
+
+  readFileByUrl: {
+    tag: 'Files',
+    summary: 'Get a file by its URL',
+    description: `The bytes of a public file at its permanent URL, or of any file at a signed one. No API key is needed, and none is read. An unknown bucket, an unknown file and a private file without a signature give the same answer. Conditions and one range work as HTTP defines. At a permanent URL unknown parameters are ignored. ${signedUrls}`,
+    byUrl: true,
+    parameters: [...urlParameters, ...bytesParameters],
+    answers: {
+      200: { description: 'The bytes of the file.', bytes: 'only', headers: ['ETag: bytes'] },
+      206: bytesAnswers[206],
+      304: { description: 'The copy is current.', headers: ['ETag: bytes'] },
+    },
+    codes: [...urlCodes, 'range_not_satisfiable'],
+    examples: files.readFileByUrl,
+  },
+  headFileByUrl: {
+    tag: 'Files',
+    summary: 'Check for a file by its URL',
+    description: 'Like GET, but without a body: tells whether the file exists, its size, its type and its tag.',
+    byUrl: true,
+    parameters: [...urlParameters, 'If-Match: bytes', 'If-None-Match: bytes'],
+    answers: {
+      200: { description: 'The file exists.', bytes: 'only', headers: ['ETag: bytes'] },
+      304: { description: 'The copy is current.', headers: ['ETag: bytes'] },
+    },
+    codes: [...urlCodes],
+    examples: files.headFileByUrl,
+  },
+  putFileByUrl: {
+    tag: 'Files',
+    summary: 'Upload a file to a signed URL',
+    description: `Whoever has a URL for an upload may put that one file, without an API key: ask for the URL with \`method: "PUT"\`. What the URL was made with counts: its type, the most bytes, the visibility, the metadata, the ttl and whether it may replace a file. Condition headers are rejected. Without a signature the answer is 404. ${signedUrls}`,
+    byUrl: true,
+    parameters: ['expires', 'key', 'signature', 'Content-Digest'],
+    bytes: { description: catalogue.putFile.input.properties!.content!.description! },
+    answers: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
+    codes: [
+      ...urlCodes,
+      'invalid_request',
+      'digest_mismatch',
+      'file_too_large',
+      'unsupported_media_type',
+      'outcome_unknown',
+      'storage_full',
+    ],
+    examples: files.putFileByUrl,
+  },
 
   createApiKey: routed('createApiKey', {
     tag: 'API keys',
@@ -320,7 +403,10 @@ export const operations = {
     codes: [],
     examples: service.preflight,
   },
-} satisfies Record<RoutedOperationId | 'headRecord' | 'headItem' | 'preflight' | OpenOperationId, HttpOperation>
+} satisfies Record<
+  RoutedOperationId | DoorOperationId | 'headRecord' | 'headItem' | 'headFileByUrl' | 'preflight' | OpenOperationId,
+  HttpOperation
+>
 
 export type HttpOperationId = keyof typeof operations
 

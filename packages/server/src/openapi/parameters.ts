@@ -28,10 +28,19 @@ const pathExamples: Record<string, string> = {
   rangeKey: 'o-1',
   name: 'ada/small.png',
   id: 'key_4fJ2mQ9sT7bXc1LwZr8a',
+  bucketId: 'bkt_6Qm2sVx9LrT4nYc8WbKd1e',
   collection: 'app.orders',
 }
 
 const encoded = 'Percent-encoded once, as `encodeURIComponent` does.'
+
+/** The part of a signed URL. */
+const signedParameter = (name: string, description: string): Parameter => ({
+  name,
+  in: 'query',
+  description: `${description} Only in signed URLs: use them as they were given.`,
+  schema: { type: 'string' },
+})
 
 /** By their name in the path, the query string or the headers; those of items see `parameterAt`. */
 export const parameters = {
@@ -68,6 +77,30 @@ export const parameters = {
     description: 'True: the record of the file as JSON, instead of its bytes.',
     schema: { type: 'boolean', default: false },
   },
+  bucketId: {
+    name: 'bucketId',
+    in: 'path',
+    required: true,
+    example: pathExamples.bucketId,
+    description: 'The `id` of the bucket, which cannot be guessed.',
+    schema: { type: 'string', minLength: 1 },
+  },
+  v: {
+    name: 'v',
+    in: 'query',
+    description:
+      'For permanent URLs: the `updatedAt` of the file. If it is that of the current version, clients may keep the answer for a year without asking again.',
+    schema: { type: 'string' },
+  },
+  download: {
+    name: 'download',
+    in: 'query',
+    description: 'Browsers save the file instead of showing it: under this name, or if it is empty under its own.',
+    schema: { type: 'string' },
+  },
+  expires: signedParameter('expires', 'When the URL expires, in epoch milliseconds.'),
+  key: signedParameter('key', 'The id of the API key that signed the URL.'),
+  signature: signedParameter('signature', 'The signature of everything else in the URL, and of its method.'),
   'Content-Digest': {
     name: 'Content-Digest',
     in: 'header',
@@ -94,6 +127,33 @@ export const parameters = {
     description: '`*`: write only if the record does not exist. It cannot be combined with `If-Match`.',
     schema: { type: 'string', pattern: '^\\*$' },
   },
+  'If-Match: bytes': {
+    name: 'If-Match',
+    in: 'header',
+    description:
+      'Answer 412 unless one of these tags is that of the bytes: the `ETag` of an answer with bytes, including the quotes.',
+    schema: { type: 'string' },
+  },
+  'If-None-Match: bytes': {
+    name: 'If-None-Match',
+    in: 'header',
+    description:
+      'Answer 304 if one of these tags is still that of the answer. Lists, weak tags and `*` work as HTTP defines.',
+    schema: { type: 'string' },
+  },
+  Range: {
+    name: 'Range',
+    in: 'header',
+    description:
+      'One range of bytes, such as `bytes=0-99`, `bytes=100-` or `bytes=-100`: the answer is 206 with these bytes. Several ranges, and ranges that HTTP does not define, are ignored. HEAD ignores it.',
+    schema: { type: 'string' },
+  },
+  'If-Range': {
+    name: 'If-Range',
+    in: 'header',
+    description: 'The `ETag` of an earlier answer. If the bytes have another one by now, all of them are sent.',
+    schema: { type: 'string' },
+  },
   Prefer: {
     name: 'Prefer',
     in: 'header',
@@ -117,9 +177,11 @@ const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRa
 export const parameterAt = (path: string, name: string): ParameterName =>
   (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
 
+const componentNames: Partial<Record<ParameterName, string>> = { name: 'nameOfFile', key: 'keyOfUrl' }
+
 /** The name of a component must not contain `: *`, nor be that of a schema. */
 export const parameterComponent = (name: ParameterName): string =>
-  name === 'If-None-Match: *' ? 'If-None-Match-Any' : name === 'name' ? 'nameOfFile' : name
+  componentNames[name] ?? name.replace(': *', '-Any').replace(': bytes', '-Of-Bytes')
 
 export const parameterRef = (name: ParameterName): Reference => ({
   $ref: `#/components/parameters/${parameterComponent(name)}`,
@@ -133,6 +195,9 @@ const fixed = (description: string, value: string): Header => ({
   schema: { type: 'string', enum: [value] },
 })
 
+const sha256Tag = '"[0-9a-f]{64}"'
+
+/** By their name. What follows a colon tells those apart that mean something else in other answers. */
 export const headers = {
   'X-Request-Id': {
     description: 'The id that the caller sent, if it was well-formed; otherwise a new one.',
@@ -140,12 +205,63 @@ export const headers = {
     schema: { type: 'string', minLength: 1, maxLength: requestIdCharactersMax, pattern: '^[\\x21-\\x7e]+$' },
   },
   'Cache-Control': fixed('Clients may cache the answer but must revalidate it.', 'private, no-cache'),
+  'Cache-Control: URL': {
+    description:
+      '`public, no-cache` at a permanent URL, `public, max-age=31536000, immutable` if it has the current `v`, and `private, no-cache` at a signed one.',
+    required: true,
+    schema: {
+      type: 'string',
+      enum: ['public, no-cache', 'public, max-age=31536000, immutable', 'private, no-cache'],
+    },
+  },
+  'Cache-Control: errors': fixed('No cache keeps an error.', 'no-store'),
   'Access-Control-Allow-Origin': fixed('Pages from every origin may read the answer.', '*'),
   'Access-Control-Expose-Headers': fixed('The headers that such pages may read.', exposedHeaders),
   ETag: {
     description: 'The record’s version, for `If-Match` and `If-None-Match`: its `updatedAt` in quotes.',
     required: true,
     schema: { type: 'string', pattern: '^"[0-9]+"$' },
+  },
+  'ETag: bytes': {
+    description: 'The SHA-256 of the bytes, in hex and in quotes, for `If-Match`, `If-None-Match` and `If-Range`.',
+    required: true,
+    schema: { type: 'string', pattern: `^${sha256Tag}$` },
+  },
+  'ETag: bytes or record': {
+    description: 'Of bytes their SHA-256, of the record its version, in quotes.',
+    required: true,
+    schema: { type: 'string', pattern: `^(${sha256Tag}|"[0-9]+")$` },
+  },
+  'Accept-Ranges': fixed('Requests may ask for a range.', 'bytes'),
+  'Content-Range': {
+    description: 'Which bytes these are, and how many the file has.',
+    required: true,
+    schema: { type: 'string', pattern: '^bytes [0-9]+-[0-9]+/[0-9]+$' },
+  },
+  'Content-Range: size': {
+    description: 'How many bytes the file has.',
+    required: true,
+    schema: { type: 'string', pattern: '^bytes \\*/[0-9]+$' },
+    example: 'bytes */22',
+  },
+  'Repr-Digest': {
+    description: 'The SHA-256 of all bytes of the file (RFC 9530), also if the answer has a part of them.',
+    required: true,
+    schema: { type: 'string', pattern: '^sha-256=:[A-Za-z0-9+/]{43}=:$' },
+  },
+  'Content-Disposition': {
+    description:
+      'With the name of the file. `inline` for pictures, audio, video, PDF and plain text, unless `download` is given; otherwise `attachment`.',
+    required: true,
+    schema: { type: 'string', pattern: '^(inline|attachment)' },
+  },
+  'X-Content-Type-Options': fixed('Browsers must not guess the type.', 'nosniff'),
+  'Referrer-Policy': fixed('The URL is not told to others.', 'no-referrer'),
+  'Cross-Origin-Resource-Policy': fixed('Pages from every origin may embed the file.', 'cross-origin'),
+  'Content-Security-Policy: files': {
+    description:
+      'The file runs no script and loads nothing. Absent for PDF, which browsers do not show under any sandbox.',
+    schema: { type: 'string' },
   },
   Location: {
     description: 'The path of the page, relative to the host.',
@@ -192,4 +308,12 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers
 
-export const headerRef = (name: HeaderName): Reference => ({ $ref: `#/components/headers/${name}` })
+/** The name of the header in an answer. */
+export const headerField = (name: HeaderName): string => name.split(':', 1)[0]!
+
+/** A name without a colon or a space. */
+export const headerComponent = (name: HeaderName): string => name.replaceAll(/:? /g, '-')
+
+export const headerRef = (name: HeaderName): Reference => ({
+  $ref: `#/components/headers/${headerComponent(name)}`,
+})

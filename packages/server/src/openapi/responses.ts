@@ -7,33 +7,57 @@ import { accessCodes, bodyCodes, meanings } from './errors.ts'
 import type { HttpExample } from './examples/http-example.ts'
 import { binaryBytes } from './introduction.ts'
 import type { Answer } from './operations.ts'
-import { type HeaderName, headerRef, headers } from './parameters.ts'
+import { type HeaderName, headerField, headerRef, headers } from './parameters.ts'
 import { refTo } from './schemas.ts'
 import { pathParameters, type ServedOperation } from './served-operation.ts'
 import type { ExampleObject, Examples, Header, MediaType, OperationObject, Reference, ResponseObject } from './types.ts'
 
-const commonHeaders: HeaderName[] = [
-  'X-Request-Id',
-  'Cache-Control',
-  'Access-Control-Allow-Origin',
-  'Access-Control-Expose-Headers',
+const everywhere: HeaderName[] = ['X-Request-Id', 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers']
+
+const commonHeaders: HeaderName[] = [...everywhere, 'Cache-Control']
+
+/** Of every answer at the URL of a file. */
+const safetyHeaders: HeaderName[] = [
+  'X-Content-Type-Options',
+  'Referrer-Policy',
+  'Cross-Origin-Resource-Policy',
+  'Content-Security-Policy: files',
 ]
+
+/** Of answers with bytes. */
+const bytesHeaders: HeaderName[] = ['Accept-Ranges', 'Repr-Digest', 'Content-Disposition', ...safetyHeaders]
+
+const headersOfSuccess = ({ method, operation }: ServedOperation): HeaderName[] => {
+  // The browser may cache a preflight; it has its own header for that.
+  if (method === 'OPTIONS') return everywhere
+  if (!operation.byUrl) return commonHeaders
+  return [...everywhere, method === 'PUT' ? 'Cache-Control' : 'Cache-Control: URL', ...safetyHeaders]
+}
+
+const headersOfError = ({ operation }: ServedOperation): HeaderName[] =>
+  operation.byUrl ? [...everywhere, 'Cache-Control: errors', ...safetyHeaders] : commonHeaders
 
 /** Without a body, `x-given` is on the header. */
 const headerExample = ({ headers: shown, answer, given }: HttpExample, name: HeaderName): ExampleObject => ({
-  value: shown![name],
+  value: shown![headerField(name)],
   ...(answer === undefined && given && { 'x-given': given }),
 })
 
 const headerObject = (name: HeaderName, examples: HttpExample[]): Header | Reference => {
-  const values = examples.filter(({ headers: shown = {} }) => shown[name] !== undefined)
+  const values = examples.filter(({ headers: shown = {} }) => shown[headerField(name)] !== undefined)
   if (values.length === 0) return headerRef(name)
   const { example, ...rest }: Header = headers[name]
   return { ...rest, examples: Object.fromEntries(values.map((shown) => [shown.name, headerExample(shown, name)])) }
 }
 
 const headerObjects = (names: HeaderName[], examples: HttpExample[] = []): ResponseObject['headers'] =>
-  Object.fromEntries(names.map((name) => [name, headerObject(name, examples)]))
+  Object.fromEntries(names.map((name) => [headerField(name), headerObject(name, examples)]))
+
+/** The headers of bytes in an answer that may also be JSON. */
+const headersIfBytes = (): ResponseObject['headers'] =>
+  Object.fromEntries(
+    bytesHeaders.map((name): [string, Header] => [headerField(name), { ...headers[name], required: false }]),
+  )
 
 /** Bytes of any type. */
 export const anyBytes: Schema = { type: 'string', format: 'binary' }
@@ -60,30 +84,41 @@ const successResponse = (served: ServedOperation, all: HttpExample[], status: nu
   const answer: Answer = served.operation.answers[status]!
   const { description, schema, contentType = 'application/json', bytes } = answer
   const examples = all.filter((example) => example.status === status)
-  // The browser may cache a preflight; it has its own header for that.
-  const common = served.method === 'OPTIONS' ? commonHeaders.filter((name) => name !== 'Cache-Control') : commonHeaders
-  const response = { description, headers: headerObjects([...common, ...(answer.headers ?? [])], examples) }
-  const binary = bytes && { 'application/octet-stream': { schema: anyBytes } }
-  if (schema === undefined) return binary === undefined ? response : { ...response, content: binary }
-  const media: MediaType = { schema: schemaOf(schema) }
-  if (examples.length > 0) media.examples = answerExamples(examples)
+  const names = [...headersOfSuccess(served), ...(bytes === 'only' ? bytesHeaders : []), ...(answer.headers ?? [])]
+  const response = {
+    description,
+    headers: { ...headerObjects(names, examples), ...(bytes === 'or JSON' && headersIfBytes()) },
+  }
+  const binary = bytes && { 'application/octet-stream': { schema: anyBytes } as MediaType }
+  // An answer to HEAD has the headers of the bytes only.
+  if (schema === undefined && (binary === undefined || served.method === 'HEAD')) return response
+  const shown = examples.filter((example) => example.answer !== undefined)
+  const media: MediaType = { schema: schema === undefined ? anyBytes : schemaOf(schema) }
+  if (shown.length > 0) media.examples = answerExamples(shown)
+  if (schema === undefined) return { ...response, content: { 'application/octet-stream': media } }
   return { ...response, content: { [contentType]: media, ...binary } }
 }
 
 const errorHeaders: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
+  416: ['Content-Range: size'],
   503: ['Retry-After'],
 }
 
 const codeOf = ({ answer }: HttpExample): ErrorCode => (answer as { error: { code: ErrorCode } }).error.code
 
-const errorResponse = (status: number, codes: ErrorCode[], all: HttpExample[] = []): ResponseObject => {
+const errorResponse = (
+  status: number,
+  codes: ErrorCode[],
+  all: HttpExample[] = [],
+  common = commonHeaders,
+): ResponseObject => {
   const own = all.filter((example) => example.status === status)
   const shared = codes.filter((code) => !own.some((example) => codeOf(example) === code))
   return {
     description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join('\n\n'),
-    headers: headerObjects([...commonHeaders, ...(errorHeaders[status] ?? [])]),
+    headers: headerObjects([...common, ...(errorHeaders[status] ?? [])]),
     content: {
       'application/json': {
         schema: refTo('Error'),
@@ -123,10 +158,13 @@ export const sharedResponseObjects = (): Record<string, ResponseObject> => ({
 })
 
 const errorResponseOrReference = (
+  served: ServedOperation,
   status: number,
   codes: ErrorCode[],
   examples: HttpExample[],
 ): ResponseObject | Reference => {
+  // Answers at the URL of a file have headers of their own.
+  if (served.operation.byUrl) return errorResponse(status, codes, examples, headersOfError(served))
   const same = Object.entries(sharedResponses).find(([, shared]) => shared.codes.join() === codes.join())
   return same === undefined ? errorResponse(status, codes, examples) : { $ref: `#/components/responses/${same[0]}` }
 }
@@ -154,10 +192,12 @@ export const responsesOf = (served: ServedOperation, examples: HttpExample[]): O
   for (const [status, codes] of Map.groupBy(codesOf(served), (code) => statusOf[code])) {
     // An answer to HEAD has no body, so it has no code.
     if (served.method === 'HEAD') {
-      const names = [...commonHeaders, ...(errorHeaders[status] ?? [])]
+      // HEAD ignores Range.
+      if (status === 416) continue
+      const names = [...headersOfError(served), ...(errorHeaders[status] ?? [])]
       const description = `Without a body: ${codes.map((code) => `\`${code}\``).join(', ')}.`
       responses[status] = { description, headers: headerObjects(names) }
-    } else responses[status] = errorResponseOrReference(status, codes, examples)
+    } else responses[status] = errorResponseOrReference(served, status, codes, examples)
   }
   return responses
 }

@@ -7,6 +7,16 @@ import type { Table } from './tables.ts'
 /** What a commit, change or removal of a file found, and what it did. */
 export type FileWriteResult = WriteResult
 
+/** With what a change wrote: by the time that somebody reads the file, another write may have replaced it. */
+export type FileChangeResult =
+  | (Extract<WriteResult, { applied: true }> & ChangedFile)
+  | Extract<WriteResult, { applied: false }>
+
+export interface ChangedFile {
+  content: FileContent
+  ttlSeconds: number | null
+}
+
 /** A file to commit: its bytes are durable under `blobId`. */
 export interface FileToCommit {
   name: string
@@ -59,7 +69,7 @@ export interface Files {
     changes: FileChanges,
     condition: Condition | undefined,
     nowMs: number,
-  ): Promise<FileWriteResult>
+  ): Promise<FileChangeResult>
   /** Removes the record; its blob becomes dead. */
   remove(
     caller: Caller,

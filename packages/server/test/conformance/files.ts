@@ -222,13 +222,17 @@ export const fileCases = (it: Case): void => {
     const { put, change, get, names } = await makeShelf(engine)
     const blob = await put('a', { ttlSeconds: startSeconds + 50 })
     const changes = { visibility: 'public', contentType: 'a/b', metadata: '{"x":1.50}' }
-    expect(versionsOf(await change('a', changes))).toEqual([startMs + 1])
+    const result = await change('a', changes)
+    expect(versionsOf(result)).toEqual([startMs + 1])
     const record = (await get('a'))!
+    // The result has what was written: by the time that a caller reads, it may have been replaced.
+    expect(result).toMatchObject({ content: readFileContent(record.data), ttlSeconds: startSeconds + 50 })
     expect(record.ttlSeconds).toBe(startSeconds + 50)
     expect(readFileContent(record.data)).toEqual({ ...contentOf(blob), ...changes, visibility: 'public' })
     expect(await names(publicScan('publicByName'))).toEqual(['a'])
     expect((await change('a', { ttlSeconds: null }, { version: startMs })).applied).toBe(false)
-    expect((await change('a', { ttlSeconds: null }, { version: startMs + 1 })).applied).toBe(true)
+    const last = await change('a', { ttlSeconds: null }, { version: startMs + 1 })
+    expect(last).toMatchObject({ applied: true, content: readFileContent(record.data), ttlSeconds: null })
     expect((await get('a'))!.ttlSeconds).toBeNull()
     for (const condition of [undefined, 'exists', { version: 1 }] as const) {
       expect(await change('none', { contentType: 'a/b' }, condition)).toEqual({

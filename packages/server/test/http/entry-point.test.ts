@@ -3,7 +3,8 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { prefersHtml } from '../../src/http/accept.ts'
 import { type Answer, type Server, startServer } from '../harness.ts'
 import { connectRaw } from '../raw-connection.ts'
-import { refused, useService } from './service.ts'
+import { makeBucket } from './bucket.ts'
+import { ok, refused, useService } from './service.ts'
 
 const service = useService()
 
@@ -183,5 +184,17 @@ describe('--public-url', () => {
     expectJson(await server.raw('GET', '/'), 'https://example.com/cubby')
     const browser = await server.raw('GET', '/', { headers: [['Accept', 'text/html']] })
     expect(browser.headers.get('location')).toBe('/cubby/docs')
+    // A URL of a file is for others: it must be the address at which they reach the server, also one that is signed.
+    const bucket = await makeBucket(server.as((await server.createOrganization()).secretKey))
+    const base = `https://example.com/cubby/files/${bucket.created.id}/`
+    expect((await bucket.put('a/é', 'x', { query: { visibility: 'public' } })).url).toBe(`${base}a/%C3%A9`)
+    await bucket.put('b', 'private')
+    const { url } = ok(await bucket.api.post(`${bucket.path}/url`, { name: 'b' }))
+    const [listed] = (await bucket.query({ prefix: 'b', expiresIn: 60 })).items
+    for (const signed of [url, listed.url]) {
+      expect(signed).toStartWith(`${base}b?`)
+      const target = signed.replace('https://example.com/cubby', '')
+      expect(await (await fetch(server.url + target)).text()).toBe('private')
+    }
   })
 })

@@ -88,6 +88,7 @@ describe('the operation', () => {
     refused(await ask({ name: 'private.txt', method: 'PUT' }, service.reader), 403, 'private_file')
     refused(await ask({ name: 'public.txt', method: 'PUT' }, service.reader), 403, 'read_only_key', 'method')
     refused(await ask({ name: 'new.txt', method: 'PUT' }, service.reader), 403, 'read_only_key', 'method')
+    refused(await ask({ name: 'none.txt', expiresIn: 60 }, service.reader), 403, 'read_only_key', 'expiresIn')
     refused(await ask({ name: 'none.txt' }, service.reader), 404, 'file_not_found')
   })
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { fileMetadataBytesMax } from '../../src/core/limits.ts'
-import type { Json } from '../harness.ts'
+import type { Answer, Json } from '../harness.ts'
 import { contentDigest, makeBucket, sha256, type TestBucket } from './bucket.ts'
 import { freshName, justPast, makeTable, ok, refused, useService } from './service.ts'
 
@@ -339,6 +339,34 @@ describe('a change', () => {
     expect(await bucket.read(name)).toBe('bytes')
   })
 
+  test('answers what it wrote, whoever writes or removes the file next', async () => {
+    const name = freshName('change')
+    await bucket.put(name, 'bytes', { query: { visibility: 'public' } })
+    const turns = Array.from({ length: 40 }, (_, n) => n)
+    const [changed] = await Promise.all([
+      Promise.all(turns.map((n) => bucket.change(name, { metadata: { n } }))),
+      // Between them others replace and remove it. Only a change that found no file may say so.
+      ...turns.map((n) => (n % 4 === 3 ? bucket.delete(name) : bucket.tryPut(name, `other ${n}`))),
+    ])
+    const found = changed.filter(({ status }) => status === 200)
+    for (const answer of changed) {
+      if (answer.status !== 200) refused(answer, 404, 'file_not_found')
+      else expect(answer.body.metadata).toEqual({ n: changed.indexOf(answer) })
+      if (answer.status === 200) expect(answer.headers.get('etag')).toBe(`"${answer.body.updatedAt}"`)
+    }
+    expect(found.length).toBeGreaterThan(0)
+  })
+
+  test('to a ttl that has passed answers the record, as a put does; then the file is gone', async () => {
+    const name = freshName('change')
+    const { updatedAt } = await bucket.put(name)
+    const ttl = justPast()
+    const answer = await bucket.change(name, { ttl })
+    expect(ok(answer)).toMatchObject({ name, ttl })
+    expect(answer.body.updatedAt).toBeGreaterThan(updatedAt)
+    refused(await bucket.record(name), 404, 'file_not_found')
+  })
+
   test('keeps metadata as it was sent', async () => {
     const name = freshName('change')
     await bucket.put(name)
@@ -390,6 +418,58 @@ describe('a change', () => {
   })
 })
 
+describe('HEAD is as GET, without the body:', () => {
+  const headersOf = ({ headers }: Answer): Json => {
+    const { date, 'x-request-id': _, ...others } = Object.fromEntries(headers as unknown as Iterable<[string, string]>)
+    return others
+  }
+  const ask = (method: string, path: string, headers: Record<string, string> = {}, key = service.org.secretKey) =>
+    fetch(service.server.url + path, { method, headers: { authorization: `Bearer ${key}`, ...headers } })
+  let put: Json
+  beforeAll(async () => {
+    put = await bucket.put('head.txt', 'seven b')
+  })
+
+  const both = async (
+    query: Record<string, string>,
+    headers?: Record<string, string>,
+    name = 'head.txt',
+    key?: string,
+  ) => {
+    const path = bucket.at(name, query)
+    const [get, head] = [await ask('GET', path, headers, key), await ask('HEAD', path, headers, key)]
+    expect(await head.text()).toBe('')
+    expect([head.status, headersOf(head as never)]).toEqual([get.status, headersOf(get as never)])
+    return head
+  }
+
+  test('of the record', async () => {
+    const head = await both({ record: 'true' })
+    expect(head.headers.get('etag')).toBe(`"${put.updatedAt}"`)
+    expect(head.headers.get('content-length')).toBe(String(JSON.stringify(put).length))
+    expect((await both({ record: 'true' }, { 'if-none-match': `"${put.updatedAt}"` })).status).toBe(304)
+    // The tag of the bytes is not that of the record.
+    expect((await both({ record: 'true' }, { 'if-none-match': `"${put.sha256}"` })).status).toBe(200)
+    expect((await both({ record: 'true' }, { 'if-match': `"${put.updatedAt}"` })).status).toBe(400)
+  })
+
+  test('of the bytes', async () => {
+    const head = await both({})
+    expect([head.headers.get('etag'), head.headers.get('content-length')]).toEqual([`"${put.sha256}"`, '7'])
+    expect((await both({ record: 'false' })).headers.get('etag')).toBe(`"${put.sha256}"`)
+    expect((await both({}, { 'if-none-match': `"${put.sha256}"` })).status).toBe(304)
+    expect((await both({}, { 'if-match': `"${put.updatedAt}"` })).status).toBe(412)
+  })
+
+  test('of what cannot be read', async () => {
+    for (const query of [{}, { record: 'true' }] as Record<string, string>[]) {
+      expect((await both(query, {}, 'none')).status).toBe(404)
+      expect((await both(query, {}, 'head.txt', service.org.publicKey)).status).toBe(403)
+      expect((await both({ ...query, zzz: '1' })).status).toBe(400)
+    }
+  })
+})
+
 describe('a removal', () => {
   test('says whether there was a file', async () => {
     const name = freshName('gone')
@@ -420,6 +500,8 @@ describe('a ttl', () => {
     expect((await bucket.put(name, 'x', { query: { ttl: String(ttl), visibility: 'public' } })).ttl).toBe(ttl)
     refused(await bucket.record(name), 404, 'file_not_found')
     refused(await service.api.get(bucket.at(name)), 404, 'file_not_found')
+    refused(await service.api.post(`${bucket.path}/url`, { name }), 404, 'file_not_found')
+    refused(await service.api.server.request('GET', `/files/${bucket.created.id}/${name}`), 404, 'file_not_found')
     refused(await bucket.change(name, { ttl: null }), 404, 'file_not_found')
     refused(await bucket.tryPut(name, 'x', { headers: { 'if-match': '*' } }), 412, 'precondition_failed')
     expect(await bucket.names({ prefix: name })).toEqual([])

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { dataBytesMax, dataDepthMax } from '../../src/core/limits.ts'
 import type { Answer, Json } from '../harness.ts'
+import { makeBucket } from './bucket.ts'
 import { createKey, freshName, justPast, makeTable, ok, refused, type TestTable, useService } from './service.ts'
 
 // An item is a record as the plain document that it holds. So whatever is written on one route must be found on the other,
@@ -449,6 +450,26 @@ describe('a table that there is not', () => {
         expect(refused(answer, 404, 'table_not_found').hint).toBe(`Create it: POST ${path}`)
       }
     }
+  })
+
+  test('a bucket is no table: its files are no items', async () => {
+    const bucket = await makeBucket(service.api, 'only-files')
+    await bucket.put('a', 'bytes')
+    // A file is stored under the hash key `#` with its name as the range key.
+    for (const [id, query] of [
+      ['a', ''],
+      ['#', '?rangeKey=a'],
+    ] as const) {
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        const body = method === 'PUT' ? { body: '{}' } : {}
+        const answer = await service.api.raw(method, pathOf(id, query, 'app.only-files'), body)
+        refused(answer, 404, 'table_not_found')
+      }
+    }
+    for (const collection of ['app._buckets', '_buckets']) {
+      refused(await service.api.raw('GET', pathOf('a', '', collection)), 400, 'reserved_name')
+    }
+    expect(await bucket.read('a')).toBe('bytes')
   })
 
   test('a deleted one: the hint names the call that restores it', async () => {

@@ -9,7 +9,7 @@ import {
   plainBodyBytesMax,
 } from '../../src/core/limits.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
-import type { Answer, Json } from '../harness.ts'
+import type { Answer, Api, Json } from '../harness.ts'
 import { contentDigest } from '../http/bucket.ts'
 import { createExpiredKey, createKey, createRevokedKey, ok, useService } from '../http/service.ts'
 import { codesOf, type Operation, operationsOf, resolve, responsesOf, scenariosOf } from './scenario.ts'
@@ -36,7 +36,27 @@ beforeAll(async () => {
   // The bucket and the file that the examples of files use.
   ok(await service.api.post('/v1/app/_buckets/avatars'), 201)
   ok(await service.api.raw('PUT', '/v1/app/_buckets/avatars/ada/small.png', { body: 'the bytes of a picture' }))
+  const signer = await createKey(service.api, { kind: 'secret' })
+  for (const method of ['GET', 'PUT'] as const) {
+    urls.valid[method] = await signUrl(service.api, method, 600)
+    urls.expired[method] = await signUrl(service.api, method, 1)
+    urls.revoked[method] = await signUrl(service.server.as(signer.key), method, 600)
+  }
+  ok(await service.api.delete(`/api/keys/${signer.id}`))
+  await Bun.sleep(1_100)
 })
+
+/** Targets of signed URLs. */
+const urls = { valid: { GET: '', PUT: '' }, expired: { GET: '', PUT: '' }, revoked: { GET: '', PUT: '' } }
+
+const signUrl = async (api: Api, method: 'GET' | 'PUT', expiresIn: number): Promise<string> => {
+  const body = { name: 'ada/small.png', method, expiresIn, ...(method === 'PUT' && { replace: true }) }
+  return ok(await api.post('/v1/app/_buckets/avatars/url', body)).url.slice(service.server.url.length)
+}
+
+/** At the URL of a file. */
+const isByUrl = ({ path }: Operation): boolean => path.startsWith('/files/')
+const urlFor = (kind: keyof typeof urls, { method }: Operation): string => urls[kind][method === 'PUT' ? 'PUT' : 'GET']
 
 interface Request {
   method: string
@@ -53,7 +73,7 @@ const goodRequest = (operation: Operation): Request => {
   const { target, headers, body, bytes } = good.sort((a, b) => lengthOf(a) - lengthOf(b))[0]!
   return {
     method: operation.method,
-    target,
+    target: isByUrl(operation) ? urlFor('valid', operation) : target,
     key: operation.object.security.length > 0 ? service.org.secretKey : undefined,
     headers: bytes === undefined ? headers : { ...headers, 'Content-Type': bytes.type },
     body: bytes?.text ?? stage.translateBody(body),
@@ -86,7 +106,7 @@ const withDatabase = (to: Operation, target: string, db: string): string =>
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
 const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
-const isPutFile = ({ id }: Operation): boolean => id === 'putFile'
+const isPutFile = ({ id }: Operation): boolean => id === 'putFile' || id === 'putFileByUrl'
 const isQueryFiles = ({ id }: Operation): boolean => id === 'queryFiles'
 /** Below a bucket every method of a file has a meaning, on the paths of verbs too. */
 const isBelowBucket = ({ path }: Operation): boolean => path.startsWith('/v1/{db}/_buckets/{bucket}/')
@@ -101,7 +121,12 @@ const faults: Record<
   missing_api_key: { tries: hasKey, spoil: () => ({ key: undefined }) },
   invalid_api_key: { tries: hasKey, spoil: () => ({ key: 'svc_live_nonsense' }) },
   expired_api_key: { tries: hasKey, spoil: () => ({ key: keys.expired }) },
-  revoked_api_key: { tries: hasKey, spoil: () => ({ key: keys.revoked }) },
+  revoked_api_key: {
+    tries: (one) => hasKey(one) || isByUrl(one),
+    spoil: (_, to) => (isByUrl(to) ? { target: urlFor('revoked', to) } : { key: keys.revoked }),
+  },
+  invalid_signature: { tries: isByUrl, spoil: ({ target }) => ({ target: add(target, 'v=1') }) },
+  expired_url: { tries: isByUrl, spoil: (_, to) => ({ target: urlFor('expired', to) }) },
   read_only_key: {
     tries: hasKey,
     spoil: (_, to) => ({
@@ -125,7 +150,11 @@ const faults: Record<
   },
   invalid_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, 'Shop') }) },
   reserved_name: { tries: namesDatabase, spoil: ({ target }, to) => ({ target: withDatabase(to, target, '_shop') }) },
-  invalid_request: { tries: hasKey, spoil: ({ target }) => ({ target: add(target, 'pretty=true') }) },
+  invalid_request: {
+    tries: (one) => hasKey(one) || one.id === 'putFileByUrl',
+    spoil: ({ target, headers }, to) =>
+      isByUrl(to) ? { headers: { ...headers, 'If-Match': '*' } } : { target: add(target, 'pretty=true') },
+  },
   invalid_key: {
     tries: (operation) =>
       endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation)),
@@ -172,7 +201,7 @@ const faults: Record<
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
   invalid_ttl: {
-    tries: (one) => isPutFile(one) || isItemPut(one),
+    tries: ({ id }) => id === 'putFile' || id === 'putItem',
     spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
   },
   private_file: {

@@ -46,10 +46,16 @@ const prepare = async (stage: Stage, key: string, steps: Json[]): Promise<void> 
   }
 }
 
+/** The answer is bytes, of any type. */
+const isBytes = ({ response }: Scenario): boolean => Object.keys(response.content)[0] === 'application/octet-stream'
+
 const send = (scenario: Scenario, stage: Stage, key: string): Promise<Answer | Response> => {
   const { operation, target, headers, body, bytes } = scenario
-  const isHtml = Object.hasOwn(scenario.response.content, 'text/html')
-  if (isHtml) return fetch(server.url + target)
+  if (Object.hasOwn(scenario.response.content, 'text/html')) return fetch(server.url + target)
+  if (isBytes(scenario)) {
+    const authorization = operation.object.security.length > 0 && { authorization: `Bearer ${key}` }
+    return fetch(server.url + stage.translate(target), { headers: { ...authorization, ...headers } })
+  }
   return server.raw(operation.method, stage.translate(target), {
     ...(operation.object.security.length > 0 && { key }),
     headers: [
@@ -71,7 +77,8 @@ const expectHeaders = ({ response, answerHeaders }: Scenario, stage: Stage, came
   }
   for (const [name, value] of Object.entries(answerHeaders)) {
     // An item has no version in its body: the tag says which one the document means.
-    if (name === 'ETag') stage.expectSame({ updatedAt: Number(JSON.parse(value)) }, versionIn(came), `${at} ETag`)
+    if (name === 'ETag' && /^"\d+"$/.test(value))
+      stage.expectSame({ updatedAt: Number(JSON.parse(value)) }, versionIn(came), `${at} ETag`)
     expect(`${at} ${name}: ${came.get(name)}`).toBe(`${at} ${name}: ${stage.translate(value)}`)
   }
 }
@@ -91,7 +98,7 @@ const replay = async (scenario: Scenario): Promise<void> => {
   const [type, media] = Object.entries(response.content)[0] ?? []
   if (type === undefined) expect(`${at} ${text}`).toBe(`${at} `)
   else {
-    expect(came.headers.get('content-type')).toStartWith(type)
+    if (!isBytes(scenario)) expect(came.headers.get('content-type')).toStartWith(type)
     const value = type === 'application/json' ? JSON.parse(text) : text
     expect([at, ...check.faults(media.schema, value)]).toEqual([at])
     if (!cutShort.includes(operation.id)) stage.expectSame(answer, value, at)

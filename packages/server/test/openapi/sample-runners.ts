@@ -118,6 +118,7 @@ export const runCurl = async (source: string, environment: Environment): Promise
   if ((await child.exited) !== 0) return { error: fault }
   const at = text.lastIndexOf('\n')
   const body = text.slice(0, at)
-  const isJson = body.startsWith('{')
-  return { status: Number(text.slice(at + 1)), value: isJson ? JSON.parse(body) : body.startsWith('<') ? body : {} }
+  const hasHeadersOnly = body === '' || source.startsWith('curl -I ')
+  const value = body.startsWith('{') ? JSON.parse(body) : hasHeadersOnly ? {} : body
+  return { status: Number(text.slice(at + 1)), value }
 }

@@ -131,8 +131,8 @@ describe('TypeScript', () => {
       return status < 300 && value !== undefined && entry.operation.security.length > 0
     })
     const ids = new Set(succeeding.map(({ entry }) => entry.operation.operationId))
-    // The client has records, which are more than items.
-    expect([...ids]).toEqual(['getItem', 'putItem', 'deleteItem'])
+    // The client has records, which are more than items, and the bytes of a file are not what it prints.
+    expect([...ids]).toEqual(['getItem', 'putItem', 'deleteItem', 'getFile'])
     expect(samples.length - withFetch.length).toBeGreaterThan(25)
   })
 

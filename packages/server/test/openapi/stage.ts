@@ -18,6 +18,9 @@ export const dependsOnServer = (shown: Json, came: Json, name: string): boolean 
   return typeof shown === 'string' && pathOf(shown) !== undefined && pathOf(shown) === pathOf(String(came))
 }
 
+/** Path and query string of a URL. */
+const targetIn = (url: string): string => url.replace(/^https?:\/\/[^/]*/, '')
+
 /** Times in the text of an error. */
 const withoutTimes = (text: string): string => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<a time>')
 
@@ -45,7 +48,11 @@ export class Stage {
 
   #expected(shown: Json, came: Json, name = ''): Json {
     if (varying.has(name) && shown !== null && typeof shown === typeof came) {
-      if (!this.#real.has(String(shown))) this.#real.set(String(shown), String(came))
+      if (!this.#real.has(String(shown))) {
+        this.#real.set(String(shown), String(came))
+        // A later request may use the URL of a file; its target has no address.
+        if (name === 'url' && typeof shown === 'string') this.#real.set(targetIn(shown), targetIn(came))
+      }
       const real = this.#real.get(String(shown))!
       return typeof shown === 'number' ? Number(real) : real
     }

@@ -15,7 +15,6 @@ import {
   fileConditionFailed,
   fileNotFound,
   parseFileAddress,
-  readFile,
   type StoredFile,
 } from './file-access.ts'
 import { presentFile } from './present-file.ts'
@@ -57,10 +56,9 @@ export const changeFile = async (access: Access, input: ChangeFileInput, nowMs: 
   if (!written.applied) {
     throw condition === undefined ? fileNotFound(input) : fileConditionFailed(input, condition, written.current)
   }
-  // If somebody has written since, the answer is their version, with its tag.
-  const file = await readFile(access, bucket, name, nowMs)
-  if (file === undefined) throw fileNotFound(input)
-  return file
+  const { content, ttlSeconds, results } = written
+  const { updatedAtMs } = results[0] as { updatedAtMs: number }
+  return { name, content, ttlSeconds, updatedAtMs, bucketId: bucket.publicId! }
 }
 
 export const changeFileOperation = defineOperation({

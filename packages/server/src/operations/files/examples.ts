@@ -23,7 +23,7 @@ const fileOf = (content: string, more: object, updatedAt: number) => ({
   url: null,
 })
 
-const stored = fileOf(picture.content, {}, fileExampleAt)
+export const stored = fileOf(picture.content, {}, fileExampleAt)
 
 const putPicture: ExampleCall = { operation: 'putFile', input: { ...inAvatars, ...picture }, output: stored }
 export const given = [createAvatars, putPicture]

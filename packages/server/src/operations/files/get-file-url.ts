@@ -43,9 +43,9 @@ export const getFileUrl = async (access: Access, input: GetFileUrlInput, nowMs: 
   // What is uploaded does not have to exist; a public key is told first that the file is private.
   const file =
     method === 'GET' || access.apiKey.kind === 'public' ? await readFile(access, bucket, name, nowMs) : undefined
-  if (file === undefined && method === 'GET') throw fileNotFound(input)
   if (file !== undefined) refusePrivate(access, file)
   refusePublicKey(access, input)
+  if (file === undefined && method === 'GET') throw fileNotFound(input)
   if (method === 'GET' && file!.content.visibility === 'public' && expiresInSeconds === undefined) {
     return { target: fileUrl('', bucketId, name, permanentQuery(options)), method, expiresAtMs: null }
   }

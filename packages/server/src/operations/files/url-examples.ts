@@ -2,12 +2,15 @@ import { createAvatars } from '../buckets/examples.ts'
 import type { Example, ExampleCall } from '../example.ts'
 import { given, inAvatars, noFile, picture, thePicture } from './examples.ts'
 
-const base = 'http://127.0.0.1:4600/files/bkt_6Qm2sVx9LrT4nYc8WbKd1e'
-const expiresAt = 1767788100000
-const signature = 'signature=W3Vd0xTq5m9nJcYkq2bq0bSx2o4o1mUu3C8h6y7rZtA'
-const signed = (more: string): string => `${more}expires=${expiresAt}&key=key_4fTz9QmL2xVb7NcR&${signature}`
+export const base = 'http://127.0.0.1:4600/files/bkt_6Qm2sVx9LrT4nYc8WbKd1e'
+export const expiresAt = 1767788100000
+export const urlKeyId = 'key_4fTz9QmL2xVb7NcR'
+export const urlSignature = 'W3Vd0xTq5m9nJcYkq2bq0bSx2o4o1mUu3C8h6y7rZtA'
+/** `options`: what was asked for beside the name, as parameters that end with `&`. */
+export const signedUrl = (url: string, options = ''): string =>
+  `${url}?${options}expires=${expiresAt}&key=${urlKeyId}&signature=${urlSignature}`
 
-const publish: ExampleCall = { operation: 'changeFile', input: { ...thePicture, visibility: 'public' } }
+export const publish: ExampleCall = { operation: 'changeFile', input: { ...thePicture, visibility: 'public' } }
 
 export const getFileUrl: Example[] = [
   {
@@ -15,7 +18,7 @@ export const getFileUrl: Example[] = [
     summary: 'A private file for a quarter of an hour',
     given,
     input: thePicture,
-    output: { url: `${base}/ada/small.png?${signed('')}`, method: 'GET', expiresAt },
+    output: { url: signedUrl(`${base}/ada/small.png`), method: 'GET', expiresAt },
   },
   {
     name: 'permanent',
@@ -30,7 +33,7 @@ export const getFileUrl: Example[] = [
     given: [createAvatars],
     input: { ...thePicture, method: 'PUT', expiresIn: 300, contentType: picture.contentType, sizeMax: 1_000_000 },
     output: {
-      url: `${base}/ada/small.png?${signed('contentType=image%2Fpng&sizeMax=1000000&')}`,
+      url: signedUrl(`${base}/ada/small.png`, 'contentType=image%2Fpng&sizeMax=1000000&'),
       method: 'PUT',
       expiresAt,
     },

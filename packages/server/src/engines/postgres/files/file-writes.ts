@@ -2,7 +2,7 @@ import { type FileContent, fileData, fileEntries, fileKey, readFileContent } fro
 import { deadBlobMs } from '../../../core/limits.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
+import type { ChangedFile, FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition, OperationResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { type Database, holderOf } from '../connection/database.ts'
@@ -119,15 +119,17 @@ export class FileWrites {
     }
   }
 
-  change(
+  async change(
     caller: Caller,
     bucket: Table,
     name: string,
     changes: FileChanges,
     condition: Condition | undefined,
     nowMs: number,
-  ): Promise<FileWriteResult> {
-    return this.#write(caller, bucket, nowMs, {
+  ): Promise<FileChangeResult> {
+    // Of the attempt that was committed, which is the last one.
+    let changed!: ChangedFile
+    const result = await this.#write(caller, bucket, nowMs, {
       name,
       conditions: [condition, 'exists'],
       apply: (found) => {
@@ -140,11 +142,13 @@ export class FileWrites {
           contentType: changes.contentType ?? old.contentType,
           metadata: changes.metadata ?? old.metadata,
         }
-        const ttl = changes.ttlSeconds === undefined ? oldTtl : changes.ttlSeconds
-        const values = putValues(bucket, name, content, ttl, updatedAtMs, nowMs)
+        const ttlSeconds = changes.ttlSeconds === undefined ? oldTtl : changes.ttlSeconds
+        changed = { content, ttlSeconds }
+        const values = putValues(bucket, name, content, ttlSeconds, updatedAtMs, nowMs)
         return { steps: [{ statement: updateFile, values }], result: { updatedAtMs } }
       },
     })
+    return result.applied ? { ...result, ...changed } : result
   }
 
   remove(

@@ -1,6 +1,6 @@
 import { pendingBlobMs } from '../../../core/limits.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
+import type { FileChangeResult, FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { textArray } from '../connection/arrays.ts'
@@ -69,7 +69,7 @@ export class PostgresFiles implements Files {
     changes: FileChanges,
     condition: Condition | undefined,
     nowMs: number,
-  ): Promise<FileWriteResult> {
+  ): Promise<FileChangeResult> {
     return this.#writes.change(caller, bucket, name, changes, condition, nowMs)
   }
 

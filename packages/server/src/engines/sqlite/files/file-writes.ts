@@ -3,7 +3,7 @@ import { type FileContent, fileData, fileEntries, fileKey, readFileContent } fro
 import { deadBlobMs, pendingBlobMs } from '../../../core/limits.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
-import type { FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
+import type { FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition, PutOperation } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
@@ -93,7 +93,7 @@ export class FileWrites {
     changes: FileChanges,
     condition: Condition | undefined,
     nowMs: number,
-  ): FileWriteResult {
+  ): FileChangeResult {
     const found = this.#file(tableId, name)
     if (found === undefined) return { applied: false, failedOperation: 0, current: undefined }
     const { hashKey, rangeKey } = fileKey(name)
@@ -103,7 +103,8 @@ export class FileWrites {
     if (isExpired(found.ttl, nowMs)) return { applied: false, failedOperation: 0, current: undefined }
     const { ttlSeconds = found.ttl, ...others } = changes
     const content = { ...readFileContent(record.data), ...others }
-    return this.#put(tableId, name, content, ttlSeconds, condition, found, nowMs)
+    const result = this.#put(tableId, name, content, ttlSeconds, condition, found, nowMs)
+    return result.applied ? { ...result, content, ttlSeconds } : result
   }
 
   remove(tableId: number, name: string, condition: Condition | undefined, nowMs: number): FileWriteResult {

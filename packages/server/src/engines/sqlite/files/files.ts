@@ -1,5 +1,5 @@
 import type { Caller } from '../../../store/api-keys.ts'
-import type { FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
+import type { FileChangeResult, FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
@@ -36,7 +36,7 @@ export class SqliteFiles implements Files {
     changes: FileChanges,
     condition: Condition | undefined,
     nowMs: number,
-  ): Promise<FileWriteResult> {
+  ): Promise<FileChangeResult> {
     const fence = this.#store.fence(caller, bucket)
     const command = { kind: 'changeFile' as const, fence, name, changes, condition, nowMs }
     return this.#store.channel.submit<'changeFile'>(caller.orgId, changes.metadata?.length ?? 0, command)

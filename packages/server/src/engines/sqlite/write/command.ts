@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, type Indices, slots } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
-import type { FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
+import type { FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { RestoreResult, Table } from '../../../store/tables.ts'
@@ -93,7 +93,7 @@ export interface CommandResults {
   keepBlobs: undefined
   commitFile: FileWriteResult
   abandonBlob: undefined
-  changeFile: FileWriteResult
+  changeFile: FileChangeResult
   removeFile: FileWriteResult
   takeDueBlobs: string[]
   forgetBlobs: undefined
