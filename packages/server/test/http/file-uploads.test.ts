@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileBytesMax, fileIdleMsMax, uploadsMax, uploadsOfOrganizationMax } from '../../src/core/limits.ts'
-import { eventually, storeIsEmbedded } from '../harness.ts'
+import { eventually } from '../harness.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
 import { type SlowSender, sendSlowly } from '../slow-sender.ts'
 import { contentDigest, makeBucket, sha256, type TestBucket } from './bucket.ts'
@@ -356,47 +356,45 @@ describe('uploads at once', () => {
     await eventually('there is room', async () => (await full.tryPut('one more', 'x')).status === 200 || undefined)
   })
 
-  // Not on PostgreSQL, where this test has not reached the limit yet, for a reason that is not known.
-  test.skipIf(!storeIsEmbedded())(
-    `of all organizations are at most ${uploadsMax}; signed uploads count too`,
-    async () => {
-      const buckets = await Promise.all(
-        Array.from({ length: 2 }, async () =>
-          makeBucket(service.server.as((await service.server.createOrganization()).secretKey)),
-        ),
-      )
-      const [first, second] = buckets as [TestBucket, TestBucket]
-      const open: RawConnection[] = []
-      const hold = async (target: string, key?: string): Promise<void> => {
-        const connection = await connectRaw(service.server.port, 90_000)
-        connection.send(rawRequest(service.server, 'PUT', target, { key, headers: declared(4) }))
-        connection.send('ab')
-        open.push(connection)
-      }
-      const urlOf = async (name: string): Promise<string> => {
-        const { url } = ok(await second.api.post(`${second.path}/url`, { name, method: 'PUT' }))
-        return url.slice(service.server.url.length)
-      }
-      for (let n = 0; n < uploadsOfOrganizationMax; n++) await hold(first.at(`u${n}`), first.api.key)
-      for (let n = uploadsOfOrganizationMax; n < uploadsMax; n++) await hold(await urlOf(`u${n}`))
-      const isFullFor = (put: () => ReturnType<TestBucket['tryPut']>, who: string) =>
-        eventually(`there is no room ${who}`, async () => {
-          const answer = await put()
-          return answer.status === 503 && refused(answer, 503, 'unavailable').message.includes(who) ? true : undefined
-        })
-      await isFullFor(() => second.tryPut('more', 'x'), 'on this server')
-      await isFullFor(() => first.tryPut('more', 'x'), 'of this organization')
-      const target = await urlOf('one more')
-      refused(await service.server.raw('PUT', target, { body: 'x' }), 503, 'unavailable')
-      for (const connection of open) connection.send('cd')
-      for (const connection of open) {
-        expect(ok(await connection.answer()).size).toBe(4)
-        connection.close()
-      }
-      await eventually('there is room', async () => (await second.tryPut('more', 'x')).status === 200 || undefined)
-      ok(await service.server.raw('PUT', target, { body: 'x' }))
-    },
-  )
+  test(`of all organizations are at most ${uploadsMax}; signed uploads count too`, async () => {
+    const buckets = await Promise.all(
+      Array.from({ length: 2 }, async () =>
+        makeBucket(service.server.as((await service.server.createOrganization()).secretKey)),
+      ),
+    )
+    const [first, second] = buckets as [TestBucket, TestBucket]
+    const open: RawConnection[] = []
+    const hold = async (target: string, key?: string): Promise<void> => {
+      const connection = await connectRaw(service.server.port, 90_000)
+      connection.send(rawRequest(service.server, 'PUT', target, { key, headers: declared(4) }))
+      connection.send('ab')
+      open.push(connection)
+    }
+    const urlOf = async (name: string): Promise<string> => {
+      const { url } = ok(await second.api.post(`${second.path}/url`, { name, method: 'PUT' }))
+      return url.slice(service.server.url.length)
+    }
+    const isFullFor = (put: () => ReturnType<TestBucket['tryPut']>, who: string) =>
+      eventually(`there is no room ${who}`, async () => {
+        const answer = await put()
+        return answer.status === 503 && refused(answer, 503, 'unavailable').message.includes(who) ? true : undefined
+      })
+    // More than there is room for: one that arrives while `isFullFor` tries may be refused instead.
+    const more = 4
+    for (let n = 0; n < uploadsOfOrganizationMax + more; n++) await hold(first.at(`u${n}`), first.api.key)
+    await isFullFor(() => first.tryPut('more', 'x'), 'of this organization')
+    for (let n = uploadsOfOrganizationMax; n < uploadsMax + more; n++) await hold(await urlOf(`u${n}`))
+    await isFullFor(() => second.tryPut('more', 'x'), 'on this server')
+    const target = await urlOf('one more')
+    refused(await service.server.raw('PUT', target, { body: 'x' }), 503, 'unavailable')
+    for (const connection of open) connection.send('cd')
+    const statuses = await Promise.all(open.map(async (connection) => (await connection.answer()).status))
+    for (const connection of open) connection.close()
+    expect(statuses.filter((status) => status === 503)).toHaveLength(2 * more)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(uploadsMax)
+    await eventually('there is room', async () => (await second.tryPut('more', 'x')).status === 200 || undefined)
+    ok(await service.server.raw('PUT', target, { body: 'x' }))
+  })
 })
 
 test.skipIf(!isFull)(
