@@ -163,7 +163,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   },
   expired_url: {
     message: 'The URL has expired.',
-    hint: 'Ask for a new one where this one came from.',
+    hint: 'Ask for a new one where this one came from. New ones are made by POST /v1/:db/_buckets/:bucket/url.',
   },
   digest_mismatch: {
     message:

@@ -110,7 +110,7 @@ export const putFileByUrl: HttpExample[] = [
     status: 412,
     answer: errorBody('precondition_failed', {
       message: `The file is at version ${fileExampleAt}; nothing was changed.`,
-      hint: 'Use another name, or replace the file: write with its version, or without a condition.',
+      hint: 'This URL creates a file and does not replace one. Ask for a URL of another name, or for one made with "replace": true.',
     }),
   },
   {
