@@ -35,7 +35,7 @@ export const docsNote = 'The API is documented at /docs.'
 // ── The reverse, for shell commands that get errors from a server ──────────────────────────────────────────
 
 const written =
-  /(?:GET|PUT|POST|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After|add it to the path/g
+  /(?:GET|PUT|POST|PATCH|DELETE) \/(?:v1|api)(?:[^\s,;)]*[^\s,;).])?|\{ "\w+": -?\d+ \}|Repeat the request after the time in Retry-After|add it to the path/g
 
 /**
  * What Cubby's own hints name. A server can send anything, and a user may paste what a command suggests into a shell: a call
@@ -48,8 +48,13 @@ const plainFileName = /^[A-Za-z0-9_./-]+$/
 
 const readFilePath = (wanted: string): Record<string, string> | undefined => {
   const [, db, bucket, name] = /^\/v1\/([^/]+)\/_buckets\/([^/]+)\/(.+)$/.exec(wanted) ?? []
-  if (db === undefined || !plainValue.test(db) || !plainValue.test(bucket!)) return undefined
-  return plainFileName.test(name!) ? { db, bucket: bucket!, name: name! } : { db, bucket: bucket! }
+  if (db === undefined) return undefined
+  const input: Record<string, string> = {}
+  // One that is still a parameter is not known.
+  if (db !== ':db') input.db = db
+  if (bucket !== ':bucket') input.bucket = bucket!
+  if (!Object.values(input).every((value) => plainValue.test(value))) return undefined
+  return name !== ':name' && plainFileName.test(name!) ? { ...input, name: name! } : input
 }
 
 const readPath = (path: string, wanted: string): Record<string, string> | undefined => {
@@ -77,7 +82,9 @@ const readCall = (text: string): SuggestedCall | undefined => {
     for (const candidate of route.paths) {
       const input = candidate === filePath ? readFilePath(path!) : readPath(candidate, path!)
       if (input === undefined) continue
-      const parameters = [...new URLSearchParams(query)]
+      // What the request always has is not part of the input.
+      const always = route.queryAlways ?? {}
+      const parameters = [...new URLSearchParams(query)].filter(([name]) => !(name in always))
       if (!parameters.every(([, value]) => plainValue.test(value))) return undefined
       return { operation: route.operation.id, input: { ...input, ...Object.fromEntries(parameters) } }
     }

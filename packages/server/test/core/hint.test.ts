@@ -35,6 +35,18 @@ test('a hint that HTTP wrote is read back with the same calls in it', () => {
   )
 })
 
+test.each(Object.values(operationRoutes).map(({ operation }) => operation.id))(
+  'a call of %s is read back, with its names and without',
+  (operation) => {
+    const [path] = Object.values(operationRoutes).find((route) => route.operation.id === operation)!.paths
+    const input = Object.fromEntries(pathParameters(path!).map((member, i) => [member, `n${i}`]))
+    for (const given of [input, {}]) {
+      const hint: Hint = ['See ', call(operation, given)]
+      expect(readHttpHint(httpHint(hint)!)).toEqual(hint)
+    }
+  },
+)
+
 test('text without a call stays as it is', () => {
   for (const text of ['Leave range out.', 'Wrap it: { "value": … }.', 'Known fields: a, b.', 'Use POST.']) {
     expect([httpHint(text), readHttpHint(text)]).toEqual([text, text])
