@@ -5,6 +5,7 @@ import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { type FineChunks, isSmall, isTooFine } from './fine-chunks.ts'
+import { freeChunk } from './free-chunk.ts'
 
 const lookEveryMs = 1_000
 /** What is held of a chunked body that arrives faster than it is taken. */
@@ -131,7 +132,10 @@ export class UploadBodies {
     this.#deadlines.stop()
   }
 
-  /** The pieces of the body; none if it is empty. `chunked`: the body, if it has no declared length. */
+  /**
+   * The pieces of the body; none if it is empty. `chunked`: the body, if it has no declared length. A piece is valid until the
+   * next one is requested.
+   */
   async *pieces(request: Request, chunked: ChunkedBody | undefined): AsyncGenerator<Uint8Array, void> {
     if (chunked !== undefined) yield* this.#piecesOf(chunked)
     else if (request.body !== null) yield* this.#each(request.body.getReader() as Reader)
@@ -147,6 +151,7 @@ export class UploadBodies {
           return
         }
         yield value
+        freeChunk(value)
       }
     } finally {
       if (!isComplete) reader.cancel().catch(() => {})
@@ -158,6 +163,7 @@ export class UploadBodies {
       const piece = await this.#inTime(chunked.next())
       if (piece === undefined) return
       yield piece
+      freeChunk(piece)
     }
   }
 

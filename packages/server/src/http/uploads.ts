@@ -10,7 +10,10 @@ export interface UploadRequest {
   readonly access: Access
   readonly nowMs: number
   now(): number
-  /** The bytes, as they arrive. The loop over them throws if the caller may not write any more. */
+  /**
+   * The bytes, as they arrive. A chunk is valid until the next one is requested. The loop over them throws if the caller may
+   * not write any more.
+   */
   readUpload(): AsyncIterable<Uint8Array>
   /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>

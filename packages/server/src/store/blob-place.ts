@@ -33,7 +33,7 @@ export interface BlobPlace {
 }
 
 export interface BlobWriter {
-  /** Resolves when there is room for more. */
+  /** Resolves when there is room for more. The chunk is not used after that: its owner may free it. */
   write(chunk: Uint8Array): Promise<void>
   /** Makes the blob durable under its id: synced, with its name. `sha256`: hex, of all bytes, for places that check it. */
   finish(sha256: string): Promise<void>
