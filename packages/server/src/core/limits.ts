@@ -99,3 +99,38 @@ export const deadBlobMs = 60 * 60 * 1000
 export const pendingBlobMs = 24 * 60 * 60 * 1000
 export const lastUsedFlushMs = 30_000
 export const stopMsMax = 10_000
+
+// Tasks.
+export const runIdCharactersMax = 128
+export const runDelaySecondsMax = 31_536_000
+export const leaseSecondsDefault = 30
+export const leaseSecondsMax = 3_600
+/** Of a task whose runs are pushed: no answer takes longer, unless the lease is extended. */
+export const pushLeaseSecondsMax = 300
+export const attemptsDefault = 12
+export const attemptsMax = 50
+export const backoffSecondsDefault = 5
+export const backoffSecondsMax = 3_600
+export const concurrencyMax = 1_000
+export const pushConcurrencyDefault = 10
+export const keepSecondsDefault = 604_800
+export const keepSecondsMin = 60
+export const keepSecondsMax = 7_776_000
+export const authorizationCharactersMax = 1_024
+export const scheduleSecondsMax = 31_536_000
+export const claimRunsMax = 100
+/** The payloads of one claim, but at least one run. */
+export const claimBytesMax = 1 * MIB
+export const waitSecondsMax = 20
+export const progressBytesMax = 4_096
+export const retryAfterSecondsMax = 86_400
+export const errorMessageCharactersMax = 1_000
+/** Of the answer to a push; a longer one is dropped. */
+export const pushAnswerBytesMax = 64 * KIB
+/** Pushes of one process at once; an organization holds at most half of them. */
+export const pushesMax = 256
+/** How often a process looks for runs that another process has added, and for expired leases. */
+export const taskLookEveryMs = 500
+/** Requests of a process that wait for a run, and those of one organization. */
+export const waitsMax = 4_096
+export const waitsOfOrganizationMax = 2_048

@@ -10,6 +10,7 @@ import type { BlobPlace } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { RecordOperation, WriteResult } from '../store/records.ts'
 import type { Table, TableKind } from '../store/tables.ts'
+import type { TaskServices } from './tasks/task-services.ts'
 
 /** The caller and the store. The organization is the one of the API key: a request cannot name another. */
 export interface Access {
@@ -17,6 +18,7 @@ export interface Access {
   apiKey: ApiKey
   /** Where the bytes of files are; undefined without --files. */
   place: BlobPlace | undefined
+  tasks: TaskServices
 }
 
 /** An operator opens the store directly, names the organization and needs no API key. */

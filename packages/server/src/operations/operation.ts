@@ -3,7 +3,16 @@ import type { ErrorCode } from '../core/errors.ts'
 import type { Access } from './access.ts'
 
 /** A folder in `operations`, and in every other layer that has code for this area. */
-export type Area = 'organizations' | 'api-keys' | 'tables' | 'records' | 'items' | 'buckets' | 'files'
+export type Area =
+  | 'organizations'
+  | 'api-keys'
+  | 'tables'
+  | 'records'
+  | 'items'
+  | 'buckets'
+  | 'files'
+  | 'tasks'
+  | 'runs'
 
 /** What the API key must allow. `operator`: no API key is enough; the caller needs the store itself. */
 export type KeyNeeded = 'read' | 'write' | 'manage-keys' | 'operator'

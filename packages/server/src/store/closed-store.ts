@@ -24,6 +24,8 @@ export interface BackupContents {
   records: number
   buckets: number
   files: number
+  tasks: number
+  runs: number
 }
 
 /**

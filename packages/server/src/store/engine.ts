@@ -5,7 +5,9 @@ import type { Files } from './files.ts'
 import type { Maintenance } from './maintenance.ts'
 import type { Organizations } from './organizations.ts'
 import type { Records } from './records.ts'
+import type { Runs } from './runs.ts'
 import type { Buckets, Tables } from './tables.ts'
+import type { Tasks } from './tasks.ts'
 import type { Transfer } from './transfer.ts'
 import type { WorkerChannel } from './worker-channel.ts'
 
@@ -19,8 +21,8 @@ import type { WorkerChannel } from './worker-channel.ts'
  * applied.
  *
  * Methods that write throw CubbyError. `unavailable`, `storage_full`, `store_damaged`: nothing was applied.
- * `outcome_unknown`: the write may or may not have been applied. `revoked_api_key`, `table_not_found`, `bucket_not_found`: the
- * caller's key was revoked, or the table or bucket was deleted, before the write.
+ * `outcome_unknown`: the write may or may not have been applied. `revoked_api_key`, `table_not_found`, `bucket_not_found`,
+ * `task_not_found`: the caller's key was revoked, or the table, bucket or task was deleted, before the write.
  */
 export interface Engine {
   /** For the start-up line: `sqlite 3.53.4`. */
@@ -32,6 +34,8 @@ export interface Engine {
   /** Of tables and, to read them, the files of buckets. */
   readonly records: Records
   readonly files: Files
+  readonly tasks: Tasks
+  readonly runs: Runs
   readonly maintenance: Maintenance
   readonly transfer: Transfer
   /**

@@ -2,8 +2,8 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { Indices } from '../core/tables/indices.ts'
 import type { Caller } from './api-keys.ts'
 
-/** A bucket is a table whose records are files: see `store/files.ts`. */
-export type TableKind = 'table' | 'bucket'
+/** A bucket is a table whose records are files: see `store/files.ts`. A task has runs instead of records: see `store/runs.ts`. */
+export type TableKind = 'table' | 'bucket' | 'task'
 
 export interface Table {
   /** Never reused, and always belongs to the same organization. */
@@ -60,7 +60,7 @@ export interface Tables {
   list(listing: TableListing): Awaitable<Table[]>
   /** The deleted tables that can still be restored, by name, then deletedAt. */
   listDeleted(listing: TableListing, nowMs: number): Awaitable<Table[]>
-  /** The names of databases that have an active table or bucket, in order, starting after `after`. */
+  /** The names of databases that have an active table, bucket or task, in order, starting after `after`. */
   listDatabases(orgId: number, after: string | undefined, limit: number): Awaitable<string[]>
 }
 

@@ -2,6 +2,9 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { CursorKey } from '../core/cursor-seal.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { IndexEntries } from '../core/tables/indices.ts'
+import type { Declaration } from '../core/tasks/declaration.ts'
+import type { Run } from '../core/tasks/run.ts'
+import type { TaskSecret } from '../core/tasks/task-secret.ts'
 import type { ApiKey } from './api-keys.ts'
 import type { Organization } from './organizations.ts'
 import type { Table } from './tables.ts'
@@ -28,19 +31,34 @@ export interface DumpedBlob {
   tableId: number
 }
 
+/** The declaration of a task, whose row is among the tables. */
+export interface DumpedTask {
+  tableId: number
+  declaration: Declaration
+  updatedAtMs: number
+  nextRunAtMs: number | null
+  servedAtMs: number | null
+  secrets: TaskSecret[]
+}
+
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */
 export interface Dump {
   cursorKey(): Awaitable<CursorKey>
   organizations(): Awaitable<Organization[]>
   /** By seq. */
   apiKeys(): AsyncIterable<DumpedApiKey>
-  /** By id, including buckets, and soft-deleted ones. */
+  /** By id, including buckets and tasks, and soft-deleted ones. */
   tables(): AsyncIterable<DumpedTable>
   /** The records of a table with ids above `afterId`, also expired ones, in creation order, in chunks of bounded bytes. */
   records(tableId: number, afterId: number): AsyncIterable<DumpedRecord[]>
   countRecords(tableId: number): Awaitable<number>
   /** The live blobs, by id. Others are not part of a copy: nothing refers to them. */
   blobs(): AsyncIterable<DumpedBlob>
+  /** By the id of their table, also of deleted ones. */
+  tasks(): AsyncIterable<DumpedTask>
+  /** The runs of all tasks with a seq above `afterSeq`, by seq, in chunks of bounded bytes. Also those that are no longer kept. */
+  runs(afterSeq: number): AsyncIterable<Run[]>
+  countRuns(): Awaitable<number>
   /** See `Files.readMark`. */
   fileMark(): Awaitable<string | undefined>
   close(): Promise<void>
@@ -56,6 +74,8 @@ export interface LoadRows {
   records?: DumpedRecord[]
   /** They are live in the copy. Their bytes must be in its place first. */
   blobs?: DumpedBlob[]
+  tasks?: DumpedTask[]
+  runs?: Run[]
 }
 
 export interface Transfer {
@@ -69,4 +89,6 @@ export interface Transfer {
   load(rows: LoadRows): Promise<void>
   /** The highest record id in the table; 0 if it is empty. An interrupted copy continues after it. */
   lastRecordId(tableId: number): Awaitable<number>
+  /** The same for runs, of all tasks. */
+  lastRunSeq(): Awaitable<number>
 }

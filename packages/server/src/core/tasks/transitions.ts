@@ -1,0 +1,116 @@
+import { backoffMs, type Declaration } from './declaration.ts'
+import { type Finish, isFinished, type NewRun, type Run, type RunError } from './run.ts'
+
+// The rules of runs. Each function returns the changed run, and changes nothing itself. Both engines apply them inside a
+// transaction that holds the run.
+
+/** A version is always above the one before. */
+const nextVersion = ({ updatedAtMs }: Run, nowMs: number): number => Math.max(nowMs, updatedAtMs + 1)
+
+const runAtOf = ({ at }: NewRun, nowMs: number): number => ('runAtMs' in at ? at.runAtMs : nowMs + at.delayMs)
+
+/** `held`: another run of its key is running. */
+export const createRun = (seq: number, taskId: number, run: NewRun, held: boolean, nowMs: number): Run => ({
+  ...{ seq, taskId, id: run.id, status: 'queued', key: run.key, payload: run.payload, runAtMs: runAtOf(run, nowMs) },
+  ...{ attempt: 0, progress: null, result: null, error: null },
+  ...{ createdAtMs: nowMs, updatedAtMs: nowMs, finishedAtMs: null },
+  ...{ lease: null, leaseUntilMs: null, doneLease: null, held },
+})
+
+/** A run of the key is queued already: it takes the new payload. A request must not defeat the backoff. */
+export const mergeRun = (queued: Run, run: NewRun, nowMs: number): Run => ({
+  ...queued,
+  payload: run.payload,
+  runAtMs: queued.attempt === 0 ? Math.min(queued.runAtMs, runAtOf(run, nowMs)) : queued.runAtMs,
+  updatedAtMs: nextVersion(queued, nowMs),
+})
+
+export const startAttempt = (run: Run, lease: string, leaseMs: number, nowMs: number): Run => ({
+  ...run,
+  status: 'running',
+  attempt: run.attempt + 1,
+  ...{ lease, leaseUntilMs: nowMs + leaseMs, doneLease: null, held: false },
+  updatedAtMs: nextVersion(run, nowMs),
+})
+
+/** Whether `lease` is the one of the running attempt, and has not expired. */
+export const holdsLease = (run: Run, lease: string, nowMs: number): boolean =>
+  run.status === 'running' && run.lease === lease && run.leaseUntilMs! > nowMs
+
+/** Without `progress` the version stays. */
+export const extendLease = (run: Run, leaseMs: number, progress: string | undefined, nowMs: number): Run => {
+  const extended = { ...run, leaseUntilMs: nowMs + leaseMs }
+  return progress === undefined ? extended : { ...extended, progress, updatedAtMs: nextVersion(run, nowMs) }
+}
+
+/** Applies the end of the running attempt. `keyIsQueued`: another run of its key waits. `random` is from 0 to 1. */
+export const finishAttempt = (
+  run: Run,
+  finish: Finish,
+  declaration: Declaration,
+  keyIsQueued: boolean,
+  random: number,
+  nowMs: number,
+): Run => {
+  const ended = { ...run, doneLease: finish.lease }
+  if ('result' in finish) return end({ ...ended, result: finish.result }, 'succeeded', nowMs)
+  return failAttempt(ended, finish.error, declaration, keyIsQueued, random, nowMs, finish)
+}
+
+/** The lease has expired. */
+export const expireAttempt = (
+  run: Run,
+  declaration: Declaration,
+  keyIsQueued: boolean,
+  random: number,
+  nowMs: number,
+): Run => failAttempt({ ...run, doneLease: null }, leaseExpired, declaration, keyIsQueued, random, nowMs)
+
+const leaseExpired: RunError = {
+  code: 'lease_expired',
+  message: 'The attempt neither finished nor extended its lease in time.',
+}
+
+const failAttempt = (
+  run: Run,
+  error: RunError,
+  declaration: Declaration,
+  keyIsQueued: boolean,
+  random: number,
+  nowMs: number,
+  { retry = true, retryAfterMs = null }: { retry?: boolean; retryAfterMs?: number | null } = {},
+): Run => {
+  const failed = { ...run, error }
+  if (!retry || run.attempt >= declaration.attempts) return end(failed, 'failed', nowMs)
+  // The waiting run does the same with newer data.
+  if (keyIsQueued) return end(failed, 'cancelled', nowMs)
+  return {
+    ...failed,
+    status: 'queued',
+    runAtMs: nowMs + (retryAfterMs ?? backoffMs(declaration, run.attempt, random)),
+    ...{ lease: null, leaseUntilMs: null, held: false },
+    updatedAtMs: nextVersion(run, nowMs),
+  }
+}
+
+const end = (run: Run, status: 'succeeded' | 'failed' | 'cancelled', nowMs: number): Run => ({
+  ...run,
+  status,
+  finishedAtMs: nowMs,
+  ...{ lease: null, leaseUntilMs: null, held: false },
+  updatedAtMs: nextVersion(run, nowMs),
+})
+
+/** From that moment nothing of its attempt is accepted. Only for a run that is not finished. */
+export const cancelRun = (run: Run, nowMs: number): Run => end({ ...run, doneLease: null }, 'cancelled', nowMs)
+
+/** Only for a finished run whose key has no other queued one. `held` as in `createRun`. */
+export const retryRun = (run: Run, held: boolean, nowMs: number): Run => {
+  if (!isFinished(run)) throw new Error('only a finished run is retried')
+  return {
+    ...run,
+    ...{ status: 'queued', attempt: 0, runAtMs: nowMs, progress: null, result: null, error: null, finishedAtMs: null },
+    held,
+    updatedAtMs: nextVersion(run, nowMs),
+  }
+}

@@ -1,0 +1,133 @@
+import type { Awaitable } from '../core/awaitable.ts'
+import type { TimeScan } from '../core/records/scan.ts'
+import type { Declaration } from '../core/tasks/declaration.ts'
+import type { Finish, NewRun, Run, RunStatus } from '../core/tasks/run.ts'
+import type { Caller } from './api-keys.ts'
+import type { CountPage, OperationResult, RecordOperation } from './records.ts'
+import type { Table } from './tables.ts'
+
+export type AddResult =
+  /** `created: false`: the run with that id, or the queued run of that key, which has the new payload. */
+  | { run: Run; created: boolean }
+  /** Another run has the id, with another payload. */
+  | { refused: 'exists'; run: Run }
+
+export interface ClaimOptions {
+  /** At most so many runs, and `claimBytesMax` of payload, but at least one run if there is one. */
+  limit: number
+  /** Default: as declared. */
+  leaseMs: number | undefined
+}
+
+export type RunChange =
+  | { run: Run }
+  | { refused: 'missing' }
+  /** The caller does not hold the lease of the attempt, or it has expired. Nothing was changed. */
+  | { refused: 'lease_lost' }
+  /** A cancel of a run that has finished. */
+  | { refused: 'finished'; run: Run }
+  /** A retry of a run that has not finished, or of whose key another is queued. */
+  | { refused: 'exists'; run: Run }
+
+export interface RunPage {
+  runs: Run[]
+  /** Of the last row that was read; undefined if the scan is complete. `id` is the run's seq. */
+  next: { range: number; id: number } | undefined
+}
+
+/** In a batch. `task`: looked up before; of a finish it may be a deleted one. */
+export type TaskOperation =
+  | { op: 'run'; task: Table; run: NewRun }
+  | { op: 'finish'; task: Table; id: string; finish: Finish }
+
+/** Records of one table and runs of any tasks of its database, written together or not at all. */
+export interface Batch {
+  /** Undefined if there are no records. */
+  table: Table | undefined
+  records: RecordOperation[]
+  tasks: TaskOperation[]
+}
+
+export type BatchResult =
+  /** `runIds`: one for each of `tasks`, in order. */
+  | { applied: true; results: OperationResult[]; runIds: string[] }
+  /** The condition of a record did not hold. `current` is the version found. */
+  | { applied: false; failedRecord: number; current: number | undefined }
+  /** In a batch also a finish that was applied before is `lease_lost`. */
+  | { applied: false; failedTask: number; refused: 'exists' | 'missing' | 'lease_lost' }
+
+export interface RunReference {
+  taskId: number
+  id: string
+}
+
+/** Runs of one task to push, each with a lease, and what the task declares at this moment. */
+export interface Pushes {
+  runs: Run[]
+  declaration: Declaration
+  /** The secrets that sign, newest first; one or two. */
+  secrets: string[]
+}
+
+export interface DuePushes {
+  /** Active tasks with a `url`, not paused, with a due run. At most `duePushTasksMax`, those that wait longest first. */
+  tasks: Table[]
+  /** When the next run of any such task is due, for a sleep; undefined: none is queued, or unknown. */
+  nextAtMs: number | undefined
+}
+
+/**
+ * The runs of tasks. `core/tasks/transitions.ts` has the rules; an engine applies them in a transaction. A finished run that
+ * is no longer kept does not exist (`isKept`, with the present declaration). Methods that take a caller and a task throw
+ * `task_not_found` if the task was deleted; `extend` and `finish` work on a deleted task too.
+ */
+export interface Runs {
+  add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult>
+  get(task: Table, id: string, nowMs: number): Awaitable<Run | undefined>
+  /** By updatedAt, then seq; at most `rowsMax`, and `pageBytesMax` bytes of payload, progress and result, at least one. */
+  scan(task: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): Awaitable<RunPage>
+  count(
+    task: Table,
+    status: RunStatus | undefined,
+    scan: TimeScan,
+    rowsMax: number,
+    nowMs: number,
+  ): Awaitable<CountPage>
+  /**
+   * Hands out due runs, each to one caller: by runAt, then seq, none of a paused task, none above the concurrency, none
+   * whose key is running. Throws `invalid_request` for a task with a `url`.
+   */
+  claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]>
+  /** `leaseMs`: default as declared. */
+  extend(
+    caller: Caller,
+    task: Table,
+    id: string,
+    extension: { lease: string; leaseMs: number | undefined; progress: string | undefined },
+    nowMs: number,
+  ): Promise<RunChange>
+  /** Repeated with the lease of the last attempt: the run as it is. */
+  finish(caller: Caller, task: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange>
+  /** Of a run that is cancelled already: the run as it is. */
+  cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange>
+  retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange>
+  /** Throws `table_not_found` or `task_not_found` if the table, or the task of a run, was deleted. */
+  applyBatch(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult>
+
+  // For waits.
+  /** Those of the given runs that are finished, or gone. */
+  finishedAmong(runs: RunReference[], nowMs: number): Awaitable<RunReference[]>
+  /** Those of the given tasks that are not paused and have a due run which no key holds back. */
+  dueAmong(taskIds: number[], nowMs: number): Awaitable<number[]>
+
+  // For the dispatcher and the scheduler.
+  duePushes(nowMs: number): Awaitable<DuePushes>
+  /** As `claim`, for a task with a `url`; no runs if it has none any more, is paused or deleted. */
+  claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes>
+  /** Applies at most `rowsMax` expired leases. Returns the tasks concerned, one entry for each run. */
+  expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]>
+  /** Creates the runs of at most `rowsMax` due schedules, and sets their next times. Returns the runs created and how many schedules were due. */
+  fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }>
+  /** Removes at most `rowsMax` finished runs that are no longer kept, after the grace period. Returns 0 if nothing is left. */
+  sweepFinished(nowMs: number, rowsMax: number): Promise<number>
+}

@@ -1,0 +1,88 @@
+import type { Awaitable } from '../core/awaitable.ts'
+import type { Declaration } from '../core/tasks/declaration.ts'
+import type { Caller } from './api-keys.ts'
+import type { Condition } from './records.ts'
+import type { RestoreResult, Table, TableListing } from './tables.ts'
+
+/** What is known of a task apart from its name: read when it is needed, never cached. */
+export interface TaskState {
+  declaration: Declaration
+  /** The version of the declaration. */
+  updatedAtMs: number
+  /** The next time of the schedule; null without one, and while the task is paused or deleted. */
+  nextRunAtMs: number | null
+  /** `runAt` of the due run that waits longest, also one that is held back; null if none is due. */
+  oldestRunAtMs: number | null
+}
+
+/** What a PUT declares. */
+export interface DeclarationToStore extends Declaration {
+  /** Keep the present `authorization`; the member itself is null then. */
+  keepsAuthorization: boolean
+  /** Stored if the task has a `url` and no secret yet. */
+  newSecret: string
+}
+
+export type DeclareResult =
+  | {
+      applied: true
+      /** Whether no active task had the name. */
+      created: boolean
+      /** Whether `newSecret` was stored. */
+      secretStored: boolean
+      task: Table
+      state: TaskState
+    }
+  | { applied: false; reason: 'condition'; current: number | undefined }
+  /** `keepsAuthorization`, but there is none to keep. */
+  | { applied: false; reason: 'authorization' }
+
+export type DeleteTaskResult =
+  | { applied: true; task: Table; state: TaskState }
+  | { applied: false; current: number | undefined }
+
+/**
+ * Tasks: rows of the registry of the kind `task`, each with a declaration. Their names are apart from those of tables and
+ * buckets. Conditions concern the declaration's version.
+ *
+ * Times are those of the database's clock where it has one: then `nowMs` is ignored here and in `Runs`.
+ */
+export interface Tasks {
+  /** The active task with that name. Cached, as tables are. */
+  find(orgId: number, db: string, name: string): Awaitable<Table | undefined>
+  findDeleted(orgId: number, db: string, name: string, nowMs: number): Awaitable<Table | undefined>
+  list(listing: TableListing): Awaitable<Table[]>
+  listDeleted(listing: TableListing, nowMs: number): Awaitable<Table[]>
+  /** The states of these tasks, in this order; undefined for one that is gone. */
+  read(tasks: Table[], nowMs: number): Awaitable<(TaskState | undefined)[]>
+  /** Declares the task, or replaces the declaration of the active one. Its runs, secrets and createdAt stay. */
+  declare(
+    caller: Caller,
+    db: string,
+    name: string,
+    declaration: DeclarationToStore,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<DeclareResult>
+  /**
+   * The new secret signs from now on. The one before signs along for `oldSecretMs`, unless `revokesOld`. Throws
+   * `task_not_found` if the task was deleted.
+   */
+  addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, nowMs: number): Promise<void>
+  /** Soft-deletes the active task; undefined if there is none. Attempts that are running may go on. */
+  delete(
+    caller: Caller,
+    db: string,
+    name: string,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<DeleteTaskResult | undefined>
+  /** As for tables. Times of the schedule that have passed meanwhile are skipped. */
+  restore(
+    caller: Caller,
+    db: string,
+    name: string,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+  ): Promise<RestoreResult>
+}
