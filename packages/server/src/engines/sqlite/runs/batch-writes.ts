@@ -31,13 +31,14 @@ export const applyBatch = (
   tasks: TaskCommand[],
   nowMs: number,
 ): BatchResult => {
+  const change = (operation: TaskCommand): AddResult | RunChange =>
+    operation.op === 'run'
+      ? runs.add(operation.taskId, operation.run, nowMs)
+      : runs.finish(operation.taskId, operation.id, operation.finish, true, nowMs)
   db.run('SAVEPOINT batch')
   try {
     const runIds = tasks.map((operation, i) => {
-      const changed: AddResult | RunChange =
-        operation.op === 'run'
-          ? runs.add(operation.taskId, operation.run, nowMs)
-          : runs.finish(operation.taskId, operation.id, operation.finish, true, nowMs)
+      const changed = change(operation)
       if (!('refused' in changed)) return changed.run.id
       const { refused } = changed
       if (refused === 'finished') throw new Error('a finish was refused as a cancel')

@@ -5,6 +5,7 @@ import { expireAttempt } from '../../../core/tasks/transitions.ts'
 import type { RunReference } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
+import { dueSchedules, expiredLeases, leasesAhead, runsToSweep, schedulesAhead } from './look-statements.ts'
 import { type RunRow, readRun, runColumns } from './run-rows.ts'
 import type { RunWrites } from './run-writes.ts'
 
@@ -20,13 +21,15 @@ export const expireLeases = (
   nowMs: number,
   rowsMax: number,
 ): RunReference[] => {
-  const expired = db
-    .prepare<RunRow, [number, number]>(
-      `SELECT ${runColumns} FROM runs WHERE status = 'running' AND lease_until <= ?1 ORDER BY lease_until LIMIT ?2`,
-    )
-    .all(nowMs, rowsMax)
+  const seqs = (sql: string, bound: number): number[] =>
+    db
+      .prepare<{ seq: number }, [number, number]>(sql)
+      .all(bound, rowsMax)
+      .map(({ seq }) => seq)
+  const find = db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE seq = ?1`)
   const references: RunReference[] = []
-  for (const row of expired) {
+  for (const seq of seqs(expiredLeases, nowMs)) {
+    const row = find.get(seq)!
     const run = readRun(row)
     const task = tasks.find(row.task_id)
     // Damage, which verify reports. It must not come back in every step.
@@ -39,13 +42,8 @@ export const expireLeases = (
     runs.replace(run, expireAttempt(run, task.declaration, runs.isQueued(run.taskId, run.key), Math.random(), nowMs))
     references.push({ taskId: run.taskId, id: run.id })
   }
-  const ahead = db
-    .prepare<{ seq: number; task_id: number }, [number, number]>(
-      `SELECT seq, task_id FROM runs WHERE status = 'running' AND lease_until > ?1 LIMIT ?2`,
-    )
-    .all(nowMs + leaseMsMax, rowsMax)
-  for (const { seq, task_id } of ahead) {
-    const leaseSeconds = tasks.find(task_id)?.declaration.leaseSeconds ?? leaseSecondsMax
+  for (const seq of seqs(leasesAhead, nowMs + leaseMsMax)) {
+    const leaseSeconds = tasks.find(find.get(seq)!.task_id)?.declaration.leaseSeconds ?? leaseSecondsMax
     db.prepare<unknown, [number, number]>('UPDATE runs SET lease_until = ?2 WHERE seq = ?1').run(
       seq,
       nowMs + leaseSeconds * 1000,
@@ -64,14 +62,12 @@ export const fireSchedules = (
   nowMs: number,
   rowsMax: number,
 ): { due: number; created: RunReference[] } => {
-  const find = (where: string): number[] =>
+  const find = (sql: string, bound: number): number[] =>
     db
-      .prepare<{ id: number }, [number, number]>(
-        `SELECT table_id AS id FROM tasks WHERE ${where} ORDER BY next_run_at LIMIT ?2`,
-      )
-      .all(where.startsWith('served_at') ? nowMs + clockErrorMs : nowMs, rowsMax)
+      .prepare<{ id: number }, [number, number]>(sql)
+      .all(bound, rowsMax)
       .map(({ id }) => id)
-  const due = find('next_run_at <= ?1')
+  const due = find(dueSchedules, nowMs)
   const created: RunReference[] = []
   for (const taskId of due) {
     const task = tasks.find(taskId)!
@@ -83,7 +79,7 @@ export const fireSchedules = (
     }
     tasks.put({ ...task, servedAtMs: nowMs, nextRunAtMs: schedule && nextAfterServed(schedule, nowMs, nowMs) })
   }
-  for (const taskId of find('served_at > ?1 AND next_run_at IS NOT NULL')) {
+  for (const taskId of find(schedulesAhead, nowMs + clockErrorMs)) {
     const task = tasks.find(taskId)!
     const { schedule } = task.declaration
     tasks.put({ ...task, servedAtMs: null, nextRunAtMs: schedule && nextAfterServed(schedule, task.servedAtMs, nowMs) })
@@ -91,14 +87,7 @@ export const fireSchedules = (
   return { due: due.length, created }
 }
 
-/** `updated_at` of a finished run is never before `finished_at`, and it is what the index has. */
 export const sweepFinished = (db: Connection, nowMs: number, rowsMax: number): number =>
   db
-    .prepare<unknown, [number, number]>(
-      `DELETE FROM runs WHERE seq IN (
-         SELECT r.seq FROM tasks t CROSS JOIN runs r INDEXED BY runs_by_status
-           ON r.task_id = t.table_id AND r.status IN ('succeeded', 'failed', 'cancelled')
-             AND r.updated_at <= ?1 - 1000 * t.keep_seconds
-         LIMIT ?2)`,
-    )
+    .prepare<unknown, [number, number]>(`DELETE FROM runs WHERE seq IN (${runsToSweep})`)
     .run(nowMs - sweepGraceMs, rowsMax).changes

@@ -17,6 +17,7 @@ import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
+import { countRunning, dueRuns } from './look-statements.ts'
 import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun } from './run-rows.ts'
 
 export interface Extension {
@@ -153,12 +154,7 @@ export class RunWrites {
     const rowsMax =
       concurrency === null ? limit : Math.min(limit, concurrency - this.#countRunning(taskId, concurrency))
     if (rowsMax <= 0) return []
-    const due = this.#db
-      .prepare<{ seq: number; bytes: number }, RunValue[]>(
-        `SELECT seq, octet_length(payload) AS bytes FROM runs
-         WHERE task_id = ?1 AND held = 0 AND status = 'queued' AND run_at <= ?2 ORDER BY run_at, seq LIMIT ?3`,
-      )
-      .all(taskId, nowMs, rowsMax)
+    const due = this.#db.prepare<{ seq: number; bytes: number }, RunValue[]>(dueRuns).all(taskId, nowMs, rowsMax)
     const runs: Run[] = []
     let bytes = 0
     for (const { seq, bytes: more } of due) {
@@ -173,10 +169,7 @@ export class RunWrites {
   }
 
   #countRunning(taskId: number, most: number): number {
-    return this.#one<{ n: number }>(
-      `SELECT count(*) AS n FROM (SELECT 1 FROM runs WHERE task_id = ?1 AND status = 'running' LIMIT ?2)`,
-      ...[taskId, most],
-    )!.n
+    return this.#one<{ n: number }>(countRunning, taskId, most)!.n
   }
 
   /** A damaged run is handed to nobody, and must not be in the way of the others. */

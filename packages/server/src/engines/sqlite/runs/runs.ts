@@ -19,6 +19,7 @@ import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from '../registry/rows.ts'
 import { clockErrorMs } from './due-runs.ts'
+import { dueRuns, dueSchedules, expiredLeases, firstPushes, leasesAhead, schedulesAhead } from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
 import type { Extension } from './run-writes.ts'
 
@@ -62,12 +63,10 @@ export class SqliteRuns implements Runs {
 
   scan({ id }: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): RunPage {
     return this.#read(() => {
-      const { where, order, values } = this.#select(id, status, scan, nowMs)
+      const { from, order, values } = this.#select(id, status, scan, nowMs)
       // One row more than the page: if it is present, there is a next page.
       const rows = this.#store.db
-        .prepare<RunRow, RunValue[]>(
-          `SELECT ${runColumns} FROM runs WHERE ${where} ${order} LIMIT ?${values.length + 1}`,
-        )
+        .prepare<RunRow, RunValue[]>(`SELECT ${runColumns} ${from} ${order} LIMIT ?${values.length + 1}`)
         .iterate(...values, rowsMax + 1)
       const runs: Run[] = []
       let bytes = 0
@@ -85,12 +84,12 @@ export class SqliteRuns implements Runs {
 
   count({ id }: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): CountPage {
     return this.#read(() => {
-      const { where, order, values } = this.#select(id, status, scan, nowMs)
+      const { from, order, values } = this.#select(id, status, scan, nowMs)
       const rows = this.#all<{ range: number; id: number }>(
-        `SELECT updated_at AS range, seq AS id FROM runs WHERE ${where} ${order} LIMIT ?${values.length + 1}`,
-        ...[...values, rowsMax],
+        `SELECT updated_at AS range, seq AS id ${from} ${order} LIMIT ?${values.length + 1}`,
+        ...[...values, rowsMax + 1],
       )
-      return { count: rows.length, next: rows.length < rowsMax ? undefined : rows.at(-1) }
+      return { count: Math.min(rows.length, rowsMax), next: rows.length > rowsMax ? rows[rowsMax - 1] : undefined }
     })
   }
 
@@ -101,11 +100,16 @@ export class SqliteRuns implements Runs {
       ? 'updated_at >= ?2 AND (updated_at, seq) < (?3, ?4)'
       : '(updated_at, seq) > (?2, ?4) AND updated_at < ?3'
     const where = `task_id = ?1 AND ${bounds} AND (finished_at IS NULL OR finished_at > ?5)`
+    // Named, because SQLite would take the index of times for both.
+    const from =
+      status === undefined
+        ? `FROM runs INDEXED BY runs_by_time WHERE ${where}`
+        : `FROM runs INDEXED BY runs_by_status WHERE ${where} AND status = ?6`
     const finishedAfter = nowMs - 1000 * this.#keepSeconds(taskId)
     const edge = scan.descending ? scan.highId : scan.lowId
     const values: RunValue[] = [taskId, scan.low, scan.high, edge, finishedAfter]
     return {
-      where: status === undefined ? where : `${where} AND status = ?6`,
+      from,
       order: `ORDER BY updated_at ${direction}, seq ${direction}`,
       values: status === undefined ? values : [...values, status],
     }
@@ -169,10 +173,8 @@ export class SqliteRuns implements Runs {
 
   dueAmong(taskIds: number[], nowMs: number): number[] {
     return this.#read(() => {
-      const due = this.#store.db.prepare<unknown, RunValue[]>(
-        `SELECT 1 FROM runs WHERE task_id = ?1 AND held = 0 AND status = 'queued' AND run_at <= ?2 LIMIT 1`,
-      )
-      return taskIds.filter((id) => due.get(id, nowMs) !== null && !this.#isPaused(id))
+      const due = this.#store.db.prepare<unknown, RunValue[]>(dueRuns)
+      return taskIds.filter((id) => due.get(id, nowMs, 1) !== null && !this.#isPaused(id))
     })
   }
 
@@ -189,11 +191,9 @@ export class SqliteRuns implements Runs {
       const last = this.#lastLook
       if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs)
         return { tasks: [], nextAtMs: known(last.nextAtMs) }
-      const rows = this.#all<{ id: number; at: number | null }>(
-        `SELECT t.table_id AS id, (SELECT min(run_at) FROM runs
-           WHERE task_id = t.table_id AND held = 0 AND status = 'queued') AS at
-         FROM tasks t WHERE t.pushes = 1`,
-      ).filter((row): row is { id: number; at: number } => row.at !== null)
+      const rows = this.#all<{ id: number; at: number | null }>(firstPushes).filter(
+        (row): row is { id: number; at: number } => row.at !== null,
+      )
       const due = rows.filter(({ at }) => at <= nowMs).sort((a, b) => a.at - b.at)
       const nextAtMs = Math.min(...rows.filter(({ at }) => at > nowMs).map(({ at }) => at), Number.POSITIVE_INFINITY)
       this.#lastLook = due.length > 0 ? undefined : { dataVersion, nextAtMs }
@@ -215,20 +215,21 @@ export class SqliteRuns implements Runs {
     })
   }
 
+  #finds(sql: string, bound: number): boolean {
+    return this.#read(() => this.#all(sql, bound, 1).length > 0)
+  }
+
   // The background asks every half second, and mostly for nothing: a read is cheaper than a turn of the writer.
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
     const edge = nowMs + leaseSecondsMax * 1000
-    const isDue = `SELECT 1 FROM runs WHERE status = 'running' AND lease_until <= ?1
-      UNION ALL SELECT 1 FROM runs WHERE status = 'running' AND lease_until > ?2 LIMIT 1`
-    if (this.#read(() => this.#all(isDue, nowMs, edge).length === 0)) return []
+    if (!this.#finds(expiredLeases, nowMs) && !this.#finds(leasesAhead, edge)) return []
     return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', nowMs, rowsMax })
   }
 
   async fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {
-    const isDue = `SELECT 1 FROM tasks WHERE next_run_at <= ?1
-      UNION ALL SELECT 1 FROM tasks WHERE next_run_at IS NOT NULL AND served_at > ?2 LIMIT 1`
-    if (this.#read(() => this.#all(isDue, nowMs, nowMs + clockErrorMs).length === 0)) return { due: 0, created: [] }
+    if (!this.#finds(dueSchedules, nowMs) && !this.#finds(schedulesAhead, nowMs + clockErrorMs))
+      return { due: 0, created: [] }
     return this.#store.channel.submitMaintenance<'fireSchedules'>({ kind: 'fireSchedules', nowMs, rowsMax })
   }
 
