@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 import type { Allow } from './allow.ts'
 
@@ -15,11 +16,8 @@ export const standingOf = (text: string, allow: Allow): Standing => {
 }
 
 /** Undefined also for a zone id (`fe80::1%eth0`): it names an interface of this machine. */
-const parseAddress = (text: string): IPv4 | IPv6 | undefined => {
-  // Strict: the library would also read 010.0.0.1 and 0x7f.1, which others read in another way.
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
-  return !text.includes('%') && ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined
-}
+const parseAddress = (text: string): IPv4 | IPv6 | undefined =>
+  isIP(text) === 0 || text.includes('%') ? undefined : ipaddr.parse(text)
 
 const isFour = (address: IPv4 | IPv6): address is IPv4 => address.kind() === 'ipv4'
 

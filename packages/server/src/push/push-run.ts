@@ -54,7 +54,7 @@ export const pushRun = async (push: Push, options: PushOptions): Promise<PushOut
     if (addresses.length === 0) return failed('connection', 'The name of the host does not resolve.')
     const body = Buffer.from(push.run.payload)
     const answer = await exchange({ target, addresses, headers: headersOf(push, body, nowMs), body, signal, ca })
-    return outcomeOf(answer, nowMs + performance.now() - startedAt)
+    return outcomeOf(answer, nowMs + Math.round(performance.now() - startedAt))
   } catch (error) {
     if (error instanceof TargetRefused) return { ...failed('target_refused', `The url ${error.message}`), retry: false }
     if (signal.aborted) return failed('timeout', 'The target did not answer before the lease ended.')
