@@ -1,3 +1,4 @@
+import { errorMessageCharactersMax } from '../core/limits.ts'
 import type { Run, RunError, RunErrorCode } from '../core/tasks/run.ts'
 import type { Allow } from './allow.ts'
 import { type Answer, exchange, isSuccess } from './exchange.ts'
@@ -101,7 +102,7 @@ type Failure = Extract<PushOutcome, { status: 'failed' }>
 
 const failed = (code: RunErrorCode, message: string): Failure => ({
   status: 'failed',
-  error: { code, message },
+  error: { code, message: message.slice(0, errorMessageCharactersMax) },
   retry: true,
   retryAfterMs: null,
 })

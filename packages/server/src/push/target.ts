@@ -28,7 +28,7 @@ export const parseTarget = (text: string, allow: Allow): Target => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) throw new TargetRefused('is not an absolute URL.', httpsHint)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new TargetRefused(`has the scheme ${url.protocol.slice(0, -1)}; it takes https.`, httpsHint)
+    throw new TargetRefused('has another scheme than https.', httpsHint)
   }
   if (url.username !== '' || url.password !== '') {
     throw new TargetRefused('has a user or a password.', 'Declare them as authorization, such as "Basic …".')
@@ -40,7 +40,7 @@ export const parseTarget = (text: string, allow: Allow): Target => {
 
 const plainRefused = (): TargetRefused =>
   new TargetRefused(
-    'has the scheme http; it takes https.',
+    'has the scheme http instead of https.',
     'http is only for networks that the operator names with --push-allow.',
   )
 

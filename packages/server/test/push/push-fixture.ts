@@ -25,6 +25,8 @@ export interface Listener {
   open: Set<Socket>
   /** The text of the last request. */
   received: string
+  /** With TLS: the name that the last client has asked for. */
+  serverName: string | false | undefined
   close(): Promise<void>
 }
 
@@ -39,9 +41,17 @@ export interface ListenOptions {
 
 /** `answer` is sent once the whole request is there. Afterwards the connection stays open, unless `answer` closes it. */
 export const listen = async (answer: Answer, { host = '127.0.0.1', port = 0, name }: ListenOptions = {}) => {
-  const listener: Listener = { port: 0, connections: 0, open: new Set(), received: '', close: async () => {} }
+  const listener: Listener = {
+    port: 0,
+    connections: 0,
+    open: new Set(),
+    received: '',
+    serverName: undefined,
+    close: async () => {},
+  }
   const serve = (socket: Socket): void => {
     let text = ''
+    listener.serverName = (socket as { servername?: string }).servername
     socket.on('error', () => {})
     socket.on('data', (chunk: Uint8Array) => {
       text += Buffer.from(chunk).toString('latin1')

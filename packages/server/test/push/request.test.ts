@@ -97,7 +97,10 @@ describe('TLS', () => {
     const target = await ok({ name: 'hook.example.com' })
     expect(await push(`https://hook.example.com:${target.port}/`)).toEqual({ status: 'succeeded', result: '{}' })
     expect(headersOf(target).host).toBe(`hook.example.com:${target.port}`)
+    expect(target.serverName).toBe('hook.example.com')
+    // The dot at the end is not part of the name in TLS.
     expect(await push(`https://hook.example.com.:${target.port}/`)).toEqual({ status: 'succeeded', result: '{}' })
+    expect(target.serverName).toBe('hook.example.com')
     await target.close()
   })
 
@@ -119,6 +122,7 @@ describe('TLS', () => {
   test('a literal address needs a certificate for it', async () => {
     const target = await ok({ name: '127.0.0.1' })
     expect(await push(`https://127.0.0.1:${target.port}/`)).toEqual({ status: 'succeeded', result: '{}' })
+    expect(target.serverName || undefined).toBeUndefined()
     await target.close()
   })
 

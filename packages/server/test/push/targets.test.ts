@@ -212,7 +212,9 @@ describe('the form of the URL', () => {
       'https://:x@hook.example.com',
     ]) {
       expect(await check(url)).toBe('push_target_refused url')
-      expect(await push(url, { allow: allowNothing, resolve: async () => ['8.8.8.8'] })).toEqual(refusedAtRun as never)
+      expect(await push(url, { allow: otherNetworks, resolve: async () => ['127.0.0.2'] })).toEqual(
+        refusedAtRun as never,
+      )
     }
     for (const url of ['https://[fe80::1%25eth0]/', 'https://999.1.1.1/', 'https://1.2.3.4.5/', 'https://[::1']) {
       expect(await check(url)).toBe('push_target_refused url')
