@@ -15,7 +15,7 @@ test('docs/http-api.md: the receiver takes pushes that Cubby has signed, and no 
   const free = await listen('')
   await free.close()
   const receiver = Bun.spawn([process.execPath, join(dir, 'receiver.mjs')], {
-    env: { PATH: process.env.PATH!, PORT: String(free.port), CUBBY_TASK_SECRET: secret },
+    env: { PATH: process.env.PATH!, PORT: String(free.port), TASK_SECRET: secret },
     stdout: 'pipe',
   })
   try {
