@@ -11,13 +11,14 @@ import type { RoutedOperationId } from './routes/operation-routes.ts'
 
 /** The request's own names. One that no table can have is left out, and stays `:db` or `:table` in the hint. */
 export const namesIn = (params: Readonly<Record<string, string | undefined>>): Names => {
-  const { collection, bucket } = params
+  const { collection, bucket, task } = params
   const { db, table } = collection === undefined ? params : divideCollection(collection)
   const isWhole = isName(db) && isName(table)
   return {
     ...(isName(db) && { db }),
     ...(isName(table) && { table }),
     ...(isName(bucket) && { bucket }),
+    ...(isName(task) && { task }),
     ...(isWhole && collection !== undefined && { collection }),
   }
 }
