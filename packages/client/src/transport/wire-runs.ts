@@ -32,7 +32,14 @@ export interface PublicRun<Result = Record<string, unknown>> {
   finishedAt: number | null
 }
 
-/** A run: the response to run, get, cancel, retry and finish. */
+/** A run as get and query return it: a public key reads neither `payload` nor `key`. */
+export interface RunView<Payload = Record<string, unknown>, Result = Record<string, unknown>>
+  extends PublicRun<Result> {
+  payload?: Payload
+  key?: string | null
+}
+
+/** A run: the response to run, cancel, retry and finish, and with a secret key to get and query. */
 export interface Run<Payload = Record<string, unknown>, Result = Record<string, unknown>> extends PublicRun<Result> {
   payload: Payload
   key: string | null

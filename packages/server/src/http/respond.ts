@@ -43,8 +43,8 @@ export const respondJson = (requestId: string, body: unknown, status = 200): Res
 export const respondText = (requestId: string, text: string, status = 200): Response => respond(requestId, text, status)
 
 /** JSON text that may be long. */
-export const respondLongText = (exchange: Exchange, text: string): Response =>
-  respond(exchange.requestId, exchange.bodyOf(text))
+export const respondLongText = (exchange: Exchange, text: string, status = 200): Response =>
+  respond(exchange.requestId, exchange.bodyOf(text), status)
 
 export const respondRecord = (exchange: Exchange, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)

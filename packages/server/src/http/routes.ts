@@ -6,6 +6,7 @@ import { bucketHandlers } from './handlers/buckets.ts'
 import { fileHandlers } from './handlers/files.ts'
 import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
+import { runHandlers } from './handlers/runs.ts'
 import { tableHandlers } from './handlers/tables.ts'
 import { withFilePaths } from './routes/file-paths.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
@@ -32,6 +33,7 @@ const handlers: Record<RoutedOperationId, Handler> = {
   ...itemHandlers,
   ...bucketHandlers,
   ...fileHandlers,
+  ...runHandlers,
   ...apiKeyHandlers,
 }
 

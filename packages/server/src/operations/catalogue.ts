@@ -7,6 +7,7 @@ import { fileCatalogue } from './files/catalogue.ts'
 import { itemCatalogue } from './items/catalogue.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
+import { runCatalogue } from './runs/catalogue.ts'
 import type { Schema } from './schema.ts'
 import { tableCatalogue } from './tables/catalogue.ts'
 
@@ -23,6 +24,7 @@ export const catalogue = {
   ...itemCatalogue,
   ...bucketCatalogue,
   ...fileCatalogue,
+  ...runCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

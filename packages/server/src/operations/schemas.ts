@@ -4,6 +4,7 @@ import { fileSchemas } from './files/schemas.ts'
 import { urlSchemas } from './files/url-schemas.ts'
 import { itemSchemas } from './items/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
+import { runSchemas } from './runs/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
 
 /** The named schemas of inputs and outputs. */
@@ -14,6 +15,7 @@ export const schemas = {
   ...bucketSchemas,
   ...fileSchemas,
   ...urlSchemas,
+  ...runSchemas,
   ...apiKeySchemas,
   ...ownKeySchemas,
 }

@@ -4,6 +4,7 @@ import { fileRoutes } from './files.ts'
 import { itemRoutes } from './items.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
+import { runRoutes } from './runs.ts'
 import { tableRoutes } from './tables.ts'
 
 /** Every route that needs an API key, by the id of its operation. */
@@ -13,6 +14,7 @@ export const operationRoutes = {
   ...itemRoutes,
   ...bucketRoutes,
   ...fileRoutes,
+  ...runRoutes,
   ...apiKeyRoutes,
 } satisfies Record<string, OperationRoute>
 
