@@ -19,3 +19,6 @@ export const parseRunId = (value: unknown, field: string): string => {
     { field, hint: `Leave ${field} out and the server makes one.` },
   )
 }
+
+/** Proof that the holder of an attempt is the one to whom it was handed. */
+export const newLease = (): string => `lease_${randomBase62(22)}`
