@@ -9,6 +9,7 @@ import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
 import type { Schema } from './schema.ts'
 import { tableCatalogue } from './tables/catalogue.ts'
+import { taskCatalogue } from './tasks/catalogue.ts'
 
 /**
  * Every operation of the service, described once. An adapter (OpenAPI, help, later MCP) finds here everything it needs:
@@ -23,6 +24,7 @@ export const catalogue = {
   ...itemCatalogue,
   ...bucketCatalogue,
   ...fileCatalogue,
+  ...taskCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

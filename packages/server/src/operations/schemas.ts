@@ -5,6 +5,7 @@ import { urlSchemas } from './files/url-schemas.ts'
 import { itemSchemas } from './items/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
+import { taskSchemas } from './tasks/schemas.ts'
 
 /** The named schemas of inputs and outputs. */
 export const schemas = {
@@ -14,6 +15,7 @@ export const schemas = {
   ...bucketSchemas,
   ...fileSchemas,
   ...urlSchemas,
+  ...taskSchemas,
   ...apiKeySchemas,
   ...ownKeySchemas,
 }
