@@ -5,6 +5,7 @@ import { itemRoutes } from './items.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
 import { tableRoutes } from './tables.ts'
+import { taskRoutes } from './tasks.ts'
 
 /** Every route that needs an API key, by the id of its operation. */
 export const operationRoutes = {
@@ -13,6 +14,7 @@ export const operationRoutes = {
   ...itemRoutes,
   ...bucketRoutes,
   ...fileRoutes,
+  ...taskRoutes,
   ...apiKeyRoutes,
 } satisfies Record<string, OperationRoute>
 
