@@ -67,8 +67,8 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
   tagged(respond(requestId, headJson(record)), String(record.updatedAtMs))
 
 /** JSON text of something with a version. */
-export const respondVersion = (exchange: Exchange, text: string, version: number): Response =>
-  tagged(respond(exchange.requestId, exchange.bodyOf(text)), String(version))
+export const respondVersion = (exchange: Exchange, text: string, version: number, status = 200): Response =>
+  tagged(respond(exchange.requestId, exchange.bodyOf(text), status), String(version))
 
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))

@@ -8,6 +8,7 @@ import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { runHandlers } from './handlers/runs.ts'
 import { tableHandlers } from './handlers/tables.ts'
+import { taskHandlers } from './handlers/tasks.ts'
 import { withFilePaths } from './routes/file-paths.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
 import type { Method } from './routes/route.ts'
@@ -33,6 +34,7 @@ const handlers: Record<RoutedOperationId, Handler> = {
   ...itemHandlers,
   ...bucketHandlers,
   ...fileHandlers,
+  ...taskHandlers,
   ...runHandlers,
   ...apiKeyHandlers,
 }

@@ -17,7 +17,7 @@ import type { SchemaName } from './schemas.ts'
 
 export const tags = {
   Tables:
-    'A database exists while it has a table or a bucket. Indices are declared when a table is created and cannot be changed later.',
+    'A database exists while it has a table, a bucket or a task. Indices are declared when a table is created and cannot be changed later.',
   Records: 'A record is a JSON object with a hash key and an optional range key.',
   'Queries and batches':
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
@@ -25,6 +25,8 @@ export const tags = {
   Buckets:
     'A bucket holds files. Its name may also be that of a table. A deleted bucket can be restored for 7 days, with all its files.',
   Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
+  Tasks:
+    'A task is a named kind of work. Its runs are pushed to a server, or claimed by workers, until one succeeds or its attempts are used up. A deleted task can be restored for 7 days, with all its runs.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -278,6 +280,29 @@ export const operations = {
     note: 'A public key gets the permanent URLs of public files only. Use the URL without an API key: GET and HEAD read the file, PUT uploads it.',
   }),
   queryFiles: routed('queryFiles', { tag: 'Files', note: 'The body may be empty.' }),
+
+  listTasks: routed('listTasks', { tag: 'Tasks' }),
+  declareTask: routed('declareTask', {
+    tag: 'Tasks',
+    note: 'The body may be empty. Send the condition as `If-Match` or `If-None-Match`.',
+    headers: ['If-Match', 'If-None-Match: *'],
+    answers: {
+      200: { description: 'The task existed; it has the new declaration.', schema: 'DeclaredTask', headers: ['ETag'] },
+      201: { description: 'Created.', schema: 'DeclaredTask', headers: ['ETag'] },
+    },
+  }),
+  describeTask: routed('describeTask', {
+    tag: 'Tasks',
+    note: 'The answer is never 304, because `oldestRunAt` and `nextRunAt` change without a new version. `If-Match` is not allowed here.',
+    answers: { 200: { description: 'The task.', schema: 'ActiveTask', headers: ['ETag'] } },
+  }),
+  deleteTask: routed('deleteTask', {
+    tag: 'Tasks',
+    note: 'The request has no body; `If-None-Match` is not allowed here.',
+    headers: ['If-Match'],
+  }),
+  restoreTask: routed('restoreTask', { tag: 'Tasks', note: 'The body may be empty.' }),
+  createTaskSecret: routed('createTaskSecret', { tag: 'Tasks', note: 'The body may be empty.' }),
 
   readFileByUrl: {
     tag: 'Files',

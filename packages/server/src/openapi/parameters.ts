@@ -24,6 +24,7 @@ const pathExamples: Record<string, string> = {
   db: 'app',
   table: 'orders',
   bucket: 'avatars',
+  task: 'mail',
   hashKey: 'ada',
   rangeKey: 'o-1',
   name: 'ada/small.png',
@@ -47,6 +48,7 @@ export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
   bucket: fromInput('describeBucket', 'bucket', 'path'),
+  task: fromInput('describeTask', 'task', 'path'),
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
   name: fromInput(

@@ -10,6 +10,7 @@ import { recordCatalogue } from './records/catalogue.ts'
 import { runCatalogue } from './runs/catalogue.ts'
 import type { Schema } from './schema.ts'
 import { tableCatalogue } from './tables/catalogue.ts'
+import { taskCatalogue } from './tasks/catalogue.ts'
 
 /**
  * Every operation of the service, described once. An adapter (OpenAPI, help, later MCP) finds here everything it needs:
@@ -24,6 +25,7 @@ export const catalogue = {
   ...itemCatalogue,
   ...bucketCatalogue,
   ...fileCatalogue,
+  ...taskCatalogue,
   ...runCatalogue,
 } satisfies Record<string, CatalogueEntry>
 

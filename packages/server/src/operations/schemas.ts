@@ -6,6 +6,7 @@ import { itemSchemas } from './items/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
 import { runSchemas } from './runs/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
+import { taskSchemas } from './tasks/schemas.ts'
 
 /** The named schemas of inputs and outputs. */
 export const schemas = {
@@ -15,6 +16,7 @@ export const schemas = {
   ...bucketSchemas,
   ...fileSchemas,
   ...urlSchemas,
+  ...taskSchemas,
   ...runSchemas,
   ...apiKeySchemas,
   ...ownKeySchemas,

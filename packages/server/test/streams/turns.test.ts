@@ -44,12 +44,8 @@ const makeExchange = () => {
   const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
   const route = { keyNeeded: 'write', body: 'stream' } as Route
   const exchange = new RequestExchange(request, {}, 'id', route, shared)
-  exchange.access = {
-    engine: undefined as never,
-    apiKey: { orgId: 1, seq: 1 } as never,
-    place: undefined,
-    tasks: undefined as never,
-  }
+  const nothing = undefined as never
+  exchange.access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, place: undefined, tasks: nothing }
   const stop = (): void => {
     shared.bodies.stop()
     shared.uploadBodies.stop()

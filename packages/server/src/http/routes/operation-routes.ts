@@ -6,6 +6,7 @@ import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
 import { runRoutes } from './runs.ts'
 import { tableRoutes } from './tables.ts'
+import { taskRoutes } from './tasks.ts'
 
 /** Every route that needs an API key, by the id of its operation. */
 export const operationRoutes = {
@@ -14,6 +15,7 @@ export const operationRoutes = {
   ...itemRoutes,
   ...bucketRoutes,
   ...fileRoutes,
+  ...taskRoutes,
   ...runRoutes,
   ...apiKeyRoutes,
 } satisfies Record<string, OperationRoute>

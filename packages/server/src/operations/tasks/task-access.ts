@@ -42,7 +42,10 @@ export const taskNotFound = async (access: Access, { db, task }: TaskAddress, no
   return notFound('task', `task ${task} in database ${db}`, calls, deleted)
 }
 
-/** An attempt that was running when its task was deleted may still extend its lease and finish: the active task, else the one deleted last. */
+/**
+ * The active task, or else the one deleted last: an attempt that was running when its task was deleted may still extend its
+ * lease and finish.
+ */
 export const requireTaskOrDeleted = async (access: Access, address: TaskAddress, nowMs: number): Promise<Table> => {
   const { db, task } = address
   const { orgId } = access.apiKey
@@ -64,4 +67,16 @@ export const writeInTask = async <T>(
     if (error instanceof CubbyError && error.code === 'task_not_found') throw await taskNotFound(access, address, nowMs)
     throw error
   }
+}
+
+/** `current` is the version of the declaration that was found; undefined if there is no task. */
+export const taskConditionFailed = ({ db, task }: TaskAddress, current: number | undefined): CubbyError => {
+  if (current === undefined) {
+    return new CubbyError('precondition_failed', 'The task does not exist; nothing was changed.', {
+      hint: ['Declare it without the condition: ', call('declareTask', { db, task }), '.'],
+    })
+  }
+  return new CubbyError('precondition_failed', `The task is at version ${current}; nothing was changed.`, {
+    hint: ['Read it again (', call('describeTask', { db, task }), '), and name its version.'],
+  })
 }
