@@ -10,6 +10,7 @@ import * as files from './examples/files.ts'
 import { type HttpExample, toHttpExample } from './examples/http-example.ts'
 import * as items from './examples/items.ts'
 import * as records from './examples/records.ts'
+import * as runs from './examples/runs.ts'
 import * as service from './examples/service.ts'
 import { binaryBytes } from './introduction.ts'
 import { type HeaderName, type ParameterName, parameterAt } from './parameters.ts'
@@ -27,6 +28,7 @@ export const tags = {
   Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
   Tasks:
     'A task is a named kind of work. Its runs are pushed to a server, or claimed by workers, until one succeeds or its attempts are used up. A deleted task can be restored for 7 days, with all its runs.',
+  Runs: 'A run is one piece of work of a task. Applications add runs and look at them; whoever holds the lease of an attempt finishes it.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -303,6 +305,35 @@ export const operations = {
   }),
   restoreTask: routed('restoreTask', { tag: 'Tasks', note: 'The body may be empty.' }),
   createTaskSecret: routed('createTaskSecret', { tag: 'Tasks', note: 'The body may be empty.' }),
+
+  runTask: routed('runTask', {
+    tag: 'Runs',
+    note: 'The body may be empty.',
+    answers: {
+      200: { description: 'The run with that id, or the queued run of that key.', schema: 'Run' },
+      201: { description: 'Created.', schema: 'Run' },
+    },
+  }),
+  getRun: routed('getRun', {
+    tag: 'Runs',
+    note: '`If-Match` is not allowed here.',
+    headers: ['If-None-Match'],
+    answers: {
+      200: { description: 'The run.', schema: 'RunView', headers: ['ETag'] },
+      304: { description: 'The run is still at that version.', headers: ['ETag'] },
+    },
+    examples: runs.getRun,
+  }),
+  queryRuns: routed('queryRuns', { tag: 'Runs', note: 'The body may be empty.' }),
+  claimRuns: routed('claimRuns', {
+    tag: 'Runs',
+    note: 'The body may be empty. For a caller that closes its connection while it waits, nothing is claimed.',
+  }),
+  extendRun: routed('extendRun', { tag: 'Runs' }),
+  finishRun: routed('finishRun', { tag: 'Runs' }),
+  cancelRun: routed('cancelRun', { tag: 'Runs', note: 'The body may be empty.' }),
+  retryRun: routed('retryRun', { tag: 'Runs', note: 'The body may be empty.' }),
+  applyTaskBatch: routed('applyTaskBatch', { tag: 'Runs' }),
 
   readFileByUrl: {
     tag: 'Files',

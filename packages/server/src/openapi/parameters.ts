@@ -25,6 +25,7 @@ const pathExamples: Record<string, string> = {
   table: 'orders',
   bucket: 'avatars',
   task: 'mail',
+  run: 'order-o-1',
   hashKey: 'ada',
   rangeKey: 'o-1',
   name: 'ada/small.png',
@@ -49,6 +50,7 @@ export const parameters = {
   table: fromInput('getRecord', 'table', 'path'),
   bucket: fromInput('describeBucket', 'bucket', 'path'),
   task: fromInput('describeTask', 'task', 'path'),
+  run: fromInput('getRun', 'run', 'path'),
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
   name: fromInput(
@@ -65,6 +67,7 @@ export const parameters = {
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
+  waitSeconds: fromInput('getRun', 'waitSeconds', 'query'),
   visibility: fromInput('putFile', 'visibility', 'query'),
   ttl: fromInput('putFile', 'ttl', 'query'),
   metadata: {

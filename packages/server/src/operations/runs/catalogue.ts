@@ -1,5 +1,6 @@
 import { entry } from '../catalogue-entry.ts'
 import { inputOf, ref } from '../schema.ts'
+import { taskMembers, taskRequired } from '../tasks/schemas.ts'
 import { applyTaskBatchOperation } from './apply-task-batch.ts'
 import { cancelRunOperation, retryRunOperation } from './change-runs.ts'
 import { claimRunsOperation } from './claim-runs.ts'
@@ -10,7 +11,7 @@ import { getRunOperation } from './get-run.ts'
 import { queryRunsOperation } from './query-runs.ts'
 import { failureExcludes, runExcludes } from './run-members.ts'
 import { runTaskOperation } from './run-task.ts'
-import { runAddressMembers, runAddressRequired, runSchemas, taskMembers, taskRequired, waitSeconds } from './schemas.ts'
+import { runAddressMembers, runAddressRequired, runSchemas, waitSeconds } from './schemas.ts'
 
 const { FailureRequest, SuccessRequest } = runSchemas
 

@@ -5,11 +5,14 @@ import { type Example, type ExampleCall, type ExampleError, inOrders, laterAt } 
 const claimedAt = 1767780001000
 const changedAt = 1767780002000
 const leaseUntil = 1767780031000
+// A version is above the one before even if the clock stands still, so these two may differ.
+const finishedAt = 1767780001999
+const cancelledAt = 1767780000999
 
 const ofMail = { db: 'app', task: 'mail' }
 const payload = { to: 'ada@example.com', order: 'o-1' }
 const id = 'order-o-1'
-const lease = 'lea_1W8nJq5Z0aXc7TfRk3YdLm'
+const lease = 'lease_1W8nJq5Z0aXc7TfRk3YdLm'
 const ofRun = { ...ofMail, run: id }
 
 const queued = {
@@ -30,10 +33,10 @@ const queued = {
 const running = { ...queued, status: 'running', attempt: 1, updatedAt: claimedAt }
 const claimed = { ...running, lease, leaseUntil }
 const result = { messageId: '<1@mail.example.com>' }
-const succeeded = { ...running, status: 'succeeded', result, updatedAt: changedAt, finishedAt: changedAt }
+const succeeded = { ...running, status: 'succeeded', result, updatedAt: changedAt, finishedAt }
 const error = { code: 'worker', message: 'The mail server is busy.' }
-const failed = { ...running, status: 'failed', error, updatedAt: changedAt, finishedAt: changedAt }
-const cancelled = { ...queued, status: 'cancelled', updatedAt: claimedAt, finishedAt: claimedAt }
+const failed = { ...running, status: 'failed', error, updatedAt: changedAt, finishedAt }
+const cancelled = { ...queued, status: 'cancelled', updatedAt: claimedAt, finishedAt: cancelledAt }
 
 const declare: ExampleCall = { operation: 'declareTask', input: ofMail }
 const add: ExampleCall = { operation: 'runTask', input: { ...ofMail, id, payload }, output: queued }
@@ -45,13 +48,13 @@ const fail: ExampleCall = {
 }
 const cancel: ExampleCall = { operation: 'cancelRun', input: ofRun, output: cancelled }
 
-const toClaim = [declare, add]
+export const toClaim = [declare, add]
 const toFinish = [declare, add, claim]
 
 const taskMissing: ExampleError = {
   code: 'task_not_found',
   message: 'There is no task mail in database app.',
-  hint: ['Create it: ', call('declareTask', ofMail)],
+  hint: ['Declare it: ', call('declareTask', ofMail)],
 }
 const runMissing: ExampleError = {
   code: 'run_not_found',
@@ -145,14 +148,13 @@ export const queryRuns: Example[] = [
   },
   {
     name: 'wrongRange',
-    summary: 'A range that is not a time',
+    summary: 'A range with an operator that does not exist',
     given: [declare],
-    input: { ...ofMail, range: { gte: 'yesterday' } },
+    input: { ...ofMail, range: { since: 1767780000000 } },
     error: {
       code: 'invalid_range',
-      message: 'range.gte is "yesterday"; t takes epoch milliseconds or an ISO-8601 date-time.',
-      field: 'range.gte',
-      hint: 'Write it as 1767225600000 or "2026-01-01T00:00:00Z".',
+      message: 'range has the operator "since"; the operators are eq, lt, lte, gt, gte, between, beginsWith.',
+      field: 'range',
     },
   },
 ]
@@ -216,7 +218,7 @@ export const finishRun: Example[] = [
     name: 'lost',
     summary: 'The lease of another attempt',
     given: toFinish,
-    input: { ...ofRun, lease: 'lea_0', result },
+    input: { ...ofRun, lease: 'lease_0', result },
     error: leaseLost,
   },
 ]
@@ -242,7 +244,7 @@ export const retryRun: Example[] = [
     summary: 'A run that has failed',
     given: [...toFinish, fail],
     input: ofRun,
-    output: { ...queued, runAt: 1767780003000, updatedAt: 1767780003000 },
+    output: { ...queued, runAt: 1767780002999, updatedAt: 1767780003000 },
   },
   {
     name: 'queued',
@@ -275,7 +277,7 @@ export const applyTaskBatch: Example[] = [
     name: 'lost',
     summary: 'The lease of another attempt: nothing is applied',
     given: toFinish,
-    input: { ...ofMail, operations: [{ op: 'finish', run: id, lease: 'lea_0' }] },
+    input: { ...ofMail, operations: [{ op: 'finish', run: id, lease: 'lease_0' }] },
     error: { ...leaseLost, field: 'operations[0].lease' },
   },
 ]

@@ -43,7 +43,7 @@ export const leaseSeconds: Schema = {
   description: 'How long the lease is valid from now on. As declared if absent.',
 }
 
-export const taskMember: Schema = { ...ref('Name'), description: 'The task, for example one per kind of work.' }
+export const taskMember: Schema = { ...ref('Name'), description: 'A task of the database.' }
 
 /** Of a run to add. */
 export const runMembers = {
@@ -137,12 +137,6 @@ export const runFieldSchemas = {
 export const statusSchema: Schema = {
   type: 'string',
   enum: runStatuses,
-  description: 'The state of a run.',
-  'x-enumDescriptions': {
-    queued: 'It waits for `runAt`, which is in the future for a delay or between attempts.',
-    running: 'An attempt holds it under a lease.',
-    succeeded: 'Finished: an attempt has succeeded.',
-    failed: 'Finished: the last attempt has failed.',
-    cancelled: 'Finished: it was cancelled, or a newer run of its key took its place.',
-  },
+  description:
+    '`queued`: it waits for `runAt`, which is in the future for a delay or between attempts. `running`: an attempt holds it under a lease. `succeeded`, `failed`, `cancelled`: finished.',
 }

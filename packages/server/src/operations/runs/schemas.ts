@@ -39,7 +39,7 @@ import {
   ref,
   type Schema,
 } from '../schema.ts'
-import { dbMember } from '../tables/schemas.ts'
+import { taskMembers } from '../tasks/schemas.ts'
 import {
   failureExcludes,
   failureMembers,
@@ -116,15 +116,8 @@ export const runSchemas = {
     code: {
       type: 'string',
       enum: ['worker', 'http_status', 'timeout', 'connection', 'target_refused', 'lease_expired'],
-      description: 'What went wrong.',
-      'x-enumDescriptions': {
-        worker: 'The holder of the lease reported it.',
-        http_status: 'The answer to a push was not a success.',
-        timeout: 'No whole answer to a push came before the lease ended.',
-        connection: 'A push found no connection, or lost it.',
-        target_refused: 'The address of the push is not allowed.',
-        lease_expired: 'The attempt neither finished nor extended its lease in time.',
-      },
+      description:
+        '`worker`: the holder of the lease reported it. `http_status`: the answer to a push was not a success. `timeout`: no whole answer to a push came before the lease ended. `connection`: a push found no connection, or lost it. `target_refused`: the address of the push is not allowed. `lease_expired`: the attempt neither finished nor extended its lease in time.',
     },
     message: { type: 'string', description: 'For people. It never contains the answer to a push.' },
   }),
@@ -247,10 +240,6 @@ export const runSchemas = {
 } satisfies Record<string, Schema>
 
 // ── Members of inputs ──────────────────────────────────────────────────────────────────────────────────────
-
-export const taskMembers = { ...dbMember, task: taskMember } satisfies Record<string, Schema>
-
-export const taskRequired = ['db', 'task']
 
 export const runAddressMembers = {
   ...taskMembers,
