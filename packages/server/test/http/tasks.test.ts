@@ -212,7 +212,7 @@ describe('schedules', () => {
 
   test('a task whose time has come runs by itself', async () => {
     const { path } = await declare({ schedule: { every: 1 } })
-    await eventually(async () => ok(await service.api.get(path)).oldestRunAt ?? undefined)
+    await eventually('a run waits', async () => ok(await service.api.get(path)).oldestRunAt ?? undefined)
     // A paused one keeps its run waiting.
     const paused = ok(await service.api.put(path, { schedule: { every: 1 }, paused: true }))
     expect(paused.oldestRunAt).toBeLessThanOrEqual(Date.now() + 60_000)
