@@ -59,6 +59,8 @@ const tasksListed: Say = (names) => `tasks are listed by ${to('listTasks', names
 const tasksDeclared: Say = (names) => `tasks are declared by ${to('declareTask', names)}`
 const runsAdded: Say = (names) => `a run is added by ${belowTask('POST', names, '/run')}`
 const runsListed: Say = (names) => `runs are listed by ${belowTask('POST', names, '/query')}`
+const runsCancelled: Say = (names) =>
+  `a run is cancelled, not deleted: ${belowTask('POST', names, '/runs/:run/cancel')}`
 const taskPaused: Say = (names) =>
   `a task is paused and resumed by its declaration: ${to('declareTask', names)} with paused`
 const taskParts: Say = (names) =>
@@ -161,6 +163,7 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     path: '/v1/:db/_tasks/:task/secret',
     say: (names) => `a secret is shown once, when it is created: ${to('createTaskSecret', names)}`,
   },
+  { methods: 'DELETE', path: '/v1/:db/_tasks/:task/runs/:run', say: runsCancelled },
   { methods: 'PUT', path: '/api/keys', say: () => `keys are created by ${to('createApiKey', {})}` },
   { methods: 'DELETE', path: '/api/keys', say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   {
@@ -383,7 +386,7 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
   {
     methods: 'DELETE',
     path: /^(\/v1\/[^/]*\/_tasks\/.*)$/,
-    say: (part) => `a run is cancelled, not deleted: ${belowTask('POST', namesAt(part), '/runs/:run/cancel')}`,
+    say: (part) => runsCancelled(namesAt(part)),
   },
   {
     methods: 'GET HEAD POST',

@@ -26,7 +26,7 @@ export const meanings: Record<ErrorCode, string> = {
   invalid_api_key: 'The API key is unknown or malformed.',
   expired_api_key: 'The API key has expired.',
   revoked_api_key: 'The API key has been revoked.',
-  read_only_key: 'A public key only reads records, tables and public files.',
+  read_only_key: 'A public key only reads records, tables, runs and public files.',
   key_scope: 'The API key is limited to other databases, or it is limited and the request manages keys.',
   secret_key_in_browser: 'A web page from another origin sent a secret key.',
   private_file: 'The file is private, and a public key reads only public files.',
@@ -139,7 +139,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     hint: 'Use another key; revocation is permanent.',
   },
   read_only_key: {
-    message: 'A public key reads records, tables and public files; this request needs a secret key.',
+    message: 'A public key reads records, tables, runs and public files; this request needs a secret key.',
     hint: 'Send it from your server with a secret key (svc_live_…).',
   },
   key_scope: {

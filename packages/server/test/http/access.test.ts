@@ -25,6 +25,9 @@ interface Ground {
   /** Paths of an active and of a deleted bucket. */
   bucket: string
   deletedBucket: string
+  /** Paths of an active and of a deleted task. */
+  task: string
+  deletedTask: string
   keyId: string
 }
 
@@ -223,6 +226,55 @@ const routes: Record<string, Route> = {
     own: 200,
     outOfScope: 'key_scope',
   },
+  'list tasks': {
+    method: 'GET',
+    path: ({ table }) => `/v1/${table.db}/_tasks`,
+    public: 'may not',
+    stranger: 200,
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'declare a task': {
+    method: 'PUT',
+    path: ({ task }) => `${task}-more`,
+    body: {},
+    public: 'may not',
+    stranger: 201,
+    own: 201,
+    outOfScope: 'key_scope',
+  },
+  'task metadata': {
+    method: 'GET',
+    path: ({ task }) => task,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'delete a task': {
+    method: 'DELETE',
+    path: ({ task }) => task,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'restore a task': {
+    method: 'POST',
+    path: ({ deletedTask }) => `${deletedTask}/restore`,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  "a new secret for a task's pushes": {
+    method: 'POST',
+    path: ({ task }) => `${task}/secret`,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
   'create a key': {
     method: 'POST',
     path: () => '/api/keys',
@@ -264,10 +316,14 @@ const freshGround = async (): Promise<Ground> => {
     deleted: await makeTable(service.api, undefined, freshName(), 'shop'),
     bucket: `/v1/shop/_buckets/${freshName('b')}`,
     deletedBucket: `/v1/shop/_buckets/${freshName('b')}`,
+    task: `/v1/shop/_tasks/${freshName('task')}`,
+    deletedTask: `/v1/shop/_tasks/${freshName('task')}`,
     keyId: (await createKey(service.api)).id,
   }
   for (const path of [fresh.bucket, fresh.deletedBucket]) ok(await service.api.post(path), 201)
   ok(await service.api.delete(fresh.deletedBucket))
+  for (const path of [fresh.task, fresh.deletedTask]) ok(await service.api.put(path, {}), 201)
+  ok(await service.api.delete(fresh.deletedTask))
   await fresh.table.put('a')
   await fresh.table.put('a', {}, { rangeKey: 'r' })
   ok(await service.api.delete(fresh.deleted.path))
@@ -298,6 +354,8 @@ const snapshot = async () => ({
   deleted: ok(await service.api.get('/v1/shop?deleted=true')).tables,
   buckets: ok(await service.api.get('/v1/shop/_buckets')).buckets,
   deletedBuckets: ok(await service.api.get('/v1/shop/_buckets?deleted=true')).buckets,
+  tasks: ok(await service.api.get('/v1/shop/_tasks')).tasks,
+  deletedTasks: ok(await service.api.get('/v1/shop/_tasks?deleted=true')).tasks,
   records: await ground.table.items({ index: 't' }),
   keys: ok(await service.api.get('/api/keys?limit=1000')).keys.map((key: Json) => [key.id, key.status]),
 })

@@ -68,6 +68,8 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
         body: 'other bytes',
       }),
   ],
+  invalid_schedule: [400, () => service.api.put('/v1/app/_tasks/daily', { schedule: { cron: '@daily' } })],
+  push_target_refused: [400, () => service.api.put('/v1/app/_tasks/push', { url: 'https://127.0.0.1/' })],
   missing_api_key: [401, () => service.server.request('GET', '/v1')],
   invalid_api_key: [401, () => service.server.as(unknownKey()).get('/v1')],
   expired_api_key: [401, async () => service.server.as((await createExpiredKey(service.api)).key).get('/v1')],
@@ -95,6 +97,7 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
   table_not_found: [404, () => service.api.get('/v1/app/nowhere')],
   record_not_found: [404, async () => (await service.table()).get('nobody')],
   bucket_not_found: [404, () => service.api.get('/v1/app/_buckets/nowhere')],
+  task_not_found: [404, () => service.api.get('/v1/app/_tasks/nowhere')],
   file_not_found: [404, async () => service.api.get(`${await makeFile()}.gone`)],
   key_not_found: [404, () => service.api.delete('/api/keys/nobody')],
   method_not_allowed: [405, () => service.api.request('PATCH', '/v1/app/orders')],
@@ -107,6 +110,14 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
     async () => {
       const path = `/v1/app/_buckets/${freshName('b')}`
       for (const method of ['POST', 'DELETE', 'POST']) await service.api.request(method, path)
+      return service.api.post(`${path}/restore`)
+    },
+  ],
+  task_exists: [
+    409,
+    async () => {
+      const path = `/v1/app/_tasks/${freshName('task')}`
+      for (const method of ['PUT', 'DELETE', 'PUT']) await service.api.request(method, path)
       return service.api.post(`${path}/restore`)
     },
   ],
