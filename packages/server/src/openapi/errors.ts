@@ -162,6 +162,29 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     message: 'There is no bucket invoices in database app.',
     hint: 'Create it: POST /v1/app/_buckets/invoices',
   },
+  task_not_found: {
+    message: 'There is no task invoices in database app.',
+    hint: 'Declare it: PUT /v1/app/_tasks/invoices',
+  },
+  run_not_found: {
+    message: 'The task mail has no run "order-o-9".',
+    hint: 'It may have been removed when its time to be kept was over. Look for runs: POST /v1/app/_tasks/mail/query',
+  },
+  run_exists: {
+    message: 'The run "order-o-1" exists with another payload; nothing was changed.',
+    field: 'operations[0].id',
+    hint: 'Use another id, or send the same payload.',
+  },
+  lease_lost: {
+    message: 'The lease is not that of the running attempt, or it has expired; nothing was changed.',
+    field: 'operations[0].lease',
+    hint: 'Stop this attempt: another one may have begun, or the run was cancelled. Extend the lease earlier next time.',
+  },
+  batch_duplicate_keys: {
+    message: 'operations[1] names the same run as operations[0].',
+    field: 'operations[1]',
+    hint: 'Send the two operations in separate requests.',
+  },
   private_file: {
     message: 'The file is private; a public key reads public files only.',
     hint: 'Read it on your server with a secret key (svc_live_…), or give the caller a signed URL.',
