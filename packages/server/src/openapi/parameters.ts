@@ -182,7 +182,7 @@ const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRa
 export const parameterAt = (path: string, name: string): ParameterName =>
   (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
 
-const componentNames: Partial<Record<ParameterName, string>> = { name: 'nameOfFile', key: 'keyOfUrl' }
+const componentNames: Partial<Record<ParameterName, string>> = { name: 'nameOfFile', key: 'keyOfUrl', run: 'idOfRun' }
 
 /** The name of a component must not contain `: *`, nor be that of a schema. */
 export const parameterComponent = (name: ParameterName): string =>

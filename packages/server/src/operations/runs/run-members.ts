@@ -1,4 +1,5 @@
 import {
+  attemptsMax,
   dataBytesMax,
   dataDepthMax,
   errorMessageCharactersMax,
@@ -125,7 +126,12 @@ export const runFieldSchemas = {
   payload,
   key: nullable('string', { description: 'Null if it has none.' }),
   runAt: { ...milliseconds('When it is, or was, due.'), minimum: runAtMsMin },
-  attempt: { type: 'integer', minimum: 0, description: 'How many attempts have begun: 0 until the first one starts.' },
+  attempt: {
+    type: 'integer',
+    minimum: 0,
+    maximum: attemptsMax,
+    description: 'How many attempts have begun: 0 until the first one starts.',
+  },
   progress: nullableObject('What the holder of the lease reported last.'),
   result: nullableObject('What the attempt that succeeded has returned.'),
   error: { anyOf: [ref('RunError'), { type: 'null' }], description: 'Of the last failed attempt. A success keeps it.' },
