@@ -199,13 +199,13 @@ export const documents431: Rule = (document) =>
     .filter(({ object }) => object.responses[431] === undefined)
     .map(({ id }) => id)
 
-/**
- * Without bounds a tool sends integers that JSON parsers do not read exactly, and cannot say how large a number must be
- * declared. `limit` has no upper bound: the server takes a larger one as the largest.
- */
-/** A larger number than the largest is not an error. */
+/** These have no upper bound: the server takes a larger one as the largest. */
 const anyNumber = ['limit', 'retryAfter']
 
+/**
+ * Without bounds a tool sends integers that JSON parsers do not read exactly, and cannot say how large a number must be
+ * declared.
+ */
 export const integersHaveBounds: Rule = (document) =>
   placesWhere(
     document,
