@@ -36,6 +36,7 @@ beforeAll(async () => {
   // The bucket and the file that the examples of files use.
   ok(await service.api.post('/v1/app/_buckets/avatars'), 201)
   ok(await service.api.raw('PUT', '/v1/app/_buckets/avatars/ada/small.png', { body: 'the bytes of a picture' }))
+  ok(await service.api.put('/v1/app/_tasks/mail', {}), 201)
   const signer = await createKey(service.api, { kind: 'secret' })
   for (const method of ['GET', 'PUT'] as const) {
     urls.valid[method] = await signUrl(service.api, method, 600)
@@ -106,6 +107,9 @@ const withDatabase = (to: Operation, target: string, db: string): string =>
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
 const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const isDeclaration = ({ id }: Operation): boolean => id === 'declareTask'
+/** Bodies of 1 MiB, apart from those of records. */
+const hasLargeBody = ({ id }: Operation): boolean => ['declareTask', 'runTask', 'finishRun'].includes(id)
 const isPutFile = ({ id }: Operation): boolean => id === 'putFile' || id === 'putFileByUrl'
 const isQueryFiles = ({ id }: Operation): boolean => id === 'queryFiles'
 /** Below a bucket every method of a file has a meaning, on the paths of verbs too. */
@@ -162,7 +166,8 @@ const faults: Record<
   },
   invalid_cursor: {
     tries: ({ method, path, id }) =>
-      id === 'queryFiles' || (method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/api/keys'].includes(path)),
+      id === 'queryFiles' ||
+      (method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/v1/{db}/_tasks', '/api/keys'].includes(path)),
     spoil: ({ target }, to) =>
       isQueryFiles(to) ? { body: '{"cursor":"nonsense"}' } : { target: add(target, 'cursor=nonsense') },
   },
@@ -171,9 +176,9 @@ const faults: Record<
     tries: hasBody,
     spoil: (_, to) => ({
       body: ' '.repeat(
-        (isBatch(to)
+        (isBatch(to) || to.id === 'applyTaskBatch'
           ? batchBodyBytesMax
-          : isPut(to) || isItemPut(to) || isFind(to)
+          : isPut(to) || isItemPut(to) || isFind(to) || hasLargeBody(to)
             ? bodyBytesMax
             : plainBodyBytesMax) + 1,
       ),
@@ -200,6 +205,10 @@ const faults: Record<
     tries: (operation) => names('bucket')(operation) && operation.id !== 'createBucket',
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
+  task_not_found: {
+    tries: (operation) => names('task')(operation) && !isDeclaration(operation),
+    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'task') }),
+  },
   invalid_ttl: {
     tries: ({ id }) => id === 'putFile' || id === 'putItem',
     spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
@@ -217,10 +226,11 @@ const faults: Record<
     spoil: ({ headers }) => ({ headers: { ...headers, 'Content-Length': String(fileBytesMax + 1) } }),
   },
   record_too_large: {
-    tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation),
+    tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation) || isDeclaration(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
       if (isItemPut(to)) return { body: JSON.stringify(large.data) }
+      if (isDeclaration(to)) return { body: JSON.stringify({ schedule: { every: 60, payload: large.data } }) }
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
