@@ -37,6 +37,7 @@ beforeAll(async () => {
   ok(await service.api.post('/v1/app/_buckets/avatars'), 201)
   ok(await service.api.raw('PUT', '/v1/app/_buckets/avatars/ada/small.png', { body: 'the bytes of a picture' }))
   ok(await service.api.put('/v1/app/_tasks/mail', {}), 201)
+  ok(await service.api.post('/v1/app/_tasks/mail/run', { id: 'order-o-1', payload: { order: 'o-1' } }), 201)
   const signer = await createKey(service.api, { kind: 'secret' })
   for (const method of ['GET', 'PUT'] as const) {
     urls.valid[method] = await signUrl(service.api, method, 600)
@@ -107,6 +108,14 @@ const withDatabase = (to: Operation, target: string, db: string): string =>
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
 const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const isTaskBatch = ({ id }: Operation): boolean => id === 'applyTaskBatch'
+const isRun = ({ id }: Operation): boolean => id === 'runTask'
+const isFinish = ({ id }: Operation): boolean => id === 'finishRun'
+const takesRuns = (operation: Operation): boolean => isBatch(operation) || isTaskBatch(operation)
+/** The body of a batch with these operations on runs of the task of the examples. */
+const runsBody = (...operations: Json[]): { body: string } => ({
+  body: JSON.stringify({ operations: operations.map((operation) => ({ task: 'mail', ...operation })) }),
+})
 const isDeclaration = ({ id }: Operation): boolean => id === 'declareTask'
 /** Bodies of 1 MiB, apart from those of records. */
 const hasLargeBody = ({ id }: Operation): boolean => ['declareTask', 'runTask', 'finishRun'].includes(id)
@@ -161,15 +170,23 @@ const faults: Record<
   },
   invalid_key: {
     tries: (operation) =>
-      endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation)),
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, '%ff') }),
+      isRun(operation) ||
+      isTaskBatch(operation) ||
+      (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
+    spoil: ({ target }, to) => {
+      if (isRun(to)) return { body: '{"id":"order 1"}' }
+      return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
+    },
   },
   invalid_cursor: {
     tries: ({ method, path, id }) =>
       id === 'queryFiles' ||
+      id === 'queryRuns' ||
       (method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/v1/{db}/_tasks', '/api/keys'].includes(path)),
     spoil: ({ target }, to) =>
-      isQueryFiles(to) ? { body: '{"cursor":"nonsense"}' } : { target: add(target, 'cursor=nonsense') },
+      isQueryFiles(to) || to.id === 'queryRuns'
+        ? { body: '{"cursor":"nonsense"}' }
+        : { target: add(target, 'cursor=nonsense') },
   },
   invalid_json: { tries: hasBody, spoil: () => ({ body: '{hashKey: "ada"}' }) },
   body_too_large: {
@@ -206,8 +223,22 @@ const faults: Record<
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
   task_not_found: {
-    tries: (operation) => names('task')(operation) && !isDeclaration(operation),
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'task') }),
+    tries: (operation) => isBatch(operation) || (names('task')(operation) && !isDeclaration(operation)),
+    spoil: ({ target }, to) =>
+      isBatch(to) ? runsBody({ op: 'run', task: 'invoices' }) : { target: withSegment(to, target, 'invoices', 'task') },
+  },
+  run_not_found: {
+    tries: (operation) => takesRuns(operation) || names('run')(operation),
+    spoil: ({ target }, to) =>
+      takesRuns(to)
+        ? runsBody({ op: 'finish', run: 'order-o-9', lease: 'x' })
+        : { target: withSegment(to, target, 'order-o-9', 'run') },
+  },
+  run_exists: { tries: takesRuns, spoil: () => runsBody({ op: 'run', id: 'order-o-1' }) },
+  lease_lost: { tries: takesRuns, spoil: () => runsBody({ op: 'finish', run: 'order-o-1', lease: 'x' }) },
+  batch_duplicate_keys: {
+    tries: takesRuns,
+    spoil: () => runsBody({ op: 'run', id: 'order-o-1' }, { op: 'finish', run: 'order-o-1', lease: 'x' }),
   },
   invalid_ttl: {
     tries: ({ id }) => id === 'putFile' || id === 'putItem',
@@ -226,17 +257,27 @@ const faults: Record<
     spoil: ({ headers }) => ({ headers: { ...headers, 'Content-Length': String(fileBytesMax + 1) } }),
   },
   record_too_large: {
-    tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation) || isDeclaration(operation),
+    tries: (operation) =>
+      isPut(operation) ||
+      isItemPut(operation) ||
+      takesRuns(operation) ||
+      isRun(operation) ||
+      isFinish(operation) ||
+      isDeclaration(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
       if (isItemPut(to)) return { body: JSON.stringify(large.data) }
+      if (isRun(to)) return { body: JSON.stringify({ payload: large.data }) }
+      if (isFinish(to)) return { body: JSON.stringify({ lease: 'x', result: large.data }) }
+      if (isTaskBatch(to)) return runsBody({ op: 'run', payload: large.data })
       if (isDeclaration(to)) return { body: JSON.stringify({ schedule: { every: 60, payload: large.data } }) }
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
   batch_too_large: {
-    tries: (operation) => isBatch(operation) || isFind(operation),
+    tries: (operation) => takesRuns(operation) || isFind(operation),
     spoil: (_, to) => {
+      if (isTaskBatch(to)) return runsBody(...Array.from({ length: batchOperationsMax + 1 }, () => ({ op: 'run' })))
       if (isFind(to)) {
         const keys = Array.from({ length: findKeysMax + 1 }, (_, i) => ({ hashKey: `k${i}` }))
         return { body: JSON.stringify({ keys }) }
