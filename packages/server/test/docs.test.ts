@@ -94,7 +94,9 @@ const anchorOf = (heading: string): string =>
 // ── Answers that are shown ─────────────────────────────────────────────────────────────────────────────────
 
 const varying = new Set(
-  'updatedAt createdAt deletedAt recoverableUntil revokedAt expiresAt ttl id key masked cursor requestId'.split(' '),
+  'updatedAt createdAt deletedAt recoverableUntil revokedAt expiresAt nextRunAt runAt finishedAt lease leaseUntil ttl id key masked secret cursor requestId'.split(
+    ' ',
+  ),
 )
 
 /**

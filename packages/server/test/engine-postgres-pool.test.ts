@@ -12,6 +12,7 @@ import { queryRecords } from '../src/operations/records/query-records.ts'
 import type { ApiKey } from '../src/store/api-keys.ts'
 import { expectRefusal, makeDesk, putOf, startMs } from './conformance/material.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { taskServices } from './task-services.ts'
 
 // When connections end at a bad moment. Whoever waits for one is served by another, or told so at once: were it
 // forgotten, it would wait until its time is up.
@@ -179,7 +180,7 @@ describe('with every connection taken', () => {
           // With a condition: such puts do not go together.
           const write = putOf(table, `k${i}`, { condition: 'absent' })
           if (kind === 'writes') return engine.records.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
-          const access = { engine, apiKey, place: undefined }
+          const access = { engine, apiKey, place: undefined, tasks: taskServices(engine) }
           if (kind === 'pages')
             return queryRecords(access, { ...address, query: parseQuery({ index: 't', limit: 1 }) }, startMs)
           return Promise.resolve(findRecord(access, { ...address, ...write }, startMs))

@@ -217,6 +217,8 @@ export interface BatchRequest<Data = Record<string, unknown>> {
 
 export interface BatchResponse {
   count: number
+  /** The ids of runs, one for each `run` and `finish`, in order. Only if there are any. */
+  runs?: string[]
 }
 
 // ── API keys ─────────────────────────────────────────────────────────────────────────────────────────────────

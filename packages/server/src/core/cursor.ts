@@ -92,11 +92,10 @@ export const decodeScanCursor = (
   tableId: number,
   scan: Scan,
   fingerprint = scanFingerprint(tableId, scan),
+  parts = 'table, hash, index, range and direction',
 ): Position => {
   const [found, range, id] = decode(seal, cursor)
-  if (found !== fingerprint) {
-    return refuse('belongs to another query: table, hash, index, range and direction must be those it came with.')
-  }
+  if (found !== fingerprint) return refuse(`belongs to another query: ${parts} must be those it came with.`)
   const rangeFits = scan.index === 't' ? Number.isSafeInteger(range) : typeof range === 'string' && range.isWellFormed()
   if (!rangeFits || !Number.isSafeInteger(id) || (id as number) < 0) return refuse('cannot be read.')
   return { range: range as string | number, id: id as number }

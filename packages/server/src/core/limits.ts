@@ -117,7 +117,9 @@ export const keepSecondsDefault = 604_800
 export const keepSecondsMin = 60
 export const keepSecondsMax = 7_776_000
 export const authorizationCharactersMax = 1_024
+export const pushUrlCharactersMax = 2_048
 export const scheduleSecondsMax = 31_536_000
+export const cronCharactersMax = 512
 export const claimRunsMax = 100
 /** The payloads of one claim, but at least one run. */
 export const claimBytesMax = 1 * MIB

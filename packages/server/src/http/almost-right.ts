@@ -11,13 +11,14 @@ import type { RoutedOperationId } from './routes/operation-routes.ts'
 
 /** The request's own names. One that no table can have is left out, and stays `:db` or `:table` in the hint. */
 export const namesIn = (params: Readonly<Record<string, string | undefined>>): Names => {
-  const { collection, bucket } = params
+  const { collection, bucket, task } = params
   const { db, table } = collection === undefined ? params : divideCollection(collection)
   const isWhole = isName(db) && isName(table)
   return {
     ...(isName(db) && { db }),
     ...(isName(table) && { table }),
     ...(isName(bucket) && { bucket }),
+    ...(isName(task) && { task }),
     ...(isWhole && collection !== undefined && { collection }),
   }
 }
@@ -51,6 +52,19 @@ const urlsMade: Say = (names) =>
   `URLs of files are made by ${fileTo('POST', names).replace('<name>', 'url')} with name in the body`
 const filesDeleted: Say = (names) => `files are deleted by ${fileTo('DELETE', names)}`
 const filesWrittenByPut: Say = (names) => `this request creates a bucket; ${filesWritten(names)}`
+/** `POST /v1/app/_tasks/mail/run`. */
+const belowTask = (method: string, names: Names, rest: string): string =>
+  `${to('describeTask', names).replace('GET', method)}${rest}`
+const tasksListed: Say = (names) => `tasks are listed by ${to('listTasks', names)}`
+const tasksDeclared: Say = (names) => `tasks are declared by ${to('declareTask', names)}`
+const runsAdded: Say = (names) => `a run is added by ${belowTask('POST', names, '/run')}`
+const runsListed: Say = (names) => `runs are listed by ${belowTask('POST', names, '/query')}`
+const runsCancelled: Say = (names) =>
+  `a run is cancelled, not deleted: ${belowTask('POST', names, '/runs/:run/cancel')}`
+const taskPaused: Say = (names) =>
+  `a task is paused and resumed by its declaration: ${to('declareTask', names)} with paused`
+const taskParts: Say = (names) =>
+  `below ${belowTask('', names, '').trim()} are run, query, claim, batch, secret, restore and runs/:run`
 const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
 const itemWritten: Say = (names) => `an item is written by ${to('putItem', names)} with the document as the body`
 const itemIsAt: Say = (names) => `an item is at ${to('getItem', names)}`
@@ -131,6 +145,25 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     path: fileUrlPath,
     say: () => `no URL deletes a file; ${filesDeleted({})} with a secret key`,
   },
+  { methods: 'POST PUT', path: '/v1/:db/_tasks', say: tasksDeclared },
+  { methods: 'DELETE', path: '/v1/:db/_tasks', say: (names) => `tasks are deleted by ${to('deleteTask', names)}` },
+  { methods: 'POST', path: '/v1/:db/_tasks/:task', say: (names) => `${tasksDeclared(names)}; ${runsAdded(names)}` },
+  {
+    methods: 'PATCH',
+    path: '/v1/:db/_tasks/:task',
+    say: (names) => `a declaration is always sent as a whole; ${tasksDeclared(names)}`,
+  },
+  {
+    methods: 'PUT PATCH',
+    path: '/v1/:db/_tasks/:task/restore',
+    say: (names) => `a deleted task is restored by ${to('restoreTask', names)}`,
+  },
+  {
+    methods: 'GET PUT PATCH',
+    path: '/v1/:db/_tasks/:task/secret',
+    say: (names) => `a secret is shown once, when it is created: ${to('createTaskSecret', names)}`,
+  },
+  { methods: 'DELETE', path: '/v1/:db/_tasks/:task/runs/:run', say: runsCancelled },
   { methods: 'PUT', path: '/api/keys', say: () => `keys are created by ${to('createApiKey', {})}` },
   { methods: 'DELETE', path: '/api/keys', say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   {
@@ -223,6 +256,19 @@ const wrongInputs: readonly WrongInput[] = [
   wrongInput('describeBucket', ['name', 'file', 'key', 'id'], (names) => `a file is read by ${fileTo('GET', names)}`),
   // Without the body or the parameter, this request would delete the bucket.
   wrongInput('deleteBucket', [undefined, ...fileFields], (names) => `this path is the bucket; ${filesDeleted(names)}`),
+  wrongInput(
+    'declareTask',
+    ['payload', 'runAt', 'delaySeconds', 'key', 'id'],
+    (names) => `this request declares a task; ${runsAdded(names)}`,
+  ),
+  wrongInput('declareTask', ['every', 'cron', 'timezone'], () => 'it belongs into "schedule"'),
+  wrongInput('describeTask', ['status', ...queryFields, ...listingFields], runsListed),
+  // Without the body or the parameter, this request would delete the task.
+  wrongInput(
+    'deleteTask',
+    [undefined, 'id', 'run'],
+    (names) => `this path is the task; a run is cancelled by ${belowTask('POST', names, '/runs/:run/cancel')}`,
+  ),
   { operation: 'queryRecords', code: 'invalid_key', fields: ['hash'], missing: true, beside: true, say: found },
   { operation: 'getRecord', code: 'record_not_found', words: ['query', ...searches], beside: true, say: found },
 ]
@@ -233,10 +279,16 @@ const bucketMeant = (params: Params, { code }: CubbyError): Say | undefined => {
   return code === 'table_not_found' && params.table === 'buckets' ? bucketsListed : undefined
 }
 
+/** The same for tasks. */
+const taskMeant = (params: Params, { code }: CubbyError): Say | undefined => {
+  if (code === 'reserved_name' && params.db === '_tasks') return tasksListed
+  return code === 'table_not_found' && params.table === 'tasks' ? tasksListed : undefined
+}
+
 /** The same error with a better hint, if its input shows which other request was meant. */
 export const withBetterHint = (operation: string, params: Params, error: CubbyError): CubbyError => {
-  const bucketHint = bucketMeant(params, error)
-  if (bucketHint !== undefined) return hinted(error, params, bucketHint, error.code === 'table_not_found')
+  const meant = bucketMeant(params, error) ?? taskMeant(params, error)
+  if (meant !== undefined) return hinted(error, params, meant, error.code === 'table_not_found')
   const row = wrongInputs.find(
     (one) =>
       one.operation === operation &&
@@ -261,8 +313,9 @@ const hinted = (error: CubbyError, params: Params, say: Say, beside: boolean): C
 const plain = '(?:/(?!\\.\\.?(?:/|$))[A-Za-z0-9_.~-]+)'
 
 const namesAt = (path: string): Names => {
-  const [, , db, table, bucket] = path.split('/')
-  return namesIn(table === '_buckets' ? { db, bucket } : { db, table })
+  const [, , db, table, below] = path.split('/')
+  if (table === '_tasks') return namesIn({ db, task: below })
+  return namesIn(table === '_buckets' ? { db, bucket: below } : { db, table })
 }
 
 /** The names of a path such as `/api/collections/app.orders/…`. */
@@ -329,6 +382,24 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
     say: (part) =>
       `a name does not begin or end with "/", and has no "//"; a file is at ${fileTo('GET', namesAt(part)).slice(4)}`,
   },
+  // Below a task nothing is deleted. The task itself must not be suggested.
+  {
+    methods: 'DELETE',
+    path: /^(\/v1\/[^/]*\/_tasks\/.*)$/,
+    say: (part) => runsCancelled(namesAt(part)),
+  },
+  {
+    methods: 'GET HEAD POST',
+    path: /^(\/v1\/[^/]+\/_tasks\/[^/]+)\/(?:runs|list|search)$/,
+    say: (part) => runsListed(namesAt(part)),
+  },
+  {
+    methods: 'POST PUT',
+    path: /^(\/v1\/[^/]+\/_tasks\/[^/]+)\/(?:enqueue|start|invoke|execute|trigger|send|jobs)$/,
+    say: (part) => runsAdded(namesAt(part)),
+  },
+  { path: /^(\/v1\/[^/]+\/_tasks\/[^/]+)\/(?:pause|resume)$/, say: (part) => taskPaused(namesAt(part)) },
+  { path: /^(\/v1\/[^/]+\/_tasks\/[^/]+)\/+[^/](?:.*[^/])?$/, say: (part) => taskParts(namesAt(part)) },
   // The last key is empty. The path without its slash must not be suggested: there, DELETE removes the table.
   {
     methods: 'DELETE',
@@ -345,6 +416,11 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
     path: new RegExp(`^(/[a-z0-9-][a-z0-9_-]{0,63}/_buckets${plain}*)$`),
     say: (part) => `buckets and files are below /v1: /v1${part}`,
   },
+  {
+    path: new RegExp(`^(/[a-z0-9-][a-z0-9_-]{0,63}/_tasks${plain}*)$`),
+    say: (part) => `tasks and runs are below /v1: /v1${part}`,
+  },
+  { path: /^\/(?:api\/)?_?tasks(?:\/[A-Za-z0-9_.-]+)*$/, say: () => tasksListed({}) },
   { path: /^\/(?:api\/)?_?buckets(?:\/[A-Za-z0-9_.-]+)*$/, say: () => bucketsListed({}) },
   { path: /^(\/keys(?:\/[A-Za-z0-9_]+)?)$/, say: (part) => `keys are below /api: /api${part}` },
   { path: /^\/(?:api\/)?(?:docs|openapi|swagger|redoc|api-docs)(?:\.(?:json|ya?ml))?$/, say: () => descriptions },
@@ -364,7 +440,7 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
 ]
 
 const generalHint =
-  'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; items: /api/collections/:collection/items/:id; files: /v1/:db/_buckets/:bucket/<name>; keys: /api/keys. No trailing slash.'
+  'Records: /v1/:db/:table/:hashKey[/:rangeKey]; tables: /v1/:db/:table; items: /api/collections/:collection/items/:id; files: /v1/:db/_buckets/:bucket/<name>; tasks: /v1/:db/_tasks/:task; keys: /api/keys. No trailing slash.'
 
 export const lostPathHint = (method: string, path: string): string => {
   for (const { methods, path: form, say } of lostPaths) {

@@ -9,7 +9,11 @@ const refuse = (header: string, message: string, hint?: string): never => {
 export const refuseConditions = (headers: Headers): void => {
   for (const header of ['If-Match', 'If-None-Match']) {
     if (headers.has(header))
-      refuse(header, 'is not allowed on this request.', 'Conditions are allowed on GET, PUT and DELETE of a record.')
+      refuse(
+        header,
+        'is not allowed on this request.',
+        'Conditions are allowed on GET, PUT and DELETE of a record or a task.',
+      )
   }
 }
 

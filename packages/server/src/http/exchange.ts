@@ -29,6 +29,13 @@ export interface Exchange {
   readUpload(): AsyncIterable<Uint8Array>
   /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
+  /** Aborts when the client has closed the connection. */
+  readonly signal: AbortSignal
+  /**
+   * Waits for something that may take seconds, and holds no turn, no memory for the body and no place among the requests in
+   * flight meanwhile. Afterwards the request waits for its turn, and its key is checked again.
+   */
+  pause<T>(wait: () => Promise<T>): Promise<T>
   /** The time of the clock. */
   now(): number
   /** The uploads of this server. */

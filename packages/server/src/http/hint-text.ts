@@ -8,11 +8,12 @@ export interface Names {
   readonly db?: string
   readonly table?: string
   readonly bucket?: string
+  readonly task?: string
   /** In requests for items, which name both at once. */
   readonly collection?: string
 }
 
-/** A call that names no database, table or bucket means those of the request. */
+/** A call that names no database, table, bucket or task means those of the request. */
 const http = (names: Names): HintLanguage => ({
   call({ operation, input }) {
     const route = findRoute(operation)

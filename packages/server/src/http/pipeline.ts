@@ -43,7 +43,7 @@ export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) =
  * | authenticate: who calls, and may the key do this | `authenticate.ts` |
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts` |
  * | read the body, as text, as a stream or as a file | `readBody`, `readStream` and `readUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
- * | run the route's handler | `#run` |
+ * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
  * | answer: text, stream or error | `respond.ts`, `answers.ts`, `answer-stream.ts`, `answer-error.ts` |
  * | log and measure | `observe.ts` |
  *
@@ -61,7 +61,7 @@ export class Pipeline implements Shared {
   readonly now: () => number
   setIdleTimeout: Shared['setIdleTimeout'] = () => {}
   baseUrlOf: Shared['baseUrlOf'] = () => ''
-  readonly #admission = new Admission()
+  readonly admission = new Admission()
   readonly #observer: Observer | undefined
 
   constructor(options: PipelineOptions) {
@@ -215,14 +215,14 @@ export class Pipeline implements Shared {
   }
 
   #admit(exchange: RequestExchange): void {
-    this.#admission.admit(exchange)
+    this.admission.admit(exchange)
     // The answer to a write cannot be rejected afterwards.
     if (exchange.keyNeeded !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
   }
 
   #leave(exchange: RequestExchange): void {
     this.bodies.release(exchange)
-    this.#admission.leave(exchange)
+    this.admission.leave(exchange)
   }
 
   /** The time until the handler first waits is charged to the caller. */

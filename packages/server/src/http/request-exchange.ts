@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
-import type { Admittable } from './admit.ts'
+import type { Admission, Admittable } from './admit.ts'
 import type { AnswerEnds } from './answer-ends.ts'
 import { discardChunks } from './answer-stream.ts'
 import type { AnswerBody, Answers } from './answers.ts'
@@ -21,6 +21,7 @@ import type { Uploads } from './uploads.ts'
 /** The parts that all exchanges of a server share. */
 export interface Shared {
   readonly authenticator: Authenticator
+  readonly admission: Admission
   readonly bodies: BodyReader
   readonly turns: Turns
   readonly answers: Answers
@@ -116,6 +117,22 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     } finally {
       shared.setIdleTimeout(request, connectionIdleSecondsMax)
     }
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal
+  }
+
+  async pause<T>(wait: () => Promise<T>): Promise<T> {
+    const { admission, bodies } = this.shared
+    const wasAdmitted = this.isAdmitted
+    bodies.release(this)
+    if (wasAdmitted) admission.leave(this)
+    const result = await wait()
+    if (wasAdmitted) admission.admit(this)
+    await this.turn()
+    await this.authenticate()
+    return result
   }
 
   now(): number {

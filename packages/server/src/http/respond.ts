@@ -43,8 +43,8 @@ export const respondJson = (requestId: string, body: unknown, status = 200): Res
 export const respondText = (requestId: string, text: string, status = 200): Response => respond(requestId, text, status)
 
 /** JSON text that may be long. */
-export const respondLongText = (exchange: Exchange, text: string): Response =>
-  respond(exchange.requestId, exchange.bodyOf(text))
+export const respondLongText = (exchange: Exchange, text: string, status = 200): Response =>
+  respond(exchange.requestId, exchange.bodyOf(text), status)
 
 export const respondRecord = (exchange: Exchange, record: StoredRecord): Response => {
   const version = String(record.updatedAtMs)
@@ -67,8 +67,8 @@ export const respondMinimal = (requestId: string, record: StoredRecord): Respons
   tagged(respond(requestId, headJson(record)), String(record.updatedAtMs))
 
 /** JSON text of something with a version. */
-export const respondVersion = (exchange: Exchange, text: string, version: number): Response =>
-  tagged(respond(exchange.requestId, exchange.bodyOf(text)), String(version))
+export const respondVersion = (exchange: Exchange, text: string, version: number, status = 200): Response =>
+  tagged(respond(exchange.requestId, exchange.bodyOf(text), status), String(version))
 
 export const respondNotModified = (requestId: string, updatedAtMs: number): Response =>
   tagged(respond(requestId, null, 304), String(updatedAtMs))

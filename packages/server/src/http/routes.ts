@@ -6,7 +6,9 @@ import { bucketHandlers } from './handlers/buckets.ts'
 import { fileHandlers } from './handlers/files.ts'
 import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
+import { runHandlers } from './handlers/runs.ts'
 import { tableHandlers } from './handlers/tables.ts'
+import { taskHandlers } from './handlers/tasks.ts'
 import { withFilePaths } from './routes/file-paths.ts'
 import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
 import type { Method } from './routes/route.ts'
@@ -32,6 +34,8 @@ const handlers: Record<RoutedOperationId, Handler> = {
   ...itemHandlers,
   ...bucketHandlers,
   ...fileHandlers,
+  ...taskHandlers,
+  ...runHandlers,
   ...apiKeyHandlers,
 }
 

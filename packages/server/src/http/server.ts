@@ -7,6 +7,7 @@ import { baseUrl, entryPoint } from './entry-point.ts'
 import { doorPaths } from './files-door.ts'
 import { type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
+import { tasksPath } from './routes/tasks.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
 export interface HttpOptions extends PipelineOptions {
@@ -70,6 +71,8 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     routes: {
       ...handlers,
+      // Otherwise these paths would be those of records.
+      [`${tasksPath}/*`]: pipeline.notFound(),
       ...openHandlersOf(pipeline, options),
       ...Object.fromEntries(doorPaths.map((path) => [path, pipeline.door(path, options)])),
     },

@@ -157,7 +157,7 @@ export const makeDocument = (publicUrl = '/'): OpenApiDocument => {
           'svc_live_',
           'Reads and writes. For servers only: rejected if a web page from another origin sends it.',
         ),
-        publicKey: bearer('svc_pub_', 'Reads records, tables and public files. Safe in browsers.'),
+        publicKey: bearer('svc_pub_', 'Reads records, tables, runs and public files. Safe in browsers.'),
       },
     },
     'x-given': exampleStore.map(givenStep),

@@ -26,7 +26,7 @@ export const meanings: Record<ErrorCode, string> = {
   invalid_api_key: 'The API key is unknown or malformed.',
   expired_api_key: 'The API key has expired.',
   revoked_api_key: 'The API key has been revoked.',
-  read_only_key: 'A public key only reads records, tables and public files.',
+  read_only_key: 'A public key only reads records, tables, runs and public files.',
   key_scope: 'The API key is limited to other databases, or it is limited and the request manages keys.',
   secret_key_in_browser: 'A web page from another origin sent a secret key.',
   private_file: 'The file is private, and a public key reads only public files.',
@@ -139,7 +139,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     hint: 'Use another key; revocation is permanent.',
   },
   read_only_key: {
-    message: 'A public key reads records, tables and public files; this request needs a secret key.',
+    message: 'A public key reads records, tables, runs and public files; this request needs a secret key.',
     hint: 'Send it from your server with a secret key (svc_live_…).',
   },
   key_scope: {
@@ -161,6 +161,29 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   bucket_not_found: {
     message: 'There is no bucket invoices in database app.',
     hint: 'Create it: POST /v1/app/_buckets/invoices',
+  },
+  task_not_found: {
+    message: 'There is no task invoices in database app.',
+    hint: 'Declare it: PUT /v1/app/_tasks/invoices',
+  },
+  run_not_found: {
+    message: 'The task mail has no run "order-o-9".',
+    hint: 'It may have been removed when its time to be kept was over. Look for runs: POST /v1/app/_tasks/mail/query',
+  },
+  run_exists: {
+    message: 'The run "order-o-1" exists with another payload; nothing was changed.',
+    field: 'operations[0].id',
+    hint: 'Use another id, or send the same payload.',
+  },
+  lease_lost: {
+    message: 'The lease is not that of the running attempt, or it has expired; nothing was changed.',
+    field: 'operations[0].lease',
+    hint: 'Stop this attempt: another one may have begun, or the run was cancelled. Extend the lease earlier next time.',
+  },
+  batch_duplicate_keys: {
+    message: 'operations[1] names the same run as operations[0].',
+    field: 'operations[1]',
+    hint: 'Send the two operations in separate requests.',
   },
   private_file: {
     message: 'The file is private; a public key reads public files only.',

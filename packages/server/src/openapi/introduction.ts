@@ -26,7 +26,7 @@ Paths are matched exactly: an empty segment or a trailing slash is 404. Percent-
 
 ## API keys
 
-Send \`Authorization: Bearer <API key>\`. A secret key (\`svc_live_…\`) reads and writes and belongs on your server. A public key (\`svc_pub_…\`) reads records, tables and public files and may be used in a web page. The key selects the organization. Data of another organization looks exactly like data that does not exist.
+Send \`Authorization: Bearer <API key>\`. A secret key (\`svc_live_…\`) reads and writes and belongs on your server. A public key (\`svc_pub_…\`) reads records, tables, runs and public files and may be used in a web page. The key selects the organization. Data of another organization looks exactly like data that does not exist.
 
 ## Answers
 

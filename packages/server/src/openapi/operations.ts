@@ -10,6 +10,7 @@ import * as files from './examples/files.ts'
 import { type HttpExample, toHttpExample } from './examples/http-example.ts'
 import * as items from './examples/items.ts'
 import * as records from './examples/records.ts'
+import * as runs from './examples/runs.ts'
 import * as service from './examples/service.ts'
 import { binaryBytes } from './introduction.ts'
 import { type HeaderName, type ParameterName, parameterAt } from './parameters.ts'
@@ -17,7 +18,7 @@ import type { SchemaName } from './schemas.ts'
 
 export const tags = {
   Tables:
-    'A database exists while it has a table or a bucket. Indices are declared when a table is created and cannot be changed later.',
+    'A database exists while it has a table, a bucket or a task. Indices are declared when a table is created and cannot be changed later.',
   Records: 'A record is a JSON object with a hash key and an optional range key.',
   'Queries and batches':
     'Many records at once: read in the order of an index or by their keys, or written all or none.',
@@ -25,6 +26,9 @@ export const tags = {
   Buckets:
     'A bucket holds files. Its name may also be that of a table. A deleted bucket can be restored for 7 days, with all its files.',
   Files: 'A file is bytes with a name, a content type and metadata. Files are private unless they are made public.',
+  Tasks:
+    'A task is a named kind of work. Its runs are pushed to a server, or claimed by workers, until one succeeds or its attempts are used up. A deleted task can be restored for 7 days, with all its runs.',
+  Runs: 'A run is one piece of work of a task. Applications add runs and look at them; whoever holds the lease of an attempt finishes it.',
   'API keys': 'Managing keys needs a secret key without a `databases` limit. Every key may describe itself.',
   Service: 'These routes need no API key.',
 }
@@ -278,6 +282,58 @@ export const operations = {
     note: 'A public key gets the permanent URLs of public files only. Use the URL without an API key: GET and HEAD read the file, PUT uploads it.',
   }),
   queryFiles: routed('queryFiles', { tag: 'Files', note: 'The body may be empty.' }),
+
+  listTasks: routed('listTasks', { tag: 'Tasks' }),
+  declareTask: routed('declareTask', {
+    tag: 'Tasks',
+    note: 'The body may be empty. Send the condition as `If-Match` or `If-None-Match`.',
+    headers: ['If-Match', 'If-None-Match: *'],
+    answers: {
+      200: { description: 'The task existed; it has the new declaration.', schema: 'DeclaredTask', headers: ['ETag'] },
+      201: { description: 'Created.', schema: 'DeclaredTask', headers: ['ETag'] },
+    },
+  }),
+  describeTask: routed('describeTask', {
+    tag: 'Tasks',
+    note: 'The answer is never 304, because `oldestRunAt` and `nextRunAt` change without a new version. `If-Match` is not allowed here.',
+    answers: { 200: { description: 'The task.', schema: 'ActiveTask', headers: ['ETag'] } },
+  }),
+  deleteTask: routed('deleteTask', {
+    tag: 'Tasks',
+    note: 'The request has no body; `If-None-Match` is not allowed here.',
+    headers: ['If-Match'],
+  }),
+  restoreTask: routed('restoreTask', { tag: 'Tasks', note: 'The body may be empty.' }),
+  createTaskSecret: routed('createTaskSecret', { tag: 'Tasks', note: 'The body may be empty.' }),
+
+  runTask: routed('runTask', {
+    tag: 'Runs',
+    note: 'The body may be empty.',
+    answers: {
+      200: { description: 'The run with that id, or the queued run of that key.', schema: 'Run' },
+      201: { description: 'Created.', schema: 'Run' },
+    },
+  }),
+  getRun: routed('getRun', {
+    tag: 'Runs',
+    note: '`If-Match` is not allowed here.',
+    headers: ['If-None-Match'],
+    answers: {
+      200: { description: 'The run.', schema: 'RunView', headers: ['ETag'] },
+      304: { description: 'The run is still at that version.', headers: ['ETag'] },
+    },
+    examples: runs.getRun,
+  }),
+  queryRuns: routed('queryRuns', { tag: 'Runs', note: 'The body may be empty.' }),
+  claimRuns: routed('claimRuns', {
+    tag: 'Runs',
+    note: 'The body may be empty. For a caller that closes its connection while it waits, nothing is claimed.',
+  }),
+  extendRun: routed('extendRun', { tag: 'Runs' }),
+  finishRun: routed('finishRun', { tag: 'Runs' }),
+  cancelRun: routed('cancelRun', { tag: 'Runs', note: 'The body may be empty.' }),
+  retryRun: routed('retryRun', { tag: 'Runs', note: 'The body may be empty.' }),
+  applyTaskBatch: routed('applyTaskBatch', { tag: 'Runs' }),
 
   readFileByUrl: {
     tag: 'Files',

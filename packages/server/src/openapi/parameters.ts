@@ -24,6 +24,8 @@ const pathExamples: Record<string, string> = {
   db: 'app',
   table: 'orders',
   bucket: 'avatars',
+  task: 'mail',
+  run: 'order-o-1',
   hashKey: 'ada',
   rangeKey: 'o-1',
   name: 'ada/small.png',
@@ -47,6 +49,8 @@ export const parameters = {
   db: fromInput('getRecord', 'db', 'path'),
   table: fromInput('getRecord', 'table', 'path'),
   bucket: fromInput('describeBucket', 'bucket', 'path'),
+  task: fromInput('describeTask', 'task', 'path'),
+  run: fromInput('getRun', 'run', 'path'),
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
   name: fromInput(
@@ -63,6 +67,7 @@ export const parameters = {
   limit: fromInput('listTables', 'limit', 'query'),
   cursor: fromInput('listTables', 'cursor', 'query'),
   deleted: fromInput('listTables', 'deleted', 'query'),
+  waitSeconds: fromInput('getRun', 'waitSeconds', 'query'),
   visibility: fromInput('putFile', 'visibility', 'query'),
   ttl: fromInput('putFile', 'ttl', 'query'),
   metadata: {
@@ -177,7 +182,7 @@ const ofItems: Record<string, ParameterName> = { id: 'itemId', rangeKey: 'itemRa
 export const parameterAt = (path: string, name: string): ParameterName =>
   (path.startsWith('/api/collections/') ? ofItems[name] : undefined) ?? (name as ParameterName)
 
-const componentNames: Partial<Record<ParameterName, string>> = { name: 'nameOfFile', key: 'keyOfUrl' }
+const componentNames: Partial<Record<ParameterName, string>> = { name: 'nameOfFile', key: 'keyOfUrl', run: 'idOfRun' }
 
 /** The name of a component must not contain `: *`, nor be that of a schema. */
 export const parameterComponent = (name: ParameterName): string =>

@@ -68,7 +68,14 @@ export const tableNotFound = async (access: Access, address: TableAddress, nowMs
   return notFound('table', `table ${table} in database ${db}`, calls, deleted)
 }
 
-/** No active table or bucket has the name. `deleted`: the one with that name that can still be restored. */
+/** How a hint speaks of a new one. */
+const wordsOfNew: Record<TableKind, { it: string; anew: string }> = {
+  table: { it: 'Create it', anew: 'create a new, empty table' },
+  bucket: { it: 'Create it', anew: 'create a new, empty bucket' },
+  task: { it: 'Declare it', anew: 'declare a new task without runs' },
+}
+
+/** No active table, bucket or task has the name. `deleted`: the one with that name that can still be restored. */
 export const notFound = (
   kind: TableKind,
   what: string,
@@ -76,10 +83,11 @@ export const notFound = (
   deleted: Table | undefined,
 ): CubbyError => {
   const code = `${kind}_not_found` as const
-  if (deleted === undefined) return new CubbyError(code, `There is no ${what}.`, { hint: ['Create it: ', create] })
+  const { it, anew } = wordsOfNew[kind]
+  if (deleted === undefined) return new CubbyError(code, `There is no ${what}.`, { hint: [`${it}: `, create] })
   const until = new Date(deleted.deletedAtMs! + recoveryMs).toISOString()
   return new CubbyError(code, `The ${what} was deleted.`, {
-    hint: [`Restore it until ${until}: `, restore, `; or create a new, empty ${kind}: `, create],
+    hint: [`Restore it until ${until}: `, restore, `; or ${anew}: `, create],
   })
 }
 

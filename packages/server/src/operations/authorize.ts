@@ -12,7 +12,7 @@ export const authorize = (apiKey: ApiKey, keyNeeded: KeyNeeded, db: unknown): vo
   if (apiKey.kind === 'public' && keyNeeded !== 'read') {
     throw new CubbyError(
       'read_only_key',
-      'A public key reads records, tables and public files; this request needs a secret key.',
+      'A public key reads records, tables, runs and public files; this request needs a secret key.',
       {
         hint: 'Send it from your server with a secret key (svc_live_…).',
       },

@@ -7,8 +7,10 @@ import { fileCatalogue } from './files/catalogue.ts'
 import { itemCatalogue } from './items/catalogue.ts'
 import { organizationCatalogue } from './organizations/catalogue.ts'
 import { recordCatalogue } from './records/catalogue.ts'
+import { runCatalogue } from './runs/catalogue.ts'
 import type { Schema } from './schema.ts'
 import { tableCatalogue } from './tables/catalogue.ts'
+import { taskCatalogue } from './tasks/catalogue.ts'
 
 /**
  * Every operation of the service, described once. An adapter (OpenAPI, help, later MCP) finds here everything it needs:
@@ -23,6 +25,8 @@ export const catalogue = {
   ...itemCatalogue,
   ...bucketCatalogue,
   ...fileCatalogue,
+  ...taskCatalogue,
+  ...runCatalogue,
 } satisfies Record<string, CatalogueEntry>
 
 export type OperationId = keyof typeof catalogue

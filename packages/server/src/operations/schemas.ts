@@ -4,7 +4,9 @@ import { fileSchemas } from './files/schemas.ts'
 import { urlSchemas } from './files/url-schemas.ts'
 import { itemSchemas } from './items/schemas.ts'
 import { recordSchemas } from './records/schemas.ts'
+import { runSchemas } from './runs/schemas.ts'
 import { tableSchemas } from './tables/schemas.ts'
+import { taskSchemas } from './tasks/schemas.ts'
 
 /** The named schemas of inputs and outputs. */
 export const schemas = {
@@ -14,6 +16,8 @@ export const schemas = {
   ...bucketSchemas,
   ...fileSchemas,
   ...urlSchemas,
+  ...taskSchemas,
+  ...runSchemas,
   ...apiKeySchemas,
   ...ownKeySchemas,
 }

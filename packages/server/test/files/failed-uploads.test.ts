@@ -9,6 +9,7 @@ import type { BlobPlace, BlobWriter } from '../../src/store/blob-place.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import { makeTenant, startMs, type Tenant } from '../conformance/material.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
+import { taskServices } from '../task-services.ts'
 
 // When the bytes of an upload that failed are removed. Too early, and bytes that come to their place late stay for ever,
 // because their row is gone; too late, and failed uploads fill the disk.
@@ -47,7 +48,7 @@ const upload = async (does: Partial<BlobWriter>, chunks = [Buffer.from('bytes')]
   const body = (async function* () {
     yield* chunks
   })()
-  const access = { engine, apiKey: tenant.apiKey, place }
+  const access = { engine, apiKey: tenant.apiKey, place, tasks: taskServices(engine) }
   const error = await putFile(access, input, body, startMs).then(
     () => undefined,
     (error: unknown) => error,

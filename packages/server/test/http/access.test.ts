@@ -25,6 +25,11 @@ interface Ground {
   /** Paths of an active and of a deleted bucket. */
   bucket: string
   deletedBucket: string
+  /** Paths of an active and of a deleted task. */
+  task: string
+  deletedTask: string
+  /** Of the run `busy` of the task, which is running. Its run `waits` is queued, and `over` has finished. */
+  lease: string
   keyId: string
 }
 
@@ -32,6 +37,7 @@ interface Route {
   method: string
   path: (ground: Ground) => string
   body?: Json
+  bodyOf?: (ground: Ground) => Json
   /** What a public key gets; a secret one may do everything. */
   public: 'may' | 'may not'
   /** What an unlimited secret key of another organization gets, by the rule "like one that does not exist". */
@@ -223,6 +229,133 @@ const routes: Record<string, Route> = {
     own: 200,
     outOfScope: 'key_scope',
   },
+  'list tasks': {
+    method: 'GET',
+    path: ({ table }) => `/v1/${table.db}/_tasks`,
+    public: 'may not',
+    stranger: 200,
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'declare a task': {
+    method: 'PUT',
+    path: ({ task }) => `${task}-more`,
+    body: {},
+    public: 'may not',
+    stranger: 201,
+    own: 201,
+    outOfScope: 'key_scope',
+  },
+  'task metadata': {
+    method: 'GET',
+    path: ({ task }) => task,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'delete a task': {
+    method: 'DELETE',
+    path: ({ task }) => task,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'restore a task': {
+    method: 'POST',
+    path: ({ deletedTask }) => `${deletedTask}/restore`,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'add a run': {
+    method: 'POST',
+    path: ({ task }) => `${task}/run`,
+    body: { payload: {} },
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 201,
+    outOfScope: 'key_scope',
+  },
+  'get a run': {
+    method: 'GET',
+    path: ({ task }) => `${task}/runs/waits`,
+    public: 'may',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'query runs': {
+    method: 'POST',
+    path: ({ task }) => `${task}/query`,
+    body: {},
+    public: 'may',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'claim runs': {
+    method: 'POST',
+    path: ({ task }) => `${task}/claim`,
+    body: { limit: 10 },
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'extend a lease': {
+    method: 'POST',
+    path: ({ task }) => `${task}/runs/busy/extend`,
+    bodyOf: ({ lease }) => ({ lease }),
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'finish an attempt': {
+    method: 'POST',
+    path: ({ task }) => `${task}/runs/busy/finish`,
+    bodyOf: ({ lease }) => ({ lease }),
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'cancel a run': {
+    method: 'POST',
+    path: ({ task }) => `${task}/runs/waits/cancel`,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'retry a run': {
+    method: 'POST',
+    path: ({ task }) => `${task}/runs/over/retry`,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  'a batch of runs': {
+    method: 'POST',
+    path: ({ task }) => `${task}/batch`,
+    body: { operations: [{ op: 'run' }] },
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
+  "a new secret for a task's pushes": {
+    method: 'POST',
+    path: ({ task }) => `${task}/secret`,
+    public: 'may not',
+    stranger: 'task_not_found',
+    own: 200,
+    outOfScope: 'key_scope',
+  },
   'create a key': {
     method: 'POST',
     path: () => '/api/keys',
@@ -264,10 +397,19 @@ const freshGround = async (): Promise<Ground> => {
     deleted: await makeTable(service.api, undefined, freshName(), 'shop'),
     bucket: `/v1/shop/_buckets/${freshName('b')}`,
     deletedBucket: `/v1/shop/_buckets/${freshName('b')}`,
+    task: `/v1/shop/_tasks/${freshName('task')}`,
+    deletedTask: `/v1/shop/_tasks/${freshName('task')}`,
+    lease: '',
     keyId: (await createKey(service.api)).id,
   }
   for (const path of [fresh.bucket, fresh.deletedBucket]) ok(await service.api.post(path), 201)
   ok(await service.api.delete(fresh.deletedBucket))
+  for (const path of [fresh.task, fresh.deletedTask]) ok(await service.api.put(path, {}), 201)
+  ok(await service.api.post(`${fresh.task}/run`, { id: 'busy' }), 201)
+  fresh.lease = ok(await service.api.post(`${fresh.task}/claim`)).runs[0].lease
+  for (const id of ['waits', 'over']) ok(await service.api.post(`${fresh.task}/run`, { id, delaySeconds: 1_000 }), 201)
+  ok(await service.api.post(`${fresh.task}/runs/over/cancel`))
+  ok(await service.api.delete(fresh.deletedTask))
   await fresh.table.put('a')
   await fresh.table.put('a', {}, { rangeKey: 'r' })
   ok(await service.api.delete(fresh.deleted.path))
@@ -298,6 +440,9 @@ const snapshot = async () => ({
   deleted: ok(await service.api.get('/v1/shop?deleted=true')).tables,
   buckets: ok(await service.api.get('/v1/shop/_buckets')).buckets,
   deletedBuckets: ok(await service.api.get('/v1/shop/_buckets?deleted=true')).buckets,
+  tasks: ok(await service.api.get('/v1/shop/_tasks')).tasks,
+  deletedTasks: ok(await service.api.get('/v1/shop/_tasks?deleted=true')).tasks,
+  runs: ok(await service.api.post(`${ground.task}/query`)).items,
   records: await ground.table.items({ index: 't' }),
   keys: ok(await service.api.get('/api/keys?limit=1000')).keys.map((key: Json) => [key.id, key.status]),
 })
@@ -305,7 +450,11 @@ const snapshot = async () => ({
 for (const [name, route] of Object.entries(routes)) {
   describe(name, () => {
     const send = (key: string | undefined, headers?: Record<string, string>): Promise<Answer> =>
-      service.server.request(route.method, route.path(ground), { key, body: route.body, headers })
+      service.server.request(route.method, route.path(ground), {
+        key,
+        body: route.bodyOf?.(ground) ?? route.body,
+        headers,
+      })
 
     const refusals: [string, number, string, () => Promise<Answer>][] = [
       ['no key', 401, 'missing_api_key', () => send(undefined)],

@@ -220,7 +220,7 @@ describe('and others that are tried often', () => {
       '/v1//orders',
       '/',
       '/healthz/x',
-      '/api/tasks',
+      '/api/queues',
       '/App/Orders',
       '/%2e%2e/x/',
       '/a%20b/c/',

@@ -31,6 +31,15 @@ const signUrl = async (expiresIn: number): Promise<string> => {
   return pathname + search
 }
 
+/** A task with a run `a` that is running, and its lease. */
+const makeRun = async (): Promise<{ task: string; lease: string }> => {
+  const task = `/v1/app/_tasks/${freshName('task')}`
+  ok(await service.api.put(task, {}), 201)
+  ok(await service.api.post(`${task}/run`, { id: 'a' }), 201)
+  const { runs } = ok(await service.api.post(`${task}/claim`))
+  return { task, lease: runs[0].lease }
+}
+
 /** Each code of the contract with its status and a request that meets it. */
 const cases: Record<string, [number, () => Promise<Answer>]> = {
   invalid_json: [400, async () => (await service.table()).tryPut('{"hashKey":')],
@@ -68,6 +77,8 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
         body: 'other bytes',
       }),
   ],
+  invalid_schedule: [400, () => service.api.put('/v1/app/_tasks/daily', { schedule: { cron: '@daily' } })],
+  push_target_refused: [400, () => service.api.put('/v1/app/_tasks/push', { url: 'https://127.0.0.1/' })],
   missing_api_key: [401, () => service.server.request('GET', '/v1')],
   invalid_api_key: [401, () => service.server.as(unknownKey()).get('/v1')],
   expired_api_key: [401, async () => service.server.as((await createExpiredKey(service.api)).key).get('/v1')],
@@ -95,6 +106,8 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
   table_not_found: [404, () => service.api.get('/v1/app/nowhere')],
   record_not_found: [404, async () => (await service.table()).get('nobody')],
   bucket_not_found: [404, () => service.api.get('/v1/app/_buckets/nowhere')],
+  task_not_found: [404, () => service.api.get('/v1/app/_tasks/nowhere')],
+  run_not_found: [404, async () => service.api.get(`${(await makeRun()).task}/runs/nobody`)],
   file_not_found: [404, async () => service.api.get(`${await makeFile()}.gone`)],
   key_not_found: [404, () => service.api.delete('/api/keys/nobody')],
   method_not_allowed: [405, () => service.api.request('PATCH', '/v1/app/orders')],
@@ -107,6 +120,24 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
     async () => {
       const path = `/v1/app/_buckets/${freshName('b')}`
       for (const method of ['POST', 'DELETE', 'POST']) await service.api.request(method, path)
+      return service.api.post(`${path}/restore`)
+    },
+  ],
+  run_exists: [409, async () => service.api.post(`${(await makeRun()).task}/run`, { id: 'a', payload: { other: 1 } })],
+  lease_lost: [409, async () => service.api.post(`${(await makeRun()).task}/runs/a/extend`, { lease: 'another' })],
+  run_finished: [
+    409,
+    async () => {
+      const { task, lease } = await makeRun()
+      ok(await service.api.post(`${task}/runs/a/finish`, { lease }))
+      return service.api.post(`${task}/runs/a/cancel`)
+    },
+  ],
+  task_exists: [
+    409,
+    async () => {
+      const path = `/v1/app/_tasks/${freshName('task')}`
+      for (const method of ['PUT', 'DELETE', 'PUT']) await service.api.request(method, path)
       return service.api.post(`${path}/restore`)
     },
   ],

@@ -36,6 +36,8 @@ beforeAll(async () => {
   // The bucket and the file that the examples of files use.
   ok(await service.api.post('/v1/app/_buckets/avatars'), 201)
   ok(await service.api.raw('PUT', '/v1/app/_buckets/avatars/ada/small.png', { body: 'the bytes of a picture' }))
+  ok(await service.api.put('/v1/app/_tasks/mail', {}), 201)
+  ok(await service.api.post('/v1/app/_tasks/mail/run', { id: 'order-o-1', payload: { order: 'o-1' } }), 201)
   const signer = await createKey(service.api, { kind: 'secret' })
   for (const method of ['GET', 'PUT'] as const) {
     urls.valid[method] = await signUrl(service.api, method, 600)
@@ -106,6 +108,17 @@ const withDatabase = (to: Operation, target: string, db: string): string =>
 const isPut = ({ id }: Operation): boolean => id === 'putRecord'
 const isItemPut = ({ id }: Operation): boolean => id === 'putItem'
 const isBatch = ({ id }: Operation): boolean => id === 'applyBatch'
+const isTaskBatch = ({ id }: Operation): boolean => id === 'applyTaskBatch'
+const isRun = ({ id }: Operation): boolean => id === 'runTask'
+const isFinish = ({ id }: Operation): boolean => id === 'finishRun'
+const takesRuns = (operation: Operation): boolean => isBatch(operation) || isTaskBatch(operation)
+/** The body of a batch with these operations on runs of the task of the examples. */
+const runsBody = (...operations: Json[]): { body: string } => ({
+  body: JSON.stringify({ operations: operations.map((operation) => ({ task: 'mail', ...operation })) }),
+})
+const isDeclaration = ({ id }: Operation): boolean => id === 'declareTask'
+/** Bodies of 1 MiB, apart from those of records. */
+const hasLargeBody = ({ id }: Operation): boolean => ['declareTask', 'runTask', 'finishRun'].includes(id)
 const isPutFile = ({ id }: Operation): boolean => id === 'putFile' || id === 'putFileByUrl'
 const isQueryFiles = ({ id }: Operation): boolean => id === 'queryFiles'
 /** Below a bucket every method of a file has a meaning, on the paths of verbs too. */
@@ -157,23 +170,32 @@ const faults: Record<
   },
   invalid_key: {
     tries: (operation) =>
-      endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation)),
-    spoil: ({ target }, to) => ({ target: withSegment(to, target, '%ff') }),
+      isRun(operation) ||
+      isTaskBatch(operation) ||
+      (endsInParameter(operation) && ['hashKey', 'id', 'name'].some((part) => names(part)(operation))),
+    spoil: ({ target }, to) => {
+      if (isRun(to)) return { body: '{"id":"order 1"}' }
+      return isTaskBatch(to) ? runsBody({ op: 'run', key: '' }) : { target: withSegment(to, target, '%ff') }
+    },
   },
   invalid_cursor: {
     tries: ({ method, path, id }) =>
-      id === 'queryFiles' || (method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/api/keys'].includes(path)),
+      id === 'queryFiles' ||
+      id === 'queryRuns' ||
+      (method === 'GET' && ['/v1', '/v1/{db}', '/v1/{db}/_buckets', '/v1/{db}/_tasks', '/api/keys'].includes(path)),
     spoil: ({ target }, to) =>
-      isQueryFiles(to) ? { body: '{"cursor":"nonsense"}' } : { target: add(target, 'cursor=nonsense') },
+      isQueryFiles(to) || to.id === 'queryRuns'
+        ? { body: '{"cursor":"nonsense"}' }
+        : { target: add(target, 'cursor=nonsense') },
   },
   invalid_json: { tries: hasBody, spoil: () => ({ body: '{hashKey: "ada"}' }) },
   body_too_large: {
     tries: hasBody,
     spoil: (_, to) => ({
       body: ' '.repeat(
-        (isBatch(to)
+        (isBatch(to) || to.id === 'applyTaskBatch'
           ? batchBodyBytesMax
-          : isPut(to) || isItemPut(to) || isFind(to)
+          : isPut(to) || isItemPut(to) || isFind(to) || hasLargeBody(to)
             ? bodyBytesMax
             : plainBodyBytesMax) + 1,
       ),
@@ -200,6 +222,24 @@ const faults: Record<
     tries: (operation) => names('bucket')(operation) && operation.id !== 'createBucket',
     spoil: ({ target }, to) => ({ target: withSegment(to, target, 'invoices', 'bucket') }),
   },
+  task_not_found: {
+    tries: (operation) => isBatch(operation) || (names('task')(operation) && !isDeclaration(operation)),
+    spoil: ({ target }, to) =>
+      isBatch(to) ? runsBody({ op: 'run', task: 'invoices' }) : { target: withSegment(to, target, 'invoices', 'task') },
+  },
+  run_not_found: {
+    tries: (operation) => takesRuns(operation) || names('run')(operation),
+    spoil: ({ target }, to) =>
+      takesRuns(to)
+        ? runsBody({ op: 'finish', run: 'order-o-9', lease: 'x' })
+        : { target: withSegment(to, target, 'order-o-9', 'run') },
+  },
+  run_exists: { tries: takesRuns, spoil: () => runsBody({ op: 'run', id: 'order-o-1' }) },
+  lease_lost: { tries: takesRuns, spoil: () => runsBody({ op: 'finish', run: 'order-o-1', lease: 'x' }) },
+  batch_duplicate_keys: {
+    tries: takesRuns,
+    spoil: () => runsBody({ op: 'run', id: 'order-o-1' }, { op: 'finish', run: 'order-o-1', lease: 'x' }),
+  },
   invalid_ttl: {
     tries: ({ id }) => id === 'putFile' || id === 'putItem',
     spoil: ({ target }) => ({ target: add(target, 'ttl=4102444800000') }),
@@ -217,16 +257,27 @@ const faults: Record<
     spoil: ({ headers }) => ({ headers: { ...headers, 'Content-Length': String(fileBytesMax + 1) } }),
   },
   record_too_large: {
-    tries: (operation) => isPut(operation) || isItemPut(operation) || isBatch(operation),
+    tries: (operation) =>
+      isPut(operation) ||
+      isItemPut(operation) ||
+      takesRuns(operation) ||
+      isRun(operation) ||
+      isFinish(operation) ||
+      isDeclaration(operation),
     spoil: (_, to) => {
       const large = record(dataBytesMax + 1)
       if (isItemPut(to)) return { body: JSON.stringify(large.data) }
+      if (isRun(to)) return { body: JSON.stringify({ payload: large.data }) }
+      if (isFinish(to)) return { body: JSON.stringify({ lease: 'x', result: large.data }) }
+      if (isTaskBatch(to)) return runsBody({ op: 'run', payload: large.data })
+      if (isDeclaration(to)) return { body: JSON.stringify({ schedule: { every: 60, payload: large.data } }) }
       return { body: JSON.stringify(isPut(to) ? large : { operations: [{ op: 'put', ...large }] }) }
     },
   },
   batch_too_large: {
-    tries: (operation) => isBatch(operation) || isFind(operation),
+    tries: (operation) => takesRuns(operation) || isFind(operation),
     spoil: (_, to) => {
+      if (isTaskBatch(to)) return runsBody(...Array.from({ length: batchOperationsMax + 1 }, () => ({ op: 'run' })))
       if (isFind(to)) {
         const keys = Array.from({ length: findKeysMax + 1 }, (_, i) => ({ hashKey: `k${i}` }))
         return { body: JSON.stringify({ keys }) }

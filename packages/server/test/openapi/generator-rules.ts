@@ -199,16 +199,19 @@ export const documents431: Rule = (document) =>
     .filter(({ object }) => object.responses[431] === undefined)
     .map(({ id }) => id)
 
+/** These have no upper bound: the server takes a larger one as the largest. */
+const anyNumber = ['limit', 'retryAfter']
+
 /**
  * Without bounds a tool sends integers that JSON parsers do not read exactly, and cannot say how large a number must be
- * declared. `limit` has no upper bound: the server takes a larger one as the largest.
+ * declared.
  */
 export const integersHaveBounds: Rule = (document) =>
   placesWhere(
     document,
     ({ name, schema }) =>
       [schema.type].flat().includes('integer') &&
-      (schema.minimum === undefined || (schema.maximum === undefined && name !== 'limit')),
+      (schema.minimum === undefined || (schema.maximum === undefined && !anyNumber.includes(name))),
   )
 
 /** A cursor of other characters can never be one of ours. */

@@ -27,12 +27,13 @@ let shared: Promise<Organization> | undefined
 /** The key of an organization in which nothing is left of an earlier example that this one could see. */
 const freshKey = async ({ object }: Operation): Promise<string> => {
   // Operations on tables see deleted ones and other databases. The rest need no organization each: that takes a process.
-  if (object.tags.some((tag: string) => ['Tables', 'Buckets'].includes(tag)))
+  if (object.tags.some((tag: string) => ['Tables', 'Buckets', 'Tasks'].includes(tag)))
     return (await server.createOrganization()).secretKey
   shared ??= server.createOrganization()
   const { secretKey } = await shared
   await server.as(secretKey).delete('/v1/app/orders')
   await server.as(secretKey).delete('/v1/app/_buckets/avatars')
+  await server.as(secretKey).delete('/v1/app/_tasks/mail')
   return secretKey
 }
 

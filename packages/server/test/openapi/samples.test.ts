@@ -52,11 +52,12 @@ afterAll(async () => {
 /** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
 const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
   const { operation } = entry
-  const newOnes = ['Tables', 'Buckets', 'Files']
+  const newOnes = ['Tables', 'Buckets', 'Files', 'Tasks']
   if (operation.tags.some((tag) => newOnes.includes(tag))) organization = await server.createOrganization()
   const key = organization.secretKey
   await server.as(key).delete('/v1/app/orders')
   await server.as(key).delete('/v1/app/_buckets/avatars')
+  await server.as(key).delete('/v1/app/_tasks/mail')
   const stage = new Stage()
   const answer = answerOf(document, operation, named.example)
   for (const step of [...document['x-given'], ...answer.given]) {

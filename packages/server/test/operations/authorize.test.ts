@@ -41,10 +41,12 @@ const readOnly = [
   'getItem',
   'getFileUrl',
   'getRecord',
+  'getRun',
   'listBuckets',
   'listDatabases',
   'listTables',
   'queryRecords',
+  'queryRuns',
 ]
 const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey']
 

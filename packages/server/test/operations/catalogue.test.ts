@@ -14,6 +14,7 @@ import { type Example, type ExampleCall, exampleStore } from '../../src/operatio
 import { schemas } from '../../src/operations/schemas.ts'
 import { type Json, makeTempDir, removeTempDir } from '../harness.ts'
 import { Stage } from '../openapi/stage.ts'
+import { taskServices } from '../task-services.ts'
 import { schemaFaults } from './schema-faults.ts'
 
 // An adapter other than HTTP has only the catalogue. So these tests use nothing else: they call each operation with the
@@ -51,7 +52,8 @@ const useStore = async (use: (access: Access) => Promise<void>): Promise<void> =
   try {
     const { kept, text } = makeApiKey({ kind: 'secret' })
     await engine.organizations.bootstrap('default', [kept], nowMs)
-    await use({ engine, apiKey: (await engine.apiKeys.find(text))!, place: new DirectoryPlace(join(dir, 'files')) })
+    const apiKey = (await engine.apiKeys.find(text))!
+    await use({ engine, apiKey, place: new DirectoryPlace(join(dir, 'files')), tasks: taskServices(engine) })
   } finally {
     await engine.close()
     removeTempDir(dir)

@@ -28,6 +28,9 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_request', /^name takes 1 to \d+ well-formed characters/],
   ['invalid_request', /^content has a lone surrogate|^prefix has (\d+ bytes|a lone surrogate)/],
   ['batch_duplicate_keys', /names the same record/],
+  ['invalid_request', /^url is .*; it takes a URL|^leaseSeconds is \d+; for a task with url/],
+  ['push_target_refused', /^url (begins with|has a user)/],
+  ['invalid_schedule', /^schedule\.(cron|timezone) (has|is ".*)/],
 ]
 
 const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: true })
@@ -89,14 +92,20 @@ const names = fc.oneof(
     weight: 2,
   },
   fc.constantFrom('gt', 'gte', 'lt', 'lte', 'between', 'beginsWith', 'eq'),
+  fc.constantFrom('every', 'cron', 'timezone', 'payload', 'attempts', 'keepSeconds', 'paused', 'authorization'),
   fc.constantFrom('zzz', 'limt'),
 )
 
-/** Every object or array in a value, itself included, except what stands in `data`, which is free. */
+/** Every object or array in a value, itself included, except what stands in `data` or `payload`, which is free. */
 const holders = (value: Json): Json[] =>
   typeof value !== 'object' || value === null
     ? []
-    : [value, ...Object.entries<Json>(value).flatMap(([name, member]) => (name === 'data' ? [] : holders(member)))]
+    : [
+        value,
+        ...Object.entries<Json>(value).flatMap(([name, member]) =>
+          name === 'data' || name === 'payload' ? [] : holders(member),
+        ),
+      ]
 
 interface Change {
   holder: number

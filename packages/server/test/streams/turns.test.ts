@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { Admission } from '../../src/http/admit.ts'
 import { AnswerEnds } from '../../src/http/answer-ends.ts'
 import { Answers } from '../../src/http/answers.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
@@ -24,6 +25,7 @@ const chunks = 30
 const makeExchange = () => {
   const shared = {
     authenticator: { authenticate: () => undefined } as unknown as Authenticator,
+    admission: new Admission(),
     bodies: new BodyReader(),
     turns: new Turns(),
     answers: new Answers(),
@@ -42,7 +44,8 @@ const makeExchange = () => {
   const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
   const route = { keyNeeded: 'write', body: 'stream' } as Route
   const exchange = new RequestExchange(request, {}, 'id', route, shared)
-  exchange.access = { engine: undefined as never, apiKey: { orgId: 1, seq: 1 } as never, place: undefined }
+  const nothing = undefined as never
+  exchange.access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, place: undefined, tasks: nothing }
   const stop = (): void => {
     shared.bodies.stop()
     shared.uploadBodies.stop()

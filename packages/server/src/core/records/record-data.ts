@@ -38,12 +38,32 @@ export const parseRecordToPut = (
   }
 }
 
-/** The text of `data`. `value` is its shallow value, and `span` its place in `text`. */
-export const parseData = (value: unknown, text: string, span: Span | undefined, field: string): string => {
+/** What to do about data that is missing or too large. */
+interface DataHints {
+  missing: string
+  tooLarge: string
+}
+
+const recordHints: DataHints = {
+  missing: 'Put the record under "data".',
+  tooLarge: 'Split the record over several range keys.',
+}
+
+/**
+ * The text of `data`. `value` is its shallow value, and `span` its place in `text`. The payload and the result of a run follow
+ * the same rules, with hints of their own.
+ */
+export const parseData = (
+  value: unknown,
+  text: string,
+  span: Span | undefined,
+  field: string,
+  hints = recordHints,
+): string => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes a JSON object.`, {
       field,
-      hint: value === undefined ? 'Put the record under "data".' : 'Wrap it: { "value": … }.',
+      hint: value === undefined ? hints.missing : 'Wrap it: { "value": … }.',
     })
   }
   const data = text.slice(span!.start, span!.end)
@@ -51,7 +71,7 @@ export const parseData = (value: unknown, text: string, span: Span | undefined, 
   if (bytes > dataBytesMax) {
     throw new CubbyError('record_too_large', `${field} has ${bytes} bytes of JSON; it takes at most ${dataBytesMax}.`, {
       field,
-      hint: 'Split the record over several range keys.',
+      hint: hints.tooLarge,
     })
   }
   if (span!.depth > dataDepthMax) {

@@ -1,7 +1,24 @@
+import { describeValue } from '../describe-value.ts'
+import { CubbyError } from '../errors.ts'
+import { runIdCharactersMax } from '../limits.ts'
 import { randomBase62 } from '../text/base62.ts'
 
-/** The id of a run whose caller gave none. */
+/** For a run whose caller chose none. */
 export const newRunId = (): string => `run_${randomBase62(22)}`
+
+const pattern = new RegExp(`^[A-Za-z0-9_-]{1,${runIdCharactersMax}}$`)
+
+/** Whether a run can have this id. */
+export const isRunId = (value: unknown): value is string => typeof value === 'string' && pattern.test(value)
+
+export const parseRunId = (value: unknown, field: string): string => {
+  if (isRunId(value)) return value
+  throw new CubbyError(
+    'invalid_key',
+    `${field} is ${describeValue(value)}; it takes 1 to ${runIdCharactersMax} characters of A-Z, a-z, 0-9, "_" and "-".`,
+    { field, hint: `Leave ${field} out and the server makes one.` },
+  )
+}
 
 /** Proof that the holder of an attempt is the one to whom it was handed. */
 export const newLease = (): string => `lease_${randomBase62(22)}`

@@ -1,4 +1,6 @@
 import { Cron } from 'croner'
+import { parseCron } from './cron-pattern.ts'
+import { ZoneTime } from './zone-time.ts'
 
 /** When a task runs by itself. */
 export type Schedule = ({ every: number } | { cron: string; timezone: string }) & {
@@ -9,13 +11,34 @@ export type Schedule = ({ every: number } | { cron: string; timezone: string }) 
 /** The key of the runs that a schedule creates: so they neither pile up nor overlap. */
 export const scheduleKey = 'schedule'
 
-/** The first time of the schedule after `afterMs`; null if there is none. */
+/** The first time of the schedule after `afterMs`; null if there is none before the year 3000. */
 export const nextScheduledMs = (schedule: Schedule, afterMs: number): number | null => {
   if ('every' in schedule) {
     const everyMs = schedule.every * 1000
     return (Math.floor(afterMs / everyMs) + 1) * everyMs
   }
-  return new Cron(schedule.cron, { timezone: schedule.timezone }).nextRun(new Date(afterMs))?.getTime() ?? null
+  const { text, isFixed, needsBothDays } = parseCron(schedule.cron)
+  const zone = new ZoneTime(schedule.timezone)
+  const cronIn = (timezone: string): Cron => new Cron(text, { timezone, mode: '5-part', domAndDow: needsBothDays })
+  if (isFixed) return nextFixedMs(cronIn('UTC'), zone, afterMs)
+  return cronIn(zone.zone).nextRun(new Date(afterMs))?.getTime() ?? null
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/**
+ * The next of at most one time a day. `cron` finds the local times, and `zone` says when they are. Croner's own rule differs
+ * in one case: where a clock change skips the end of a day, it leaves the time out (23:30 in America/Nuuk, each March).
+ */
+const nextFixedMs = (cron: Cron, zone: ZoneTime, afterMs: number): number | null => {
+  // A time that a change skipped comes later than the wall clock says, at most by a day.
+  let localMs: number | undefined = zone.localMs(afterMs) - dayMs - 1
+  for (;;) {
+    localMs = cron.nextRun(new Date(localMs))?.getTime()
+    if (localMs === undefined) return null
+    const ms = zone.instantMs(localMs)
+    if (ms > afterMs) return ms
+  }
 }
 
 /** Times of the schedule that lie this far ahead of the clock were taken while it was wrong. */

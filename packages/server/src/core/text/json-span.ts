@@ -221,6 +221,8 @@ export interface Envelope {
   value: unknown
   /** The span of the object's member `data`. */
   data: Span | undefined
+  /** The spans of other members that are objects or arrays; undefined if there are none, as in requests about records. */
+  parts?: Map<string, Span>
   end: number
 }
 
@@ -246,6 +248,7 @@ export function* readEnvelope(
   }
   const value = noMembers()
   let data: Span | undefined
+  let parts: Map<string, Span> | undefined
   let pausedAt = start
   const walk = new ObjectWalk(text, start, path)
   while (walk.next()) {
@@ -253,15 +256,20 @@ export function* readEnvelope(
     const steps = into?.(walk.name, walk.at)
     if (steps !== undefined) span.end = yield* steps
     else while (!extendSpan(text, span)) yield
-    if (keeps && walk.position < envelopeMembersMax) value[walk.name] = shallowValue(text, span)
+    const isKept = keeps && walk.position < envelopeMembersMax
+    if (isKept) value[walk.name] = shallowValue(text, span)
     if (walk.name === 'data') data = span
+    else if (isKept && span.depth > 0) {
+      parts ??= new Map()
+      parts.set(walk.name, span)
+    }
     walk.at = span.end
     if (walk.at - pausedAt >= stepUnits) {
       yield
       pausedAt = walk.at
     }
   }
-  return { value, data, end: walk.at }
+  return { value, data, parts, end: walk.at }
 }
 
 /** The members of an object with one of these names, with shallow values. The last of several with the same name counts. */

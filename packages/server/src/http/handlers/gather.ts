@@ -8,6 +8,7 @@ import { parseAddress, type TableAddress } from '../../operations/access.ts'
 import { type BucketAddress, parseBucketAddress } from '../../operations/buckets/bucket-access.ts'
 import type { ListingInput } from '../../operations/listing.ts'
 import type { ListOfDatabaseInput } from '../../operations/tables/lifecycle.ts'
+import { parseTaskAddress, type TaskAddress } from '../../operations/tasks/task-access.ts'
 import { refuseConditions } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
 import { parseFlagParameter, parseLimitParameter, parseParameters } from '../query-parameters.ts'
@@ -17,6 +18,8 @@ import { parseFlagParameter, parseLimitParameter, parseParameters } from '../que
 export const addressOf = ({ params }: Exchange): TableAddress => parseAddress(params.db, params.table)
 
 export const bucketAddressOf = ({ params }: Exchange): BucketAddress => parseBucketAddress(params.db, params.bucket)
+
+export const taskAddressOf = ({ params }: Exchange): TaskAddress => parseTaskAddress(params.db, params.task)
 
 /** Bun replaces a path that it cannot decode with U+FFFD. Only the raw target shows whether U+FFFD was really sent. */
 export const refuseBadEscapes = (url: string, segment: string, field: string): void => {
@@ -71,7 +74,7 @@ export const readListing = ({ request }: Exchange): ListingInput => {
   return { limit: parseLimitParameter(limit), cursor }
 }
 
-/** The input of a listing of tables or buckets. */
+/** The input of a listing of tables, buckets or tasks. */
 export const readListOfDatabase = ({ params, request }: Exchange): ListOfDatabaseInput => {
   const db = parseName(params.db, 'db')
   const { limit, cursor, deleted } = parseParameters(request.url, ['limit', 'cursor', 'deleted'])

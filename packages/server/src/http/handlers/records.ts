@@ -3,7 +3,7 @@ import { batchBodyBytesMax, bodyBytesMax } from '../../core/limits.ts'
 import { parseName } from '../../core/names.ts'
 import { parseQuery } from '../../core/records/query.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
-import { applyBatch, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
+import { applyBatch, batchJson, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSteps, presentFound } from '../../operations/records/find-records.ts'
 import { findRecord, type GetRecordInput, recordNotFound } from '../../operations/records/get-record.ts'
@@ -91,7 +91,7 @@ export const recordHandlers = {
     const operations = await exchange.runSteps(parseBatchInSteps(text, exchange.nowMs))
     refuseExtras(exchange)
     const { access, nowMs } = exchange
-    const count = await applyBatch(access, { db, table, operations }, nowMs, (steps) => exchange.runSteps(steps))
-    return respondText(exchange.requestId, JSON.stringify({ count }))
+    const output = await applyBatch(access, { db, table, operations }, nowMs, (steps) => exchange.runSteps(steps))
+    return respondText(exchange.requestId, batchJson(output))
   },
 }

@@ -4,7 +4,9 @@ import { fileRoutes } from './files.ts'
 import { itemRoutes } from './items.ts'
 import { recordRoutes } from './records.ts'
 import { literalHashKey, type OperationRoute, pathParameters } from './route.ts'
+import { runRoutes } from './runs.ts'
 import { tableRoutes } from './tables.ts'
+import { taskRoutes } from './tasks.ts'
 
 /** Every route that needs an API key, by the id of its operation. */
 export const operationRoutes = {
@@ -13,6 +15,8 @@ export const operationRoutes = {
   ...itemRoutes,
   ...bucketRoutes,
   ...fileRoutes,
+  ...taskRoutes,
+  ...runRoutes,
   ...apiKeyRoutes,
 } satisfies Record<string, OperationRoute>
 

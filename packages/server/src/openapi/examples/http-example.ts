@@ -72,9 +72,11 @@ export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep 
 
 type Given = Record<string, string | number | boolean>
 
-/** Leaves out the names of the table, collection, bucket and file if they have their default values. */
-const withoutDefaults = ({ db, table, collection, bucket, name, ...given }: Given) => ({
+/** Leaves out the names of the table, collection, bucket, task, run and file if they have their default values. */
+const withoutDefaults = ({ db, table, collection, bucket, task, run, name, ...given }: Given) => ({
   ...(bucket === undefined || bucket === 'avatars' ? {} : { bucket }),
+  ...(task === undefined || task === 'mail' ? {} : { task }),
+  ...(run === undefined || run === 'order-o-1' ? {} : { run }),
   ...(name === undefined || name === 'ada/small.png' ? {} : { name }),
   ...(db === undefined || db === 'app' ? {} : { db }),
   ...(table === undefined || table === 'orders' ? {} : { table }),

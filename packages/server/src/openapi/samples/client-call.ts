@@ -186,6 +186,7 @@ export const clientCall = (request: CurlRequest): ClientCall | undefined => {
   if (db === undefined) return { setup: '', text: call('cubby', 'databases', optionsOf(query)), result: 'page' }
   const tables = `cubby.db(${literal(db, typescript)}).tables`
   if (table === undefined) return { setup: '', text: call(tables, 'list', optionsOf(query)), result: 'page' }
+  if (table === '_tasks') return undefined
   if (table === '_buckets') return bucketsCall(request, db, segments.slice(2), query)
   if (third === undefined && request.method !== 'PUT') return manageCall(request, 'table', tables, table)
   if (request.method === 'POST' && third === 'restore') {

@@ -1,24 +1,30 @@
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { batchOperationsMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import { type RunSteps, runThrough, type Steps, stepUnits } from '../../core/steps.ts'
 import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
-import { type ElementList, readListBody } from '../../core/text/list-body.ts'
+import type { ElementList } from '../../core/text/list-body.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
-import { type Access, parseAddress, requireTable, type TableAddress, writeRecords } from '../access.ts'
+import type { Table } from '../../store/tables.ts'
+import { type Access, parseAddress, requireTable, type TableAddress, tableNotFound, writeRecords } from '../access.ts'
+import { readBatch, refuseWrongCount } from '../batch-body.ts'
 import { defineOperation } from '../operation.ts'
+import { applyOperations, type Placed } from '../runs/apply-operations.ts'
+import { isTaskOperation, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
 import { parseIfUpdatedAt, preconditionFailed } from './condition.ts'
 import { refuseSameRecord } from './refuse-same-record.ts'
 
-export type BatchOperation =
+type RecordBatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
 
-const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
+export type BatchOperation = RecordBatchOperation | TaskBatchOperation
+
+const parseOperation = (envelope: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
+  const { value, data } = envelope
   const name = `operations[${position}]`
   const prefix = `${name}.`
   const members = parseObject(value, name)
@@ -31,9 +37,13 @@ const parseOperation = ({ value, data }: Envelope, text: string, nowMs: number, 
     const key = parseRecordKey(members.hashKey, members.rangeKey, prefix)
     return { op: 'delete', ...key, condition: parseIfUpdatedAt(members.ifUpdatedAt, `${prefix}ifUpdatedAt`) }
   }
-  throw new CubbyError('invalid_request', `${prefix}op is ${describeValue(members.op)}; it takes "put" or "delete".`, {
-    field: `${prefix}op`,
-  })
+  const operation = parseTaskOperation(envelope, text, position)
+  if (operation !== undefined) return operation
+  throw new CubbyError(
+    'invalid_request',
+    `${prefix}op is ${describeValue(members.op)}; it takes "put", "delete", "run" or "finish".`,
+    { field: `${prefix}op` },
+  )
 }
 
 const refuseOnDelete = (members: Members, prefix: string): void => {
@@ -47,25 +57,11 @@ const refuseOnDelete = (members: Members, prefix: string): void => {
   refuseUnknownMembers(members, ['op', 'hashKey', 'rangeKey', 'ifUpdatedAt'], prefix)
 }
 
-const readBatch = (text: string) => readListBody(text, 'operations', batchOperationsMax)
-
 const parseOperations = (text: string, operations: unknown, list: ElementList, nowMs: number): BatchOperation[] => {
-  if (!Array.isArray(operations) || list.count === 0) {
-    throw new CubbyError(
-      'invalid_request',
-      `operations is ${Array.isArray(operations) ? 'empty' : describeValue(operations)}; it takes 1 to ${batchOperationsMax} operations.`,
-      { field: 'operations' },
-    )
-  }
-  if (list.count > batchOperationsMax) {
-    throw new CubbyError(
-      'batch_too_large',
-      `operations has ${list.count} operations; a batch takes at most ${batchOperationsMax}.`,
-      { field: 'operations', hint: `Send them in batches of ${batchOperationsMax}; each is atomic by itself.` },
-    )
-  }
+  refuseWrongCount(operations, list)
   const parsed = list.first.map((operation, i) => parseOperation(operation, text, nowMs, i))
   refuseSameRecord(parsed, 'operations', 'Send the two operations in separate requests.')
+  refuseSameRun(parsed)
   return parsed
 }
 
@@ -78,7 +74,7 @@ export function* parseBatchInSteps(text: string, nowMs: number): Steps<BatchOper
 
 export const parseBatch = (text: string, nowMs: number): BatchOperation[] => runThrough(parseBatchInSteps(text, nowMs))
 
-const toRecordOperation = (operation: BatchOperation, indices: Indices, position: number): RecordOperation => {
+const toRecordOperation = (operation: RecordBatchOperation, indices: Indices, position: number): RecordOperation => {
   const { hashKey, rangeKey, condition } = operation
   if (operation.op === 'delete') return { op: 'delete', hashKey, rangeKey, condition }
   try {
@@ -90,11 +86,17 @@ const toRecordOperation = (operation: BatchOperation, indices: Indices, position
   }
 }
 
-function* toRecordOperations(batch: BatchOperation[], indices: Indices): Steps<RecordOperation[]> {
+/** `positions`: those of the operations in the request; absent if they are all. */
+function* toRecordOperations(
+  batch: RecordBatchOperation[],
+  indices: Indices,
+  positions?: number[],
+): Steps<RecordOperation[]> {
   const operations: RecordOperation[] = []
   let units = 0
   for (const operation of batch) {
-    operations.push(toRecordOperation(operation, indices, operations.length))
+    const position = positions === undefined ? operations.length : positions[operations.length]!
+    operations.push(toRecordOperation(operation, indices, position))
     units += operation.op === 'put' ? operation.data.length : 0
     if (units < stepUnits) continue
     yield
@@ -107,28 +109,67 @@ export interface ApplyBatchInput extends TableAddress {
   operations: BatchOperation[]
 }
 
-/** Returns the number of operations, all of which were applied. `runSteps` runs the slow parts. */
+export interface BatchOutput {
+  /** The number of operations, all of which were applied. */
+  count: number
+  /** The ids of runs, one for each `run` and `finish`. Undefined if there are none. */
+  runs?: string[]
+}
+
+/** `runSteps` runs the slow parts. */
 export const applyBatch = async (
   access: Access,
   input: ApplyBatchInput,
   nowMs: number,
   runSteps: RunSteps = runThrough,
-): Promise<number> => {
+): Promise<BatchOutput> => {
   const table = await requireTable(access, input, nowMs)
-  const operations = await runSteps(toRecordOperations(input.operations, table.indices))
+  if (input.operations.some(isTaskOperation)) return applyWithRuns(access, input, table, nowMs, runSteps)
+  const batch = input.operations as RecordBatchOperation[]
+  const operations = await runSteps(toRecordOperations(batch, table.indices))
   const written = await writeRecords(access, input, table, operations, nowMs)
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${written.failedOperation}].ifUpdatedAt`)
   }
-  return operations.length
+  return { count: operations.length }
 }
+
+/** A batch that also adds or finishes runs. */
+const applyWithRuns = async (
+  access: Access,
+  input: ApplyBatchInput,
+  table: Table,
+  nowMs: number,
+  runSteps: RunSteps,
+): Promise<BatchOutput> => {
+  const records: Placed<RecordBatchOperation>[] = []
+  const tasks: Placed<TaskBatchOperation>[] = []
+  for (const [position, operation] of input.operations.entries()) {
+    if (isTaskOperation(operation)) tasks.push({ position, operation })
+    else records.push({ position, operation })
+  }
+  const positions = records.map(({ position }) => position)
+  const batch = records.map(({ operation }) => operation)
+  const operations = await runSteps(toRecordOperations(batch, table.indices, positions))
+  const written = await applyOperations(access, input.db, { table, operations }, tasks, nowMs).catch(async (error) => {
+    // The table was deleted since it was looked up.
+    const isGone = error instanceof CubbyError && error.code === 'table_not_found'
+    throw isGone ? await tableNotFound(access, input, nowMs) : error
+  })
+  if (!written.applied) {
+    throw preconditionFailed(written.current, `operations[${positions[written.failedRecord]}].ifUpdatedAt`)
+  }
+  return { count: input.operations.length, runs: written.runIds }
+}
+
+export const batchJson = (output: BatchOutput): string => JSON.stringify(output)
 
 export const applyBatchOperation = defineOperation({
   id: 'applyBatch',
   area: 'records',
-  summary: 'Put and delete several records at once',
+  summary: 'Put and delete several records at once, and add and finish runs',
   description:
-    'Applies all operations or none; no reader ever sees only some of them. In an error, `field` names the operation: `operations[3].data.status`.',
+    'Applies all operations or none; no reader ever sees only some of them. `run` adds a run to a task of the database, and `finish` finishes an attempt, together with the records: work is never without its data, and what a worker writes is written once. In an error, `field` names the operation: `operations[3].data.status`.',
   keyNeeded: 'write',
   effect: 'destroys',
   returns: 'All operations were applied.',
@@ -139,6 +180,10 @@ export const applyBatchOperation = defineOperation({
     'batch_too_large',
     'batch_duplicate_keys',
     'table_not_found',
+    'task_not_found',
+    'run_not_found',
+    'run_exists',
+    'lease_lost',
     'precondition_failed',
     'record_too_large',
   ],
@@ -150,5 +195,5 @@ export const applyBatchOperation = defineOperation({
     return { ...address, operations: parseOperations(text, batch.operations, list, nowMs) }
   },
   run: (access, input, nowMs) => applyBatch(access, input, nowMs),
-  present: (count) => JSON.stringify({ count }),
+  present: batchJson,
 })

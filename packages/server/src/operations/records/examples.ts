@@ -12,6 +12,7 @@ import {
   secondOrder,
   secondOrderAt,
 } from '../example.ts'
+import { orderWithMail } from '../runs/examples.ts'
 
 /** Another writer changed the record after it was read. */
 const overtaken = [putInOrders({ ...secondOrder, data: {} }, laterAt)]
@@ -396,6 +397,7 @@ export const applyBatch: Example[] = [
     },
     output: { count: 3 },
   },
+  orderWithMail,
   {
     name: 'wrongVersion',
     summary: 'One condition that does not hold',

@@ -1,10 +1,16 @@
 import { CubbyError } from '../../core/errors.ts'
 import type { RecordKey } from '../../core/records/record-key.ts'
 
-/** Rejects a request whose list `name` has two elements for one record. */
-export const refuseSameRecord = (elements: readonly RecordKey[], name: string, hint: string): void => {
+/** Rejects a request whose list `name` has two elements for one record. Elements that are about no record do not count. */
+export const refuseSameRecord = (
+  elements: readonly (RecordKey | { op: 'run' | 'finish' })[],
+  name: string,
+  hint: string,
+): void => {
   const seen = new Map<string, number>()
-  elements.forEach(({ hashKey, rangeKey }, position) => {
+  elements.forEach((element, position) => {
+    if (!('hashKey' in element)) return
+    const { hashKey, rangeKey } = element
     const slot = JSON.stringify([hashKey, rangeKey])
     const earlier = seen.get(slot)
     if (earlier !== undefined) {

@@ -106,8 +106,16 @@ export const recordSchemas = {
         type: 'array',
         minItems: 1,
         maxItems: batchOperationsMax,
-        items: { oneOf: [ref('PutOperation'), ref('DeleteOperation')] },
-        description: 'No two operations may name the same record.',
+        items: {
+          oneOf: [
+            ref('PutOperation'),
+            ref('DeleteOperation'),
+            ref('RunOperation'),
+            ref('SuccessOperation'),
+            ref('FailureOperation'),
+          ],
+        },
+        description: 'No two operations may name the same record, the same run, or the same key of a task.',
       },
     }),
   ),
@@ -117,6 +125,11 @@ export const recordSchemas = {
       minimum: 1,
       maximum: batchOperationsMax,
       description: 'The number of operations, all of which were applied.',
+    },
+    runs: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'The ids of runs, one for each `run` and `finish`, in order. Absent if the batch has none.',
     },
   }),
 } satisfies Record<string, Schema>

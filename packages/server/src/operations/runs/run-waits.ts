@@ -1,27 +1,245 @@
+import { CubbyError } from '../../core/errors.ts'
+import { repeatLater } from '../../core/hint.ts'
+import { taskLookEveryMs, waitsMax, waitsOfOrganizationMax } from '../../core/limits.ts'
 import type { RunSignals } from '../../core/tasks/run-signals.ts'
 import type { RunReference, Runs } from '../../store/runs.ts'
 
-/** Requests of this process that wait for runs. One look for all of them every `taskLookEveryMs`. */
+/** Changes of this process that come at once are answered with one look. */
+const lookSoonMs = 5
+/** Between two looks there is at least so many times as long as the last one took. */
+const lookRest = 10
+
+/** Why a wait ended: what it waits for may have come, or there is nothing more to wait for. */
+export type WaitEnd = 'maybe' | 'over'
+
+interface Wait {
+  end(why: WaitEnd): void
+}
+
+/** The requests that wait for one task. */
+class TaskWaits {
+  /** For a run to claim. The longest is first. */
+  readonly due = new Set<Wait>()
+  /** For the end of a run, by its id. */
+  readonly finished = new Map<string, Set<Wait>>()
+  /** How many are woken by the next look that finds a due run: it doubles with each look that still finds one. */
+  wakes = 1
+  /** Runs are due, but a claim got none: most likely the concurrency holds them back. Until then nobody is woken. */
+  pausedUntilMs = 0
+}
+
+const tooMany = (): CubbyError =>
+  new CubbyError('unavailable', 'Too many requests wait for runs; nothing was applied.', { hint: repeatLater })
+
+/**
+ * Requests of this process that wait for runs. One look for all of them every `taskLookEveryMs`, and one for a task soon
+ * after this process has changed a run of it. A look that finds a due run wakes one wait, the longest, and the next looks
+ * wake more: otherwise a single new run would make thousands of requests try to claim it.
+ */
 export class RunWaits {
-  constructor(_runs: Runs, _signals: RunSignals, _now: () => number) {
-    throw new Error('not built yet')
+  readonly #runs: Pick<Runs, 'finishedAmong' | 'dueAmong'>
+  readonly #now: () => number
+  readonly #stopListening: () => void
+  readonly #tasks = new Map<number, TaskWaits>()
+  readonly #waits = new Set<Wait>()
+  readonly #ofOrganization = new Map<number, number>()
+  /** Tasks to look at before the next look at all. */
+  readonly #soon = new Set<number>()
+  #timer: Timer | undefined
+  #timerAtMs = Number.POSITIVE_INFINITY
+  #lookAtAllMs = 0
+  #restUntilMs = 0
+  #isLooking = false
+  #isStopped = false
+
+  constructor(runs: Pick<Runs, 'finishedAmong' | 'dueAmong'>, signals: RunSignals, now: () => number) {
+    this.#runs = runs
+    this.#now = now
+    this.#stopListening = signals.listen((taskId) => this.#changed(taskId))
+  }
+
+  /** How many requests wait. */
+  get size(): number {
+    return this.#waits.size
   }
 
   /**
    * Resolves when the run may be finished, after `ms`, when `signal` aborts, or when the process stops, whatever comes
-   * first. The caller looks again. Throws `unavailable` if too many requests wait.
+   * first. The caller looks again. Rejects with `unavailable` if too many requests wait.
    */
-  untilFinished(_orgId: number, _run: RunReference, _ms: number, _signal: AbortSignal | undefined): Promise<void> {
-    throw new Error('not built yet')
+  untilFinished(
+    orgId: number,
+    { taskId, id }: RunReference,
+    ms: number,
+    signal: AbortSignal | undefined,
+  ): Promise<WaitEnd> {
+    return this.#wait(orgId, ms, signal, (wait) => {
+      const { finished } = this.#taskWaits(taskId)
+      // What changed since the caller has looked was not heard here.
+      this.#soon.add(taskId)
+      const waits = finished.get(id) ?? new Set()
+      finished.set(id, waits.add(wait))
+      return () => {
+        waits.delete(wait)
+        if (waits.size === 0 && finished.get(id) === waits) finished.delete(id)
+        this.#forgetIfEmpty(taskId)
+      }
+    })
   }
 
-  /** The same for a task that may have a run to claim. */
-  untilDue(_orgId: number, _taskId: number, _ms: number, _signal: AbortSignal | undefined): Promise<void> {
-    throw new Error('not built yet')
+  /** The same for a task that may have a run to claim. `isAgain`: the wait before ended with `maybe`, but nothing was claimed. */
+  untilDue(
+    orgId: number,
+    taskId: number,
+    ms: number,
+    signal: AbortSignal | undefined,
+    isAgain = false,
+  ): Promise<WaitEnd> {
+    return this.#wait(orgId, ms, signal, (wait) => {
+      const task = this.#taskWaits(taskId)
+      task.due.add(wait)
+      if (isAgain) {
+        task.wakes = 1
+        task.pausedUntilMs = performance.now() + taskLookEveryMs
+      } else this.#soon.add(taskId)
+      return () => {
+        task.due.delete(wait)
+        this.#forgetIfEmpty(taskId)
+      }
+    })
+  }
+
+  /** Resolves after `ms`, when `signal` aborts, or when the process stops: for claims while nothing is handed out. */
+  untilOver(orgId: number, ms: number, signal: AbortSignal | undefined): Promise<WaitEnd> {
+    return this.#wait(orgId, ms, signal, () => () => {})
   }
 
   /** Answers all waits; later ones do not wait. */
   stop(): void {
-    throw new Error('not built yet')
+    this.#isStopped = true
+    this.#stopListening()
+    clearTimeout(this.#timer)
+    for (const wait of [...this.#waits]) wait.end('over')
+  }
+
+  #taskWaits(taskId: number): TaskWaits {
+    const known = this.#tasks.get(taskId)
+    if (known !== undefined) return known
+    const waits = new TaskWaits()
+    this.#tasks.set(taskId, waits)
+    return waits
+  }
+
+  #forgetIfEmpty(taskId: number): void {
+    const task = this.#tasks.get(taskId)
+    if (task?.due.size === 0 && task.finished.size === 0) this.#tasks.delete(taskId)
+  }
+
+  #wait(
+    orgId: number,
+    ms: number,
+    signal: AbortSignal | undefined,
+    join: (wait: Wait) => () => void,
+  ): Promise<WaitEnd> {
+    if (this.#isStopped || ms <= 0 || signal?.aborted === true) return Promise.resolve('over')
+    const held = this.#ofOrganization.get(orgId) ?? 0
+    if (this.size >= waitsMax || held >= waitsOfOrganizationMax) return Promise.reject(tooMany())
+    this.#ofOrganization.set(orgId, held + 1)
+    return new Promise((resolve) => {
+      const onOver = (): void => wait.end('over')
+      const wait: Wait = {
+        end: (why) => {
+          if (!this.#waits.delete(wait)) return
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', onOver)
+          leave()
+          this.#giveBack(orgId)
+          resolve(why)
+        },
+      }
+      this.#waits.add(wait)
+      const timer = setTimeout(onOver, ms)
+      signal?.addEventListener('abort', onOver)
+      const leave = join(wait)
+      this.#plan()
+    })
+  }
+
+  #giveBack(orgId: number): void {
+    const left = this.#ofOrganization.get(orgId)! - 1
+    if (left === 0) this.#ofOrganization.delete(orgId)
+    else this.#ofOrganization.set(orgId, left)
+  }
+
+  #changed(taskId: number): void {
+    const task = this.#tasks.get(taskId)
+    if (task === undefined) return
+    task.pausedUntilMs = 0
+    this.#soon.add(taskId)
+    this.#plan()
+  }
+
+  /** Sets the timer of the next look. A look that is running does that at its end. */
+  #plan(): void {
+    if (this.#isStopped || this.#isLooking || this.#tasks.size === 0) return
+    const nowMs = performance.now()
+    if (this.#lookAtAllMs <= nowMs) this.#lookAtAllMs = nowMs + taskLookEveryMs
+    const atMs = this.#soon.size > 0 ? Math.max(nowMs + lookSoonMs, this.#restUntilMs) : this.#lookAtAllMs
+    if (atMs >= this.#timerAtMs) return
+    this.#timerAtMs = atMs
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#look(), atMs - nowMs)
+  }
+
+  async #look(): Promise<void> {
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+    this.#isLooking = true
+    const startedMs = performance.now()
+    const isForAll = startedMs >= this.#lookAtAllMs - 1
+    if (isForAll) this.#lookAtAllMs = startedMs + taskLookEveryMs
+    const taskIds = (isForAll ? [...this.#tasks.keys()] : [...this.#soon]).filter((id) => this.#tasks.has(id))
+    this.#soon.clear()
+    try {
+      await this.#wakeFinished(taskIds)
+      await this.#wakeDue(taskIds)
+    } catch {
+      // Waits go on. When they end, their requests meet the fault themselves.
+    }
+    this.#isLooking = false
+    this.#restUntilMs = performance.now() + (performance.now() - startedMs) * lookRest
+    this.#plan()
+  }
+
+  async #wakeFinished(taskIds: number[]): Promise<void> {
+    const runs = taskIds.flatMap((taskId) =>
+      Array.from(this.#tasks.get(taskId)!.finished.keys(), (id) => ({ taskId, id })),
+    )
+    if (runs.length === 0) return
+    for (const { taskId, id } of await this.#runs.finishedAmong(runs, this.#now())) {
+      for (const wait of [...(this.#tasks.get(taskId)?.finished.get(id) ?? [])]) wait.end('maybe')
+    }
+  }
+
+  async #wakeDue(taskIds: number[]): Promise<void> {
+    const nowMs = performance.now()
+    const awake = taskIds.filter((taskId) => {
+      const task = this.#tasks.get(taskId)
+      return task !== undefined && task.due.size > 0 && task.pausedUntilMs <= nowMs
+    })
+    if (awake.length === 0) return
+    const due = new Set(await this.#runs.dueAmong(awake, this.#now()))
+    for (const taskId of awake) {
+      const task = this.#tasks.get(taskId)
+      if (task === undefined) continue
+      if (!due.has(taskId)) {
+        task.wakes = 1
+        continue
+      }
+      // Whoever is left is woken by the next look, if a run is still due then.
+      this.#soon.add(taskId)
+      const woken = [...task.due].slice(0, task.wakes)
+      task.wakes *= 2
+      for (const wait of woken) wait.end('maybe')
+    }
   }
 }

@@ -10,7 +10,7 @@ import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { RestoreResult, Table, TableKind, Tables } from '../../store/tables.ts'
 import { type ListingInput, parseListing } from '../listing.ts'
 
-// What tables and buckets have in common: both are listed, deleted and restored by the same rules.
+// What tables, buckets and tasks have in common: they are listed, deleted and restored by the same rules.
 
 // ── Presentation ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -47,6 +47,10 @@ export interface Page {
   cursor: string | null
 }
 
+/** A cursor to go on after this row. */
+export const cursorAfter = (seal: CursorSeal, name: string, { db, name: last, deletedAtMs }: Table): string =>
+  encodeListCursor(seal, `${name}:${db}`, [last, deletedAtMs ?? 0])
+
 /** `name` is the name of the listing: a cursor of another one is rejected. */
 export const listOfDatabase = async (
   registry: Pick<Tables, 'list' | 'listDeleted'>,
@@ -56,18 +60,13 @@ export const listOfDatabase = async (
   { db, deleted, limit, cursor }: ListOfDatabaseInput,
   nowMs: number,
 ): Promise<Page> => {
-  const listing = `${name}:${db}`
-  const place = cursor === undefined ? undefined : decodeListCursor(seal, cursor, listing, ['string', 'number'])
+  const place = cursor === undefined ? undefined : decodeListCursor(seal, cursor, `${name}:${db}`, ['string', 'number'])
   const after = place && { name: place[0] as string, deletedAtMs: place[1] as number }
   // One row more than the page: if it is present, there is a next page.
   const request = { orgId, db, after, limit: limit + 1 }
   const found = await (deleted ? registry.listDeleted(request, nowMs) : registry.list(request))
   const rows = found.slice(0, limit)
-  const last = rows.at(-1)
-  return {
-    rows,
-    cursor: found.length > limit ? encodeListCursor(seal, listing, [last!.name, last!.deletedAtMs ?? 0]) : null,
-  }
+  return { rows, cursor: found.length > limit ? cursorAfter(seal, name, rows.at(-1)!) : null }
 }
 
 // ── Restoring ──────────────────────────────────────────────────────────────────────────────────────────────

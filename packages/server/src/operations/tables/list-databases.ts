@@ -18,13 +18,16 @@ export const listDatabases = async (access: Access, { limit, cursor }: ListingIn
   let found: string[]
   if (apiKey.databases === null) found = await engine.tables.listDatabases(apiKey.orgId, after, limit + 1)
   else {
-    // A limited key sees only its own databases that have a table or a bucket: at most two hundred lookups.
+    // A limited key sees only its own databases that have something in them: at most three hundred lookups.
     found = []
     for (const db of [...apiKey.databases].sort()) {
       if (after !== undefined && db <= after) continue
       const first = { orgId: apiKey.orgId, db, after: undefined, limit: 1 }
-      const [any] = [...(await engine.tables.list(first)), ...(await engine.buckets.list(first))]
-      if (any !== undefined) found.push(db)
+      for (const area of [engine.tables, engine.buckets, engine.tasks]) {
+        if ((await area.list(first)).length === 0) continue
+        found.push(db)
+        break
+      }
     }
   }
   const databases = found.slice(0, limit)
@@ -35,7 +38,7 @@ export const listDatabasesOperation = defineOperation({
   id: 'listDatabases',
   area: 'tables',
   summary: 'List databases',
-  description: `The databases that the API key may use and that have a table or a bucket, by name. ${pagesNote}`,
+  description: `The databases that the API key may use and that have a table, a bucket or a task, by name. ${pagesNote}`,
   keyNeeded: 'read',
   effect: 'reads',
   returns: 'A page of names.',

@@ -98,7 +98,8 @@ export const tableSchemas = {
 export const dbMember = {
   db: {
     ...ref('Name'),
-    description: 'The database, for example one per application. A database exists while it has a table or a bucket.',
+    description:
+      'The database, for example one per application. A database exists while it has a table, a bucket or a task.',
   },
 } satisfies Record<string, Schema>
 

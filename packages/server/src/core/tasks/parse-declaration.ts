@@ -1,0 +1,179 @@
+import { describeValue } from '../describe-value.ts'
+import { CubbyError } from '../errors.ts'
+import {
+  attemptsDefault,
+  attemptsMax,
+  authorizationCharactersMax,
+  backoffSecondsDefault,
+  backoffSecondsMax,
+  concurrencyMax,
+  keepSecondsDefault,
+  keepSecondsMax,
+  keepSecondsMin,
+  leaseSecondsDefault,
+  leaseSecondsMax,
+  pushConcurrencyDefault,
+  pushLeaseSecondsMax,
+} from '../limits.ts'
+import { type Members, parseFlag, parseObject, refuseUnknownMembers } from '../members.ts'
+import { parseData } from '../records/record-data.ts'
+import { runThrough, type Steps } from '../steps.ts'
+import { checkJson } from '../text/json-scan.ts'
+import { extendSpan, openSpan, readEnvelope, type Span } from '../text/json-span.ts'
+import type { Declaration } from './declaration.ts'
+import { parseSchedule } from './parse-schedule.ts'
+import { parsePushUrl } from './push-url.ts'
+
+/** What a task's `authorization` is shown as, and what keeps it in a declaration. */
+export const hiddenAuthorization = '****'
+
+/** A declaration as it was sent, with the defaults filled in. */
+export interface ParsedDeclaration extends Declaration {
+  /** Keep the present `authorization`; the member itself is null then. */
+  keepsAuthorization: boolean
+}
+
+export const declarationFields = [
+  'url',
+  'authorization',
+  'leaseSeconds',
+  'attempts',
+  'backoffSeconds',
+  'concurrency',
+  'keepSeconds',
+  'paused',
+  'schedule',
+] as const
+
+// ── The text ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The members of a declaration, with shallow values; those of `schedule` apart, since its payload is kept as it was sent. */
+export interface DeclarationText {
+  members: Members
+  schedule: Members
+  payload: Span | undefined
+  text: string
+}
+
+/** An empty text is `{}`. */
+export const readDeclaration = (text: string): DeclarationText => {
+  const read: DeclarationText = { members: {}, schedule: {}, payload: undefined, text }
+  if (text === '') return read
+  checkJson(text)
+  const { value } = runThrough(
+    readEnvelope(text, 0, '', {
+      into: (name, at) => (name === 'schedule' && text[at] === '{' ? readSchedule(read, at) : undefined),
+    }),
+  )
+  read.members = parseObject(value)
+  return read
+}
+
+function* readSchedule(read: DeclarationText, at: number): Steps<number> {
+  const { value, end } = yield* readEnvelope(read.text, at, 'schedule', {
+    into: (name, start) => (name === 'payload' ? readPayload(read, start) : undefined),
+  })
+  read.schedule = value as Members
+  return end
+}
+
+function* readPayload(read: DeclarationText, at: number): Steps<number> {
+  const span = openSpan(read.text, at)
+  while (!extendSpan(read.text, span)) yield
+  read.payload = span
+  return span.end
+}
+
+// ── The fields ─────────────────────────────────────────────────────────────────────────────────────────────
+
+export const parseDeclaration = (read: DeclarationText, nowMs: number): ParsedDeclaration => {
+  const { members } = read
+  refuseUnknownMembers(members, declarationFields)
+  const url = parsePushUrl(members.url)
+  const isPushed = url !== null
+  return {
+    url,
+    ...parseAuthorization(members.authorization),
+    leaseSeconds: parseLeaseSeconds(members.leaseSeconds, isPushed),
+    attempts: parseCount(members.attempts, 'attempts', 1, attemptsMax) ?? attemptsDefault,
+    backoffSeconds: parseCount(members.backoffSeconds, 'backoffSeconds', 1, backoffSecondsMax) ?? backoffSecondsDefault,
+    concurrency:
+      parseCount(members.concurrency, 'concurrency', 1, concurrencyMax) ?? (isPushed ? pushConcurrencyDefault : null),
+    keepSeconds: parseCount(members.keepSeconds, 'keepSeconds', keepSecondsMin, keepSecondsMax) ?? keepSecondsDefault,
+    paused: parseFlag(members.paused, 'paused'),
+    schedule: members.schedule === undefined ? null : scheduleIn(read, nowMs),
+  }
+}
+
+const leftOut: Record<string, string> = {
+  attempts: `Leave it out for ${attemptsDefault}.`,
+  backoffSeconds: `Leave it out for ${backoffSecondsDefault}.`,
+  concurrency: `Leave it out for ${pushConcurrencyDefault} with url, and for any number without.`,
+  keepSeconds: `Leave it out for ${keepSecondsDefault}, which is a week.`,
+  leaseSeconds: `Leave it out for ${leaseSecondsDefault}. A longer attempt extends its lease.`,
+}
+
+const parseCount = (value: unknown, field: string, least: number, most: number): number | undefined => {
+  if (value === undefined) return undefined
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number
+  const takes = `an integer from ${least} to ${most}`
+  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes ${takes}.`, {
+    field,
+    hint: leftOut[field],
+  })
+}
+
+const parseLeaseSeconds = (value: unknown, isPushed: boolean): number => {
+  const seconds = parseCount(value, 'leaseSeconds', 1, leaseSecondsMax) ?? leaseSecondsDefault
+  if (!isPushed || seconds <= pushLeaseSecondsMax) return seconds
+  throw new CubbyError(
+    'invalid_request',
+    `leaseSeconds is ${seconds}; for a task with url it takes an integer from 1 to ${pushLeaseSecondsMax}.`,
+    { field: 'leaseSeconds', hint: 'A receiver that needs longer extends its lease.' },
+  )
+}
+
+const parseAuthorization = (value: unknown): Pick<ParsedDeclaration, 'authorization' | 'keepsAuthorization'> => {
+  if (value === undefined) return { authorization: null, keepsAuthorization: false }
+  if (value === hiddenAuthorization) return { authorization: null, keepsAuthorization: true }
+  const isText = typeof value === 'string' && /^[\x20-\x7e]+$/.test(value)
+  if (isText && value.length <= authorizationCharactersMax) return { authorization: value, keepsAuthorization: false }
+  // A string is not repeated: it is a secret.
+  const found =
+    typeof value === 'string' ? 'a string that is empty, too long or has other characters' : describeValue(value)
+  throw new CubbyError(
+    'invalid_request',
+    `authorization is ${found}; it takes 1 to ${authorizationCharactersMax} printable ASCII characters.`,
+    {
+      field: 'authorization',
+      hint: `Give the value of the header, for example "Bearer …"; "${hiddenAuthorization}" keeps the present one.`,
+    },
+  )
+}
+
+const scheduleIn = ({ members, schedule, payload, text }: DeclarationText, nowMs: number): Declaration['schedule'] => {
+  const value = members.schedule
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CubbyError('invalid_schedule', `schedule is ${describeValue(value)}; it takes a JSON object.`, {
+      field: 'schedule',
+      hint: 'Leave it out for a task without a schedule, or give { "every": 3600 } or { "cron": "0 6 * * *" }.',
+    })
+  }
+  return parseSchedule(
+    schedule,
+    schedule.payload === undefined ? '{}' : parsePayload(schedule.payload, text, payload),
+    nowMs,
+  )
+}
+
+/** By the rules of `data`. */
+const parsePayload = (value: unknown, text: string, span: Span | undefined): string => {
+  const field = 'schedule.payload'
+  try {
+    return parseData(value, text, span, field)
+  } catch (error) {
+    if (!(error instanceof CubbyError) || error.code !== 'record_too_large') throw error
+    const hint = 'Put the large part into a record or a file, and its key here.'
+    throw new CubbyError(error.code, error.message, { field, hint })
+  }
+}

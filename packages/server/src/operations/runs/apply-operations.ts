@@ -1,0 +1,134 @@
+import { CubbyError } from '../../core/errors.ts'
+import { isRunId } from '../../core/tasks/run-id.ts'
+import type { RecordOperation } from '../../store/records.ts'
+import type { BatchResult, TaskOperation } from '../../store/runs.ts'
+import type { Table } from '../../store/tables.ts'
+import { type Access, callerOf } from '../access.ts'
+import { requireTask, requireTaskOrDeleted } from '../tasks/task-access.ts'
+import { findDeletedTask, leaseLost, runNotFound } from './run-access.ts'
+import type { TaskBatchOperation } from './task-operations.ts'
+
+/** An operation and its place in the request. */
+export interface Placed<Operation> {
+  position: number
+  operation: Operation
+}
+
+interface RecordWrites {
+  table: Table
+  operations: RecordOperation[]
+}
+
+/** Of an operation: `operations[3].task`. */
+const fieldOf = ({ position }: Placed<unknown>, name: string): string => `operations[${position}].${name}`
+
+/** A fault of one operation names its field. */
+const within = async <T>(field: string, work: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof CubbyError && error.code === 'task_not_found' ? error.within(field) : error
+  }
+}
+
+const resolve = async (
+  access: Access,
+  db: string,
+  placed: Placed<TaskBatchOperation>,
+  nowMs: number,
+): Promise<TaskOperation> => {
+  const { operation } = placed
+  const address = { db, task: operation.task }
+  const field = fieldOf(placed, 'task')
+  if (operation.op === 'run') {
+    const task = await within(field, () => requireTask(access, address, nowMs))
+    return { op: 'run', task, run: operation.newRun }
+  }
+  const task = await within(field, () => requireTaskOrDeleted(access, address, nowMs))
+  const { run: id, finish } = operation
+  if (!isRunId(id)) throw runNotFound({ ...address, run: id }, fieldOf(placed, 'run'))
+  return { op: 'finish', task, id, finish }
+}
+
+const resolveAll = async (
+  access: Access,
+  db: string,
+  tasks: Placed<TaskBatchOperation>[],
+  nowMs: number,
+): Promise<TaskOperation[]> => {
+  const resolved: TaskOperation[] = []
+  for (const placed of tasks) resolved.push(await resolve(access, db, placed, nowMs))
+  return resolved
+}
+
+type Refusal = Extract<BatchResult, { refused: unknown }>
+
+const refusalOf = (db: string, placed: Placed<TaskBatchOperation>, { refused }: Refusal): CubbyError => {
+  const { operation } = placed
+  if (operation.op === 'run') {
+    return new CubbyError(
+      'run_exists',
+      `The run "${operation.newRun.id}" exists with another payload; nothing was changed.`,
+      { field: fieldOf(placed, 'id'), hint: 'Use another id, or send the same payload.' },
+    )
+  }
+  if (refused === 'lease_lost') return leaseLost(fieldOf(placed, 'lease'))
+  return runNotFound({ db, task: operation.task, run: operation.run }, fieldOf(placed, 'run'))
+}
+
+/** The deleted task of the same name, if it has the run: its attempt may still finish. */
+const elsewhere = async (
+  access: Access,
+  db: string,
+  operation: TaskOperation,
+  nowMs: number,
+): Promise<Table | undefined> => {
+  if (operation.op === 'run' || operation.task.deletedAtMs !== null) return undefined
+  const deleted = await findDeletedTask(access, { db, task: operation.task.name }, nowMs)
+  if (deleted === undefined) return undefined
+  return (await access.engine.runs.get(deleted, operation.id, nowMs)) === undefined ? undefined : deleted
+}
+
+/**
+ * Writes records of one table, and adds and finishes runs of tasks of the database: all or nothing. A record whose condition
+ * does not hold is in the result; what is wrong with a run is thrown.
+ */
+export const applyOperations = async (
+  access: Access,
+  db: string,
+  records: RecordWrites | undefined,
+  tasks: Placed<TaskBatchOperation>[],
+  nowMs: number,
+): Promise<Exclude<BatchResult, Refusal>> => {
+  const resolved = await resolveAll(access, db, tasks, nowMs)
+  const batch = { table: records?.table, records: records?.operations ?? [], tasks: resolved }
+  for (;;) {
+    const result = await write(access, db, batch, tasks, nowMs)
+    if (!('refused' in result)) {
+      if (result.applied)
+        for (const id of new Set(resolved.map(({ task }) => task.id))) access.tasks.signals.changed(id)
+      return result
+    }
+    const failed = resolved[result.failedTask]!
+    const deleted = await elsewhere(access, db, failed, nowMs)
+    if (deleted === undefined) throw refusalOf(db, tasks[result.failedTask]!, result)
+    // At most once for each operation: then its task is a deleted one.
+    resolved[result.failedTask] = { ...failed, task: deleted }
+  }
+}
+
+const write = async (
+  access: Access,
+  db: string,
+  batch: Parameters<Access['engine']['runs']['applyBatch']>[1],
+  tasks: Placed<TaskBatchOperation>[],
+  nowMs: number,
+): Promise<BatchResult> => {
+  try {
+    return await access.engine.runs.applyBatch(callerOf(access), batch, nowMs)
+  } catch (error) {
+    // A task was deleted since: looked up again, the error names it.
+    if (error instanceof CubbyError && error.code === 'task_not_found') await resolveAll(access, db, tasks, nowMs)
+    throw error
+  }
+}

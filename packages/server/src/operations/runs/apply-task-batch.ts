@@ -1,0 +1,89 @@
+import { describeValue } from '../../core/describe-value.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { refuseUnknownMembers } from '../../core/members.ts'
+import { runThrough, type Steps } from '../../core/steps.ts'
+import type { Envelope } from '../../core/text/json-span.ts'
+import type { ElementList } from '../../core/text/list-body.ts'
+import type { Access } from '../access.ts'
+import { readBatch, refuseWrongCount } from '../batch-body.ts'
+import { defineOperation } from '../operation.ts'
+import { parseTaskAddress, requireTaskOrDeleted, type TaskAddress } from '../tasks/task-access.ts'
+import { applyOperations } from './apply-operations.ts'
+import { parseTaskOperation, refuseSameRun, type TaskBatchOperation } from './task-operations.ts'
+
+export interface ApplyTaskBatchInput extends TaskAddress {
+  operations: TaskBatchOperation[]
+}
+
+export interface TaskBatchOutput {
+  count: number
+  /** One for each operation. */
+  runs: string[]
+}
+
+const parseOperation = (envelope: Envelope, text: string, position: number, task: string): TaskBatchOperation => {
+  const operation = parseTaskOperation(envelope, text, position, task)
+  if (operation !== undefined) return operation
+  const field = `operations[${position}].op`
+  const op = describeValue((envelope.value as { op?: unknown }).op)
+  throw new CubbyError('invalid_request', `${field} is ${op}; it takes "run" or "finish".`, {
+    field,
+    hint: ['Records are written together with runs by ', { operation: 'applyBatch', input: {} }, '.'],
+  })
+}
+
+const parseOperations = (text: string, operations: unknown, list: ElementList, task: string): TaskBatchOperation[] => {
+  refuseWrongCount(operations, list)
+  const parsed = list.first.map((envelope, i) => parseOperation(envelope, text, i, task))
+  refuseSameRun(parsed)
+  return parsed
+}
+
+/** `task`: of the operations that name none. */
+export function* parseTaskBatchInSteps(text: string, task: string): Steps<TaskBatchOperation[]> {
+  const { members, list } = yield* readBatch(text)
+  refuseUnknownMembers(members, ['operations'])
+  return parseOperations(text, members.operations, list, task)
+}
+
+export const applyTaskBatch = async (
+  access: Access,
+  { operations, ...address }: ApplyTaskBatchInput,
+  nowMs: number,
+): Promise<TaskBatchOutput> => {
+  await requireTaskOrDeleted(access, address, nowMs)
+  const placed = operations.map((operation, position) => ({ operation, position }))
+  const result = await applyOperations(access, address.db, undefined, placed, nowMs)
+  if (!result.applied) throw new Error('a batch without records has no conditions')
+  return { count: operations.length, runs: result.runIds }
+}
+
+export const applyTaskBatchOperation = defineOperation({
+  id: 'applyTaskBatch',
+  area: 'runs',
+  summary: 'Add and finish several runs at once',
+  description:
+    'Applies all operations or none. They may be about other tasks of the database; one that names no `task` is about this one. In an error, `field` names the operation: `operations[3].lease`. A `finish` that was applied before is rejected.',
+  keyNeeded: 'write',
+  effect: 'writes',
+  returns: 'All operations were applied.',
+  codes: [
+    'invalid_key',
+    'batch_too_large',
+    'batch_duplicate_keys',
+    'task_not_found',
+    'run_not_found',
+    'run_exists',
+    'lease_lost',
+    'record_too_large',
+  ],
+  parse(text): ApplyTaskBatchInput {
+    const { members, list } = runThrough(readBatch(text))
+    const { db, task, ...batch } = members
+    const address = parseTaskAddress(db, task)
+    refuseUnknownMembers(batch, ['operations'])
+    return { ...address, operations: parseOperations(text, batch.operations, list, address.task) }
+  },
+  run: applyTaskBatch,
+  present: (output) => JSON.stringify(output),
+})

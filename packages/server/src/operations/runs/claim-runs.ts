@@ -1,0 +1,103 @@
+import { CubbyError } from '../../core/errors.ts'
+import { type Members, refuseUnknownMembers } from '../../core/members.ts'
+import { parseClaimLimit, parseLeaseSeconds, parseWaitSeconds } from '../../core/tasks/parse-numbers.ts'
+import type { Run } from '../../core/tasks/run.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { ClaimOptions } from '../../store/runs.ts'
+import type { Table } from '../../store/tables.ts'
+import { type Access, callerOf } from '../access.ts'
+import { defineOperation } from '../operation.ts'
+import { parseTaskAddress, requireTask, type TaskAddress, writeInTask } from '../tasks/task-access.ts'
+import { runJson } from './present-run.ts'
+import type { WaitEnd } from './run-waits.ts'
+import { plainWaiting, type Waiting } from './waiting.ts'
+
+export interface Claim extends ClaimOptions {
+  waitSeconds: number
+}
+
+export interface ClaimRunsInput extends TaskAddress {
+  claim: Claim
+}
+
+export interface ClaimRunsOutput {
+  task: string
+  runs: Run[]
+}
+
+export const parseClaim = (members: Members): Claim => {
+  refuseUnknownMembers(members, ['limit', 'leaseSeconds', 'waitSeconds'])
+  const leaseSeconds = parseLeaseSeconds(members.leaseSeconds)
+  return {
+    limit: parseClaimLimit(members.limit),
+    leaseMs: leaseSeconds === undefined ? undefined : leaseSeconds * 1000,
+    waitSeconds: parseWaitSeconds(members.waitSeconds),
+  }
+}
+
+const pushed = (task: string): CubbyError =>
+  new CubbyError('invalid_request', `The task ${task} has a url: its runs are pushed there and cannot be claimed.`, {
+    hint: 'Declare the task without url to claim its runs.',
+  })
+
+const claimNow = async (access: Access, input: ClaimRunsInput, task: Table, nowMs: number): Promise<Run[]> => {
+  try {
+    return await writeInTask(access, input, nowMs, () =>
+      access.engine.runs.claim(callerOf(access), task, input.claim, nowMs),
+    )
+  } catch (error) {
+    throw error instanceof CubbyError && error.code === 'invalid_request' ? pushed(input.task) : error
+  }
+}
+
+/** While the process hands out nothing: no runs, but the same refusals and the same wait. */
+const claimNothing = async (access: Access, input: ClaimRunsInput, task: Table, waiting: Waiting): Promise<Run[]> => {
+  const [state] = await access.engine.tasks.read([task], waiting.nowMs)
+  if (state !== undefined && state.declaration.url !== null) throw pushed(input.task)
+  const ms = input.claim.waitSeconds * 1000
+  if (ms > 0) await waiting.pause(() => access.tasks.waits.untilOver(access.apiKey.orgId, ms, waiting.signal))
+  return []
+}
+
+/** Due runs, each with a lease. With `waitSeconds` it waits for the first one. Nothing is claimed for a caller that has gone. */
+export const claimRuns = async (
+  access: Access,
+  input: ClaimRunsInput,
+  nowMs: number,
+  waiting: Waiting = plainWaiting(access, nowMs),
+): Promise<ClaimRunsOutput> => {
+  const task = await requireTask(access, input, nowMs)
+  const none = { task: input.task, runs: [] }
+  if (!access.tasks.handsOut) return { ...none, runs: await claimNothing(access, input, task, waiting) }
+  const { waits } = access.tasks
+  const endsAtMs = performance.now() + input.claim.waitSeconds * 1000
+  for (let isAgain = false; ; isAgain = true) {
+    if (waiting.signal?.aborted === true) return none
+    const runs = await claimNow(waiting.access, input, task, waiting.nowMs)
+    const leftMs = endsAtMs - performance.now()
+    if (runs.length > 0 || leftMs <= 0) return { task: input.task, runs }
+    const wait = (): Promise<WaitEnd> => waits.untilDue(access.apiKey.orgId, task.id, leftMs, waiting.signal, isAgain)
+    if ((await waiting.pause(wait)) === 'over') return none
+  }
+}
+
+export const claimedJson = ({ task, runs }: ClaimRunsOutput): string =>
+  `{"runs":[${runs.map((run) => runJson(run, task, { withLease: true })).join(',')}]}`
+
+export const claimRunsOperation = defineOperation({
+  id: 'claimRuns',
+  area: 'runs',
+  summary: 'Claim due runs of a task, each with a lease',
+  description:
+    'For workers. Each run is handed to one caller only, in the order of `runAt`, then creation. The caller finishes it, or extends its lease, before `leaseUntil`; otherwise the attempt has failed. With `waitSeconds` the answer comes with the first run, or after that time without one. One answer has at most 1 MiB of payload, but at least one run if there is one. A task with a `url` is rejected: its runs are pushed.',
+  keyNeeded: 'write',
+  effect: 'writes',
+  returns: 'The claimed runs.',
+  codes: ['task_not_found'],
+  parse(text): ClaimRunsInput {
+    const { db, task, ...members } = parsePlainBody(text)
+    return { ...parseTaskAddress(db, task), claim: parseClaim(members) }
+  },
+  run: (access, input, nowMs) => claimRuns(access, input, nowMs),
+  present: claimedJson,
+})

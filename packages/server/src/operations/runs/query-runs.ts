@@ -1,0 +1,102 @@
+import { encodeScanCursor } from '../../core/cursor.ts'
+import { pageBytesMax } from '../../core/limits.ts'
+import { countPageJson } from '../../core/records/record-json.ts'
+import { isEmptyScan } from '../../core/records/scan.ts'
+import type { Run } from '../../core/tasks/run.ts'
+import { parseRunQuery, planRunQuery, type RunQuery, type RunQueryPlan } from '../../core/tasks/run-query.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { RunPage } from '../../store/runs.ts'
+import type { Table } from '../../store/tables.ts'
+import type { Access } from '../access.ts'
+import { pagesNote } from '../listing.ts'
+import { defineOperation } from '../operation.ts'
+import { parseTaskAddress, requireTask, type TaskAddress } from '../tasks/task-access.ts'
+import { presentRun } from './present-run.ts'
+
+export interface QueryRunsInput extends TaskAddress {
+  query: RunQuery
+}
+
+export interface RunQueryPage {
+  /** JSON texts. */
+  items: string[]
+  count: number
+  cursor: string | null
+}
+
+/** The texts of the runs that fit into a page: at least one. The brackets and the commas count. */
+const presentFitting = (runs: readonly Run[], present: (run: Run) => string): string[] => {
+  const texts: string[] = []
+  let bytes = 1
+  for (const run of runs) {
+    const text = present(run)
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > pageBytesMax && texts.length > 0) return texts
+    texts.push(text)
+  }
+  return texts
+}
+
+/**
+ * A page whose text is within the bound. The engine bounds what it reads, but not the text around it: if that is too much,
+ * the page is read again with fewer rows, since only the engine knows the position of a row.
+ */
+const readPage = async (
+  { engine }: Access,
+  task: Table,
+  { status, limit }: RunQuery,
+  { page }: RunQueryPlan,
+  nowMs: number,
+  present: (run: Run) => string,
+): Promise<{ items: string[]; next: RunPage['next'] }> => {
+  for (let rows = limit; ; ) {
+    const { runs, next } = await engine.runs.scan(task, status, page, rows, nowMs)
+    const items = presentFitting(runs, present)
+    if (items.length === runs.length) return { items, next }
+    rows = items.length
+  }
+}
+
+export const queryRuns = async (
+  access: Access,
+  { query, ...address }: QueryRunsInput,
+  nowMs: number,
+): Promise<RunQueryPage> => {
+  const { engine } = access
+  const task = await requireTask(access, address, nowMs)
+  const plan = planRunQuery(query, task.id, engine.cursorSeal)
+  // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
+  if (isEmptyScan(plan.whole)) return { items: [], count: 0, cursor: null }
+  const cursorAt = (next: RunPage['next']): string | null =>
+    next === undefined ? null : encodeScanCursor(engine.cursorSeal, task.id, plan.whole, next, plan.fingerprint)
+  if (query.select === 'count') {
+    const { count, next } = await engine.runs.count(task, query.status, plan.page, query.limit, nowMs)
+    return { items: [], count, cursor: cursorAt(next as RunPage['next']) }
+  }
+  const { items, next } = await readPage(access, task, query, plan, nowMs, presentRun(access, address.task))
+  return { items, count: items.length, cursor: cursorAt(next) }
+}
+
+export const runPageJson = ({ items, count, cursor }: RunQueryPage): string =>
+  items.length === 0
+    ? countPageJson(count, cursor)
+    : `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)}}`
+
+export const queryRunsOperation = defineOperation({
+  id: 'queryRuns',
+  area: 'runs',
+  summary: 'List the runs of a task by the time of their last change',
+  description: `Runs by \`updatedAt\`, newest first unless \`ascending\` is true; \`status\` and \`range\` select among them. ${pagesNote} A cursor is valid only with the same task, status, range and direction; \`limit\` and \`select\` may change.
+
+With \`select: "count"\` there are no items, and \`count\` is the number of runs that matched. A public key reads the runs without \`payload\` and \`key\`.`,
+  keyNeeded: 'read',
+  effect: 'reads',
+  returns: 'A page of runs.',
+  codes: ['invalid_range', 'invalid_cursor', 'task_not_found'],
+  parse(text): QueryRunsInput {
+    const { db, task, ...query } = parsePlainBody(text)
+    return { ...parseTaskAddress(db, task), query: parseRunQuery(query) }
+  },
+  run: queryRuns,
+  present: runPageJson,
+})

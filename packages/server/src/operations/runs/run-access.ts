@@ -1,0 +1,133 @@
+import { CubbyError } from '../../core/errors.ts'
+import { call } from '../../core/hint.ts'
+import { isFinished, type Run } from '../../core/tasks/run.ts'
+import { isRunId } from '../../core/tasks/run-id.ts'
+import type { RunChange } from '../../store/runs.ts'
+import type { Table } from '../../store/tables.ts'
+import type { Access } from '../access.ts'
+import {
+  parseTaskAddress,
+  requireTask,
+  requireTaskOrDeleted,
+  type TaskAddress,
+  writeInTask,
+} from '../tasks/task-access.ts'
+
+export interface RunAddress extends TaskAddress {
+  /** As it was sent: no run has a malformed id, so it is not found. */
+  run: string
+}
+
+/** A run and the name of its task, which the row of a run does not have. */
+export interface RunOutput {
+  task: string
+  run: Run
+}
+
+export const parseRunAddress = (db: unknown, task: unknown, run: unknown): RunAddress => {
+  const address = parseTaskAddress(db, task)
+  if (typeof run === 'string') return { ...address, run }
+  throw new CubbyError('invalid_request', 'run is not a string; it takes the id of a run.', { field: 'run' })
+}
+
+export const runNotFound = ({ db, task, run }: RunAddress, field?: string): CubbyError =>
+  new CubbyError('run_not_found', `The task ${task} has no run ${JSON.stringify(run.slice(0, 80).toWellFormed())}.`, {
+    field,
+    hint: [
+      'It may have been removed when its time to be kept was over. Look for runs: ',
+      call('queryRuns', { db, task }),
+    ],
+  })
+
+export const leaseLost = (field = 'lease'): CubbyError =>
+  new CubbyError(
+    'lease_lost',
+    'The lease is not that of the running attempt, or it has expired; nothing was changed.',
+    {
+      field,
+      hint: 'Stop this attempt: another one may have begun, or the run was cancelled. Extend the lease earlier next time.',
+    },
+  )
+
+/** Of an add: another run has the id. */
+export const idTaken = (run: Run, field = 'id'): CubbyError =>
+  new CubbyError('run_exists', `The run "${run.id}" exists with another payload; nothing was changed.`, {
+    field,
+    hint: 'Use another id, or send the same payload to repeat the call.',
+  })
+
+const runFinished = ({ id, status }: Run): CubbyError =>
+  new CubbyError(
+    'run_finished',
+    `The run "${id}" has ${status === 'failed' ? 'failed' : status}; it cannot be cancelled.`,
+    {
+      hint: 'Nothing is left to do.',
+    },
+  )
+
+const notRetried = (address: RunAddress, run: Run): CubbyError => {
+  const { db, task } = address
+  return isFinished(run) || run.id !== address.run
+    ? new CubbyError('run_exists', 'Another run of the same key is queued; nothing was changed.', {
+        hint: ['It does the same with newer data. Find it: ', call('queryRuns', { db, task })],
+      })
+    : new CubbyError('run_exists', `The run "${run.id}" is ${run.status}; only a finished run can be retried.`, {
+        hint: 'Wait until it has finished, or cancel it first.',
+      })
+}
+
+/** The changed run, or the error for the reason of the refusal. */
+export const changedRun = (address: RunAddress, change: RunChange): Run => {
+  if (!('refused' in change)) return change.run
+  if (change.refused === 'missing') throw runNotFound(address)
+  if (change.refused === 'lease_lost') throw leaseLost()
+  throw change.refused === 'finished' ? runFinished(change.run) : notRetried(address, change.run)
+}
+
+/** The task, and the run that it may have. */
+export const requireTaskOf = async (access: Access, address: RunAddress, nowMs: number): Promise<Table> => {
+  const task = await requireTask(access, address, nowMs)
+  if (!isRunId(address.run)) throw runNotFound(address)
+  return task
+}
+
+/** A change of a run of an active task. Tells the process about it. */
+export const changeRun = async (
+  access: Access,
+  address: RunAddress,
+  nowMs: number,
+  change: (task: Table) => Promise<RunChange>,
+): Promise<RunOutput> => {
+  const task = await requireTaskOf(access, address, nowMs)
+  const run = changedRun(address, await writeInTask(access, address, nowMs, () => change(task)))
+  access.tasks.signals.changed(task.id)
+  return { task: address.task, run }
+}
+
+/**
+ * What the holder of a lease does. It goes on while the task is deleted: then the run is looked for in the task that was
+ * deleted last, also if another task has the name since.
+ */
+export const changeAttempt = async (
+  access: Access,
+  address: RunAddress,
+  nowMs: number,
+  change: (task: Table) => Promise<RunChange>,
+): Promise<{ task: Table; run: Run }> => {
+  const task = await requireTaskOrDeleted(access, address, nowMs)
+  if (!isRunId(address.run)) throw runNotFound(address)
+  const changeIn = (one: Table): Promise<RunChange> => writeInTask(access, address, nowMs, () => change(one))
+  const changed = await changeIn(task)
+  const isElsewhere = 'refused' in changed && task.deletedAtMs === null
+  const deleted = isElsewhere ? await findDeletedTask(access, address, nowMs) : undefined
+  if (deleted !== undefined && 'refused' in changed) {
+    const there = await changeIn(deleted)
+    // The caller names the active task: its refusal counts, unless it does not have the run and the deleted one has.
+    const counts = !('refused' in there) || (changed.refused === 'missing' && there.refused !== 'missing')
+    if (counts) return { task: deleted, run: changedRun(address, there) }
+  }
+  return { task, run: changedRun(address, changed) }
+}
+
+export const findDeletedTask = ({ engine, apiKey }: Access, { db, task }: TaskAddress, nowMs: number) =>
+  engine.tasks.findDeleted(apiKey.orgId, db, task, nowMs)

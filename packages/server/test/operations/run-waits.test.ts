@@ -1,0 +1,189 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { taskLookEveryMs, waitsMax, waitsOfOrganizationMax } from '../../src/core/limits.ts'
+import { RunSignals } from '../../src/core/tasks/run-signals.ts'
+import { RunWaits, type WaitEnd } from '../../src/operations/runs/run-waits.ts'
+import type { RunReference } from '../../src/store/runs.ts'
+
+// Requests wait for runs without a loop of their own. What would go wrong without it: thousands of requests, each of which
+// asks the database again and again.
+
+/** A store that counts looks. */
+class Looks {
+  due = new Set<number>()
+  finished = new Set<string>()
+  dueLooks: number[][] = []
+  finishedLooks: RunReference[][] = []
+  fails = false
+
+  dueAmong(taskIds: number[]): number[] {
+    this.dueLooks.push(taskIds)
+    if (this.fails) throw new Error('the database is away')
+    return taskIds.filter((id) => this.due.has(id))
+  }
+
+  finishedAmong(runs: RunReference[]): RunReference[] {
+    this.finishedLooks.push(runs)
+    return runs.filter(({ taskId, id }) => this.finished.has(`${taskId}/${id}`))
+  }
+}
+
+let all: RunWaits[] = []
+afterEach(() => {
+  for (const waits of all) waits.stop()
+  all = []
+})
+
+const make = () => {
+  const looks = new Looks()
+  const signals = new RunSignals()
+  const waits = new RunWaits(looks, signals, Date.now)
+  all.push(waits)
+  return { looks, signals, waits }
+}
+
+const timed = async (wait: Promise<WaitEnd>): Promise<{ end: WaitEnd; ms: number }> => {
+  const startedMs = performance.now()
+  return { end: await wait, ms: performance.now() - startedMs }
+}
+
+describe('a wait ends', () => {
+  test('soon after a change of this process', async () => {
+    const { looks, signals, waits } = make()
+    const [due, finished] = [
+      timed(waits.untilDue(1, 5, 10_000, undefined)),
+      timed(waits.untilFinished(1, { taskId: 6, id: 'a' }, 10_000, undefined)),
+    ]
+    await Bun.sleep(50)
+    looks.due.add(5)
+    signals.changed(5)
+    looks.finished.add('6/a')
+    signals.changed(6)
+    expect((await due).end).toBe('maybe')
+    expect((await finished).end).toBe('maybe')
+    expect((await due).ms).toBeLessThan(taskLookEveryMs)
+    expect(waits.size).toBe(0)
+  })
+
+  test('within a look after a change of another process, and after the end of its own time', async () => {
+    const { looks, waits } = make()
+    const due = timed(waits.untilDue(1, 5, 10_000, undefined))
+    const over = timed(waits.untilFinished(1, { taskId: 6, id: 'a' }, 300, undefined))
+    await Bun.sleep(50)
+    looks.due.add(5)
+    const { end, ms } = await due
+    expect(end).toBe('maybe')
+    expect(ms).toBeLessThan(taskLookEveryMs * 3)
+    expect((await over).end).toBe('over')
+  })
+
+  test('at once when the connection closes, when the process stops, and if it has stopped', async () => {
+    const { waits } = make()
+    const closed = new AbortController()
+    const wait = waits.untilDue(1, 5, 10_000, closed.signal)
+    const others = [
+      waits.untilFinished(1, { taskId: 6, id: 'a' }, 10_000, undefined),
+      waits.untilOver(2, 10_000, undefined),
+    ]
+    closed.abort()
+    expect(await wait).toBe('over')
+    expect(waits.size).toBe(2)
+    waits.stop()
+    expect(await Promise.all(others)).toEqual(['over', 'over'])
+    expect(await waits.untilDue(1, 5, 10_000, undefined)).toBe('over')
+    expect(waits.size).toBe(0)
+  })
+
+  test('at once if its connection has closed already', async () => {
+    const { waits } = make()
+    expect(await waits.untilDue(1, 5, 10_000, AbortSignal.abort())).toBe('over')
+  })
+})
+
+describe('looks', () => {
+  test('are one for all waits', async () => {
+    const { looks, waits } = make()
+    const ends = Array.from({ length: 50 }, (_, i) => waits.untilDue(1, i % 5, 700, undefined))
+    await Promise.all(ends)
+    // One soon after they came, and one after `taskLookEveryMs`.
+    expect(looks.dueLooks.length).toBeLessThanOrEqual(4)
+    expect(looks.dueLooks[0]!.toSorted()).toEqual([0, 1, 2, 3, 4])
+  })
+
+  test('are not made for changes that nobody waits for, nor without waits', async () => {
+    const { looks, signals, waits } = make()
+    signals.changed(5)
+    const wait = waits.untilDue(1, 5, 100, undefined)
+    await Bun.sleep(30)
+    const before = looks.dueLooks.length
+    for (let i = 0; i < 100; i++) signals.changed(6)
+    await wait
+    await Bun.sleep(600)
+    expect([before, looks.dueLooks.length]).toEqual([1, 1])
+  })
+
+  test('that fail do not end waits', async () => {
+    const { looks, signals, waits } = make()
+    looks.fails = true
+    const wait = timed(waits.untilDue(1, 5, 10_000, undefined))
+    await Bun.sleep(30)
+    looks.fails = false
+    looks.due.add(5)
+    signals.changed(5)
+    expect((await wait).end).toBe('maybe')
+  })
+})
+
+describe('a due run', () => {
+  test('wakes the longest wait first, and more of them while a run is still due', async () => {
+    const { looks, signals, waits } = make()
+    const woken: number[] = []
+    for (let i = 0; i < 20; i++) void waits.untilDue(1, 5, 10_000, undefined).then(() => woken.push(i))
+    await Bun.sleep(30)
+    looks.due.add(5)
+    signals.changed(5)
+    // As if each woken one claimed one of two runs.
+    while (woken.length < 1) await Bun.sleep(1)
+    looks.due.delete(5)
+    await Bun.sleep(100)
+    expect(woken[0]).toBe(0)
+    expect(woken.length).toBeLessThan(4)
+    looks.due.add(5)
+    signals.changed(5)
+    const deadline = performance.now() + 5_000
+    while (woken.length < 20 && performance.now() < deadline) await Bun.sleep(5)
+    expect(woken).toEqual(Array.from({ length: 20 }, (_, i) => i))
+  })
+
+  test('that nobody gets, because the concurrency holds it back, does not keep waking', async () => {
+    const { looks, waits } = make()
+    looks.due.add(5)
+    let claims = 0
+    const closed = new AbortController()
+    const poll = async (): Promise<void> => {
+      for (let again = false; (await waits.untilDue(1, 5, 10_000, closed.signal, again)) === 'maybe'; again = true)
+        claims++
+    }
+    const polls = Array.from({ length: 5 }, poll)
+    await Bun.sleep(taskLookEveryMs * 2 + 200)
+    closed.abort()
+    await Promise.all(polls)
+    expect(claims).toBeGreaterThan(0)
+    expect(claims).toBeLessThan(20)
+  })
+})
+
+test('waits are bounded, for each organization and in all; those above are refused and hold nothing', async () => {
+  const { waits } = make()
+  const waitFor = (orgId: number, count: number): Promise<WaitEnd>[] =>
+    Array.from({ length: count }, () => waits.untilOver(orgId, 10_000, undefined))
+  const ofOne = waitFor(1, waitsOfOrganizationMax)
+  await expect(waits.untilDue(1, 5, 10_000, undefined)).rejects.toMatchObject({ code: 'unavailable' })
+  const ofOthers = [...waitFor(2, 1_024), ...waitFor(3, waitsMax - waitsOfOrganizationMax - 1_024)]
+  await expect(waits.untilFinished(4, { taskId: 1, id: 'a' }, 10_000, undefined)).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+  expect(waits.size).toBe(waitsMax)
+  waits.stop()
+  await Promise.all([...ofOne, ...ofOthers])
+  expect(waits.size).toBe(0)
+})

@@ -1,0 +1,19 @@
+import { RunSignals } from '../src/core/tasks/run-signals.ts'
+import { RunWaits } from '../src/operations/runs/run-waits.ts'
+import type { TaskServices } from '../src/operations/tasks/task-services.ts'
+import type { Engine } from '../src/store/engine.ts'
+
+/** For tests that call operations without a server. Every target may be pushed to. */
+export const taskServices = (engine: Engine): TaskServices => {
+  const signals = new RunSignals()
+  let waits: RunWaits | undefined
+  return {
+    handsOut: true,
+    signals,
+    get waits() {
+      waits ??= new RunWaits(engine.runs, signals, () => Date.now())
+      return waits
+    },
+    checkTarget: async () => {},
+  }
+}
