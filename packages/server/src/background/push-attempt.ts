@@ -1,23 +1,9 @@
-import type { Finish, Run, RunError } from '../core/tasks/run.ts'
+import type { Finish, Run } from '../core/tasks/run.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
+import type { Push, PushOutcome } from '../push/push-run.ts'
 import type { Pushes, Runs } from '../store/runs.ts'
 import type { Table } from '../store/tables.ts'
 import type { RareLog } from './rare-log.ts'
-
-/** What a target gets. */
-export interface Push {
-  url: string
-  authorization: string | null
-  /** They sign it, newest first. */
-  secrets: string[]
-  db: string
-  task: string
-  run: Run
-}
-
-export type PushOutcome =
-  | { status: 'succeeded'; result: string | null }
-  | { status: 'failed'; error: RunError; retry: boolean; retryAfterMs: number | null }
 
 /** Sends it and reads the answer. Aborting `signal` ends it; then its outcome does not matter. */
 export type SendPush = (push: Push, options: { signal: AbortSignal; nowMs: number }) => Promise<PushOutcome>

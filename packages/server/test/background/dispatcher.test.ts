@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { type Dispatcher, startDispatcher } from '../../src/background/dispatcher.ts'
-import type { Push, PushOutcome } from '../../src/background/push-attempt.ts'
 import { RunSignals } from '../../src/core/tasks/run-signals.ts'
+import type { Push, PushOutcome } from '../../src/push/push-run.ts'
 import { eventually } from '../harness.ts'
 import { FakeRuns } from './fake-runs.ts'
 
