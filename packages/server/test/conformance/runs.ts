@@ -405,7 +405,7 @@ export const runCases = (test: Case): void => {
     const push = { url: 'https://example.com/hook' }
     const one = await makeBench(engine, push)
     const two = await makeBench(engine, push, { tenant: one.tenant, name: 'two' })
-    const stranger = await makeBench(engine, push)
+    const stranger = await makeBench(engine, push, { tenant: await makeTenant(engine, 'stranger') })
     for (const bench of [one, two, stranger]) await bench.add()
     const due = async (orgIds: number[], taskIds: number[]): Promise<number[]> => {
       const { tasks } = await engine.runs.duePushes(Date.now(), { orgIds, taskIds })
