@@ -50,16 +50,16 @@ export const startTaskWork = (
   signals = new RunSignals(),
 ): TaskWork => {
   const { runs } = engine
-  const { now } = clock
+  const { now, taskLookEveryMs: everyMs } = clock
   let dispatcher: Dispatcher | undefined
   if (handsOutTasks) {
     dispatcher = startDispatcher({
-      ...{ runs, signals, now, log },
+      ...{ runs, signals, now, log, everyMs },
       send: (push, options) => pushRun(push, { allow: pushAllow, ...options }),
     })
   }
   const scheduler = startScheduler({
-    ...{ runs, signals, now, log, firesSchedules: handsOutTasks },
+    ...{ runs, signals, now, log, everyMs, firesSchedules: handsOutTasks },
     onExpired: (expired) => dispatcher?.dropExpired(expired),
   })
   return {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Api, eventually, type Json, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { Receiver } from './receiver.ts'
 
@@ -32,36 +32,37 @@ const describeTask = async (task: string): Promise<Json> => (await api.get(`/v1/
 
 const toMs = (time: unknown): number => (typeof time === 'number' ? time : Date.parse(String(time)))
 
-/** Two looks, so that what would have been created is there. */
-const looks = (): Promise<void> => Bun.sleep(1_100)
+/** Several looks, so that what would have been created is there: with a test clock there is one every 100 ms. */
+const looks = (): Promise<void> => Bun.sleep(400)
 
 describe.skipIf(!storeIsEmbedded())('by the clock of the server', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     receiver = new Receiver()
     server = await startServer({ clock: true, args: ['--push-allow', '127.0.0.1/32'] })
     api = server.as((await server.createOrganization()).secretKey)
   })
-  afterEach(async () => {
+  beforeEach(() => server.setClock(0))
+  afterAll(async () => {
     await server.stop()
     await receiver.stop()
   })
 
   test('a time creates one run, and times that find it queued create none', async () => {
-    const { body } = await api.put('/v1/app/_tasks/tick', { schedule: { every: 3_600, payload: { by: 'clock' } } })
+    const { body } = await api.put('/v1/app/_tasks/hourly', { schedule: { every: 3_600, payload: { by: 'clock' } } })
     const nextMs = toMs(body.schedule.nextRunAt)
     expect(nextMs % hourMs).toBe(0)
     await looks()
-    expect(await queued('tick')).toEqual([])
+    expect(await queued('hourly')).toEqual([])
     server.setClock(nextMs - Date.now() + 1_000)
-    const [run] = await untilQueued('tick')
+    const [run] = await untilQueued('hourly')
     expect(run).toMatchObject({ key: 'schedule', payload: { by: 'clock' }, attempt: 0 })
     expect(toMs(run.runAt)).toBe(nextMs)
-    expect(toMs((await describeTask('tick')).schedule.nextRunAt)).toBe(nextMs + hourMs)
+    expect(toMs((await describeTask('hourly')).schedule.nextRunAt)).toBe(nextMs + hourMs)
     server.setClock(nextMs - Date.now() + 3 * hourMs + 1_000)
     await looks()
-    expect((await queued('tick')).map(({ id }) => id)).toEqual([run.id])
-    expect(await work('tick')).toHaveLength(1)
-    expect(toMs((await describeTask('tick')).schedule.nextRunAt)).toBe(nextMs + 4 * hourMs)
+    expect((await queued('hourly')).map(({ id }) => id)).toEqual([run.id])
+    expect(await work('hourly')).toHaveLength(1)
+    expect(toMs((await describeTask('hourly')).schedule.nextRunAt)).toBe(nextMs + 4 * hourMs)
   })
 
   test('a scheduled run is pushed', async () => {
@@ -75,39 +76,39 @@ describe.skipIf(!storeIsEmbedded())('by the clock of the server', () => {
   })
 
   test('a clock that is set back by up to an hour repeats nothing; one that is set ahead skips to one run', async () => {
-    const { body } = await api.put('/v1/app/_tasks/tick', { schedule: { every: 600 } })
+    const { body } = await api.put('/v1/app/_tasks/jumping', { schedule: { every: 600 } })
     const nextMs = toMs(body.schedule.nextRunAt)
     server.setClock(nextMs - Date.now() + 1_000)
-    await untilQueued('tick')
-    expect(await work('tick')).toHaveLength(1)
+    await untilQueued('jumping')
+    expect(await work('jumping')).toHaveLength(1)
     // Back before the time that was served, and over it again.
     server.setClock(nextMs - Date.now() - 1_500_000)
     await looks()
     server.setClock(nextMs - Date.now() + 2_000)
     await looks()
-    expect(await queued('tick')).toEqual([])
+    expect(await queued('jumping')).toEqual([])
     // A day ahead: 144 times have passed.
     server.setClock(nextMs - Date.now() + 24 * hourMs + 1_000)
-    await untilQueued('tick')
-    expect(await work('tick')).toHaveLength(1)
+    await untilQueued('jumping')
+    expect(await work('jumping')).toHaveLength(1)
     await looks()
-    expect(await queued('tick')).toEqual([])
+    expect(await queued('jumping')).toEqual([])
     // A day back again: it goes on from there, and does not wait for a day.
     server.setClock(nextMs - Date.now() + 3_000)
     await looks()
-    const { schedule } = await describeTask('tick')
+    const { schedule } = await describeTask('jumping')
     expect(toMs(schedule.nextRunAt)).toBe(nextMs + 600_000)
   })
 
   test('times missed while nothing served create one run at the next start', async () => {
-    const { body } = await api.put('/v1/app/_tasks/tick', { schedule: { every: 3_600 } })
+    const { body } = await api.put('/v1/app/_tasks/missed', { schedule: { every: 3_600 } })
     const nextMs = toMs(body.schedule.nextRunAt)
     await server.end('SIGTERM')
     server.setClock(nextMs - Date.now() + 5 * hourMs + 1_000)
     await server.start()
-    await untilQueued('tick')
+    await untilQueued('missed')
     await looks()
-    expect(await queued('tick')).toHaveLength(1)
+    expect(await queued('missed')).toHaveLength(1)
   })
 
   test('a paused or deleted task misses its times', async () => {
