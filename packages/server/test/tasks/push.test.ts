@@ -108,7 +108,7 @@ describe('one process', () => {
 
   test('no answer before the lease ends is a failed attempt, and the connection is closed', async () => {
     receiver.answer = never
-    const { task } = await declare({ leaseSeconds: 1, attempts: 1 })
+    const { task } = await declare({ leaseSeconds: 2, attempts: 1 })
     const done = await untilStatus(task, await run(task), 'failed')
     expect(done).toMatchObject({ attempt: 1, error: { code: 'timeout' } })
     await eventually('the connection is closed', () => (receiver.of(task)[0]!.isCut ? true : undefined))
