@@ -1,6 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
-import { type Api, eventually, type Json, makeTempDir, removeTempDir, type Server, startServer } from '../harness.ts'
+import {
+  type Api,
+  eventually,
+  type Json,
+  makeTempDir,
+  removeTempDir,
+  type Server,
+  startServer,
+  storeIsEmbedded,
+} from '../harness.ts'
 import { never, Receiver } from './receiver.ts'
 
 // The whole way of a run, from the request that adds it to the answer of the receiver. Without these promises work would be
@@ -347,6 +356,39 @@ describe('a restart', () => {
     await server.start()
     await untilStatus(task, id, 'succeeded')
   })
+})
+
+test.skipIf(storeIsEmbedded())('two servers on one store push each run once, and fire a schedule once', async () => {
+  const dataDir = makeTempDir()
+  const servers = [await startServer({ args: allow, dataDir }), await startServer({ args: allow, dataDir })]
+  try {
+    const { secretKey } = await servers[0]!.createOrganization()
+    const [one, two] = servers.map((server) => server.as(secretKey)) as [Api, Api]
+    api = one
+    receiver.answer = async () => {
+      await Bun.sleep(20)
+      return new Response()
+    }
+    const { task } = await declare({ concurrency: 5 })
+    const ids = await Promise.all(Array.from({ length: 40 }, (_, i) => run(task, {}, i % 2 === 0 ? one : two)))
+    for (const id of ids) await untilStatus(task, id, 'succeeded')
+    expect(
+      receiver
+        .of(task)
+        .map((push) => push.run)
+        .sort(),
+    ).toEqual(ids.sort())
+    expect(receiver.mostOpen).toBeLessThanOrEqual(5)
+    const { task: tick } = await declare({ schedule: { every: 1 } })
+    const pushes = await receiver.until(tick, 3)
+    expect(new Set(pushes.map((push) => push.run)).size).toBe(pushes.length)
+    const { body } = await two.post(`/v1/app/_tasks/${tick}/query`, {})
+    const times = body.items.map(({ runAt }: Json) => runAt)
+    expect(new Set(times).size).toBe(times.length)
+  } finally {
+    for (const server of servers) await server.stop()
+    removeTempDir(dataDir)
+  }
 })
 
 test.skipIf(process.platform !== 'linux')('with --workers the owner pushes, each run once', async () => {

@@ -1,4 +1,7 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { sweepGraceMs } from '../../src/core/limits.ts'
 import { type Api, eventually, type Json, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { Receiver } from './receiver.ts'
 
@@ -26,6 +29,13 @@ const work = async (task: string): Promise<Json[]> => {
   const { body } = await api.post(`/v1/app/_tasks/${task}/claim`, { limit: 100 })
   for (const { id, lease } of body.runs) await api.post(`/v1/app/_tasks/${task}/runs/${id}/finish`, { lease })
   return body.runs
+}
+
+const storedRuns = (): string[] => {
+  const db = new Database(join(server.dataDir, 'cubby.db'), { readonly: true })
+  const ids = db.prepare<{ id: string }, []>('SELECT id FROM runs').all()
+  db.close()
+  return ids.map(({ id }) => id)
 }
 
 const describeTask = async (task: string): Promise<Json> => (await api.get(`/v1/app/_tasks/${task}`)).body
@@ -144,6 +154,10 @@ describe.skipIf(!storeIsEmbedded())('by the clock of the server', () => {
     expect(held.error.code).toBe('lease_expired')
     server.setClock(70_000)
     expect((await api.get('/v1/app/_tasks/pull/runs/done')).body.error?.code).toBe('run_not_found')
+    expect(storedRuns()).toContain('done')
+    // After the grace period the sweep removes the row.
+    server.setClock(70_000 + sweepGraceMs)
+    await eventually('the row is gone', () => (storedRuns().includes('done') ? undefined : true))
   })
 })
 
