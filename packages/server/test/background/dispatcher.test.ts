@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { type Dispatcher, startDispatcher } from '../../src/background/dispatcher.ts'
 import { RunSignals } from '../../src/core/tasks/run-signals.ts'
+import { startAttempt } from '../../src/core/tasks/transitions.ts'
 import type { Push, PushOutcome } from '../../src/push/push-run.ts'
 import { eventually } from '../harness.ts'
 import { FakeRuns } from './fake-runs.ts'
@@ -207,6 +208,7 @@ describe('bounds', () => {
     await until('all have finished', () => runs.count('succeeded') === 40)
     expect(mostInFlight).toBe(2)
     expect(performance.now() - at).toBeLessThan(3_000)
+    expect(runs.looks).toBeLessThan(runs.claims.length / 2)
   })
 })
 
@@ -252,6 +254,20 @@ describe('turns', () => {
     expect(started.findIndex(({ task }) => task === 'small') - before).toBeLessThan(60)
     expect(runs.count('queued')).toBeGreaterThan(200)
   })
+
+  for (const [what, orgs] of [
+    ['two organizations', [1, 2]],
+    ['two tasks of one organization', [1, 1]],
+  ] as const) {
+    test(`${what} with a backlog take turns when there is room for one push`, async () => {
+      runs.add(runs.declare(orgs[0], 'a'), 50)
+      runs.add(runs.declare(orgs[1], 'b'), 50)
+      start({ pushesMax: 1 })
+      await until('some are done', () => runs.count('succeeded') >= 30)
+      expect(mostInFlight).toBe(1)
+      expect(Math.abs(startsOf('a') - startsOf('b'))).toBeLessThanOrEqual(2)
+    })
+  }
 
   test('tasks of one organization that wait share what is free', async () => {
     for (const name of ['a', 'b', 'c', 'd']) runs.add(runs.declare(1, name), 100)
@@ -302,6 +318,17 @@ describe('the deadline', () => {
     expect(performance.now() - at).toBeGreaterThan(450)
     expect(performance.now() - at).toBeLessThan(2_000)
     expect(runs.finishes[0]).toMatchObject({ refused: undefined, finish: { error: { code: 'timeout' } } })
+  })
+
+  test('ends a push whose run has another lease by then, and writes nothing', async () => {
+    const [run] = runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
+    answer = (_, signal) => hangs(signal)
+    start()
+    await until('it is in flight', () => inFlight.size === 1)
+    runs.replace(startAttempt(runs.find(run!.id), 'lease_of_another', 60_000, runs.now()))
+    await until('it was aborted', () => inFlight.size === 0)
+    await Bun.sleep(30)
+    expect(runs.finishes).toEqual([])
   })
 
   for (const aheadMs of [3_600_000, -3_600_000]) {

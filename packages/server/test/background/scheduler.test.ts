@@ -111,6 +111,7 @@ test('a failure of one keeps the other going; it is retried, ever more rarely, a
   schedules = references(1, 1)
   start()
   await until('leases are looked at again', () => failures.expire.length === 0 && callsOf('expire') >= 4)
+  expect(calls.slice(0, 2).map(({ what }) => what)).toEqual(['expire', 'fire'])
   expect(schedules).toEqual([])
   expect(logged).toEqual([
     {
