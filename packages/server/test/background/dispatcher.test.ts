@@ -203,12 +203,11 @@ describe('bounds', () => {
     const mail = runs.declare(1, 'mail', { concurrency: 2 })
     runs.add(mail, 40)
     answer = () => answersAfter(5)
+    // Only the first look works.
+    runs.failures.duePushes.push(undefined, ...Array.from({ length: 10 }, () => new Error('no more looks')))
     start({ everyMs: 10_000 })
-    const at = performance.now()
     await until('all have finished', () => runs.count('succeeded') === 40)
     expect(mostInFlight).toBe(2)
-    expect(performance.now() - at).toBeLessThan(3_000)
-    expect(runs.looks).toBeLessThan(runs.claims.length / 2)
   })
 })
 
