@@ -75,8 +75,12 @@ describe('a push', () => {
     const mail = runs.declare(1, 'mail')
     const [run] = runs.add(mail, 1)
     answer = async () => ({ status: 'succeeded', result: '{"ok":true}' })
+    // Requests of this process that wait for the run are told when it has finished.
+    const told: [number, string][] = []
+    signals.listen((taskId) => void told.push([taskId, runs.find(run!.id).status]))
     start()
-    await until('it has finished', () => runs.count('succeeded') === 1)
+    await until('it was told', () => told.length > 0)
+    expect(told).toEqual([[mail.id, 'succeeded']])
     expect(started).toHaveLength(1)
     const { url, authorization, secrets, db, task, run: pushed } = started[0]!
     expect({ url, authorization, secrets, db, task }).toEqual({
