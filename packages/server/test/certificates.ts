@@ -1,4 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 
 // Certificates for tests, made here so that none in the repository ever expires.
 
@@ -21,13 +22,16 @@ export interface Authority {
   key: KeyObject
 }
 
-/** A certificate for `hostName`, or of an authority. */
+const alternativeName = (host: string) =>
+  isIPv4(host) ? der(0x87, Buffer.from(host.split('.').map(Number))) : der(0x82, host)
+
+/** A certificate for `hostName`, which may be an IPv4 address, or of an authority. */
 export const certify = (subject: string, publicKey: KeyObject, by: Authority, hostName?: string): string => {
   const now = Date.now()
   const particular =
     hostName === undefined
       ? extension(oid(0x55, 0x1d, 0x13), sequence(der(0x01, Buffer.from([0xff]))))
-      : extension(oid(0x55, 0x1d, 0x11), sequence(der(0x82, hostName)))
+      : extension(oid(0x55, 0x1d, 0x11), sequence(alternativeName(hostName)))
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1, ...crypto.getRandomValues(new Uint8Array(8))])),
@@ -40,7 +44,10 @@ export const certify = (subject: string, publicKey: KeyObject, by: Authority, ho
   )
   const signature = sign('sha256', body, by.key)
   const whole = sequence(body, ecdsaWithSha256, der(0x03, Buffer.from([0]), signature))
-  return `-----BEGIN CERTIFICATE-----\n${whole.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+  return `-----BEGIN CERTIFICATE-----\n${whole
+    .toString('base64')
+    .match(/.{1,64}/g)!
+    .join('\n')}\n-----END CERTIFICATE-----\n`
 }
 
 export const makePair = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' })

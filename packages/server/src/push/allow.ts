@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 import { OperatorError } from '../core/operator-error.ts'
 
@@ -13,13 +14,12 @@ const parseNetwork = (text: string): [IPv4 | IPv6, number] => {
   const refuse = (reason: string): never => {
     throw new OperatorError(`--push-allow: ${reason}; give networks as 10.0.0.0/8,fd00::/8`)
   }
-  // Strict, because the library also reads octal, hexadecimal and shortened addresses: 010.0.0.0/8 would be 8.0.0.0/8.
+  if (text === '') return refuse('a network is empty')
   const [, address, prefix] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? []
-  if (address === undefined) return refuse(text === '' ? 'a network is empty' : `"${text}" is not a network`)
-  const isFour = ipaddr.IPv4.isValidFourPartDecimal(address)
-  if (!isFour && !ipaddr.IPv6.isValid(address)) return refuse(`"${text}" is not a network`)
+  // The library alone also reads octal, hexadecimal and shortened addresses: 010.0.0.0/8 would be 8.0.0.0/8.
+  if (address === undefined || isIP(address) === 0) return refuse(`"${text}" is not a network`)
   const network = ipaddr.parse(address)
-  const bits = isFour ? 32 : 128
+  const bits = isIP(address) === 4 ? 32 : 128
   const prefixBits = prefix === undefined ? bits : Number(prefix)
   if (prefixBits > bits) return refuse(`"${text}" has more than ${bits} bits`)
   return [network, prefixBits]

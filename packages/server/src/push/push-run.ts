@@ -1,6 +1,12 @@
-import type { Run, RunError } from '../core/tasks/run.ts'
+import { errorMessageCharactersMax } from '../core/limits.ts'
+import type { Run, RunError, RunErrorCode } from '../core/tasks/run.ts'
 import type { Allow } from './allow.ts'
-import type { Resolve } from './resolve.ts'
+import { type Answer, exchange, isSuccess } from './exchange.ts'
+import { type Resolve, resolveName } from './resolve.ts'
+import { resultOf } from './result.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { signatureOf } from './signature.ts'
+import { checkedAddresses, parseTarget, TargetRefused } from './target.ts'
 
 /** What one attempt sends, and where. */
 export interface Push {
@@ -22,6 +28,8 @@ export interface PushOptions {
   nowMs: number
   /** For tests. */
   resolve?: Resolve
+  /** For tests: certificates of authorities. */
+  ca?: string
 }
 
 export type PushOutcome =
@@ -36,7 +44,81 @@ export type PushOutcome =
       retryAfterMs: number | null
     }
 
-/** Makes one attempt. Never throws because of the target or its answer. */
-export const pushRun = async (_push: Push, _options: PushOptions): Promise<PushOutcome> => {
-  throw new Error('not here yet')
+/** Makes one attempt. It never throws because of the target or its answer, and ends soon after the signal aborts. */
+export const pushRun = async (push: Push, options: PushOptions): Promise<PushOutcome> => {
+  const { allow, signal, nowMs, resolve = resolveName, ca } = options
+  const startedAt = performance.now()
+  try {
+    const target = parseTarget(push.url, allow)
+    // A name server may take longer than the lease, and a lookup cannot be cancelled.
+    const addresses = await unlessAborted(checkedAddresses(target, allow, resolve), signal)
+    if (addresses.length === 0) return failed('connection', 'The name of the host does not resolve.')
+    const body = Buffer.from(push.run.payload)
+    const answer = await exchange({ target, addresses, headers: headersOf(push, body, nowMs), body, signal, ca })
+    return outcomeOf(answer, nowMs + Math.round(performance.now() - startedAt))
+  } catch (error) {
+    if (error instanceof TargetRefused) return { ...failed('target_refused', `The url ${error.message}`), retry: false }
+    if (signal.aborted) return failed('timeout', 'The target did not answer before the lease ended.')
+    return failed('connection', connectionMessage(error))
+  }
 }
+
+const headersOf = ({ authorization, secrets, db, task, run }: Push, body: Uint8Array, nowMs: number) => {
+  const timestamp = String(Math.floor(nowMs / 1000))
+  return {
+    'content-type': 'application/json',
+    // The answer is read as it is, so that a small one cannot become a large one.
+    'accept-encoding': 'identity',
+    'webhook-id': run.id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatureOf(secrets, { id: run.id, timestamp, body }),
+    'cubby-database': db,
+    'cubby-task': task,
+    'cubby-attempt': String(run.attempt),
+    'cubby-lease': run.lease!,
+    ...(authorization === null ? {} : { authorization }),
+  }
+}
+
+const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => reject(new Error('the signal aborted the push'))
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+
+/** The receiver does not want it any more. */
+const gone = 410
+
+const outcomeOf = ({ status, retryAfter, body }: Answer, nowMs: number): PushOutcome => {
+  if (isSuccess(status)) return { status: 'succeeded', result: body === undefined ? null : resultOf(body) }
+  const failure = failed('http_status', `The target answered ${status}.`)
+  if (status === gone) return { ...failure, retry: false }
+  return { ...failure, retryAfterMs: parseRetryAfter(retryAfter, nowMs) }
+}
+
+type Failure = Extract<PushOutcome, { status: 'failed' }>
+
+const failed = (code: RunErrorCode, message: string): Failure => ({
+  status: 'failed',
+  error: { code, message: message.slice(0, errorMessageCharactersMax) },
+  retry: true,
+  retryAfterMs: null,
+})
+
+/** By codes only: messages of parsers and of TLS repeat what the target has sent. */
+const connectionMessage = (error: unknown): string => {
+  const code = String((error as { code?: unknown }).code ?? '')
+  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? 'The connection to the target failed'
+  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `${reason} (${code}).` : `${reason}.`
+}
+
+const reasons: readonly [RegExp, string][] = [
+  [/^ECONNREFUSED$/, 'The target refused the connection'],
+  [/^ECONNRESET$/, 'The target closed the connection without an answer'],
+  [/^HPE_HEADER_OVERFLOW$/, 'The headers of the answer are too long'],
+  [/^HPE_/, 'The answer is not HTTP'],
+  [/^DNS_|ENOTFOUND|EAI_/, 'The name of the host does not resolve'],
+  [/CERT|SIGNATURE|ISSUER|SSL|TLS/, 'The certificate of the target is not valid for its name, or TLS failed'],
+]

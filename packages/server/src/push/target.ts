@@ -1,0 +1,65 @@
+import { isIP } from 'node:net'
+import { type Standing, standingOf } from './address.ts'
+import type { Allow } from './allow.ts'
+import type { Resolve } from './resolve.ts'
+
+/** Must not be pushed to. The texts are for the caller: they name no address that a name has resolved to. */
+export class TargetRefused extends Error {
+  readonly hint: string
+
+  constructor(message: string, hint: string) {
+    super(message)
+    this.hint = hint
+  }
+}
+
+/** A URL whose form is allowed. Its addresses are still to be checked. */
+export interface Target {
+  url: URL
+  /** A name, or an address without brackets. */
+  host: string
+  isLiteral: boolean
+}
+
+const httpsHint = 'Give an https URL of a server that the internet can reach.'
+
+/** The URL parser turns 0x7f.1, 2130706433 and １２７.1 into 127.0.0.1. What it has made of the host is judged, and used. */
+export const parseTarget = (text: string, allow: Allow): Target => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined) throw new TargetRefused('is not an absolute URL.', httpsHint)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new TargetRefused('has another scheme than https.', httpsHint)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new TargetRefused('has a user or a password.', 'Declare them as authorization, such as "Basic …".')
+  }
+  if (url.protocol === 'http:' && allow.length === 0) throw plainRefused()
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  return { url, host, isLiteral: isIP(host) !== 0 }
+}
+
+const plainRefused = (): TargetRefused =>
+  new TargetRefused(
+    'has the scheme http instead of https.',
+    'http is only for networks that the operator names with --push-allow.',
+  )
+
+/**
+ * The addresses of the target, each of them checked. Throws TargetRefused if one is not allowed: a name with a public and a
+ * private address must not get the choice. Rejects as `resolve` does, and has none if the name has none.
+ */
+export const checkedAddresses = async (target: Target, allow: Allow, resolve: Resolve): Promise<readonly string[]> => {
+  const { url, host, isLiteral } = target
+  const addresses = isLiteral ? [host] : await resolve(host)
+  const standings = addresses.map((address): Standing => standingOf(address, allow))
+  if (standings.includes('refused')) {
+    throw new TargetRefused(
+      isLiteral
+        ? `has the address ${host}, which is not public.`
+        : `has the host ${host}, which has an address that is not public.`,
+      'For a server in a network of your own, the operator names that network with --push-allow.',
+    )
+  }
+  if (url.protocol === 'http:' && standings.includes('public')) throw plainRefused()
+  return addresses
+}
