@@ -42,7 +42,7 @@ const start = (jumpHoldMs: number): void => {
     return startMs + aheadMs
   }
   const log = (level: string, message: string) => void warnings.push(`${level}: ${message}`)
-  sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs: 1 })
+  sweeps = startSweeps({ maintenance: engine.maintenance, runs: engine.runs, now, log, jumpHoldMs, everyMs: 1 })
 }
 
 const untilSwept = (): Promise<true> => {

@@ -1,11 +1,13 @@
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Maintenance } from '../store/maintenance.ts'
+import type { Runs } from '../store/runs.ts'
 import { PacedSteps } from './paced-steps.ts'
 import { makeWaryClock } from './wary-clock.ts'
 
 export interface SweepOptions {
   maintenance: Pick<Maintenance, 'sweepExpired' | 'purgeTables'>
+  runs: Pick<Runs, 'sweepFinished'>
   now(): number
   log: Log
   /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
@@ -19,10 +21,11 @@ export interface Background {
 }
 
 /**
- * Permanently removes data that can no longer be read: expired records, and deleted tables that can no longer be restored.
+ * Permanently removes data that can no longer be read: expired records, finished runs that are no longer kept, and
+ * deleted tables that can no longer be restored.
  * Each step is one small commit between the commits of writers. After a stop or a crash it continues at the next start.
  */
-export const startSweeps = ({ maintenance, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
+export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
   const waryNow = makeWaryClock(now, jumpHoldMs, log)
   const steps = new PacedSteps()
 
@@ -30,6 +33,7 @@ export const startSweeps = ({ maintenance, now, log, jumpHoldMs, everyMs }: Swee
     while (!steps.isStopped) {
       try {
         await steps.drain(() => maintenance.sweepExpired(waryNow(), sweepRowsMax))
+        await steps.drain(() => runs.sweepFinished(waryNow(), sweepRowsMax))
         await steps.drain(() => maintenance.purgeTables(waryNow(), sweepRowsMax))
       } catch (error) {
         if (!steps.isStopped) log('warn', 'sweep failed; it is retried later', { cause: String(error) })

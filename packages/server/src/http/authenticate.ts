@@ -6,6 +6,7 @@ import { apiKeyCacheEntriesMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
 import { authorize, databaseOf } from '../operations/authorize.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
+import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
@@ -51,6 +52,7 @@ export interface AuthenticatorOptions {
   engine: Engine
   /** Where the bytes of files are; absent without --files. */
   place?: BlobPlace
+  tasks: TaskServices
   now(): number
   /** Called when a key is used; must be cheap. */
   onKeyUse(keyId: string, atMs: number): void
@@ -62,14 +64,16 @@ const keyUseNoteMs = 1_000
 export class Authenticator {
   readonly #engine: Engine
   readonly #place: BlobPlace | undefined
+  readonly #tasks: TaskServices
   readonly #now: () => number
   readonly #onKeyUse: (keyId: string, atMs: number) => void
   #notedKeyId = ''
   #notedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor({ engine, place, now, onKeyUse }: AuthenticatorOptions) {
+  constructor({ engine, place, tasks, now, onKeyUse }: AuthenticatorOptions) {
     this.#engine = engine
     this.#place = place
+    this.#tasks = tasks
     this.#now = now
     this.#onKeyUse = onKeyUse
   }
@@ -82,7 +86,7 @@ export class Authenticator {
       refuseInForeignPage(apiKey, request.headers)
       authorize(apiKey, caller.keyNeeded, databaseOf(caller.params))
       this.#noteKeyUse(apiKey.id, nowMs)
-      caller.access = { engine: this.#engine, apiKey, place: this.#place }
+      caller.access = { engine: this.#engine, apiKey, place: this.#place, tasks: this.#tasks }
     })
   }
 

@@ -10,6 +10,7 @@ import { authorize } from '../operations/authorize.ts'
 import { requirePlace } from '../operations/buckets/bucket-access.ts'
 import { readFile } from '../operations/files/file-access.ts'
 import type { PutFileInput } from '../operations/files/put-file.ts'
+import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
@@ -69,6 +70,7 @@ export type DoorRoute = Route<DoorOperationId>
 export interface DoorOptions {
   engine: Engine
   place?: BlobPlace
+  tasks: TaskServices
 }
 
 /** A request to a URL. Its turns and its bytes are charged to the bucket's organization, and to the key that signed. */
@@ -79,6 +81,7 @@ export class DoorExchange extends RequestExchange {
   signed: Signed | undefined
   readonly place: BlobPlace | undefined
   readonly engine: Engine
+  readonly #tasks: TaskServices
   #apiKey: ApiKey | undefined
 
   constructor(
@@ -87,11 +90,12 @@ export class DoorExchange extends RequestExchange {
     requestId: string,
     route: DoorRoute,
     shared: Shared,
-    { engine, place }: DoorOptions,
+    { engine, place, tasks }: DoorOptions,
   ) {
     super(request, params, requestId, route, shared)
     this.engine = engine
     this.place = place
+    this.#tasks = tasks
     this.name = fileNameOf(this)
     this.parameters = parametersOf(request.url)
   }
@@ -120,7 +124,7 @@ export class DoorExchange extends RequestExchange {
       const isOver = (ms: number | null): boolean => ms !== null && ms <= this.nowMs
       if (isOver(apiKey.expiresAtMs) || (isHead && isOver(this.signed!.expiresAtMs))) throw expired()
       this.#apiKey = apiKey
-      this.access = { engine: this.engine, apiKey, place: this.place }
+      this.access = { engine: this.engine, apiKey, place: this.place, tasks: this.#tasks }
       return andThen(this.#findBucket(), () => {
         if (this.bucket.orgId !== apiKey.orgId) throw noFile()
         authorize(apiKey, this.keyNeeded, this.bucket.db)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { clockJumpHoldMs, lastUsedFlushMs, sweepEveryMs } from '../core/limits.ts'
+import { clockJumpHoldMs, lastUsedFlushMs, sweepEveryMs, taskLookEveryMs } from '../core/limits.ts'
 import { testVariable } from './test-environment.ts'
 
 export interface Clock {
@@ -7,6 +7,8 @@ export interface Clock {
   /** How often sweeps look for work, and how often key uses are written: tests do not wait a minute. */
   sweepEveryMs: number
   keyUseEveryMs: number
+  /** How often runs, leases and schedules are looked for. */
+  taskLookEveryMs: number
   /** How long sweeps distrust a clock that has jumped ahead: see wary-clock.ts. */
   jumpHoldMs: number
 }
@@ -15,7 +17,8 @@ export interface Clock {
 export const openClock = (env: Record<string, string | undefined>): Clock => {
   const file = testVariable(env, 'CUBBY_TEST_CLOCK')
   if (file === undefined) {
-    return { now: Date.now, sweepEveryMs, keyUseEveryMs: lastUsedFlushMs, jumpHoldMs: clockJumpHoldMs }
+    const keyUseEveryMs = lastUsedFlushMs
+    return { now: Date.now, sweepEveryMs, keyUseEveryMs, taskLookEveryMs, jumpHoldMs: clockJumpHoldMs }
   }
   const offsetMs = (): number => {
     try {
@@ -24,5 +27,6 @@ export const openClock = (env: Record<string, string | undefined>): Clock => {
       return 0
     }
   }
-  return { now: () => Date.now() + offsetMs(), sweepEveryMs: 200, keyUseEveryMs: 200, jumpHoldMs: 0 }
+  const now = (): number => Date.now() + offsetMs()
+  return { now, sweepEveryMs: 200, keyUseEveryMs: 200, taskLookEveryMs: 100, jumpHoldMs: 0 }
 }

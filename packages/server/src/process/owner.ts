@@ -9,6 +9,7 @@ import { type FilePlace, openFilePlace } from './file-place.ts'
 import { reservePort, urlOf } from './listen.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, untilSignal } from './signals.ts'
+import { startTaskWork, type TaskWork } from './tasks.ts'
 import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
 
 // `--workers N`: this process owns the store and its writer, sweeps, and supervises. N worker processes (worker.ts) serve
@@ -16,7 +17,7 @@ import { type FromWorker, portVariable, type ToWorker } from './worker-messages.
 
 const startMsMax = 10_000
 const respawnAfterMs = 1_000
-/** Time reserved for the rest of a stop, after the workers have ended: sweeps and the store. */
+/** Time reserved for the rest of a stop, after the workers have ended: sweeps, tasks and the store. */
 const restOfStopMs = 1_500
 
 class Workers {
@@ -95,7 +96,13 @@ class Workers {
 export const serveWithWorkers = async (options: ServeOptions): Promise<number> => {
   const { store, host, clock, log } = options
   let workers: Workers | undefined
-  const engine = await store.open({ role: 'owner', log, drain: async () => workers?.stop() })
+  let taskWork: TaskWork | undefined
+  /** The workers answer the requests that wait for runs. */
+  const stopWorkers = async (): Promise<void> => {
+    taskWork?.hold()
+    await workers?.stop()
+  }
+  const engine = await store.open({ role: 'owner', log, drain: stopWorkers })
   let port: number
   let files: FilePlace | undefined
   try {
@@ -116,17 +123,18 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
     throw error
   }
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
+  const sweeps = startSweeps({ maintenance: engine.maintenance, runs: engine.runs, now, log, jumpHoldMs, everyMs })
   const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
+  taskWork = startTaskWork(options, engine)
   const url = urlOf(host, port)
   const where = { data: store.describe(), files: files?.shown }
   log('info', 'listening', { url, engine: engine.description, ...where, workers: options.workers })
   if (options.bootstrap) await bootstrap(engine, url, options)
 
   log('info', 'stopping', { signal: await signal })
-  await workers.stop()
-  await Promise.all([sweeps.stop(), blobs?.stop()])
+  await stopWorkers()
+  await Promise.all([sweeps.stop(), blobs?.stop(), taskWork.stop()])
   await checksums.stop()
   await files?.close()
   await engine.close()

@@ -1,4 +1,5 @@
 import type { Log } from '../core/log.ts'
+import type { Allow } from '../push/allow.ts'
 import type { ClosedStore } from '../store/closed-store.ts'
 import type { Clock } from './clock.ts'
 
@@ -14,6 +15,10 @@ export interface ServeOptions {
   filesAreGiven: boolean
   /** The flags with which a command finds the same store: for the line that says how to create a key. */
   storeFlags: string
+  /** Networks to which runs may be pushed although they are not public. */
+  pushAllow: Allow
+  /** False with --no-tasks: nothing is pushed or scheduled, and claims answer empty. */
+  handsOutTasks: boolean
   /** The number of processes that serve requests; with 1, this process serves them itself. */
   workers: number
   /** Create the first organization on an empty store. */

@@ -4,12 +4,14 @@ import { startSweeps } from '../background/sweeps.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { type HttpServer, startHttp } from '../http/server.ts'
 import { descriptionPages } from '../openapi/pages.ts'
+import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { bootstrap } from './bootstrap.ts'
 import { openFilePlace } from './file-place.ts'
 import { listenFailure } from './listen.ts'
 import { serveWithWorkers } from './owner.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, stopWithin, untilSignal } from './signals.ts'
+import { makeTaskServices, startTaskWork, type TaskWork } from './tasks.ts'
 import { isWorker, serveAsWorker } from './worker.ts'
 
 /** Serves until a signal; resolves to the exit code. */
@@ -18,22 +20,35 @@ export const serve = (options: ServeOptions): Promise<number> => {
   return options.workers > 1 ? serveWithWorkers(options) : serveAlone(options)
 }
 
-/** Time reserved for the rest of a stop, after HTTP: sweeps, key uses and the store. */
+/** Time reserved for the rest of a stop, after HTTP: sweeps, tasks, key uses and the store. */
 const restOfStopMs = 1_500
 
 const serveAlone = async (options: ServeOptions): Promise<number> => {
   const { store, host, port, publicUrl, clock, log, logRequests } = options
   let http: HttpServer | undefined
-  const engine = await store.open({ role: 'owner', log, drain: async () => http?.stop() })
+  let tasks: TaskServices | undefined
+  let taskWork: TaskWork | undefined
+  /** Requests that wait for a run are answered first: HTTP would wait for them. */
+  const beginStop = (): void => {
+    taskWork?.hold()
+    tasks?.waits.stop()
+  }
+  const drain = async (): Promise<void> => {
+    beginStop()
+    await http?.stop()
+  }
+  const engine = await store.open({ role: 'owner', log, drain })
   const files = await openFilePlace(options, engine, 'owner').catch(async (error) => {
     await engine.close()
     throw error
   })
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
+  tasks = makeTaskServices({ engine, now: clock.now, handsOut: options.handsOutTasks, pushAllow: options.pushAllow })
   try {
     http = startHttp({
       engine,
       place: files?.place,
+      tasks,
       host,
       port,
       publicUrl,
@@ -48,9 +63,10 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     throw listenFailure(error, host, port)
   }
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ maintenance: engine.maintenance, now, log, jumpHoldMs, everyMs })
+  const sweeps = startSweeps({ maintenance: engine.maintenance, runs: engine.runs, now, log, jumpHoldMs, everyMs })
   const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
+  taskWork = startTaskWork(options, engine, tasks.signals)
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', {
@@ -62,8 +78,9 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   if (options.bootstrap) await bootstrap(engine, http.url, options)
 
   log('info', 'stopping', { signal: await signal })
+  beginStop()
   await stopWithin(stopMsMax - restOfStopMs, http)
-  await Promise.all([sweeps.stop(), blobs?.stop()])
+  await Promise.all([sweeps.stop(), blobs?.stop(), taskWork.stop()])
   await checksums.stop()
   await keyUse.stop()
   await files?.close()

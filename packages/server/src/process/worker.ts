@@ -6,6 +6,7 @@ import type { WorkerChannel } from '../store/worker-channel.ts'
 import { openFilePlace } from './file-place.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
+import { makeTaskServices } from './tasks.ts'
 import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
 
 /** Whether this process was started by an owner (owner.ts) to serve its port. */
@@ -30,9 +31,12 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   const engine = await store.openWorker(channelToOwner, log)
   const files = await openFilePlace(options, engine, 'worker')
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
+  const { handsOutTasks: handsOut, pushAllow } = options
+  const tasks = makeTaskServices({ engine, now: clock.now, handsOut, pushAllow })
   const http = startHttp({
     engine,
     place: files?.place,
+    tasks,
     host,
     port: Number(process.env[portVariable]),
     publicUrl,
@@ -46,6 +50,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   send({ ready: true })
 
   await stopped
+  tasks.waits.stop()
   await stopWithin(stopMsMax - restOfStopMs, http)
   await keyUse.stop()
   await files?.close()

@@ -121,7 +121,8 @@ export interface Runs {
   dueAmong(taskIds: number[], nowMs: number): Awaitable<number[]>
 
   // For the dispatcher and the scheduler.
-  duePushes(nowMs: number): Awaitable<DuePushes>
+  /** `without`: organizations and tasks that may hold no more pushes now. They do not keep others off the list. */
+  duePushes(nowMs: number, without?: { orgIds: number[]; taskIds: number[] }): Awaitable<DuePushes>
   /** As `claim`, for a task with a `url`; no runs if it has none any more or is paused, undefined if it was deleted. */
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined>
   /** Applies at most `rowsMax` expired leases. Returns the tasks concerned, one entry for each run. */

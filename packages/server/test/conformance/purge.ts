@@ -79,6 +79,7 @@ export const purgeCases = (it: Case): void => {
     } satisfies SweepOptions['maintenance']
     const sweeps = startSweeps({
       maintenance: watched,
+      runs: engine.runs,
       now: () => deadline,
       log: (_, message) => done.reject(new Error(message)),
       jumpHoldMs: 0,

@@ -401,6 +401,22 @@ export const runCases = (test: Case): void => {
     expect(await engine.runs.claimPushes(bench.task, 10, Date.now())).toBeUndefined()
   })
 
+  test('duePushes leaves out organizations and tasks that may hold no more pushes', async ({ engine }) => {
+    const push = { url: 'https://example.com/hook' }
+    const one = await makeBench(engine, push)
+    const two = await makeBench(engine, push, { tenant: one.tenant, name: 'two' })
+    const stranger = await makeBench(engine, push, { tenant: await makeTenant(engine, 'stranger') })
+    for (const bench of [one, two, stranger]) await bench.add()
+    const due = async (orgIds: number[], taskIds: number[]): Promise<number[]> => {
+      const { tasks } = await engine.runs.duePushes(Date.now(), { orgIds, taskIds })
+      return tasks.map(({ id }) => id).sort((a, b) => a - b)
+    }
+    expect(await due([], [])).toEqual([one.task.id, two.task.id, stranger.task.id])
+    expect(await due([], [one.task.id])).toEqual([two.task.id, stranger.task.id])
+    expect(await due([one.tenant.caller.orgId], [])).toEqual([stranger.task.id])
+    expect(await due([one.tenant.caller.orgId], [stranger.task.id])).toEqual([])
+  })
+
   test('a schedule creates one run at its time, and none while one is queued', async ({ engine }) => {
     const schedule = { every: 1, payload: '{"by":"clock"}' }
     const bench = await makeBench(engine, { schedule })

@@ -288,6 +288,19 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
     })
   }
 
+  test('requests that wait for a run are answered before the process ends', async () => {
+    const api = await startOnShim()
+    expect((await api.put('/v1/app/_tasks/pull', {})).status).toBe(201)
+    const { body: run } = await api.post('/v1/app/_tasks/pull/run', { delaySeconds: 60 })
+    const wait = api.get(`/v1/app/_tasks/pull/runs/${run.id}?waitSeconds=20`)
+    await Bun.sleep(200)
+    shim.set('failWalSyncs', 1)
+    await api.put(tablePath, { hashKey: 'a', data: {} })
+    expect(await wait).toMatchObject({ status: 200, body: { id: run.id, status: 'queued' } })
+    expect(await server.exited).toBe(1)
+    expect(logged(ended)).toHaveLength(1)
+  })
+
   test('the mark is there before the answers to a failed commit have left', async () => {
     const api = await startOnShim('--workers', '2')
     shim.set('failWalSyncs', 1)

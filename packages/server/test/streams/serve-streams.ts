@@ -7,6 +7,8 @@ import { type Route, type RouteTable, routes } from '../../src/http/routes.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { descriptionPages } from '../../src/openapi/pages.ts'
 import { createLogger } from '../../src/process/logger.ts'
+import { makeTaskServices } from '../../src/process/tasks.ts'
+import { allowNothing } from '../../src/push/allow.ts'
 
 // A server with the routes of the API and two that stream, `PUT /streams/:kind` and `GET /streams/:kind`. In a process of its
 // own, so that its memory can be measured. Its first line on standard output says where it is and which keys it has.
@@ -112,6 +114,7 @@ if (import.meta.main) {
   const engine = await openEngine({ data: process.argv[2]!, store: undefined }, { role: 'owner', log })
   const http = startHttp({
     engine,
+    tasks: makeTaskServices({ engine, now: Date.now, handsOut: true, pushAllow: allowNothing }),
     host: '127.0.0.1',
     port: 0,
     now: Date.now,

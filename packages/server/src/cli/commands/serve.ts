@@ -1,9 +1,11 @@
+import { OperatorError } from '../../core/operator-error.ts'
 import { engineFlags, findStore, readEngineSettings } from '../../engines/open-engine.ts'
 import { openClock } from '../../process/clock.ts'
 import { createLogger } from '../../process/logger.ts'
 import { serve } from '../../process/serve.ts'
 import { testVariable } from '../../process/test-environment.ts'
 import { isWorker } from '../../process/worker.ts'
+import { type Allow, allowNothing, parseAllow } from '../../push/allow.ts'
 import type { EngineFlag } from '../../store/settings.ts'
 import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
@@ -29,6 +31,12 @@ the server after the accepted requests are answered.`,
     port: { type: 'string', value: 'P', help: 'port to listen on; 0 picks a free one', default: '4600' },
     'public-url': publicUrlFlag,
     files: filesFlag,
+    'push-allow': {
+      type: 'string',
+      value: 'CIDR,…',
+      help: 'networks to which runs of tasks may be pushed although they are not public; http too',
+    },
+    'no-tasks': { type: 'boolean', help: 'push and schedule nothing, answer claims empty: for a trial restore' },
     workers: { type: 'string', value: 'N', help: 'processes that serve the port', default: '1' },
     ...Object.fromEntries(Object.entries(engineFlags).map(([name, declared]) => [name, toFlag(declared)])),
     'no-bootstrap': { type: 'boolean', help: 'create no organization on an empty store' },
@@ -42,6 +50,8 @@ the server after the accepted requests are answered.`,
       files: placeOf(location, args.text('files')),
       filesAreGiven: args.text('files') !== undefined,
       publicUrl: parsePublicUrl(args.text('public-url')),
+      pushAllow: parsePushAllow(args),
+      handsOutTasks: !args.flag('no-tasks'),
       workers: parseCount(args, 'workers', 1, 256),
       bootstrap: !args.flag('no-bootstrap'),
       logRequests: parseLog(args.text('log')),
@@ -66,6 +76,17 @@ const parseEngineSettings = (args: Arguments) =>
     isSet: (flag) => args.flag(flag),
     testVariable: (name) => testVariable(process.env, name),
   })
+
+const parsePushAllow = (args: Arguments): Allow => {
+  const text = args.text('push-allow')
+  if (text === undefined) return allowNothing
+  try {
+    return parseAllow(text)
+  } catch (error) {
+    if (error instanceof OperatorError) throw new UsageError(error.message)
+    throw error
+  }
+}
 
 const parseLog = (text: string | undefined): boolean => {
   if (text === undefined || text === 'requests') return text === 'requests'

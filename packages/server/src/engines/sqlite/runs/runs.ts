@@ -184,7 +184,7 @@ export class SqliteRuns implements Runs {
   }
 
   /** If nothing was committed since the last look, and nothing has become due, the answer is the same: none. */
-  duePushes(nowMs: number): DuePushes {
+  duePushes(nowMs: number, without: Parameters<Runs['duePushes']>[1] = { orgIds: [], taskIds: [] }): DuePushes {
     return this.#read(() => {
       const sql = 'PRAGMA data_version'
       const dataVersion = this.#all<{ data_version: number }>(sql)[0]!.data_version
@@ -197,11 +197,13 @@ export class SqliteRuns implements Runs {
       const due = rows.filter(({ at }) => at <= nowMs).sort((a, b) => a.at - b.at)
       const nextAtMs = Math.min(...rows.filter(({ at }) => at > nowMs).map(({ at }) => at), Number.POSITIVE_INFINITY)
       this.#lastLook = due.length > 0 ? undefined : { dataVersion, nextAtMs }
-      const tasks = due
-        .slice(0, duePushTasksMax)
-        .flatMap(({ id }) =>
-          this.#all<TableRow>(`SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`, id),
-        )
+      const tasks: TableRow[] = []
+      for (const { id } of due) {
+        if (tasks.length === duePushTasksMax) break
+        if (without.taskIds.includes(id)) continue
+        const sql = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`
+        tasks.push(...this.#all<TableRow>(sql, id).filter((row) => !without.orgIds.includes(row.org_id)))
+      }
       return { tasks: tasks.map((row) => toTable(row, 0)), nextAtMs: known(nextAtMs) }
     })
   }

@@ -1,0 +1,71 @@
+import { type Dispatcher, startDispatcher } from '../background/dispatcher.ts'
+import { startScheduler } from '../background/scheduler.ts'
+import type { Background } from '../background/sweeps.ts'
+import { RunSignals } from '../core/tasks/run-signals.ts'
+import { RunWaits } from '../operations/runs/run-waits.ts'
+import type { TaskServices } from '../operations/tasks/task-services.ts'
+import type { Allow } from '../push/allow.ts'
+import { checkTarget } from '../push/check-target.ts'
+import { pushRun } from '../push/push-run.ts'
+import type { Engine } from '../store/engine.ts'
+import type { ServeOptions } from './serve-options.ts'
+
+// Tasks in a serving process. A process that serves requests has services for them; the one that sweeps also pushes runs and
+// fires schedules. In a process that does both, they share signals.
+
+export interface ServiceOptions {
+  engine: Pick<Engine, 'runs'>
+  now(): number
+  /** False with --no-tasks. */
+  handsOut: boolean
+  pushAllow: Allow
+  signals?: RunSignals
+}
+
+/** What requests need. `waits.stop()` comes before HTTP is stopped: it answers the requests that wait. */
+export const makeTaskServices = ({
+  engine,
+  now,
+  handsOut,
+  pushAllow,
+  signals = new RunSignals(),
+}: ServiceOptions): TaskServices => ({
+  handsOut,
+  signals,
+  waits: new RunWaits(engine.runs, signals, now),
+  checkTarget: (url) => checkTarget(url, pushAllow),
+})
+
+export interface TaskWork extends Background {
+  /** From now on nothing new is pushed. Called when the stop begins; pushes in flight may finish while HTTP drains. */
+  hold(): void
+  /** Pushes still in flight are dropped and left to their leases. Called after HTTP, before the store is closed. */
+  stop(): Promise<void>
+}
+
+/** Starts the dispatcher and the scheduler. With --no-tasks only leases expire. */
+export const startTaskWork = (
+  { clock, log, handsOutTasks, pushAllow }: ServeOptions,
+  engine: Pick<Engine, 'runs'>,
+  signals = new RunSignals(),
+): TaskWork => {
+  const { runs } = engine
+  const { now, taskLookEveryMs: everyMs } = clock
+  let dispatcher: Dispatcher | undefined
+  if (handsOutTasks) {
+    dispatcher = startDispatcher({
+      ...{ runs, signals, now, log, everyMs },
+      send: (push, options) => pushRun(push, { allow: pushAllow, ...options }),
+    })
+  }
+  const scheduler = startScheduler({
+    ...{ runs, signals, now, log, everyMs, firesSchedules: handsOutTasks },
+    onExpired: (expired) => dispatcher?.dropExpired(expired),
+  })
+  return {
+    hold: () => dispatcher?.hold(),
+    async stop() {
+      await Promise.all([scheduler.stop(), dispatcher?.stop()])
+    },
+  }
+}
