@@ -139,6 +139,20 @@ const fileBars = ({ files }: Results): Bar[] => {
   ]
 }
 
+const taskBars = ({ tasks }: Results): Bar[] => {
+  const idle = tasks?.idleCores === undefined ? undefined : tasks.idleCores * 100
+  const with1M = tasks?.idleRuns ?? million
+  return [
+    atLeast('claim + finish of runs beside 64 writers', 1_000, tasks && median(tasks.runsPerSecond), '/s'),
+    atLeast(
+      'durable puts beside them / alone',
+      0.85,
+      tasks && medianRatio(tasks.putsBesidePerSecond, tasks.putsPerSecond),
+    ),
+    atMost('an idle server with 1,000 tasks and 1M finished runs', 1, idle, ' % of a core', with1M),
+  ]
+}
+
 const workersBar = ({ workers }: Results): Bar => {
   const what = 'two workers against one, the best scenario'
   const wanted = 'reported; on four cores or more 1.6 times'
@@ -164,5 +178,6 @@ export const findBars = (results: Results): Bar[] => {
     ...peerBars(results),
     workersBar(results),
     ...fileBars(results),
+    ...taskBars(results),
   ]
 }

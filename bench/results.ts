@@ -99,6 +99,18 @@ export interface FilesResult {
   anonymousBytes: number | undefined
 }
 
+export interface TasksResult {
+  /** Claimed and finished, beside 64 writers at full speed. */
+  runsPerSecond: Rounds
+  /** Durable puts, alone and beside that work. */
+  putsPerSecond: Rounds
+  putsBesidePerSecond: Rounds
+  /** Busy cores of a server with so many tasks and finished runs, and nothing to do. */
+  idleCores: number | undefined
+  idleTasks: number
+  idleRuns: number
+}
+
 export interface GrowthSize {
   records: number
   bytesPerRecord: number
@@ -131,5 +143,6 @@ export interface Results {
   start?: StartResult
   purge?: PurgeResult
   files?: FilesResult
+  tasks?: TasksResult
   growth?: { sizes: GrowthSize[] }
 }

@@ -18,6 +18,7 @@ import { runReaders } from './suites/readers.ts'
 import { runScenarios } from './suites/scenarios.ts'
 import { runStart } from './suites/start.ts'
 import { runTail } from './suites/tail.ts'
+import { runTasks } from './suites/tasks.ts'
 import { runWorkers } from './suites/workers.ts'
 
 const docs = fileURLToPath(new URL('../docs', import.meta.url))
@@ -34,6 +35,7 @@ const runSuite: { [S in Suite]: (context: Context) => Promise<Results[S]> } = {
   workers: runWorkers,
   purge: runPurge,
   files: runFiles,
+  tasks: runTasks,
   growth: runGrowth,
 }
 

@@ -16,6 +16,7 @@ export const suites = [
   'workers',
   'purge',
   'files',
+  'tasks',
   'growth',
 ] as const
 export type Suite = (typeof suites)[number]
@@ -38,6 +39,7 @@ export interface Settings {
   warmSeconds: number
   tailSeconds: number
   fileMegabytes: number
+  taskRuns: number
   load: LoadSettings
   dir: string
 }
@@ -60,6 +62,7 @@ export const help = `npm run bench [-- FLAGS]
   --warm-seconds N    length of the run before the first (1)
   --tail-seconds N    length of each run of puts for their tail (20)
   --file-megabytes N  size of the large file (100)
+  --task-runs N       finished runs of the idle server (1000000)
   --connections N     connections of the load (64)
   --load wrk|own      the load tool (wrk if it is installed)
   --threads N         threads of wrk (1 on two cores or fewer, otherwise 2)
@@ -96,6 +99,7 @@ export const parseSettings = (argv: string[]): Settings | 'help' => {
       'warm-seconds': { type: 'string' },
       'tail-seconds': { type: 'string' },
       'file-megabytes': { type: 'string' },
+      'task-runs': { type: 'string' },
       connections: { type: 'string' },
       load: { type: 'string' },
       threads: { type: 'string' },
@@ -134,6 +138,7 @@ export const parseSettings = (argv: string[]): Settings | 'help' => {
     warmSeconds: number('warm-seconds', 1, 0.1, false),
     tailSeconds: number('tail-seconds', 20, 0.1, false),
     fileMegabytes: number('file-megabytes', 100, 1),
+    taskRuns: number('task-runs', 1_000_000, 1_000),
     load: {
       tool: tool!,
       threads: number('threads', availableParallelism() <= 2 ? 1 : 2, 1),

@@ -109,7 +109,7 @@ const rounds = (values: number[], format: (value: number) => string): string =>
   `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`
 
 export const furtherTable = (results: Results): Table => {
-  const { scenarios: suite, tail, readers, workers, start, purge, files } = results
+  const { scenarios: suite, tail, readers, workers, start, purge, files, tasks } = results
   const rows: string[][] = []
   const ms = (value: number) => `${formatMs(value)} ms`
   const batches = suite && seriesOf(suite, 'batch', 'cubby')
@@ -177,6 +177,11 @@ export const furtherTable = (results: Results): Table => {
     rows.push(['files of 4 KiB per second', rounds(files.smallPerSecond, formatRate)])
     rows.push(['durable puts per second, as many connections', rounds(files.putsPerSecond, formatRate)])
     rows.push(['memory during the large copies', formatMegabytes(files.anonymousBytes)])
+  }
+  if (tasks !== undefined) {
+    rows.push(['runs claimed and finished per second, beside 64 writers', rounds(tasks.runsPerSecond, formatRate)])
+    rows.push(['durable puts per second, alone', rounds(tasks.putsPerSecond, formatRate)])
+    rows.push(['durable puts per second, beside the runs', rounds(tasks.putsBesidePerSecond, formatRate)])
   }
   return { title: 'Further figures', rows: [['what', 'median (lowest to highest)'], ...rows] }
 }

@@ -24,7 +24,7 @@ import {
 
 setDefaultTimeout(60_000)
 
-const releases: Record<string, string> = { v1: '0.1.0', v2: '0.1.0' }
+const releases: Record<string, string> = { v1: '0.1.0', v2: '0.1.0', v3: '0.1.0' }
 
 test('the program of every version before this one is here', () => {
   const before = versions.filter((version) => Number(version.slice(1)) < Math.max(2, schemaVersion))

@@ -1,0 +1,37 @@
+// The statements that run again and again while nothing may be due. Each is a seek in an index that holds only what waits,
+// however many runs are finished or lie in the future. A test reads their plans.
+
+/** ?1 task, ?2 now, ?3 rows. */
+export const dueRuns = `SELECT seq, octet_length(payload) AS bytes FROM runs
+  WHERE task_id = ?1 AND held = 0 AND status = 'queued' AND run_at <= ?2 ORDER BY run_at, seq LIMIT ?3`
+
+/** ?1 task, ?2 the most that matters. */
+export const countRunning = `SELECT count(*) AS n FROM (
+  SELECT 1 FROM runs WHERE task_id = ?1 AND status = 'running' LIMIT ?2)`
+
+/** ?1 task, ?2 whether its key holds it back. */
+export const firstQueued = `SELECT min(run_at) AS at FROM runs WHERE task_id = ?1 AND held = ?2 AND status = 'queued'`
+
+/** ?1 now, ?2 rows. */
+export const expiredLeases = `SELECT seq FROM runs WHERE status = 'running' AND lease_until <= ?1 ORDER BY lease_until LIMIT ?2`
+
+/** ?1 the last time that a lease can have, ?2 rows. */
+export const leasesAhead = `SELECT seq FROM runs WHERE status = 'running' AND lease_until > ?1 LIMIT ?2`
+
+/** ?1 now, ?2 rows. */
+export const dueSchedules = 'SELECT table_id AS id FROM tasks WHERE next_run_at <= ?1 ORDER BY next_run_at LIMIT ?2'
+
+/** ?1 a time that no schedule can have been served for, ?2 rows. */
+export const schedulesAhead = `SELECT table_id AS id FROM tasks
+  WHERE next_run_at IS NOT NULL AND served_at > ?1 ORDER BY next_run_at LIMIT ?2`
+
+/** The first queued run of every task that pushes now. */
+export const firstPushes = `SELECT t.table_id AS id,
+    (SELECT min(run_at) FROM runs WHERE task_id = t.table_id AND held = 0 AND status = 'queued') AS at
+  FROM tasks t WHERE t.pushes = 1`
+
+/** ?1 the sweep's now, ?2 rows. `updated_at` of a finished run is never before `finished_at`, and the index has it. */
+export const runsToSweep = `SELECT r.seq FROM tasks t CROSS JOIN runs r INDEXED BY runs_by_status
+    ON r.task_id = t.table_id AND r.status IN ('succeeded', 'failed', 'cancelled')
+      AND r.updated_at <= ?1 - 1000 * t.keep_seconds
+  LIMIT ?2`

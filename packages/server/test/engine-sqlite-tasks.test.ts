@@ -1,0 +1,237 @@
+import { Database } from 'bun:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
+import { newRunId } from '../src/core/tasks/run-id.ts'
+import { newTaskSecret } from '../src/core/tasks/task-secret.ts'
+import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/engine.ts'
+import { makeSchema } from '../src/engines/sqlite/migrations/schema.ts'
+import * as statements from '../src/engines/sqlite/runs/look-statements.ts'
+import { expectRefusal, makeTenant, startMs } from './conformance/material.ts'
+import { declared, makeBench } from './conformance/runs.ts'
+import { expectSound } from './engine-conformance.ts'
+
+// What only the embedded engine can show: it goes by the clock that a test gives it, and its file can be changed.
+
+const hourMs = 60 * 60 * 1000
+const yearMs = 365 * 24 * hourMs
+
+let dataDir = ''
+let engine: EmbeddedEngine
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'cubby-tasks-'))
+  engine = await openSqliteEngine({ dataDir })
+})
+
+afterEach(async () => {
+  await engine.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** Changes the closed store, and opens it again. */
+const change = async (sql: string): Promise<void> => {
+  await engine.close()
+  const db = new Database(join(dataDir, 'cubby.db'))
+  db.run(sql)
+  db.close()
+  engine = await openSqliteEngine({ dataDir })
+}
+
+const findings = async (): Promise<string[]> => {
+  const lines: string[] = []
+  for await (const line of engine.maintenance.check()) lines.push(line)
+  return lines
+}
+
+const declareAt = async (nowMs: number, more: object) => {
+  const tenant = await makeTenant(engine)
+  const declaration = { ...declared, ...more, keepsAuthorization: false, newSecret: newTaskSecret() }
+  const result = await engine.tasks.declare(tenant.caller, 'app', 'mail', declaration, undefined, nowMs)
+  if (!result.applied) throw new Error('not declared')
+  const add = (delayMs = 0, atMs = nowMs, key: string | null = null) =>
+    engine.runs.add(
+      tenant.caller,
+      result.task,
+      { id: newRunId(), isNamed: false, key, payload: '{"a":1}', at: { delayMs } },
+      atMs,
+    )
+  return { tenant, task: result.task, add }
+}
+
+describe('a clock that jumps', () => {
+  const hourly = { schedule: { every: 3_600, payload: '{}' } }
+  const nextOf = async (task: Awaited<ReturnType<typeof declareAt>>['task'], nowMs: number) =>
+    (await engine.tasks.read([task], nowMs))[0]!.nextRunAtMs
+
+  test('back by up to an hour repeats no time of a schedule', async () => {
+    const { task } = await declareAt(startMs, hourly)
+    const noon = (await nextOf(task, startMs))!
+    expect((await engine.runs.fireSchedules(noon + 10, 10)).created).toHaveLength(1)
+    const run = await engine.runs.claim(
+      (await makeTenant(engine, 'other')).operator,
+      task,
+      { limit: 1, leaseMs: 1 },
+      noon + 20,
+    )
+    expect(run).toHaveLength(1)
+    for (const backMs of [1, 500, 20 * 60 * 1000, hourMs - 20]) {
+      const nowMs = noon + 10 - backMs
+      expect(await engine.runs.fireSchedules(nowMs, 10)).toEqual({ due: 0, created: [] })
+      expect(await nextOf(task, nowMs)).toBe(noon + hourMs)
+    }
+  })
+
+  test('a year ahead and back loses no later time', async () => {
+    const { task } = await declareAt(startMs, hourly)
+    const noon = (await nextOf(task, startMs))!
+    expect((await engine.runs.fireSchedules(noon + yearMs, 10)).due).toBe(1)
+    expect(await nextOf(task, noon)).toBeGreaterThan(noon + yearMs)
+    await engine.runs.fireSchedules(noon + 100, 10)
+    expect(await nextOf(task, noon)).toBe(noon + hourMs)
+    expect((await engine.runs.fireSchedules(noon + hourMs, 10)).due).toBe(1)
+  })
+
+  test('many times that were missed create one run', async () => {
+    const { task } = await declareAt(startMs, hourly)
+    const fired = await engine.runs.fireSchedules(startMs + 30 * hourMs, 10)
+    expect(fired.created).toHaveLength(1)
+    expect(await engine.runs.fireSchedules(startMs + 30 * hourMs + 1, 10)).toEqual({ due: 0, created: [] })
+    expect(await nextOf(task, startMs)).toBeGreaterThan(startMs + 30 * hourMs)
+  })
+
+  test('a lease from a time far ahead ends soon after the clock was set back', async () => {
+    const { tenant, task, add } = await declareAt(startMs, {})
+    await add()
+    const [run] = await engine.runs.claim(tenant.caller, task, { limit: 1, leaseMs: undefined }, startMs + yearMs)
+    expect(await engine.runs.expireLeases(startMs, 10)).toEqual([])
+    expect((await engine.runs.get(task, run!.id, startMs))!.leaseUntilMs).toBe(startMs + 30_000)
+    expect(await engine.runs.expireLeases(startMs + 30_000, 10)).toHaveLength(1)
+  })
+})
+
+describe('damage', () => {
+  test('a changed payload is noticed, is handed to nobody, and does not block the others', async () => {
+    const bench = await makeBench(engine)
+    const [bad, good] = [await bench.add({ payload: '{"n":1}' }), await bench.add({ payload: '{"n":2}' })]
+    await change(`UPDATE runs SET payload = replace(payload, '1', '7') WHERE id = '${bad.id}'`)
+    await expectRefusal((async () => engine.runs.get(bench.task, bad.id, Date.now()))(), 'store_damaged')
+    expect(await findings()).toEqual([
+      `run ${bad.id} (task ${bench.task.id}): it is not as it was written: its checksum does not match`,
+    ])
+    const claimed = await engine.runs.claim(
+      bench.tenant.caller,
+      bench.task,
+      { limit: 9, leaseMs: undefined },
+      Date.now(),
+    )
+    expect(claimed.map(({ id }) => id)).toEqual([good.id])
+    expect(await engine.runs.dueAmong([bench.task.id], Date.now())).toEqual([])
+  })
+
+  const wrongs: [string, (id: string) => string, string][] = [
+    ['a lease', (id) => `UPDATE runs SET lease = 'x' WHERE id = '${id}'`, 'it is queued, with a lease'],
+    ['an end', (id) => `UPDATE runs SET finished_at = 1 WHERE id = '${id}'`, 'it is queued, with a time of its end'],
+    [
+      'held',
+      (id) => `UPDATE runs SET held = 1 WHERE id = '${id}'`,
+      'it waits for a run of its key that is not running',
+    ],
+    ['no task', (id) => `UPDATE runs SET task_id = 999 WHERE id = '${id}'`, 'its task does not exist'],
+  ]
+  test.each(wrongs)('verify finds %s that cannot be', async (_, sql, finding) => {
+    const bench = await makeBench(engine)
+    const run = await bench.add()
+    await expectSound(engine)
+    await change(sql(run.id))
+    expect((await findings()).some((line) => line.endsWith(finding))).toBe(true)
+  })
+
+  test('verify finds a task without a declaration', async () => {
+    const bench = await makeBench(engine)
+    await change('DELETE FROM tasks')
+    expect(await findings()).toEqual([`task ${bench.task.id} has no declaration`])
+  })
+})
+
+test('a deleted task is purged with its runs, in steps', async () => {
+  const { tenant, task, add } = await declareAt(startMs, {})
+  for (let i = 0; i < 7; i++) await add()
+  await engine.tasks.delete(tenant.caller, 'app', 'mail', undefined, startMs)
+  const later = startMs + recoveryMs + sweepGraceMs
+  expect(await engine.maintenance.purgeTables(later - 1, 3)).toBe(0)
+  let steps = 0
+  while ((await engine.maintenance.purgeTables(later, 3)) > 0 && steps < 20) steps++
+  expect(steps).toBe(3)
+  expect(await engine.transfer.lastRunSeq()).toBe(0)
+  expect(await engine.tasks.read([task], later)).toEqual([undefined])
+  await expectSound(engine)
+})
+
+test('the sweep removes finished runs after their time and the grace period', async () => {
+  const { tenant, task, add } = await declareAt(startMs, { keepSeconds: 60 })
+  await add()
+  const [run] = await engine.runs.claim(tenant.caller, task, { limit: 1, leaseMs: undefined }, startMs)
+  await engine.runs.finish(tenant.caller, task, run!.id, { lease: run!.lease!, result: null }, startMs)
+  const { updatedAtMs } = (await engine.runs.get(task, run!.id, startMs))!
+  expect(await engine.runs.get(task, run!.id, startMs + 60_000)).toBeUndefined()
+  expect(await engine.runs.sweepFinished(updatedAtMs + 60_000 + sweepGraceMs - 1, 10)).toBe(0)
+  expect(await engine.transfer.lastRunSeq()).toBe(1)
+  expect(await engine.runs.sweepFinished(updatedAtMs + 60_000 + sweepGraceMs, 10)).toBe(1)
+  expect(await engine.transfer.lastRunSeq()).toBe(0)
+})
+
+test('a store with tasks and runs is copied as it is', async () => {
+  const bench = await makeBench(engine, { url: 'https://example.com/', concurrency: 2 })
+  await bench.add({ key: 'k\0' })
+  await engine.runs.claimPushes(bench.task, 1, Date.now())
+  await bench.add({ key: 'k\0', payload: '{"é":"\\u0000"}' })
+  const read = async (from: EmbeddedEngine) => {
+    const dump = await from.transfer.openDump()
+    try {
+      const [tasks, runs] = [await Array.fromAsync(dump.tasks()), (await Array.fromAsync(dump.runs(0))).flat()]
+      return { tables: await Array.fromAsync(dump.tables()), tasks, runs, count: await dump.countRuns() }
+    } finally {
+      await dump.close()
+    }
+  }
+  const { tables, tasks, runs, count } = await read(engine)
+  expect([tasks.length, runs.length, count]).toEqual([1, 2, 2])
+  const otherDir = mkdtempSync(join(tmpdir(), 'cubby-tasks-'))
+  const other = await openSqliteEngine({ dataDir: otherDir })
+  try {
+    const organizations = await engine.organizations.list()
+    await other.transfer.load({ organizations, tables, tasks, runs })
+    await other.transfer.load({ organizations, tables, tasks, runs })
+    expect(await read(other)).toEqual({ tables, tasks, runs, count })
+    expect(other.transfer.lastRunSeq()).toBe(2)
+    await expectSound(other)
+  } finally {
+    await other.close()
+    rmSync(otherDir, { recursive: true, force: true })
+  }
+})
+
+test('looks and claims seek in the indexes of what waits, never in finished or future runs', () => {
+  const { runsToSweep, ...others } = statements
+  const db = new Database(':memory:')
+  db.run(makeSchema('00'.repeat(32)))
+  const planOf = (sql: string): string =>
+    db
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => detail)
+      .join('; ')
+  for (const [name, sql] of Object.entries(others)) {
+    expect(`${name}: ${planOf(sql)}`).toMatch(
+      /USING (COVERING )?INDEX (runs_due|runs_by_lease|runs_by_status|tasks_by_next_run|tasks_pushing)/,
+    )
+    expect(`${name}: ${planOf(sql)}`).not.toMatch(/SCAN runs|SCAN t$|SCAN tasks|TEMP B-TREE/)
+  }
+  expect(planOf(runsToSweep)).toBe(
+    'SCAN t; SEARCH r USING COVERING INDEX runs_by_status (task_id=? AND status=? AND updated_at<?)',
+  )
+  db.close()
+})
