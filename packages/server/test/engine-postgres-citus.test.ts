@@ -110,9 +110,9 @@ describe('the rules find', () => {
     expect(faults('select max(seq) from cubby_run where task_id > 3')).toEqual(many)
     expect(faults('select r.id from cubby_run as r where r.task_id = $1::bigint for update skip locked')).toEqual([])
     expect(faults('select r.id from cubby_run as r where r.lease_until <= $1', 'runs_find_expired')).toEqual([])
-    expect(faults('select 1 from cubby_run r join cubby_task k on k.table_id = r.task_id where r.task_id = $1')).toEqual([
-      'names records and a table of the registry',
-    ])
+    expect(
+      faults('select 1 from cubby_run r join cubby_task k on k.table_id = r.task_id where r.task_id = $1'),
+    ).toEqual(['names records and a table of the registry'])
     expect(faults('insert into cubby_run (id) select k.id from keys k')).toEqual(['inserts records with a subquery'])
   })
 
