@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sweepGraceMs } from '../src/core/limits.ts'
+import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import { slots } from '../src/core/tables/indices.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
 import type { DumpedRecord } from '../src/store/transfer.ts'
 import { deleteOf, makeDesk, putOf, startMs, startSeconds } from './conformance/material.ts'
+import { makeBench } from './conformance/runs.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { makeBucket } from './postgres-files.ts'
 import { recordStatements, type Sent } from './postgres-recorder.ts'
@@ -229,6 +230,31 @@ describe('as on Citus', () => {
     }
   })
 
+  test('finished runs of many tasks are swept, in steps of so many rows, and a deleted task is purged', async () => {
+    const engine = await open()
+    try {
+      const first = await makeBench(engine, { keepSeconds: 60 })
+      const second = await makeBench(engine, { keepSeconds: 120 }, { tenant: first.tenant, name: 'second' })
+      for (const bench of [first, second]) {
+        for (let i = 0; i < 5; i++) await bench.add()
+        for (const run of await bench.claim(4)) await bench.finish(run)
+      }
+      const nowMs = Date.now()
+      const sweep = (afterMs: number) => engine.runs.sweepFinished(nowMs + afterMs + sweepGraceMs, 3)
+      expect([await sweep(-1_000), await sweep(61_000), await sweep(61_000), await sweep(61_000)]).toEqual([0, 3, 1, 0])
+      expect([await sweep(121_000), await sweep(121_000), await sweep(121_000)]).toEqual([3, 1, 0])
+      await engine.tasks.delete(first.tenant.caller, 'app', 'second', undefined, nowMs)
+      const later = nowMs + 60_000 + recoveryMs + sweepGraceMs
+      expect(await engine.maintenance.purgeTables(later, 10)).toBe(2)
+      expect(await engine.maintenance.purgeTables(later, 10)).toBe(0)
+      expect(await server.query('select task_id::int from cubby_run', url)).toEqual([{ task_id: first.task.id }])
+      await expectSound(engine)
+    } finally {
+      await engine.close()
+      await server.empty(url)
+    }
+  })
+
   test('of two processes that sweep at once, each row is removed once', async () => {
     const [one, other] = [await open(), await open()]
     try {
@@ -299,6 +325,9 @@ describe('as on Citus', () => {
       for (let i = 0; i < 700; i++) await put(`k${i}`, { data: { city: `c${i % 7}` } })
       const { bucket, putFile } = await makeBucket(from, tenant)
       for (let i = 0; i < 3; i++) await putFile(`f${i}`)
+      const bench = await makeBench(from, {}, { tenant })
+      for (let i = 0; i < 3; i++) await bench.add({ key: `k${i}` })
+      await bench.claim(1, 60_000)
       const read = async (engine: Engine, { id } = table): Promise<DumpedRecord[]> => {
         const dump = await engine.transfer.openDump()
         const records: DumpedRecord[] = []
@@ -313,6 +342,12 @@ describe('as on Citus', () => {
       const cursorKey = await dump.cursorKey()
       await to.transfer.load({ cursorKey, organizations: await dump.organizations(), apiKeys, tables })
       const blobs = await Array.fromAsync(dump.blobs())
+      const tasks = await Array.fromAsync(dump.tasks())
+      const runs = (await Array.fromAsync(dump.runs(0))).flat()
+      expect([tasks.length, runs.length, await dump.countRuns()]).toEqual([1, 3, 3])
+      await to.transfer.load({ tasks, runs })
+      expect(await to.transfer.lastRunSeq()).toBe(await from.transfer.lastRunSeq())
+      expect(await to.runs.get(bench.task, runs[0]!.id, Date.now())).toEqual(runs[0])
       expect(await dump.fileMark()).toBeUndefined()
       await dump.close()
       const records = await read(from)

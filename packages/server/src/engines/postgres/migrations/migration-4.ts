@@ -11,19 +11,26 @@ import type { Dialect } from '../dialects/dialect.ts'
 /** Every statement can be repeated: see migrateTo2. */
 export const migrateTo4 = async (session: Session, dialect: Dialect): Promise<void> => {
   if (dialect.hasTransactionalDdl) await session.run('lock table cubby_store in access exclusive mode')
-  if (await hasOldEpoch(session)) await session.run('alter table cubby_store rename column registry_epoch to epoch')
+  await renameEpoch(session)
   for (const sql of dialect.beforeSchema) await session.run(sql)
   await addTasks(session)
   await addRuns(session, dialect)
   for (const table of ['cubby_task', 'cubby_run']) await copyRights(session, table)
 }
 
-const hasOldEpoch = async (session: Session): Promise<boolean> => {
-  const found = await session.run(
+const renameEpoch = async (session: Session): Promise<void> => {
+  const column = await session.run(
     `select 1 from pg_attribute
      where attrelid = 'cubby_store'::regclass and attname = 'registry_epoch' and not attisdropped`,
   )
-  return found.length > 0
+  if (column.length > 0) await session.run('alter table cubby_store rename column registry_epoch to epoch')
+  // From PostgreSQL 18 on, NOT NULL is a constraint with a name.
+  const constraint = 'cubby_store_registry_epoch_not_null'
+  const named = await session.run(
+    `select 1 from pg_constraint where conrelid = 'cubby_store'::regclass and conname = '${constraint}'`,
+  )
+  if (named.length === 0) return
+  await session.run(`alter table cubby_store rename constraint ${constraint} to cubby_store_epoch_not_null`)
 }
 
 const addTasks = async (session: Session): Promise<void> => {
