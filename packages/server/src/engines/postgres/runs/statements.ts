@@ -72,10 +72,13 @@ export const lockQueuedOfKey: Statement = {
   text: `select ${runColumns} from cubby_run as r where ${ofKey('queued')} for update`,
 }
 
-/** The running run of the key has ended: the one that waited behind it can start. */
+/**
+ * The running run of the key has ended: the one that waited behind it can start. Not "and held": the planner would then look
+ * through all that are held.
+ */
 export const releaseKey: Statement = {
   name: 'run_release_key',
-  text: `update cubby_run as r set held = false where ${ofKey('queued')} and r.held`,
+  text: `update cubby_run as r set held = false where ${ofKey('queued')}`,
 }
 
 /**
@@ -183,7 +186,13 @@ export const lockQueuedKeys: Statement = {
     where r.task_id = $1::bigint and r.key = any ($2::bytea[]) and r.status = 'queued' for update`,
 }
 
-/** $1 rows at most, $2 the time of a test. Tasks that push and have a run that is queued, those that wait longest first. */
+// Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
+const isActive = 'coalesce(t.deleted_at_ms, 0) = 0'
+
+/**
+ * $1 rows at most, $2 the time of a test. Tasks that push and have a run that is queued, those that wait longest first. The
+ * limits force one look for each task: in an empty store, the planner would choose to scan all tables.
+ */
 export const duePushesInOne: Statement = {
   name: 'runs_due_pushes',
   text: `with recursive q (task_id, held, run_at) as (
@@ -195,15 +204,16 @@ export const duePushesInOne: Statement = {
       ) as n
     )
     select ${tableColumns}, ${epochColumn}, q.run_at, ${statementNow(2)} from q
-      join cubby_task k on k.table_id = q.task_id join cubby_table t on t.id = q.task_id
-    where not q.held and k.pushes and t.deleted_at_ms is null order by q.run_at limit $1::bigint`,
+      cross join lateral (select 1 from cubby_task k where k.table_id = q.task_id and k.pushes limit 1) as k
+      cross join lateral (select t.* from cubby_table t where t.id = q.task_id limit 1) as t
+    where not q.held and ${isActive} order by q.run_at limit $1::bigint`,
 }
 
 /** The same in two: the tasks, and when the first run of each task is due. $1 the time of a test. */
 export const pushingTasks: Statement = {
   name: 'tasks_pushing',
   text: `select ${tableColumns}, ${epochColumn}, ${statementNow(1)} from cubby_task k join cubby_table t on t.id = k.table_id
-    where k.pushes and t.deleted_at_ms is null`,
+    where k.pushes and ${isActive}`,
 }
 
 export const findQueued: Statement = {
