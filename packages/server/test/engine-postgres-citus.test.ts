@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sweepGraceMs } from '../src/core/limits.ts'
+import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import { slots } from '../src/core/tables/indices.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
 import type { DumpedRecord } from '../src/store/transfer.ts'
 import { deleteOf, makeDesk, putOf, startMs, startSeconds } from './conformance/material.ts'
+import { makeBench } from './conformance/runs.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { makeBucket } from './postgres-files.ts'
 import { recordStatements, type Sent } from './postgres-recorder.ts'
@@ -22,12 +23,21 @@ setDefaultTimeout(30_000)
 // ── The rules ──────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Over all shards: those that only find out which tables have something to remove, the copy of a store, and what names a blob
- * by its id alone.
+ * Over all shards: those that only find out which tables and tasks have something to do, the copy of a store, and what names
+ * a blob by its id alone.
  */
-const spanning = ['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs']
+const spanning = [
+  ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
+  ...['runs_find_expired', 'runs_find_ahead', 'runs_find_queued'],
+]
+/** The same without names: the copy of a store. */
+const spanningTexts = [
+  /^select max\(seq\) from cubby_run$/,
+  /^select count\(\*\) from cubby_run$/,
+  /^declare dump_runs_\d+ no scroll cursor for select [^;]* from cubby_run where seq > \d+ order by seq$/,
+]
 
-const registry = /\bcubby_(store|organization|api_key|table)\b/
+const registry = /\bcubby_(store|organization|api_key|table|task)\b/
 const notAnAlias = ['where', 'set', 'order', 'group', 'limit', 'values', 'using', 'on', 'select', 'returning', 'for']
 
 /** What Citus would refuse, or would not send to one worker. */
@@ -40,18 +50,18 @@ const faultsOf = ({ name, text }: Sent): string[] => {
     return ['renames a constraint of a distributed table']
   }
   // Other DDL touches no rows.
-  if (!/\bcubby_(record|blob)\b/.test(sql) || /^ ?(create|alter|lock|grant) /.test(sql)) return []
+  if (!/\bcubby_(record|blob|run)\b/.test(sql) || /^ ?(create|alter|lock|grant) /.test(sql)) return []
   const faults: string[] = []
   if (registry.test(sql)) faults.push('names records and a table of the registry')
-  const spans = spanning.includes(name ?? '')
+  const spans = spanning.includes(name ?? '') || (name === undefined && spanningTexts.some((one) => one.test(sql)))
   if (spans && /\bfor (update|share)\b/.test(sql)) faults.push('locks rows of more than one table')
-  for (const [, before, word] of sql.matchAll(/(\w+) cubby_(?:record|blob)\b(?: as)? ?(\w+)?/g)) {
+  for (const [, before, word] of sql.matchAll(/(\w+) cubby_(?:record|blob|run)\b(?: as)? ?(\w+)?/g)) {
     if (before === 'into') {
       if (/\bselect\b/.test(sql)) faults.push('inserts records with a subquery')
       continue
     }
     const alias = word === undefined || notAnAlias.includes(word) ? '' : `${word}\\.`
-    const namesTable = new RegExp(`(?:where|and) ${alias}table_id = (?:\\$\\d+|\\d+)(?!\\d)`)
+    const namesTable = new RegExp(`(?:where|and) ${alias}(?:table|task)_id = (?:\\$\\d+|\\d+)(?!\\d)`)
     if (!namesTable.test(sql) && !spans) faults.push('is about records of more than one table')
   }
   return faults
@@ -95,6 +105,18 @@ describe('the rules find', () => {
     ).toEqual(many)
   })
 
+  test('the same of runs', () => {
+    const many = ['is about records of more than one table']
+    expect(faults('select r.id from cubby_run as r where r.run_at <= $1')).toEqual(many)
+    expect(faults('select max(seq) from cubby_run where task_id > 3')).toEqual(many)
+    expect(faults('select r.id from cubby_run as r where r.task_id = $1::bigint for update skip locked')).toEqual([])
+    expect(faults('select r.id from cubby_run as r where r.lease_until <= $1', 'runs_find_expired')).toEqual([])
+    expect(
+      faults('select 1 from cubby_run r join cubby_task k on k.table_id = r.task_id where r.task_id = $1'),
+    ).toEqual(['names records and a table of the registry'])
+    expect(faults('insert into cubby_run (id) select k.id from keys k')).toEqual(['inserts records with a subquery'])
+  })
+
   test('an INSERT with a subquery', () => {
     expect(faults('insert into cubby_record (id, table_id) select * from unnest($1::bigint[], $2::bigint[])')).toEqual([
       'inserts records with a subquery',
@@ -131,8 +153,9 @@ describe('the rules find', () => {
 
 /** What is not for Citus: it looks at the registry, takes arrays, or is about many tables. By its name in the source. */
 const notOnCitus = [
-  ...['sweep', 'put_batch', 'put_together', 'guard', 'load_records', 'check_stray', 'check_is_table'],
+  ...['sweep', 'put_batch', 'put_together', 'load_records', 'check_stray', 'check_is_table'],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
+  ...['runs_due_pushes', 'runs_sweep', 'check_stray_runs'],
   // Names no table at all, and needs a write that hangs while a key is revoked.
   'cancel',
 ]
@@ -200,6 +223,31 @@ describe('as on Citus', () => {
       }
       expect(steps).toEqual([8, 8, 8, 8, 3])
       expect(await server.query('select count(*)::int as left from cubby_record', url)).toEqual([{ left: 2 }])
+      await expectSound(engine)
+    } finally {
+      await engine.close()
+      await server.empty(url)
+    }
+  })
+
+  test('finished runs of many tasks are swept, in steps of so many rows, and a deleted task is purged', async () => {
+    const engine = await open()
+    try {
+      const first = await makeBench(engine, { keepSeconds: 60 })
+      const second = await makeBench(engine, { keepSeconds: 120 }, { tenant: first.tenant, name: 'second' })
+      for (const bench of [first, second]) {
+        for (let i = 0; i < 5; i++) await bench.add()
+        for (const run of await bench.claim(4)) await bench.finish(run)
+      }
+      const nowMs = Date.now()
+      const sweep = (afterMs: number) => engine.runs.sweepFinished(nowMs + afterMs + sweepGraceMs, 3)
+      expect([await sweep(-1_000), await sweep(61_000), await sweep(61_000), await sweep(61_000)]).toEqual([0, 3, 1, 0])
+      expect([await sweep(121_000), await sweep(121_000), await sweep(121_000)]).toEqual([3, 1, 0])
+      await engine.tasks.delete(first.tenant.caller, 'app', 'second', undefined, nowMs)
+      const later = nowMs + 60_000 + recoveryMs + sweepGraceMs
+      expect(await engine.maintenance.purgeTables(later, 10)).toBe(2)
+      expect(await engine.maintenance.purgeTables(later, 10)).toBe(0)
+      expect(await server.query('select task_id::int from cubby_run', url)).toEqual([{ task_id: first.task.id }])
       await expectSound(engine)
     } finally {
       await engine.close()
@@ -277,6 +325,9 @@ describe('as on Citus', () => {
       for (let i = 0; i < 700; i++) await put(`k${i}`, { data: { city: `c${i % 7}` } })
       const { bucket, putFile } = await makeBucket(from, tenant)
       for (let i = 0; i < 3; i++) await putFile(`f${i}`)
+      const bench = await makeBench(from, {}, { tenant })
+      for (let i = 0; i < 3; i++) await bench.add({ key: `k${i}` })
+      await bench.claim(1, 60_000)
       const read = async (engine: Engine, { id } = table): Promise<DumpedRecord[]> => {
         const dump = await engine.transfer.openDump()
         const records: DumpedRecord[] = []
@@ -291,6 +342,12 @@ describe('as on Citus', () => {
       const cursorKey = await dump.cursorKey()
       await to.transfer.load({ cursorKey, organizations: await dump.organizations(), apiKeys, tables })
       const blobs = await Array.fromAsync(dump.blobs())
+      const tasks = await Array.fromAsync(dump.tasks())
+      const runs = (await Array.fromAsync(dump.runs(0))).flat()
+      expect([tasks.length, runs.length, await dump.countRuns()]).toEqual([1, 3, 3])
+      await to.transfer.load({ tasks, runs })
+      expect(await to.transfer.lastRunSeq()).toBe(await from.transfer.lastRunSeq())
+      expect(await to.runs.get(bench.task, runs[0]!.id, Date.now())).toEqual(runs[0])
       expect(await dump.fileMark()).toBeUndefined()
       await dump.close()
       const records = await read(from)

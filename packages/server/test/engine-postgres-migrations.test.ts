@@ -8,6 +8,7 @@ import { detectDialect, readServerFacts } from '../src/engines/postgres/dialects
 import type { Dialect } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine, type PostgresOptions } from '../src/engines/postgres/engine.ts'
 import { migrations } from '../src/engines/postgres/migrations/migrations.ts'
+import { leaseMsDefault } from '../src/engines/postgres/migrations/prepare-store.ts'
 import { schemaVersion } from '../src/engines/postgres/migrations/schema.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { expectSound } from './engine-conformance.ts'
@@ -24,7 +25,8 @@ setDefaultTimeout(60_000)
 const expected = readExpected('v1')
 const program = programOf('v1')
 /** The versions that are migrated. */
-const from = ['v1', 'v2'] as const
+const from = ['v1', 'v2', 'v3'] as const
+type Version = 1 | 2 | 3 | 4
 
 let postgres: PostgresServer
 const kind = postgresStores(() => postgres)
@@ -108,13 +110,14 @@ const rowOf: Record<string, string> = {
 }
 
 /** Every row of the store and the state of what gives out ids, under the names of version 2. */
-const contentOf = (url: string, version: 1 | 2 | 3) => {
+const contentOf = (url: string, version: Version) => {
   const queryOf = (names: Record<1 | 2, string[]>, i: number): [string, string] => {
-    const row = (version === 3 && rowOf[names[2][i]!]) || 'to_jsonb(r)'
+    const row = (version >= 3 && rowOf[names[2][i]!]) || 'to_jsonb(r)'
     return [names[2][i]!, `select ${row} as row from (select * from cubby_${names[version === 1 ? 1 : 2][i]}) r`]
   }
   return rowsOf(url, {
-    store: 'select lease_ms, registry_epoch from cubby_store',
+    // Version 4 has another name for the epoch.
+    store: `select lease_ms, ${version === 4 ? 'epoch' : 'registry_epoch'} as epoch from cubby_store`,
     ...Object.fromEntries([tableNames, sequenceNames].flatMap((names) => names[2].map((_, i) => queryOf(names, i)))),
   })
 }
@@ -157,7 +160,7 @@ const ways = [
 describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, way, dialect] as const)))(
   'a store of %s that is migrated %s',
   (version, _, dialect) => {
-    const number = Number(version.slice(1)) as 1 | 2
+    const number = Number(version.slice(1)) as Version
 
     test('has the schema of a new one, every row, and ids that continue where they were', async () => {
       const [upgraded, fresh] = [await copyOf(version), await postgres.createSchema()]
@@ -165,12 +168,11 @@ describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, w
       await migrate(upgraded, { dialect })
       await migrate(fresh, { dialect })
       expect(await schemaOf(upgraded)).toEqual(await schemaOf(fresh))
-      expect(await contentOf(upgraded, 3)).toEqual(before)
+      expect(await contentOf(upgraded, 4)).toEqual(before)
       expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true)
       expect(await versionOf(upgraded)).toBe(schemaVersion)
-      expect(await postgres.query('select distinct kind, public_id from cubby_table', upgraded)).toEqual([
-        { kind: 'table', public_id: null },
-      ])
+      const kinds = await postgres.query('select distinct kind from cubby_table order by kind', upgraded)
+      expect(kinds).toEqual([...(number >= 3 ? [{ kind: 'bucket' }] : []), { kind: 'table' }])
     })
 
     test('is migrated once by processes that start together, and they share one cursor key', async () => {
@@ -189,7 +191,7 @@ describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, w
           expect(engine.cursorSeal.open(sealed)?.toString()).toBe('a place')
           expect(engine.cursorSeal.acceptsPlain).toBe(version === 'v1')
         }
-        expect(await contentOf(url, 3)).toEqual(before)
+        expect(await contentOf(url, 4)).toEqual(before)
         await expectSound(engines[0]!)
       } finally {
         await Promise.all(engines.map((engine) => engine.close()))
@@ -232,7 +234,7 @@ test('without transactional DDL, a process that repeats all migrations changes n
   await migrate(url, { dialect: withoutTransactionalDdl })
   const whole = async () => ({
     schema: await schemaOf(url),
-    content: await contentOf(url, 3),
+    content: await contentOf(url, 4),
     store: await rowsOf(url, { store: 'select * from cubby_store' }),
   })
   const before = await whole()
@@ -249,7 +251,7 @@ test('without transactional DDL, a process that repeats all migrations changes n
 test.each(from)(
   'without transactional DDL, a migration of %s that ended half-way is finished by the next start',
   async (version) => {
-    const number = Number(version.slice(1)) as 1 | 2
+    const number = Number(version.slice(1)) as Version
     const { run } = migrations.find(({ to }) => to === number + 1)!
     const fresh = await postgres.createSchema()
     await migrate(fresh)
@@ -283,12 +285,12 @@ test.each(from)(
       expect(await versionOf(url)).toBe(number)
       await migrate(url, { dialect: withoutTransactionalDdl })
       expect(await schemaOf(url)).toEqual(wanted)
-      expect(await contentOf(url, 3)).toEqual(before)
+      expect(await contentOf(url, 4)).toEqual(before)
       await postgres.drop(url)
       if (ran < count) break
       statements = count
     }
-    expect(statements).toBeGreaterThan(version === 'v1' ? 30 : 14)
+    expect(statements).toBeGreaterThan({ v1: 30, v2: 14, v3: 12 }[version])
   },
 )
 
@@ -504,7 +506,7 @@ describe('a process of version 0.1', () => {
            select nextval('cubby_record_id'), id, 'in it', '', 1, '{}' from cubby_table where name = 'old'`,
         url,
       )
-      const migrated = await contentOf(url, 3)
+      const migrated = await contentOf(url, 4)
       const logged = writesLogged()
       await eventually('requests of each kind, sweeps and key uses after the migration', () => {
         const [sweeps, uses] = writesLogged() as [number, number]
@@ -516,7 +518,7 @@ describe('a process of version 0.1', () => {
 
       // Nothing was answered with success, and nothing was written: rows, epoch and sequences are the same.
       expect(after().filter(({ status }) => status < 500)).toEqual([])
-      expect(await contentOf(url, 3)).toEqual(migrated)
+      expect(await contentOf(url, 4)).toEqual(migrated)
 
       // As docs/engines.md says: it calls itself ready, and still knows what it has in its cache.
       expect((await old.request('GET', '/readyz')).status).toBe(200)
@@ -527,7 +529,7 @@ describe('a process of version 0.1', () => {
       expect((await old.cubby('keys', 'create', '--org', 'acme', '--kind', 'secret')).exitCode).toBe(1)
       expect((await old.cubby('orgs', 'create', 'late')).exitCode).toBe(1)
       expect(await old.end('SIGTERM')).toBe(0)
-      expect(await contentOf(url, 3)).toEqual(migrated)
+      expect(await contentOf(url, 4)).toEqual(migrated)
     } finally {
       stopped = true
       await old.stop()
@@ -558,7 +560,7 @@ describe('a process of version 0.1', () => {
   test('that starts on a migrated store refuses it in one line and changes nothing', async () => {
     const url = await copyOfV1()
     await migrate(url)
-    const before = { content: await contentOf(url, 3), schema: await schemaOf(url) }
+    const before = { content: await contentOf(url, 4), schema: await schemaOf(url) }
     for (const command of [
       ['serve', '--port', '0'],
       ['orgs', 'create', 'late'],
@@ -570,7 +572,7 @@ describe('a process of version 0.1', () => {
       expect(stderr).toContain(`the store has version ${schemaVersion}; this Cubby knows versions up to 1`)
       expect(stderr.trim().split('\n')).toHaveLength(1)
     }
-    expect({ content: await contentOf(url, 3), schema: await schemaOf(url) }).toEqual(before)
+    expect({ content: await contentOf(url, 4), schema: await schemaOf(url) }).toEqual(before)
   })
 
   test('that starts while the store is being migrated waits for it, and refuses it', async () => {
@@ -649,17 +651,76 @@ test('a process of version 2 that still runs on a migrated store reads no record
   }
 })
 
+// It would answer a revocation before writes of runs in flight have ended, and does not know what belongs to a task.
+test('a process of version 3 that still runs on a migrated store revokes, deletes and purges nothing, and soon finds nothing', async () => {
+  const v3 = readExpected('v3')
+  const old = await openCopy(kind, folderOf('v3'), v3, dayMs, { program: programOf('v3') })
+  const url = old.copy.store!
+  const api = old.as(v3.keys.secret!)
+  const requests: Record<string, () => Promise<Answer>> = {
+    put: () => api.put('/v1/app/people', { hashKey: 'new', data: {} }),
+    get: () => api.get('/v1/app/people/new'),
+    'create a table': () => api.post(`/v1/app/made-${Bun.randomUUIDv7()}`),
+    'delete a table': () => api.delete('/v1/app/doomed'),
+    'make a key': () => api.post('/api/keys', { kind: 'public', name: 'late' }),
+    'list tables': () => api.get('/v1/app'),
+  }
+  const statuses = async (): Promise<number[]> => {
+    const found: number[] = []
+    for (const request of Object.values(requests)) found.push((await request()).status)
+    return found
+  }
+  try {
+    expect((await api.post('/v1/app/doomed')).status).toBe(201)
+    const key = (await api.post('/api/keys', { kind: 'public', name: 'to revoke' })).body.id as string
+    expect((await statuses()).filter((status) => status >= 400)).toEqual([])
+    await migrate(url)
+    // What its purge would take at once: a task past its recovery, with a run.
+    await postgres.query(
+      `insert into cubby_table (id, org_id, db, kind, name, indices, created_at, deleted_at_ms)
+         values (900, 1, 'app', 'task', 'old', '{}', 1, 1);
+       insert into cubby_task (table_id, declaration, updated_at, paused, pushes, keep_seconds, secrets)
+         values (900, '{}', 1, false, false, 60, '[]');
+       insert into cubby_run (seq, task_id, id, status, run_at, attempt, held, created_at, updated_at, payload)
+         values (1, 900, 'r', 'queued', 1, 0, false, 1, 1, '{}')`,
+      url,
+    )
+    const whole = () =>
+      rowsOf(url, {
+        table: 'select * from cubby_table',
+        task: 'select * from cubby_task',
+        run: 'select * from cubby_run',
+        key: 'select id, revoked_at from cubby_api_key',
+        store: 'select * from cubby_store',
+      })
+    const before = await whole()
+    // What it has cached may serve for one lease.
+    await Bun.sleep(leaseMsDefault + 100)
+    for (let round = 0; round < 2; round++) {
+      expect((await statuses()).filter((status) => status !== 500)).toEqual([])
+      expect((await api.delete(`/api/keys/${key}`)).status).toBe(500)
+    }
+    const failedSweeps = () => old.log.filter(({ message }) => message === 'sweep failed; it is retried later').length
+    const failed = failedSweeps()
+    await eventually('sweeps that fail', () => (failedSweeps() >= failed + 2 ? true : undefined))
+    expect(await old.end('SIGTERM')).toBe(0)
+    expect(await whole()).toEqual(before)
+  } finally {
+    await old.stop()
+  }
+})
+
 test('a store of a newer version is refused, by servers and commands', async () => {
   const url = await copyOfV1()
   await migrate(url)
   await postgres.query(`update cubby_store set version = ${schemaVersion + 1}`, url)
-  const before = await contentOf(url, 3)
+  const before = await contentOf(url, 4)
   const line = `the store has version ${schemaVersion + 1}; this Cubby knows versions up to ${schemaVersion}: start a newer one`
   for (const command of [['serve', '--port', '0'], ['orgs', 'create', 'late'], ['verify']]) {
     const { exitCode, stderr } = await runCubby([...command, '--store', url])
     expect({ exitCode, stderr: stderr.trim() }).toEqual({ exitCode: 1, stderr: expect.stringContaining(line) })
   }
-  expect(await contentOf(url, 3)).toEqual(before)
+  expect(await contentOf(url, 4)).toEqual(before)
 })
 
 test('the store of version 1 is what this file says it is', () => {

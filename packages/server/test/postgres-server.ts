@@ -153,7 +153,7 @@ export const startPostgres = async ({
     },
     async empty(storeUrl) {
       await query(
-        `truncate cubby_record, cubby_blob, cubby_table, cubby_api_key, cubby_organization;
+        `truncate cubby_record, cubby_blob, cubby_run, cubby_task, cubby_table, cubby_api_key, cubby_organization;
          update cubby_store set file_mark = null, files_held_until = 0`,
         storeUrl,
       )

@@ -23,7 +23,9 @@ import { RegistryCache } from './registry/registry-cache.ts'
 import { RegistryReader } from './registry/registry-reader.ts'
 import { RegistryWrites } from './registry/registry-writes.ts'
 import { PostgresTables } from './registry/tables.ts'
+import { PostgresRuns } from './runs/runs.ts'
 import { type PostgresSettings, postgresFlags } from './settings.ts'
+import { PostgresTasks } from './tasks/tasks.ts'
 import { PostgresTransfer } from './transfer/transfer.ts'
 
 const closeMsMax = 5_000
@@ -125,6 +127,8 @@ class PostgresEngine implements Engine {
   readonly buckets: PostgresBuckets
   readonly records: PostgresRecords
   readonly files: PostgresFiles
+  readonly tasks: PostgresTasks
+  readonly runs: PostgresRuns
   readonly maintenance: PostgresMaintenance
   readonly transfer: PostgresTransfer
   readonly #pool: Pool
@@ -152,6 +156,10 @@ class PostgresEngine implements Engine {
     this.buckets = new PostgresBuckets(registry)
     this.records = new PostgresRecords(db, dialect, guard)
     this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
+    // Of tasks and runs, everything goes by the clock of the database.
+    const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
+    this.tasks = new PostgresTasks({ db, registry, clock })
+    this.runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({
       db,

@@ -24,7 +24,10 @@ export interface PostgresSettings {
   poolSize?: number
   /** How long a statement may take. */
   statementMsMax?: number
-  /** The clock that sweeps use: the earlier of the database's and the caller's, unless tests move time. */
+  /**
+   * The clock that sweeps use: the earlier of the database's and the caller's, unless tests move time. Tasks and runs use the
+   * database's.
+   */
   sweepClock?: 'database' | 'caller'
   /** The lease of a store that is created now. An existing store keeps its own. */
   leaseMs?: number

@@ -2,7 +2,7 @@ import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import { Coalescer, type CoalescerOptions } from './coalescer.ts'
 import type { Session, Step, StepResult } from './driver.ts'
-import { isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
+import { isDuplicate, isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
@@ -84,7 +84,10 @@ export class Database {
     return new Coalescer(this.#pool, { ...options, recover })
   }
 
-  /** One transaction in one round trip. An error that a statement raised on purpose is thrown as it is: see `isRaised`. */
+  /**
+   * One transaction in one round trip. An error that a statement raised on purpose, or a duplicate, is thrown as it is: see
+   * `isRaised` and `isDuplicate`.
+   */
   write(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
     if (steps.length > 1 && !this.#pipelinesAreTransactions) {
       return this.transaction(holder, ({ commit }) => commit(...steps))
@@ -134,7 +137,7 @@ export class Database {
       try {
         return await this.#pool.run(holder, work)
       } catch (error) {
-        if (isRaised(error)) throw error
+        if (isRaised(error) || isDuplicate(error)) throw error
         const mayCommit = typeof commits === 'boolean' ? commits : commits()
         const again = isRetryable(error) || (isLost(error) && isUndone(error, mayCommit))
         // If only this connection broke, another one is there at once. Nothing waits for a server that is gone.

@@ -9,6 +9,9 @@ import type { StoreUrl } from './store-url.ts'
 /** A statement found that a condition or the guard does not hold: see `raising` in records/statements.ts. */
 export const isRaised = (error: unknown): boolean => stateOf(error) === '22012'
 
+/** A row with the same unique values exists: another process was faster. */
+export const isDuplicate = (error: unknown): boolean => stateOf(error) === '23505'
+
 /** Two processes made or changed the same thing at once, where no lock keeps them apart; or a deadlock. */
 export const isSetupRace = (error: unknown): boolean => setupRaceStates.includes(stateOf(error) ?? '')
 

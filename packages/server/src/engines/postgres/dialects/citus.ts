@@ -1,7 +1,8 @@
 import type { Dialect, ServerFacts } from './dialect.ts'
 
 /**
- * Citus distributes records and blobs over the workers by table id; the registry stays on the coordinator. All records of
+ * Citus distributes records and blobs over the workers by table id, and runs by the id of their task; the registry, with the
+ * declarations of tasks, stays on the coordinator. All records of
  * one table are on one worker, and a statement that names one table goes to that worker only. Such a statement cannot also
  * name a table of the registry. test/engine-postgres-citus.test.ts checks every statement for this.
  *
@@ -17,6 +18,7 @@ export const citus = (facts: ServerFacts, base: Dialect): Dialect | undefined =>
       `select create_distributed_table('cubby_record', 'table_id')`,
       // Beside the records: a file and its blob are written in one transaction, on one worker.
       `select create_distributed_table('cubby_blob', 'table_id', colocate_with => 'cubby_record')`,
+      `select create_distributed_table('cubby_run', 'task_id')`,
     ],
     distributesRecords: true,
     // Only the values tell which worker a statement goes to: Citus rejects a generic plan.

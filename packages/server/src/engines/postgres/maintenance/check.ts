@@ -1,6 +1,5 @@
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import { type Indices, slots } from '../../../core/tables/indices.ts'
-import type { TableKind } from '../../../store/tables.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
@@ -8,6 +7,7 @@ import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 import { checkBlobs, checkStrayBlobs } from './check-blobs.ts'
 import { type Read, step } from './check-read.ts'
+import { checkRunsOf, checkStrayRuns } from './check-runs.ts'
 
 /** Rows that a statement reads: few, because each may be large. */
 const rowsPerStep = 100
@@ -30,7 +30,7 @@ const nextTables: Statement = {
   text: 'select t.id, t.indices, t.kind from cubby_table t where t.id > $1::bigint order by t.id limit $2::bigint',
 }
 
-const nextRecordsWith = (kind: TableKind, more: string): Statement => ({
+const nextRecordsWith = (kind: 'table' | 'bucket', more: string): Statement => ({
   name: `check_records${kind === 'table' ? '' : '_of_bucket'}`,
   text: `select r.id, r.hash_key, r.range_key, r.data, r.updated_at${more},
       ${indexColumns.map((column) => `r.${column}`).join(', ')}
@@ -39,7 +39,7 @@ const nextRecordsWith = (kind: TableKind, more: string): Statement => ({
 })
 
 /** For buckets with the state of each file's blob, as in the same moment. */
-export const nextRecords: Record<TableKind, Statement> = {
+export const nextRecords: Record<'table' | 'bucket', Statement> = {
   table: nextRecordsWith('table', ', null'),
   bucket: nextRecordsWith(
     'bucket',
@@ -64,7 +64,8 @@ const lastId: Statement = {
 
 /**
  * Verifies the store: each record's index values against its data, that its id was given out, that every record, table and
- * key belongs to something that exists, and that files and live blobs refer to each other. That index entries and rows agree is the database's own guarantee.
+ * key belongs to something that exists, that files and live blobs refer to each other, and that runs are what their status
+ * says. That index entries and rows agree is the database's own guarantee.
  */
 export async function* checkStore(
   open: () => Promise<Session>,
@@ -93,7 +94,11 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
       const id = Number(tableId)
       if (namesManyTables) yield* checkStrays(read, last, id, noteTable)
       const rule = ruleOf(kind!, declared!)
-      if (rule === undefined) {
+      if (kind === 'task') {
+        // It has no records: one that refers to it is a finding.
+        yield* checkTable(read, id, undefined, noteTable)
+        yield* noted(id, noteTable, checkRunsOf(read, id))
+      } else if (rule === undefined) {
         noteTable(id)
         yield `table ${id} has a kind that is not known: ${JSON.stringify(kind)}`
       } else {
@@ -105,7 +110,16 @@ async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable
   }
   if (!namesManyTables) return
   yield* checkStrays(read, last, Number.MAX_SAFE_INTEGER, noteTable)
-  for await (const [tableId, finding] of checkStrayBlobs(read)) {
+  for (const strays of [checkStrayBlobs(read), checkStrayRuns(read)]) {
+    for await (const [tableId, finding] of strays) {
+      noteTable(tableId)
+      yield finding
+    }
+  }
+}
+
+async function* noted(tableId: number, noteTable: NoteTable, findings: AsyncIterable<string>): AsyncIterable<string> {
+  for await (const finding of findings) {
     noteTable(tableId)
     yield finding
   }
@@ -134,7 +148,7 @@ async function* checkTable(
   noteTable: NoteTable,
 ): AsyncIterable<string> {
   const isBucket = rule?.kind === 'bucket'
-  const statement = nextRecords[rule?.kind ?? 'table']
+  const statement = nextRecords[isBucket ? 'bucket' : 'table']
   let place: Buffer[] = [Buffer.alloc(0), Buffer.alloc(0)]
   for (;;) {
     // The last id is read after the records: the ids of records created in between have been given out by then.
@@ -150,11 +164,7 @@ async function* checkTable(
     const [, hashKey, rangeKey] = rows.at(-1)!
     place = [bytesOfHex(hashKey!), bytesOfHex(rangeKey!)]
   }
-  if (!isBucket) return
-  for await (const finding of checkBlobs(read, tableId)) {
-    noteTable(tableId)
-    yield finding
-  }
+  if (isBucket) yield* noted(tableId, noteTable, checkBlobs(read, tableId))
 }
 
 /** All files have the same hash key; the range key is the name. */
@@ -180,6 +190,6 @@ const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: numbe
   }
   const wrong = expected.findIndex((value, i) => value !== (stored[i] == null ? null : fromHex(stored[i]!)))
   if (wrong >= 0) return `${slots[wrong >> 1]} does not hold what its data says`
-  if (rule.kind === 'table' || blobState === 'live') return undefined
+  if (rule.kind !== 'bucket' || blobState === 'live') return undefined
   return `its blob ${fromHex(stored[4]!).slice(1)} is not live`
 }

@@ -1,10 +1,11 @@
 import { deadBlobMs, recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
-import type { TableKind } from '../../../store/tables.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, Value } from '../connection/driver.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
+import { anyRun, removeRuns } from '../runs/statements.ts'
+import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
 
 const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
@@ -66,8 +67,8 @@ const removeRows = (returning: string): Statement => ({
 /** For buckets: the blobs of the removed files are made dead by the next statements of the transaction. */
 const returningBlobs = ' returning r.i3_hash'
 const removals = {
-  table: { expired: removeExpired(''), rows: removeRows('') },
-  bucket: { expired: removeExpired(returningBlobs), rows: removeRows(returningBlobs) },
+  table: removeExpired(''),
+  bucket: removeExpired(returningBlobs),
 }
 
 const deadSteps = (tableId: string, removed: Row[], dueMs: number): Step[] =>
@@ -79,6 +80,13 @@ const deadSteps = (tableId: string, removed: Row[], dueMs: number): Step[] =>
 const anyRow: Statement = {
   name: 'any_row',
   text: 'select 1 from cubby_record r where r.table_id = $1::bigint limit 1',
+}
+
+/** What a purge removes of each kind, and what tells that something is left. `alsoLast`: before the table's own row. */
+const purges = {
+  table: { rows: removeRows(''), any: anyRow, alsoLast: [] },
+  bucket: { rows: removeRows(returningBlobs), any: anyRow, alsoLast: [] },
+  task: { rows: removeRuns, any: anyRun, alsoLast: [removeTask] },
 }
 
 const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table where id = $1::bigint' }
@@ -128,7 +136,7 @@ export class PostgresMaintenance implements Maintenance {
         const values = [tableId, before, rows.length]
         removed += rows.some(([, isFile]) => isFile === 't')
           ? await this.#sweepBucket(tableId, values, dueMs)
-          : (await db.write(noOrg, step(removals.table.expired, ...values)))[0]!.count
+          : (await db.write(noOrg, step(removals.table, ...values)))[0]!.count
       }
       if (removed > 0) return removed
     }
@@ -137,13 +145,13 @@ export class PostgresMaintenance implements Maintenance {
 
   #sweepBucket(tableId: string, values: Value[], dueMs: number): Promise<number> {
     return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
-      const [removed] = await send(step(removals.bucket.expired, ...values))
+      const [removed] = await send(step(removals.bucket, ...values))
       await commit(...deadSteps(tableId, removed!.rows, dueMs))
       return removed!.count
     })
   }
 
-  /** Removes some rows of the table or bucket that was deleted first, and its own row last. Another process takes another table. */
+  /** Removes some rows of the table, bucket or task that was deleted first, and its own row last. Another process takes another table. */
   async purgeTables(nowMs: number, rowsMax: number): Promise<number> {
     const now = await this.#now(nowMs)
     const before = now - recoveryMs - sweepGraceMs
@@ -151,14 +159,14 @@ export class PostgresMaintenance implements Maintenance {
       const [taken] = await send(step(takeTable, before))
       const [id, kind] = taken!.rows[0] ?? []
       if (id == null) return 0
-      const { rows } = removals[kind as TableKind]
-      const [, removed, left] = await send(step(markPurging, id), step(rows, id, rowsMax), step(anyRow, id))
+      const { rows, any, alsoLast } = purges[kind as keyof typeof purges]
+      const [, removed, left] = await send(step(markPurging, id), step(rows, id, rowsMax), step(any, id))
       const dead = deadSteps(id, removed!.rows, now + deadBlobMs)
       if (left!.rows.length > 0) {
         await commit(...dead)
         return removed!.count
       }
-      await commit(...dead, step(removeTable, id))
+      await commit(...dead, ...alsoLast.map((statement) => step(statement, id)), step(removeTable, id))
       return removed!.count + 1
     })
   }

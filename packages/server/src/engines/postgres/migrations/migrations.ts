@@ -2,6 +2,7 @@ import type { Session } from '../connection/driver.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { migrateTo2 } from './migration-2.ts'
 import { migrateTo3 } from './migration-3.ts'
+import { migrateTo4 } from './migration-4.ts'
 
 /** Changes a store of the version before, rows and schema. */
 export interface Migration {
@@ -17,4 +18,5 @@ export interface Migration {
 export const migrations: Migration[] = [
   { to: 2, run: migrateTo2 },
   { to: 3, run: migrateTo3 },
+  { to: 4, run: migrateTo4 },
 ]

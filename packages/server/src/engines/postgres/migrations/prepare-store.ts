@@ -68,7 +68,7 @@ const readFacts = async (session: Session): Promise<StoreFacts> => {
 
 /** A missing right is reported at the start, not by the first request that needs it. */
 const requireRights = async (session: Session): Promise<void> => {
-  const wanted = ['store', 'organization', 'api_key', 'table', 'record', 'blob'].flatMap((table) =>
+  const wanted = ['store', 'organization', 'api_key', 'table', 'record', 'blob', 'task', 'run'].flatMap((table) =>
     ['select', 'insert', 'update', 'delete'].map((right) => `('cubby_${table}', '${right}')`),
   )
   const [missing] = await session.run(

@@ -5,7 +5,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 
 /** The version of the schema below. Every change to it is also a migration: see migrations.ts. */
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 /** What an empty store starts with. */
 export interface InitialStore {
@@ -14,13 +14,15 @@ export interface InitialStore {
 }
 
 const primaryKey = 'primary key (table_id, hash_key, range_key)'
+const primaryKeyOfRun = 'primary key (task_id, id)'
 
 // An index is not a second table: a record is one row that carries its index values, and the database keeps sparse
 // indexes over them. Keys and index values are bytes, so that their order is memcmp and they may contain NUL. Other
 // values that may hold any character (names of API keys, declarations of indices) are kept as JSON.
 //
 // Table names are in the singular. Version 0.1 used plural names, and its statements must fail on this schema. Version 2 had
-// `deleted_at` and `ttl` where there is `deleted_at_ms` and `ttl_seconds`, for the same reason: see migration-3.ts.
+// `deleted_at` and `ttl` where there is `deleted_at_ms` and `ttl_seconds`, for the same reason: see migration-3.ts;
+// and version 3 had `registry_epoch` where there is `epoch`: see migration-4.ts.
 
 const tableIndexes = [
   `create unique index if not exists cubby_table_by_name on cubby_table (org_id, db, kind, name)
@@ -30,13 +32,25 @@ const tableIndexes = [
   `create unique index if not exists cubby_table_by_public_id on cubby_table (public_id) where public_id is not null`,
 ]
 
+// In this order: of indexes that cost the same, the planner takes the newest (see `addsPrimaryKeyLast`).
+const runIndexes = [
+  'create index if not exists cubby_run_by_time on cubby_run (task_id, updated_at, seq)',
+  'create index if not exists cubby_run_by_status on cubby_run (task_id, status, updated_at, seq)',
+  `create index if not exists cubby_run_by_lease on cubby_run (lease_until) where status = 'running'`,
+  `create index if not exists cubby_run_due on cubby_run (task_id, held, run_at, seq) where status = 'queued'`,
+  `create unique index if not exists cubby_run_by_queued_key on cubby_run (task_id, key)
+    where status = 'queued' and key is not null`,
+  `create unique index if not exists cubby_run_by_running_key on cubby_run (task_id, key)
+    where status = 'running' and key is not null`,
+]
+
 /** All SQL that makes an empty store. */
 export const currentSchema = (dialect: Dialect, { leaseMs, cursorKey }: InitialStore): string[] => [
   `create table if not exists cubby_store (
     id int primary key check (id = 1),
     version int not null,
     lease_ms int not null,
-    registry_epoch bigint not null,
+    epoch bigint not null,
     cursor_key bytea not null,
     accepts_plain_cursors boolean not null,
     file_mark text,
@@ -105,8 +119,47 @@ export const currentSchema = (dialect: Dialect, { leaseMs, cursorKey }: InitialS
   )`,
   'create index if not exists cubby_blob_by_id on cubby_blob (id)',
   'create index if not exists cubby_blob_by_due on cubby_blob (due_at_ms) where due_at_ms is not null',
+  // The columns beside the declaration repeat what statements must see of it.
+  `create table if not exists cubby_task (
+    table_id bigint primary key,
+    declaration text not null,
+    updated_at bigint not null,
+    paused boolean not null,
+    pushes boolean not null,
+    concurrency bigint,
+    keep_seconds bigint not null,
+    next_run_at bigint,
+    served_at bigint,
+    secrets text not null
+  )`,
+  'create index if not exists cubby_task_pushing on cubby_task (table_id) where pushes',
+  'create index if not exists cubby_task_by_next_run on cubby_task (next_run_at) where next_run_at is not null',
+  'create index if not exists cubby_task_by_served on cubby_task (served_at) where served_at is not null',
+  // `seq` is drawn from the sequence of record ids. The error is JSON, because a message may contain NUL.
+  `create table if not exists cubby_run (
+    seq bigint not null,
+    task_id bigint not null,
+    id ${dialect.nameType} not null,
+    status text not null check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+    key bytea,
+    run_at bigint not null,
+    attempt bigint not null,
+    held boolean not null,
+    lease text,
+    lease_until bigint,
+    done_lease text,
+    created_at bigint not null,
+    updated_at bigint not null,
+    finished_at bigint,
+    error text,
+    progress text,
+    payload text not null,
+    result text${dialect.addsPrimaryKeyLast ? '' : `, ${primaryKeyOfRun}`}
+  )`,
+  ...runIndexes,
+  ...(dialect.addsPrimaryKeyLast ? [`alter table cubby_run add ${primaryKeyOfRun}`] : []),
   ...dialect.afterSchema,
   // Last: a store that has a version is complete.
-  `insert into cubby_store (id, version, lease_ms, registry_epoch, cursor_key, accepts_plain_cursors)
+  `insert into cubby_store (id, version, lease_ms, epoch, cursor_key, accepts_plain_cursors)
     values (1, ${schemaVersion}, ${leaseMs}, 1, ${bytesLiteral(cursorKey.secret)}, ${cursorKey.acceptsPlain})`,
 ]

@@ -6,7 +6,7 @@ import type { Session } from '../connection/driver.ts'
  */
 export const setupLock = 0x43756279
 
-const names = ['store', 'organization', 'api_key', 'table', 'record', 'blob']
+const names = ['store', 'organization', 'api_key', 'table', 'record', 'blob', 'task', 'run']
 /** The names of version 0.1 too. */
 const tables = [...names, 'organizations', 'api_keys', 'tables', 'records']
 

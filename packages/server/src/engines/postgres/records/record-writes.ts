@@ -95,6 +95,31 @@ const batchStep = (table: Table, operation: RecordOperation, place: number, nowM
   return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
 }
 
+/** Statements of one transaction, and what their answers mean. */
+export interface BatchSteps {
+  steps: Step[]
+  readResults(answers: StepResult[]): OperationResult[]
+}
+
+/** The operations of a batch, without its guard. A condition that does not hold raises an error: see `isRaised`. */
+export const batchSteps = (table: Table, operations: RecordOperation[], nowMs: number): BatchSteps => {
+  const steps: Step[] = []
+  if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
+  /** For each operation, the index of its step. */
+  const answerAt: number[] = new Array(operations.length)
+  for (const place of inLockOrder(operations)) {
+    const operation = operations[place]!
+    if (operation.op === 'delete') steps.push({ statement: sql.lockInBatch, values: keyValues(table, operation) })
+    answerAt[place] = steps.push(batchStep(table, operation, place, nowMs)) - 1
+  }
+  const readResults = (answers: StepResult[]): OperationResult[] =>
+    operations.map(({ op }, i) => {
+      const row = answers[answerAt[i]!]!.rows[0]!
+      return op === 'put' ? { updatedAtMs: Number(row[0]) } : { deleted: row[0] === 't' }
+    })
+  return { steps, readResults }
+}
+
 /** A statement writes each record once, has one current second, and a bounded number of bytes. */
 const canGoTogether = (together: PutCall[], next: PutCall): boolean => {
   let bytes = next.put.data.length
@@ -135,7 +160,7 @@ export class RecordWrites {
     for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
       const results = await this.#apply(caller, table, operations, nowMs)
       if (results !== undefined) return { applied: true, results }
-      const refusal = await this.#findRefusal(caller, table, operations, nowMs)
+      const refusal = await this.findRefusal(caller, table, operations, nowMs)
       if (refusal !== undefined) return refusal
       // Another write made the condition true in between: retry.
     }
@@ -164,7 +189,7 @@ export class RecordWrites {
     const isDelete = operation.op === 'delete'
     // Nothing to write: only the current record decides.
     if (isDelete && kind === 'absent') {
-      const refusal = await this.#findRefusal(caller, table, [operation], nowMs)
+      const refusal = await this.findRefusal(caller, table, [operation], nowMs)
       return refusal === undefined ? [{ deleted: false }] : undefined
     }
     const row = await this.#changeOne(caller, table, operation, nowMs)
@@ -247,36 +272,24 @@ export class RecordWrites {
     operations: RecordOperation[],
     nowMs: number,
   ): Promise<OperationResult[] | undefined> {
-    const steps: Step[] = []
-    if (this.#guarded) steps.push({ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] })
-    if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
-    /** For each operation, the index of its step. */
-    const answerAt: number[] = new Array(operations.length)
-    for (const place of inLockOrder(operations)) {
-      const operation = operations[place]!
-      if (operation.op === 'delete') steps.push({ statement: sql.lockInBatch, values: keyValues(table, operation) })
-      answerAt[place] = steps.push(batchStep(table, operation, place, nowMs)) - 1
-    }
-    let answers: StepResult[]
+    const { steps, readResults } = batchSteps(table, operations, nowMs)
+    const guard = this.#guarded ? [{ statement: sql.guardBatch, values: [table.id, caller.apiKey?.seq ?? null] }] : []
     try {
-      answers = await this.#db.write(holderOf(caller), ...steps)
+      const answers = await this.#db.write(holderOf(caller), ...guard, ...steps)
+      return readResults(answers.slice(guard.length))
     } catch (error) {
       if (isRaised(error)) return undefined
       throw error
     }
-    return operations.map(({ op }, i) => {
-      const row = answers[answerAt[i]!]!.rows[0]!
-      return op === 'put' ? { updatedAtMs: Number(row[0]) } : { deleted: row[0] === 't' }
-    })
   }
 
   /** Why nothing was applied; undefined if it could be applied now. */
-  async #findRefusal(
+  async findRefusal(
     caller: Caller,
     table: Table,
     operations: RecordOperation[],
     nowMs: number,
-  ): Promise<WriteResult | undefined> {
+  ): Promise<Extract<WriteResult, { applied: false }> | undefined> {
     const conditional = operations.flatMap((operation, i) => (operation.condition === undefined ? [] : [i]))
     const [state, ...versions] = await this.#db.read(
       holderOf(caller),

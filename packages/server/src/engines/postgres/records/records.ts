@@ -17,12 +17,12 @@ import type { WriteGuard } from './write-guard.ts'
 export class PostgresRecords implements Records {
   readonly #db: Database
   readonly #guard: WriteGuard
-  readonly #writes: RecordWrites
+  readonly writes: RecordWrites
 
   constructor(db: Database, dialect: Dialect, guard: WriteGuard) {
     this.#db = db
     this.#guard = guard
-    this.#writes = new RecordWrites(db, dialect)
+    this.writes = new RecordWrites(db, dialect)
   }
 
   async get(
@@ -68,6 +68,6 @@ export class PostgresRecords implements Records {
 
   async write(caller: Caller, table: Table, operations: RecordOperation[], nowMs: number): Promise<WriteResult> {
     if (!this.#guard.isInWrites) await this.#guard.confirm(caller, table)
-    return this.#writes.write(caller, table, operations, nowMs)
+    return this.writes.write(caller, table, operations, nowMs)
   }
 }

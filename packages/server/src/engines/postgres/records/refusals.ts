@@ -4,14 +4,12 @@ import type { Table } from '../../../store/tables.ts'
 import type { Row, Step } from '../connection/driver.ts'
 import { guardState } from './statements.ts'
 
-// Why a write is not applied: its API key was revoked, or its table or bucket deleted.
+// Why a write is not applied: its API key was revoked, or its table, bucket or task deleted.
 
 export const revokedApiKey = (): CubbyError => new CubbyError('revoked_api_key', 'The API key has been revoked.')
 
 export const tableGone = ({ kind }: Table): CubbyError =>
-  kind === 'bucket'
-    ? new CubbyError('bucket_not_found', 'The bucket has been deleted.')
-    : new CubbyError('table_not_found', 'The table has been deleted.')
+  new CubbyError(`${kind}_not_found`, `The ${kind} has been deleted.`)
 
 /** Asks whether both are active. */
 export const stateStep = (caller: Caller, table: Table): Step => ({

@@ -11,10 +11,11 @@ export const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and
 
 // Not "where … deleted_at_ms is null": in an empty store the planner would then choose the partial index over all active
 // tables, and keep that plan.
-const tableIsActive = 'coalesce((select t.deleted_at_ms is null from cubby_table t where t.id = $1::bigint), false)'
+export const tableIsActive =
+  'coalesce((select t.deleted_at_ms is null from cubby_table t where t.id = $1::bigint), false)'
 
 /** Null: an operator's command, which has no key. */
-const keyIsActive = (place: number): string =>
+export const keyIsActive = (place: number): string =>
   `($${place}::bigint is null or coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $${place}::bigint), false))`
 
 /** Checked by the write statement itself: it is applied only if table and key are active. */

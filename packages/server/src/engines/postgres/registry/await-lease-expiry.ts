@@ -12,11 +12,14 @@ const marginMs = (leaseMs: number): number => 20 + leaseMs / 5
 const inFlightMsMax = 900
 const cancelledMsMax = 500
 
-// A transaction that changes records holds this lock from before it checks the guard until it ends.
+// A transaction that changes records or runs holds one of these locks from before it checks the guard until it ends: on runs
+// first the one of SELECT FOR UPDATE.
 const writingNow: Statement = {
   name: 'writing_now',
   text: `select l.pid, l.virtualtransaction from pg_locks l
-    where l.locktype = 'relation' and l.relation = 'cubby_record'::regclass and l.mode = 'RowExclusiveLock' and l.granted
+    where l.locktype = 'relation' and l.granted
+      and (l.relation = 'cubby_record'::regclass and l.mode = 'RowExclusiveLock'
+        or l.relation = 'cubby_run'::regclass and l.mode in ('RowShareLock', 'RowExclusiveLock'))
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
       and l.pid <> pg_backend_pid()`,
 }

@@ -8,6 +8,7 @@ import type { Statement } from '../connection/driver.ts'
 import {
   epochColumn,
   keyColumns,
+  named,
   organizationColumns,
   tableColumns,
   toApiKey,
@@ -47,9 +48,6 @@ const listOrganizations = statement(
   'list_orgs',
   `select ${organizationColumns} from cubby_organization o order by o.name`,
 )
-
-// $1 organization, $2 database, $3 kind, $4 name.
-const named = 't.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name = $4'
 
 export const findTable = statement(
   'find_table',

@@ -3,13 +3,14 @@ import { recoveryMs } from '../../../core/limits.ts'
 import type { ApiKey, Caller, KeyUse } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
-import { type Database, holderOf, noOrg } from '../connection/database.ts'
+import { type Database, holderOf, noOrg, type Transaction } from '../connection/database.ts'
 import type { Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
 import { revokedApiKey } from '../records/refusals.ts'
 import {
   epochColumn,
   keyColumns,
+  named,
   organizationColumns,
   tableColumns,
   toApiKey,
@@ -17,17 +18,17 @@ import {
   toTable,
 } from './rows.ts'
 
-const step = (statement: Statement, ...values: Value[]): Step => ({ statement, values })
+export const step = (statement: Statement, ...values: Value[]): Step => ({ statement, values })
 
 // Changes of one organization run one after another. Revocations and deletions also increment the epoch, late in the
 // transaction, because all organizations share it.
-const lockOrganization: Statement = {
+export const lockOrganization: Statement = {
   name: 'lock_org',
   text: 'select o.id from cubby_organization o where o.id = $1::bigint for update',
 }
 
 /** Fails if the caller's key is revoked: see `raising` in statements.ts. */
-const guardKey: Statement = {
+export const guardKey: Statement = {
   name: 'guard_key',
   text: `select 1 / (case when $1::bigint is null
     or exists (select 1 from cubby_api_key k where k.seq = $1::bigint and k.revoked_at is null) then 1 else 0 end)`,
@@ -41,7 +42,7 @@ const insertKey: Statement = {
 
 const moveEpochForKey: Statement = {
   name: 'move_epoch_key',
-  text: `update cubby_store set registry_epoch = registry_epoch + 1 where exists
+  text: `update cubby_store set epoch = epoch + 1 where exists
     (select 1 from cubby_api_key k where k.id = $1 and k.org_id = $2::bigint and k.revoked_at is null)`,
 }
 
@@ -71,29 +72,26 @@ const insertFirstOrganization: Statement = {
     select $1, $2::bigint where not exists (select 1 from cubby_organization) returning ${organizationColumns}`,
 }
 
-// $1 organization, $2 database, $3 kind, $4 name.
-const named = 't.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name = $4'
-
-const insertTable: Statement = {
+export const insertTable: Statement = {
   name: 'insert_table',
   text: `insert into cubby_table as t (org_id, db, kind, name, indices, public_id, created_at)
     values ($1::bigint, $2, $3, $4, $5, $6, $7::bigint)
     on conflict (org_id, db, kind, name) where deleted_at_ms is null do nothing returning t.id`,
 }
 
-const activeTable: Statement = {
+export const activeTable: Statement = {
   name: 'active_table',
   text: `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at_ms is null`,
 }
 
-const moveEpochForTable: Statement = {
+export const moveEpochForTable: Statement = {
   name: 'move_epoch_table',
-  text: `update cubby_store set registry_epoch = registry_epoch + 1
+  text: `update cubby_store set epoch = epoch + 1
     where exists (select 1 from cubby_table t where ${named} and t.deleted_at_ms is null)`,
 }
 
 // `deletedAt` is unique among the tables of one name, so that a restore can name one of them.
-const markDeleted: Statement = {
+export const markDeleted: Statement = {
   name: 'mark_deleted',
   text: `update cubby_table as t set deleted_at_ms = greatest($5::bigint, 1 + coalesce((select max(d.deleted_at_ms)
       from cubby_table d where ${named.replaceAll('t.', 'd.')} and d.deleted_at_ms is not null), 0))
@@ -118,7 +116,7 @@ const keyValues = (orgId: number, key: NewApiKey, nowMs: number): Value[] => [
   ...[key.databases === null ? null : JSON.stringify(key.databases), nowMs, key.expiresAtMs],
 ]
 
-/** Which table or bucket of an organization. */
+/** Which table, bucket or task of an organization. */
 export interface TableName {
   kind: TableKind
   db: string
@@ -209,11 +207,13 @@ export class RegistryWrites {
     return row && toTable(row)
   }
 
+  /** `alsoFor`: what else the transaction writes if the table is restored. */
   restoreTable(
     caller: Caller,
     { kind, db, name }: TableName,
     deletedAtMs: number | undefined,
     nowMs: number,
+    alsoFor: (table: Table, send: Transaction['send']) => Promise<Step[]> = async () => [],
   ): Promise<RestoreResult> {
     const { orgId, apiKey } = caller
     const recoverable = (at: number | null) => step(recoverableTables, orgId, db, kind, name, nowMs - recoveryMs, at)
@@ -232,7 +232,7 @@ export class RegistryWrites {
         if (row === undefined) return { outcome: 'missing' }
         const table = toTable(row)
         if (present !== undefined) return { outcome: 'taken', deletedAtMs: table.deletedAtMs! }
-        const [restored] = await commit(step(unmarkDeleted, table.id))
+        const [restored] = await commit(step(unmarkDeleted, table.id), ...(await alsoFor(table, send)))
         // A purge by a process whose clock runs ahead may have been faster.
         const back = restored!.rows[0]
         return back === undefined ? { outcome: 'missing' } : { outcome: 'restored', table: toTable(back) }
@@ -243,7 +243,7 @@ export class RegistryWrites {
 
 const keyUsesPerWrite = 500
 
-const refusingRevoked = async <T>(change: Promise<T>): Promise<T> => {
+export const refusingRevoked = async <T>(change: Promise<T>): Promise<T> => {
   try {
     return await change
   } catch (error) {

@@ -48,6 +48,9 @@ export const toTable = (row: Row, stamp = Number(row[tableColumnCount])): Table 
   stamp,
 })
 
+// $1 organization, $2 database, $3 kind, $4 name.
+export const named = 't.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name = $4'
+
 export const organizationColumns = 'o.id, o.name, o.created_at'
 
 export const toOrganization = (row: Row): Organization => ({
@@ -57,4 +60,4 @@ export const toOrganization = (row: Row): Organization => ({
 })
 
 /** The epoch when the row was read. Only revocations and deletions increment it. */
-export const epochColumn = '(select s.registry_epoch from cubby_store s)'
+export const epochColumn = '(select s.epoch from cubby_store s)'

@@ -1,11 +1,15 @@
 import type { CursorKey } from '../../../core/cursor-seal.ts'
+import type { Run } from '../../../core/tasks/run.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
+import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable, DumpedTask } from '../../../store/transfer.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement, StepResult, Value } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { indexColumns } from '../records/statements.ts'
 import { keyColumns, organizationColumns, tableColumns, toApiKey, toOrganization, toTable } from '../registry/rows.ts'
+import { toRun } from '../runs/run-rows.ts'
+import { getRun } from '../runs/statements.ts'
+import { taskColumns, toTask } from '../tasks/task-rows.ts'
 
 const chunkBytes = 1024 * 1024
 const chunkRows = 500
@@ -46,11 +50,18 @@ const blobs: Statement = {
   text: `select b.id, b.table_id from cubby_blob b where b.id > $1 and b.state = 'live' order by b.id limit ${chunkRows}`,
 }
 
+const tasks: Statement = {
+  name: 'dump_tasks',
+  text: `select ${taskColumns} from cubby_task k where k.table_id > $1::bigint order by k.table_id limit ${chunkRows}`,
+}
+
 const fileMark: Statement = { name: 'dump_file_mark', text: 'select s.file_mark from cubby_store s' }
+
+type Send = (...steps: { statement: Statement; values: Value[] }[]) => Promise<StepResult[]>
 
 /** Reads a store through its own connection and transaction: one snapshot from the first row to the last. */
 export const openDump = async (session: Session): Promise<Dump> => {
-  const send = async (...steps: { statement: Statement; values: Value[] }[]): Promise<StepResult[]> => {
+  const send: Send = async (...steps) => {
     try {
       return await session.send(steps, Number.POSITIVE_INFINITY)
     } catch (error) {
@@ -102,6 +113,19 @@ export const openDump = async (session: Session): Promise<Dump> => {
       }
     },
 
+    async *tasks(): AsyncIterable<DumpedTask> {
+      for (let last = 0; ; ) {
+        const page = await rows(tasks, last)
+        for (const row of page) yield toTask(row)
+        if (page.length === 0) return
+        last = Number(page.at(-1)![0])
+      }
+    },
+
+    runs: (afterSeq: number) => dumpRuns(session, send, afterSeq),
+
+    countRuns: async (): Promise<number> => Number((await session.run('select count(*) from cubby_run'))[0]![0]),
+
     fileMark: async (): Promise<string | undefined> => (await rows(fileMark))[0]![0] ?? undefined,
 
     close: () => session.close(),
@@ -109,32 +133,50 @@ export const openDump = async (session: Session): Promise<Dump> => {
 }
 
 /**
- * The database sorts keys and sizes by creation, in its own temporary storage. The records are then read by their keys, as
- * many at a time as their sizes allow.
+ * The database sorts keys and sizes by creation, in its own temporary storage. The records, or runs, are then read by their
+ * keys, as many at a time as their sizes allow.
  */
-async function* dumpRecords(
+const dumpRecords = (session: Session, send: Send, tableId: number, afterId: number): AsyncIterable<DumpedRecord[]> =>
+  readSorted(
+    session,
+    `dump_${tableId}_${afterId}`,
+    `select hash_key, range_key, octet_length(data) from cubby_record
+     where table_id = ${tableId} and id > ${afterId} order by id`,
+    async (wanted) => {
+      const steps = wanted.map(([hash, range]) => ({
+        statement: record,
+        values: [tableId, bytesOfHex(hash!), bytesOfHex(range!)],
+      }))
+      // Citus has no snapshot over several statements: a record that was removed since the keys were read is missing.
+      return (await send(...steps)).flatMap(({ rows }) => rows.map((row) => toDumped(tableId, row)))
+    },
+  )
+
+const dumpRuns = (session: Session, send: Send, afterSeq: number): AsyncIterable<Run[]> =>
+  readSorted(
+    session,
+    `dump_runs_${afterSeq}`,
+    `select task_id, id, octet_length(payload) + coalesce(octet_length(result), 0) from cubby_run
+     where seq > ${afterSeq} order by seq`,
+    async (wanted) => {
+      const steps = wanted.map(([taskId, id]) => ({ statement: getRun, values: [taskId!, id!] }))
+      return (await send(...steps)).flatMap(({ rows }) => rows.map(toRun))
+    },
+  )
+
+/** `places`: two columns that name a row, and its size. `read` returns the rows of some of them. */
+async function* readSorted<T>(
   session: Session,
-  send: (...steps: { statement: Statement; values: Value[] }[]) => Promise<StepResult[]>,
-  tableId: number,
-  afterId: number,
-): AsyncIterable<DumpedRecord[]> {
-  const cursor = `dump_${tableId}_${afterId}`
-  await session.run(`declare ${cursor} no scroll cursor for
-    select hash_key, range_key, octet_length(data) from cubby_record
-    where table_id = ${tableId} and id > ${afterId} order by id`)
-  const read = async (wanted: Row[]): Promise<DumpedRecord[]> => {
-    const steps = wanted.map(([hash, range]) => ({
-      statement: record,
-      values: [tableId, bytesOfHex(hash!), bytesOfHex(range!)],
-    }))
-    // Citus has no snapshot over several statements: a record that was removed since the keys were read is missing.
-    return (await send(...steps)).flatMap(({ rows }) => rows.map((row) => toDumped(tableId, row)))
-  }
+  cursor: string,
+  places: string,
+  read: (wanted: Row[]) => Promise<T[]>,
+): AsyncIterable<T[]> {
+  await session.run(`declare ${cursor} no scroll cursor for ${places}`)
   for (;;) {
-    const places = await session.run(`fetch ${chunkRows} from ${cursor}`)
+    const fetched = await session.run(`fetch ${chunkRows} from ${cursor}`)
     let wanted: Row[] = []
     let bytes = 0
-    for (const place of places) {
+    for (const place of fetched) {
       wanted.push(place)
       bytes += Number(place[2])
       if (bytes < chunkBytes) continue
@@ -143,7 +185,7 @@ async function* dumpRecords(
       bytes = 0
     }
     if (wanted.length > 0) yield await read(wanted)
-    if (places.length < chunkRows) break
+    if (fetched.length < chunkRows) break
   }
   await session.run(`close ${cursor}`)
 }

@@ -5,6 +5,8 @@ import { asBuffer, toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Statement, Step } from '../connection/driver.ts'
 import { indexColumns } from '../records/statements.ts'
+import { runPlaces, runValues, storedRunColumns } from '../runs/run-rows.ts'
+import { storedTaskColumns, storedTaskPlaces, taskValues } from '../tasks/task-rows.ts'
 
 const places = (count: number): string => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')
 
@@ -40,6 +42,16 @@ const loadBlobs: Statement = {
   name: 'load_blobs',
   text: `insert into cubby_blob (table_id, id, state)
     select v.table_id, v.id, 'live' from unnest($1::bigint[], $2::text[]) as v (table_id, id) on conflict do nothing`,
+}
+
+const loadTask: Statement = {
+  name: 'load_task',
+  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskPlaces}) on conflict do nothing`,
+}
+
+const loadRun: Statement = {
+  name: 'load_run',
+  text: `insert into cubby_run (${storedRunColumns}) values (${runPlaces}) on conflict do nothing`,
 }
 
 const loadRecord: Statement = {
@@ -116,7 +128,16 @@ const raise = (statement: Statement, ids: number[]): Step[] =>
 
 /** Adds the rows of a copy with their ids, in one transaction. */
 export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
-  const { cursorKey, organizations = [], apiKeys = [], tables = [], records = [], blobs = [] } = rows
+  const {
+    cursorKey,
+    organizations = [],
+    apiKeys = [],
+    tables = [],
+    records = [],
+    blobs = [],
+    tasks = [],
+    runs = [],
+  } = rows
   const steps: Step[] = [
     ...(cursorKey === undefined ? [] : [cursorKeyStep(cursorKey)]),
     ...organizations.map(({ id, name, createdAtMs }) => ({
@@ -139,6 +160,8 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     })),
     ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
     ...blobSteps(blobs, fromArrays),
+    ...tasks.map((task) => ({ statement: loadTask, values: taskValues(task) })),
+    ...runs.map((run) => ({ statement: loadRun, values: runValues(run) })),
     ...raise(
       raiseOrganizations,
       organizations.map(({ id }) => id),
@@ -151,10 +174,8 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       raiseTables,
       tables.map(({ id }) => id),
     ),
-    ...raise(
-      raiseRecords,
-      records.map(({ id }) => id),
-    ),
+    // Runs are numbered from the same sequence.
+    ...raise(raiseRecords, [...records.map(({ id }) => id), ...runs.map(({ seq }) => seq)]),
   ]
   if (steps.length > 0) await db.write(noOrg, ...steps)
 }

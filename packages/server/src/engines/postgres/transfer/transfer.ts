@@ -34,11 +34,19 @@ export class PostgresTransfer implements Transfer {
     if (rows.cursorKey !== undefined) onCursorKey(rows.cursorKey)
   }
 
-  async lastRecordId(tableId: number): Promise<number> {
-    // No index has the ids of a table in order, so this reads all its records: outside the pool, without a time limit.
+  lastRecordId(tableId: number): Promise<number> {
+    return this.#highest(`select max(id) from cubby_record where table_id = ${Math.trunc(tableId)}`)
+  }
+
+  lastRunSeq(): Promise<number> {
+    return this.#highest('select max(seq) from cubby_run')
+  }
+
+  /** No index has these ids in order, so this reads all rows: outside the pool, without a time limit. */
+  async #highest(sql: string): Promise<number> {
     const session = await this.#options.openLongSession()
     try {
-      const [row] = await session.run(`select max(id) from cubby_record where table_id = ${Math.trunc(tableId)}`)
+      const [row] = await session.run(sql)
       return Number(row![0])
     } finally {
       await session.close()

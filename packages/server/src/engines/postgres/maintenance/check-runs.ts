@@ -1,0 +1,90 @@
+import { isFinished } from '../../../core/tasks/run.ts'
+import type { Row, Statement } from '../connection/driver.ts'
+import { idStride } from '../records/statements.ts'
+import { runColumnCount, runColumns, toRun } from '../runs/run-rows.ts'
+import { type Read, step } from './check-read.ts'
+
+/** Rows that a statement reads: few, because each may be large. */
+const runsPerStep = 100
+
+const declaration: Statement = {
+  name: 'check_task',
+  text: 'select k.declaration, k.secrets from cubby_task k where k.table_id = $1::bigint',
+}
+
+/**
+ * The runs of a task after $2, each with whether a run of its key is running, as in the same moment. Two queued or two
+ * running ones of a key cannot exist: indexes of the database are unique.
+ */
+export const nextRuns: Statement = {
+  name: 'check_runs',
+  text: `select ${runColumns}, coalesce((select true from cubby_run as o
+      where o.task_id = $1::bigint and o.key = r.key and o.status = 'running' limit 1), false)
+    from cubby_run as r where r.task_id = $1::bigint and r.id > $2 order by r.id limit $3::bigint`,
+}
+
+const lastId: Statement = { name: 'check_ids', text: 'select last_value from cubby_record_id' }
+
+/** Runs and declarations that belong to no task. */
+const strayRuns: Statement = {
+  name: 'check_stray_runs',
+  text: `select r.task_id, 'run ' || r.id || ' (task ' || r.task_id || '): its task does not exist' from cubby_run r
+    where not exists (select 1 from cubby_table t where t.id = r.task_id and t.kind = 'task')
+    union all
+    select k.table_id, 'the declaration ' || k.table_id || ' belongs to no task' from cubby_task k
+    where not exists (select 1 from cubby_table t where t.id = k.table_id and t.kind = 'task')`,
+}
+
+export async function* checkRunsOf(read: Read, taskId: number): AsyncIterable<string> {
+  const [declared] = await read(step(declaration, taskId))
+  const row = declared!.rows[0]
+  if (row === undefined) yield `task ${taskId} has no declaration`
+  else if (!row.every((text) => isJson(text!))) yield `task ${taskId}: its declaration is not JSON`
+  for (let last = ''; ; ) {
+    // The last id is read after the runs: the numbers of runs created in between have been given out by then.
+    const [found, ids] = await read(step(nextRuns, taskId, last, runsPerStep), step(lastId))
+    for (const run of found!.rows) {
+      for (const finding of findingsOf(run, Number(ids!.rows[0]![0])))
+        yield `run ${run[2]} (task ${taskId}): ${finding}`
+    }
+    if (found!.rows.length < runsPerStep) return
+    last = found!.rows.at(-1)![2]!
+  }
+}
+
+export async function* checkStrayRuns(read: Read): AsyncIterable<[taskId: number, finding: string]> {
+  const [found] = await read(step(strayRuns))
+  for (const [taskId, finding] of found!.rows) yield [Number(taskId), finding!]
+}
+
+const isJson = (text: string | null): boolean => {
+  if (text === null) return true
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const findingsOf = (row: Row, lastDrawnId: number): string[] => {
+  if (!isJson(row[14]!)) return ['its error is not JSON']
+  const run = toRun(row)
+  const isRunning = run.status === 'running'
+  const findings: string[] = []
+  if (run.seq >= lastDrawnId + idStride) findings.push('its number was never given out')
+  for (const name of ['payload', 'progress', 'result'] as const) {
+    if (!isJson(run[name])) findings.push(`its ${name} is not JSON`)
+  }
+  if (isRunning !== (run.lease !== null) || isRunning !== (run.leaseUntilMs !== null)) {
+    findings.push(`it is ${run.status}, with ${run.lease === null ? 'no lease' : 'a lease'}`)
+  }
+  if (isFinished(run) !== (run.finishedAtMs !== null)) {
+    findings.push(`it is ${run.status}, with ${run.finishedAtMs === null ? 'no' : 'a'} time of its end`)
+  }
+  const mustWait = run.status === 'queued' && run.key !== null && row[runColumnCount] === 't'
+  if (run.held !== mustWait) {
+    findings.push(run.held ? 'it waits for a run of its key that is not running' : 'it does not wait for its key')
+  }
+  return findings
+}

@@ -1,0 +1,102 @@
+import type { RunStatus } from '../../../core/tasks/run.ts'
+import type { Caller } from '../../../store/api-keys.ts'
+import type { OperationResult } from '../../../store/records.ts'
+import type { AddResult, Batch, BatchResult, RunChange, TaskOperation } from '../../../store/runs.ts'
+import { type Database, holderOf, type Transaction } from '../connection/database.ts'
+import type { Step } from '../connection/driver.ts'
+import { isRaised, unavailable } from '../connection/failure.ts'
+import { batchSteps, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
+import { guardBatch } from '../records/statements.ts'
+import { addLocks, finishLocks, judgeAdd, judgeFinish } from './run-steps.ts'
+import {
+  type Clock,
+  type Judged,
+  requireTask,
+  retryDuplicates,
+  stateStep,
+  step,
+  toLockedTask,
+} from './run-transaction.ts'
+
+/** Records and runs in one transaction: a round trip for each run or finish, and one for the records and the commit. */
+export class BatchWrites {
+  readonly #db: Database
+  readonly #records: RecordWrites
+  readonly #clock: Clock
+
+  constructor(db: Database, records: RecordWrites, clock: Clock) {
+    this.#db = db
+    this.#records = records
+    this.#clock = clock
+  }
+
+  async apply(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
+    const { table, records } = batch
+    for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
+      try {
+        return await retryDuplicates(() => this.#attempt(caller, batch, nowMs))
+      } catch (error) {
+        if (!isRaised(error)) throw error
+      }
+      const refusal = await this.#records.findRefusal(caller, table!, records, nowMs)
+      if (refusal !== undefined)
+        return { applied: false, failedRecord: refusal.failedOperation, current: refusal.current }
+      // Another write made the condition true in between: retry.
+    }
+    throw unavailable('The records kept changing.')
+  }
+
+  #attempt(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
+    const at = this.#clock(nowMs)
+    return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<BatchResult> => {
+      if (tasks.length > 1) await lockInOrder(send, tasks)
+      const runIds: string[] = []
+      /** What the operations so far write; sent with what locks for the next. */
+      let writes: Step[] = []
+      for (const [i, operation] of tasks.entries()) {
+        const locks = locksOf(operation)
+        const results = await send(...writes, ...locks, stateStep(operation.task.id, caller, at))
+        const found = results.slice(writes.length).map(({ rows }) => rows)
+        const isFinish = operation.op === 'finish'
+        const task = requireTask(operation.task, toLockedTask(found.pop()!), isFinish)
+        const judged: Judged<AddResult | RunChange> = isFinish
+          ? judgeFinish(found, task, operation.finish, true)
+          : judgeAdd(found, task, operation.run)
+        if ('refused' in judged.answer) return { applied: false, failedTask: i, refused: reasonOf(judged.answer) }
+        runIds.push(judged.answer.run.id)
+        writes = judged.writes
+      }
+      if (table === undefined) {
+        await commit(...writes)
+        return { applied: true, results: [], runIds }
+      }
+      const { steps, readResults } = batchSteps(table, records, nowMs)
+      const guard = step(guardBatch, table.id, caller.apiKey?.seq ?? null)
+      const answers = await commit(...writes, guard, ...steps)
+      const results: OperationResult[] = readResults(answers.slice(writes.length + 1))
+      return { applied: true, results, runIds }
+    })
+  }
+}
+
+const locksOf = (operation: TaskOperation): Step[] =>
+  operation.op === 'run'
+    ? addLocks(operation.task.id, operation.run)
+    : finishLocks(operation.task.id, operation.id, operation.finish)
+
+const placeOf = (operation: TaskOperation): string =>
+  operation.op === 'run' ? (operation.run.key ?? operation.run.id) : operation.id
+
+/** All processes lock the runs of a batch in the same order, so that no two of them deadlock. They are applied as they stand. */
+const lockInOrder = async (send: Transaction['send'], tasks: TaskOperation[]): Promise<void> => {
+  const sorted = tasks.toSorted(
+    (a, b) => a.task.id - b.task.id || a.op.localeCompare(b.op) || (placeOf(a) < placeOf(b) ? -1 : 1),
+  )
+  await send(...sorted.flatMap((operation) => locksOf(operation).filter(({ values }) => values.length > 0)))
+}
+
+const reasonOf = (answer: { refused: string; run?: { status: RunStatus } }): 'exists' | 'missing' | 'lease_lost' => {
+  const { refused } = answer
+  if (refused === 'exists' || refused === 'missing' || refused === 'lease_lost') return refused
+  throw new Error(`a batch was refused as ${refused}`)
+}

@@ -1,0 +1,49 @@
+import type { DuePushes } from '../../../store/runs.ts'
+import type { Table } from '../../../store/tables.ts'
+import { type Database, noOrg } from '../connection/database.ts'
+import { toTable } from '../registry/rows.ts'
+import { step } from './run-transaction.ts'
+import * as sql from './statements.ts'
+
+/** Tasks that one look for pushes returns. The next look finds the others. */
+const duePushTasksMax = 1_000
+
+interface QueuedTask {
+  task: Table
+  runAtMs: number
+}
+
+/** The tasks with a queued run, the longest waiting first, and the time of the database. One seek for each task with one. */
+const readQueued = async (db: Database, at: number | null): Promise<{ queued: QueuedTask[]; nowMs: number }> => {
+  const [found] = await db.read(noOrg, step(sql.duePushesInOne, duePushTasksMax + 1, at))
+  const queued = found!.rows.map((row) => ({ task: toTable(row), runAtMs: Number(row.at(-2)) }))
+  return { queued, nowMs: Number(found!.rows[0]?.at(-1) ?? 0) }
+}
+
+/** Where no statement may name runs and tasks. */
+const readQueuedInTwo = async (db: Database, at: number | null): Promise<{ queued: QueuedTask[]; nowMs: number }> => {
+  const [tasks, runs] = await db.read(noOrg, step(sql.pushingTasks, at), step(sql.findQueued))
+  const runAtOf = new Map(runs!.rows.map(([id, runAt]) => [Number(id), Number(runAt)]))
+  const queued = tasks!.rows.flatMap((row) => {
+    const task = toTable(row)
+    const runAtMs = runAtOf.get(task.id)
+    return runAtMs === undefined ? [] : [{ task, runAtMs }]
+  })
+  return { queued: queued.sort((a, b) => a.runAtMs - b.runAtMs), nowMs: Number(tasks!.rows[0]?.at(-1) ?? 0) }
+}
+
+export const findDuePushes = async (
+  db: Database,
+  at: number | null,
+  namesManyTables: boolean,
+  callersMs: number,
+): Promise<DuePushes> => {
+  const { queued, nowMs } = await (namesManyTables ? readQueued(db, at) : readQueuedInTwo(db, at))
+  const due = queued.filter(({ runAtMs }) => runAtMs <= nowMs).slice(0, duePushTasksMax)
+  const next = queued.find(({ runAtMs }) => runAtMs > nowMs)
+  return {
+    tasks: due.map(({ task }) => task),
+    // For a sleep of the caller, so by the caller's clock.
+    nextAtMs: next && next.runAtMs - nowMs + callersMs,
+  }
+}

@@ -1,0 +1,101 @@
+import { type Finish, isKept, type NewRun, type Run } from '../../../core/tasks/run.ts'
+import { createRun, finishAttempt, holdsLease, mergeRun } from '../../../core/tasks/transitions.ts'
+import type { AddResult, RunChange } from '../../../store/runs.ts'
+import { toBytes } from '../connection/bytes.ts'
+import type { Row, Step } from '../connection/driver.ts'
+import { drawIds } from '../records/statements.ts'
+import { changedValues, runValues, toRun } from './run-rows.ts'
+import { type Judged, type LockedTask, step } from './run-transaction.ts'
+import * as sql from './statements.ts'
+
+// The changes that batches make too: what each locks, and what it then writes.
+
+/** Writes a run over its row. If it stopped running, a run of its key that waited behind it can start. */
+export const replaceSteps = (before: Run, run: Run): Step[] => {
+  const write = step(sql.changeRun, ...changedValues(run))
+  const ended = before.status === 'running' && run.status !== 'running'
+  if (!ended || run.key === null || run.status === 'queued') return [write]
+  return [write, step(sql.releaseKey, run.taskId, toBytes(run.key))]
+}
+
+/** A run that was just queued, whose key has no queued one: see `holdKey`. `held`: one of its key is locked, and running. */
+const queueSteps = (write: Step, { taskId, key, held }: Run): Step[] =>
+  key === null || held ? [write] : [write, step(sql.holdKey, taskId, toBytes(key))]
+
+export const insertSteps = (run: Run): Step[] => queueSteps(step(sql.insertRun, ...runValues(run)), run)
+
+export const requeueSteps = (run: Run): Step[] => queueSteps(step(sql.changeRun, ...changedValues(run)), run)
+
+export const keyLocks = (taskId: number, key: string): Step[] => [
+  step(sql.lockRunningOfKey, taskId, toBytes(key)),
+  step(sql.lockQueuedOfKey, taskId, toBytes(key)),
+]
+
+// ── Add ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const addLocks = (taskId: number, { id, key }: NewRun): Step[] => [
+  ...(key === null ? [step(sql.lockRun, taskId, id)] : keyLocks(taskId, key)),
+  step(drawIds),
+]
+
+export const judgeAdd = (found: Row[][], task: LockedTask, run: NewRun): Judged<AddResult> => {
+  const { tableId, declaration, nowMs } = task
+  const seq = Number(found.at(-1)![0]![0])
+  if (run.key !== null) {
+    const [running, [queued]] = found as [Row[], Row[]]
+    if (queued !== undefined) {
+      const merged = mergeRun(toRun(queued), run, nowMs)
+      const write = step(sql.mergeRun, tableId, merged.id, merged.payload, merged.runAtMs, merged.updatedAtMs)
+      return { answer: { run: merged, created: false }, writes: [write] }
+    }
+    const created = createRun(seq, tableId, run, running.length > 0, nowMs)
+    return { answer: { run: created, created: true }, writes: insertSteps(created) }
+  }
+  const present = found[0]![0] && toRun(found[0]![0])
+  if (present !== undefined && isKept(present, declaration.keepSeconds, nowMs)) {
+    const isSame = run.isNamed && present.payload === run.payload
+    return { answer: isSame ? { run: present, created: false } : { refused: 'exists', run: present }, writes: [] }
+  }
+  const created = createRun(seq, tableId, run, false, nowMs)
+  const writes = insertSteps(created)
+  // What is no longer kept does not exist.
+  if (present !== undefined) writes.unshift(step(sql.removeRun, tableId, run.id))
+  return { answer: { run: created, created: true }, writes }
+}
+
+// ── Finish ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A success need not know whether a run of its key is queued. */
+export const finishLocks = (taskId: number, id: string, finish: Finish): Step[] => [
+  step(sql.lockRun, taskId, id),
+  ...('error' in finish ? [step(sql.lockQueuedOfSameKey, taskId, id)] : []),
+]
+
+/** `isOnce`: a repeated finish is refused too. */
+export const judgeFinish = (
+  [found, queued = []]: Row[][],
+  task: LockedTask,
+  finish: Finish,
+  isOnce: boolean,
+): Judged<RunChange> => {
+  const { declaration, nowMs } = task
+  const run = keptRun(found!, task)
+  if (run === undefined) return refuse('missing')
+  if (!isOnce && run.doneLease === finish.lease) return { answer: { run }, writes: [] }
+  if (!holdsLease(run, finish.lease, nowMs)) return refuse('lease_lost')
+  const finished = finishAttempt(run, finish, declaration, queued.length > 0, Math.random(), nowMs)
+  return { answer: { run: finished }, writes: replaceSteps(run, finished) }
+}
+
+export const refuse = (refused: 'missing' | 'lease_lost'): Judged<RunChange> => ({ answer: { refused }, writes: [] })
+
+export const refuseWith = (refused: 'finished' | 'exists', run: Run): Judged<RunChange> => ({
+  answer: { refused, run },
+  writes: [],
+})
+
+/** The run in the row, if it exists and is kept. */
+export const keptRun = ([row]: Row[], { declaration, nowMs }: LockedTask): Run | undefined => {
+  const run = row && toRun(row)
+  return run !== undefined && isKept(run, declaration.keepSeconds, nowMs) ? run : undefined
+}

@@ -1,0 +1,82 @@
+import type { Holder } from '../../../core/shares.ts'
+import type { Caller } from '../../../store/api-keys.ts'
+import type { Table } from '../../../store/tables.ts'
+import type { DumpedTask } from '../../../store/transfer.ts'
+import type { Database } from '../connection/database.ts'
+import type { Row, Step, Value } from '../connection/driver.ts'
+import { isDuplicate, unavailable } from '../connection/failure.ts'
+import { revokedApiKey, tableGone } from '../records/refusals.ts'
+import { taskState } from '../tasks/statements.ts'
+import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
+
+/** How often a change is retried after another process has added a run with the same id or key. */
+const raceAttemptsMax = 20
+
+/** What a transaction knows of the task, after it has locked runs. */
+export interface LockedTask extends DumpedTask {
+  isActive: boolean
+  nowMs: number
+}
+
+/** Null: the time of the database. Only tests give another one. */
+export type Clock = (nowMs: number) => number | null
+
+export const stateStep = (taskId: number, caller: Caller | undefined, at: number | null): Step => ({
+  statement: taskState,
+  values: [taskId, caller?.apiKey?.seq ?? null, at],
+})
+
+/** Takes the rows of `stateStep`. Undefined if the task was purged. Throws if the caller's key is revoked. */
+export const toLockedTask = ([row]: Row[]): LockedTask | undefined => {
+  if (row === undefined) return undefined
+  const [isActive, keyIsActive, now] = row.slice(taskColumnCount)
+  if (keyIsActive === 'f') throw revokedApiKey()
+  return { ...toTask(row), isActive: isActive === 't', nowMs: Number(now) }
+}
+
+/** `alsoDeleted`: attempts of a deleted task may go on. */
+export const requireTask = (task: Table, locked: LockedTask | undefined, alsoDeleted = false): LockedTask => {
+  if (locked === undefined || !(locked.isActive || alsoDeleted)) throw tableGone(task)
+  return locked
+}
+
+/** What a change answers, and what it writes. */
+export interface Judged<T> {
+  answer: T
+  writes: Step[]
+}
+
+export interface Change<T> {
+  holder: Holder
+  /** Statements that lock what the change is about. */
+  locks: Step[]
+  state: Step
+  /** Takes the rows of each lock. */
+  judge(found: Row[][], task: LockedTask | undefined): Judged<T>
+}
+
+/** Locks, judges and writes in one transaction of two round trips; again if another process was faster. */
+export const changeRuns = <T>(db: Database, { holder, locks, state, judge }: Change<T>): Promise<T> =>
+  retryDuplicates(() =>
+    db.transaction(holder, async ({ send, commit }) => {
+      const results = await send(...locks, state)
+      const found = results.map(({ rows }) => rows)
+      const { answer, writes } = judge(found.slice(0, -1), toLockedTask(found.at(-1)!))
+      if (writes.length > 0) await commit(...writes)
+      return answer
+    }),
+  )
+
+/** A duplicate means that another process has added a run since this one looked: the next attempt finds it. */
+export const retryDuplicates = async <T>(attempt: () => Promise<T>): Promise<T> => {
+  for (let count = 1; ; count++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+      if (count >= raceAttemptsMax) throw unavailable('The run kept changing.')
+    }
+  }
+}
+
+export const step = (statement: Step['statement'], ...values: Value[]): Step => ({ statement, values })

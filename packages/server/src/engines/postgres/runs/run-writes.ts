@@ -1,0 +1,238 @@
+import { CubbyError } from '../../../core/errors.ts'
+import { claimBytesMax, concurrencyMax } from '../../../core/limits.ts'
+import type { Holder } from '../../../core/shares.ts'
+import { type Finish, isFinished, type NewRun, type Run } from '../../../core/tasks/run.ts'
+import { newLease } from '../../../core/tasks/run-id.ts'
+import { signingSecrets } from '../../../core/tasks/task-secret.ts'
+import { cancelRun, extendLease, holdsLease, retryRun, startAttempt } from '../../../core/tasks/transitions.ts'
+import type { Caller } from '../../../store/api-keys.ts'
+import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
+import type { Table } from '../../../store/tables.ts'
+import { type Database, holderOf, organization } from '../connection/database.ts'
+import type { Row, Step } from '../connection/driver.ts'
+import { isRaised } from '../connection/failure.ts'
+import { stateStep as guardStateStep, requireActive } from '../records/refusals.ts'
+import { guardBatch } from '../records/statements.ts'
+import { lockLimit } from '../tasks/statements.ts'
+import { toRun } from './run-rows.ts'
+import * as steps from './run-steps.ts'
+import {
+  type Clock,
+  changeRuns,
+  type Judged,
+  type LockedTask,
+  requireTask,
+  stateStep,
+  step,
+} from './run-transaction.ts'
+import * as sql from './statements.ts'
+
+/** How many tasks with a concurrency limit are remembered. */
+const limitedTasksMax = 10_000
+
+export interface Extension {
+  lease: string
+  leaseMs: number | undefined
+  progress: string | undefined
+}
+
+/** Changes runs of one task: one round trip to add a run without a key, two for everything else. */
+export class RunWrites {
+  readonly #db: Database
+  readonly #clock: Clock
+  /**
+   * Tasks that were seen to have a concurrency limit. Only their claims wait for each other and count. It is a guess: the
+   * transaction reads the declaration, and starts again if the guess was wrong.
+   */
+  readonly #limited = new Set<number>()
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  // ── Add ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
+    if (run.key === null) {
+      const added = await this.#addInOne(caller, task, run, nowMs)
+      if (added !== undefined) return { run: added, created: true }
+    }
+    return this.#change(caller, task, nowMs, false, steps.addLocks(task.id, run), (found, locked) =>
+      steps.judgeAdd(found, locked, run),
+    )
+  }
+
+  /** Undefined if the id is taken. */
+  async #addInOne(caller: Caller, task: Table, { id, payload, at }: NewRun, nowMs: number): Promise<Run | undefined> {
+    const [runAtMs, delayMs] = 'runAtMs' in at ? [at.runAtMs, null] : [null, at.delayMs]
+    try {
+      const [added] = await this.#db.write(
+        holderOf(caller),
+        step(sql.addRun, task.id, id, payload, runAtMs, delayMs, this.#clock(nowMs)),
+        // After the insert: from then on `awaitLeaseExpiry` finds this transaction.
+        step(guardBatch, task.id, caller.apiKey?.seq ?? null),
+      )
+      const row = added!.rows[0]
+      return row && toRun(row)
+    } catch (error) {
+      if (!isRaised(error)) throw error
+      const [state] = await this.#db.read(holderOf(caller), guardStateStep(caller, task))
+      requireActive(task, state!.rows[0]!)
+      // The task was restored in between: the other way looks again.
+      return undefined
+    }
+  }
+
+  // ── Claims ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
+    return this.#claim(holderOf(caller), caller, task, options.limit, nowMs, (found, locked) => {
+      const { declaration } = requireTask(task, locked)
+      if (declaration.url !== null) throw pushedTask()
+      const { answer, writes } = declaration.paused ? nothing : hand(found, locked!, options)
+      return { answer, writes }
+    })
+  }
+
+  claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
+    return this.#claim(organization(task.orgId), undefined, task, limit, nowMs, (found, locked) => {
+      if (!locked?.isActive) return { answer: undefined, writes: [] }
+      const { declaration, secrets } = locked
+      const hands = declaration.url !== null && !declaration.paused
+      const { answer, writes } = hands ? hand(found, locked, { limit, leaseMs: undefined }) : nothing
+      return { answer: { runs: answer, declaration, secrets: signingSecrets(secrets, locked.nowMs) }, writes }
+    })
+  }
+
+  async #claim<T>(
+    holder: Holder,
+    caller: Caller | undefined,
+    task: Table,
+    limit: number,
+    nowMs: number,
+    judge: (found: Found, locked: LockedTask | undefined) => Judged<T>,
+  ): Promise<T> {
+    const at = this.#clock(nowMs)
+    for (;;) {
+      const isLimited = this.#limited.has(task.id)
+      const due = step(sql.takeDue, task.id, limit, claimBytesMax, at)
+      // The task is locked first: what is counted after that is exact, since only claims add to it.
+      const locks = isLimited ? [step(lockLimit, task.id), step(sql.countRunning, task.id, concurrencyMax), due] : [due]
+      const claimed = await changeRuns<T | typeof limitUnknown>(this.#db, {
+        holder,
+        locks,
+        state: stateStep(task.id, caller, at),
+        judge: (rows, locked) => {
+          const hasLimit = locked !== undefined && locked.declaration.concurrency !== null
+          if (hasLimit && !isLimited) return { answer: limitUnknown, writes: [] }
+          if (!hasLimit) this.#limited.delete(task.id)
+          return judge({ due: rows.at(-1)!, running: isLimited ? Number(rows[1]![0]![0]) : 0 }, locked)
+        },
+      })
+      if (claimed !== limitUnknown) return claimed
+      if (this.#limited.size >= limitedTasksMax) this.#limited.clear()
+      this.#limited.add(task.id)
+    }
+  }
+
+  // ── The holder of a lease ────────────────────────────────────────────────────────────────────────────────
+
+  extend(
+    caller: Caller,
+    task: Table,
+    id: string,
+    { lease, leaseMs, progress }: Extension,
+    nowMs: number,
+  ): Promise<RunChange> {
+    return this.#change(caller, task, nowMs, true, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
+      const run = steps.keptRun(rows!, locked)
+      if (run === undefined) return steps.refuse('missing')
+      if (!holdsLease(run, lease, locked.nowMs)) return steps.refuse('lease_lost')
+      const ms = leaseMs ?? locked.declaration.leaseSeconds * 1000
+      const extended = extendLease(run, ms, progress, locked.nowMs)
+      return { answer: { run: extended }, writes: steps.replaceSteps(run, extended) }
+    })
+  }
+
+  finish(caller: Caller, task: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
+    return this.#change(caller, task, nowMs, true, steps.finishLocks(task.id, id, finish), (found, locked) =>
+      steps.judgeFinish(found, locked, finish, false),
+    )
+  }
+
+  // ── Cancel and retry ─────────────────────────────────────────────────────────────────────────────────────
+
+  cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
+    return this.#change(caller, task, nowMs, false, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
+      const run = steps.keptRun(rows!, locked)
+      if (run === undefined) return steps.refuse('missing')
+      if (run.status === 'cancelled') return { answer: { run }, writes: [] }
+      if (isFinished(run)) return steps.refuseWith('finished', run)
+      const cancelled = cancelRun(run, locked.nowMs)
+      return { answer: { run: cancelled }, writes: steps.replaceSteps(run, cancelled) }
+    })
+  }
+
+  retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
+    const locks = [sql.lockRun, sql.lockRunningOfSameKey, sql.lockQueuedOfSameKey].map((one) => step(one, task.id, id))
+    return this.#change(caller, task, nowMs, false, locks, ([rows, running, queued], locked) => {
+      const run = steps.keptRun(rows!, locked)
+      if (run === undefined) return steps.refuse('missing')
+      if (!isFinished(run) || queued!.length > 0) return steps.refuseWith('exists', run)
+      const retried = retryRun(run, running!.length > 0, locked.nowMs)
+      return { answer: { run: retried }, writes: steps.requeueSteps(retried) }
+    })
+  }
+
+  #change<T>(
+    caller: Caller,
+    task: Table,
+    nowMs: number,
+    alsoDeleted: boolean,
+    locks: Step[],
+    judge: (found: Row[][], locked: LockedTask) => Judged<T>,
+  ): Promise<T> {
+    return changeRuns(this.#db, {
+      holder: holderOf(caller),
+      locks,
+      state: stateStep(task.id, caller, this.#clock(nowMs)),
+      judge: (found, locked) => judge(found, requireTask(task, locked, alsoDeleted)),
+    })
+  }
+}
+
+const limitUnknown = Symbol('the task has a limit, and it was not locked')
+
+interface Found {
+  due: Row[]
+  /** How many are running, if the task has a limit. */
+  running: number
+}
+
+const nothing: Judged<Run[]> = { answer: [], writes: [] }
+
+/** Starts an attempt of each run that is due and within the concurrency. */
+const hand = (
+  { due, running }: Found,
+  { declaration, nowMs }: LockedTask,
+  { limit, leaseMs = declaration.leaseSeconds * 1000 }: ClaimOptions,
+): Judged<Run[]> => {
+  const { concurrency } = declaration
+  const rowsMax = concurrency === null ? limit : Math.min(limit, Math.max(0, concurrency - running))
+  const started = due
+    .map(toRun)
+    // On Citus, due runs are chosen by the clock of another server.
+    .filter(({ runAtMs }) => runAtMs <= nowMs)
+    .slice(0, rowsMax)
+    .map((run) => ({ run, attempt: startAttempt(run, newLease(), leaseMs, nowMs) }))
+  return {
+    answer: started.map(({ attempt }) => attempt),
+    writes: started.flatMap(({ run, attempt }) => steps.replaceSteps(run, attempt)),
+  }
+}
+
+const pushedTask = (): CubbyError =>
+  new CubbyError('invalid_request', 'The runs of this task are pushed to its url; nobody can claim them.', {
+    hint: 'Declare the task without url to let workers claim its runs.',
+  })

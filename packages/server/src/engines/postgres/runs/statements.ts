@@ -1,0 +1,265 @@
+import type { Statement } from '../connection/driver.ts'
+import { newId } from '../records/statements.ts'
+import { epochColumn, tableColumns } from '../registry/rows.ts'
+import { statementNow } from '../tasks/statements.ts'
+import { columnsOf, runColumns, runPlaces, storedRunColumns } from './run-rows.ts'
+
+// The statements on runs. Each names one task, so that on Citus it goes to one worker; those whose names begin with `runs_`
+// are about all tasks. None names a table of the registry, except two that are not for Citus.
+//
+// Locks: a run that is running is locked before the queued run of its key, by everybody. Claims wait for no row. So no two
+// transactions on the same key deadlock.
+
+const theRun = 'r.task_id = $1::bigint and r.id = $2'
+
+// ── One run ────────────────────────────────────────────────────────────────────────────────────────────────
+// $1 task, $2 id.
+
+export const getRun: Statement = { name: 'run_get', text: `select ${runColumns} from cubby_run as r where ${theRun}` }
+
+export const lockRun: Statement = {
+  name: 'run_lock',
+  text: `select ${runColumns} from cubby_run as r where ${theRun} for update`,
+}
+
+export const removeRun: Statement = { name: 'run_remove', text: `delete from cubby_run as r where ${theRun}` }
+
+/** Fails (`isDuplicate`) if there is a run with this id, or a queued one with this key. */
+export const insertRun: Statement = {
+  name: 'run_insert',
+  text: `insert into cubby_run (${storedRunColumns}) values (${runPlaces})`,
+}
+
+/** Fails (`isDuplicate`) if another run of the key has the status. */
+export const changeRun: Statement = {
+  name: 'run_change',
+  text: `update cubby_run as r set status = $3, run_at = $4::bigint, attempt = $5::bigint, held = $6::boolean, lease = $7,
+    lease_until = $8::bigint, done_lease = $9, updated_at = $10::bigint, finished_at = $11::bigint, error = $12,
+    progress = $13, result = $14 where ${theRun}`,
+}
+
+/** A new request for a queued key: $3 payload, $4 runAt, $5 version. */
+export const mergeRun: Statement = {
+  name: 'run_merge',
+  text: `update cubby_run as r set payload = $3, run_at = $4::bigint, updated_at = $5::bigint where ${theRun}`,
+}
+
+/**
+ * A run without a key, in one round trip. $1 task, $2 id, $3 payload, $4 runAt, or $5 delay, $6 the time of a test. No row:
+ * the id is taken.
+ */
+export const addRun: Statement = {
+  name: 'run_add',
+  text: `insert into cubby_run as r (seq, task_id, id, status, run_at, attempt, held, created_at, updated_at, payload)
+    values (${newId}, $1::bigint, $2, 'queued', coalesce($4::bigint, ${statementNow(6)} + $5::bigint), 0, false,
+      ${statementNow(6)}, ${statementNow(6)}, $3)
+    on conflict (task_id, id) do nothing returning ${runColumns}`,
+}
+
+// ── Keys ───────────────────────────────────────────────────────────────────────────────────────────────────
+// $1 task, $2 key.
+
+const ofKey = (status: 'queued' | 'running'): string =>
+  `r.task_id = $1::bigint and r.key = $2::bytea and r.status = '${status}'`
+
+export const lockRunningOfKey: Statement = {
+  name: 'run_lock_running_of_key',
+  text: `select r.id from cubby_run as r where ${ofKey('running')} for update`,
+}
+
+export const lockQueuedOfKey: Statement = {
+  name: 'run_lock_queued_of_key',
+  text: `select ${runColumns} from cubby_run as r where ${ofKey('queued')} for update`,
+}
+
+/**
+ * The running run of the key has ended: the one that waited behind it can start. Not "and held": the planner would then look
+ * through all that are held.
+ */
+export const releaseKey: Statement = {
+  name: 'run_release_key',
+  text: `update cubby_run as r set held = false where ${ofKey('queued')}`,
+}
+
+/**
+ * After a run of the key was queued, and none was running before. From then on no other can be queued, and this one cannot
+ * start yet: so if one is running now, it is known. It is locked, so that its end comes after this transaction and releases
+ * the queued one.
+ */
+export const holdKey: Statement = {
+  name: 'run_hold_key',
+  text: `with o as (select o.id from cubby_run as o where o.task_id = $1::bigint and o.key = $2::bytea
+      and o.status = 'running' for update)
+    update cubby_run as r set held = true where ${ofKey('queued')} and exists (select 1 from o)`,
+}
+
+/** By the id of another run: $2 id. The queued run of its key. */
+export const lockQueuedOfSameKey: Statement = {
+  name: 'run_lock_queued_of_same_key',
+  text: `select r.id from cubby_run as r where r.task_id = $1::bigint and r.status = 'queued' and r.key =
+    (select s.key from cubby_run as s where s.task_id = $1::bigint and s.id = $2) for update`,
+}
+
+export const lockRunningOfSameKey: Statement = {
+  name: 'run_lock_running_of_same_key',
+  text: lockQueuedOfSameKey.text.replace(`'queued'`, `'running'`),
+}
+
+// ── Claims ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+const isDue = (now: string): string =>
+  `r.task_id = $1::bigint and r.status = 'queued' and r.held = false and r.run_at <= ${now}`
+const inOrder = 'order by r.task_id, r.held, r.run_at, r.seq'
+
+/**
+ * $1 task, $2 rows at most, $3 bytes of payload at most, $4 the time of a test. Due runs that nobody else has locked. The
+ * length of a payload that is stored out of line is known without reading it.
+ */
+export const takeDue: Statement = {
+  name: 'run_take_due',
+  text: `select ${columnsOf('p')} from (
+      select d.*, sum(octet_length(d.payload)) over (order by d.run_at, d.seq rows unbounded preceding) as bytes from (
+        select r.* from cubby_run as r where ${isDue(statementNow(4))} ${inOrder} limit $2::bigint
+        for update skip locked
+      ) as d
+    ) as p where p.bytes <= $3::bigint or p.bytes = octet_length(p.payload) order by p.run_at, p.seq`,
+}
+
+/** $2 at most. */
+export const countRunning: Statement = {
+  name: 'run_count_running',
+  text: `select count(*) from (select 1 from cubby_run as r where r.task_id = $1::bigint and r.status = 'running'
+    order by r.task_id, r.status, r.updated_at, r.seq limit $2::bigint) as n`,
+}
+
+/** Whether one can be claimed. $2 the time of a test. */
+export const anyDue: Statement = {
+  name: 'run_any_due',
+  text: `select r.task_id from cubby_run as r where ${isDue(statementNow(2))} ${inOrder} limit 1`,
+}
+
+/** $2 ids. Those that are not finished. */
+export const unfinished: Statement = {
+  name: 'run_unfinished',
+  text: `select r.id from cubby_run as r
+    where r.task_id = $1::bigint and r.id = any ($2::text[]) and r.status in ('queued', 'running')`,
+}
+
+const firstQueued = (held: boolean): string =>
+  `(select r.run_at from cubby_run as r where r.task_id = $1::bigint and r.status = 'queued' and r.held = ${held}
+    ${inOrder} limit 1)`
+
+/** `runAt` of the run that is due first, also of one that its key holds back. */
+export const oldestRun: Statement = {
+  name: 'run_oldest',
+  text: `select least(${firstQueued(false)}, ${firstQueued(true)})`,
+}
+
+// ── What time does ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** $1 the time of a test, $2 rows at most. */
+export const findExpired: Statement = {
+  name: 'runs_find_expired',
+  text: `select r.task_id, r.id, r.key from cubby_run as r where r.status = 'running' and r.lease_until <= ${statementNow(1)}
+    order by r.lease_until limit $2::bigint`,
+}
+
+/** $3 how far ahead of the clock. */
+export const findAhead: Statement = {
+  name: 'runs_find_ahead',
+  text: `select r.task_id, r.id, r.key from cubby_run as r
+    where r.status = 'running' and r.lease_until > ${statementNow(1)} + $3::bigint
+    order by r.lease_until limit $2::bigint`,
+}
+
+/** $2 ids. Another process that has locked one deals with it. */
+export const lockRunning: Statement = {
+  name: 'run_lock_running',
+  text: `select ${runColumns} from cubby_run as r
+    where r.task_id = $1::bigint and r.id = any ($2::text[]) and r.status = 'running' for update skip locked`,
+}
+
+/** $2 keys. Those that have a queued run. */
+export const lockQueuedKeys: Statement = {
+  name: 'run_lock_queued_keys',
+  text: `select r.key from cubby_run as r
+    where r.task_id = $1::bigint and r.key = any ($2::bytea[]) and r.status = 'queued' for update`,
+}
+
+// Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
+const isActive = 'coalesce(t.deleted_at_ms, 0) = 0'
+
+/**
+ * $1 rows at most, $2 the time of a test. Tasks that push and have a run that is queued, those that wait longest first. The
+ * limits force one look for each task: in an empty store, the planner would choose to scan all tables.
+ */
+export const duePushesInOne: Statement = {
+  name: 'runs_due_pushes',
+  text: `with recursive q (task_id, held, run_at) as (
+      (select r.task_id, r.held, r.run_at from cubby_run as r where r.status = 'queued' ${inOrder} limit 1)
+      union all
+      select n.task_id, n.held, n.run_at from q cross join lateral (
+        select r.task_id, r.held, r.run_at from cubby_run as r where r.status = 'queued' and r.task_id > q.task_id
+        ${inOrder} limit 1
+      ) as n
+    )
+    select ${tableColumns}, ${epochColumn}, q.run_at, ${statementNow(2)} from q
+      cross join lateral (select 1 from cubby_task k where k.table_id = q.task_id and k.pushes limit 1) as k
+      cross join lateral (select t.* from cubby_table t where t.id = q.task_id limit 1) as t
+    where not q.held and ${isActive} order by q.run_at limit $1::bigint`,
+}
+
+/** The same in two: the tasks, and when the first run of each task is due. $1 the time of a test. */
+export const pushingTasks: Statement = {
+  name: 'tasks_pushing',
+  text: `select ${tableColumns}, ${epochColumn}, ${statementNow(1)} from cubby_task k join cubby_table t on t.id = k.table_id
+    where k.pushes and ${isActive}`,
+}
+
+export const findQueued: Statement = {
+  name: 'runs_find_queued',
+  text: `select r.task_id, min(r.run_at) from cubby_run as r where r.status = 'queued' and r.held = false
+    group by r.task_id`,
+}
+
+const finished = ['succeeded', 'failed', 'cancelled'].map((status) => `'${status}'`).join(', ')
+
+/**
+ * $1 the time of a test, $2 rows at most, $3 the grace period. Finished runs that are no longer kept. Their version is not
+ * before `finished_at`, and it is what the index has.
+ */
+export const sweepInOne: Statement = {
+  name: 'runs_sweep',
+  text: `delete from cubby_run as r using (
+      select e.task_id, e.id from cubby_task k cross join unnest(array[${finished}]) as s (status)
+      cross join lateral (
+        select f.task_id, f.id from cubby_run as f where f.task_id = k.table_id and f.status = s.status
+          and f.updated_at <= ${statementNow(1)} - $3::bigint - 1000 * k.keep_seconds
+        order by f.task_id, f.status, f.updated_at, f.seq limit $2::bigint for update skip locked
+      ) as e limit $2::bigint
+    ) as x where r.task_id = x.task_id and r.id = x.id`,
+}
+
+/** For one task: $1 task, $2 version at most, $3 rows at most. */
+export const sweepTask: Statement = {
+  name: 'run_sweep_task',
+  text: `delete from cubby_run as r using (
+      select e.id from cubby_run as e where e.task_id = $1::bigint and e.status in (${finished})
+        and e.updated_at <= $2::bigint limit $3::bigint
+    ) as x where r.task_id = $1::bigint and r.id = x.id and r.status in (${finished})`,
+}
+
+// ── Purge ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** $1 task, $2 rows at most. */
+export const removeRuns: Statement = {
+  name: 'run_purge',
+  text: `delete from cubby_run as r using (
+      select e.id from cubby_run as e where e.task_id = $1::bigint limit $2::bigint
+    ) as x where r.task_id = $1::bigint and r.id = x.id`,
+}
+
+export const anyRun: Statement = {
+  name: 'run_any',
+  text: 'select 1 from cubby_run as r where r.task_id = $1::bigint limit 1',
+}

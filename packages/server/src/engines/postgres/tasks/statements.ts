@@ -1,0 +1,121 @@
+import type { Statement } from '../connection/driver.ts'
+import { keyIsActive, tableIsActive } from '../records/statements.ts'
+import { named } from '../registry/rows.ts'
+import { storedTaskColumns, storedTaskPlaces, taskColumns } from './task-rows.ts'
+
+// The statements on declarations of tasks. They are part of the registry: none of them names runs.
+
+const clock = (of: string): string => `floor(extract(epoch from ${of}) * 1000)::bigint`
+
+/**
+ * The database's clock, unless a test gives the time as a value. `statement_timestamp` does not change during a statement, so
+ * it can be the bound of an index.
+ */
+export const statementNow = (place: number): string => `coalesce($${place}::bigint, ${clock('statement_timestamp()')})`
+
+const realNow = (place: number): string => `coalesce($${place}::bigint, ${clock('clock_timestamp()')})`
+
+/** $1 the time of a test. */
+export const readClock: Statement = { name: 'task_clock', text: `select ${realNow(1)}` }
+
+/**
+ * $1 task, $2 the caller's API key, $3 the time of a test. What a write of runs must know, read after it has locked them:
+ * whether task and key are active, the time, the declaration. No row: the task was purged.
+ */
+export const taskState: Statement = {
+  name: 'task_state',
+  text: `select ${taskColumns}, ${tableIsActive}, ${keyIsActive(2)}, ${realNow(3)}
+    from cubby_task k where k.table_id = $1::bigint`,
+}
+
+/**
+ * Claims of a task with a limit run one after another, so that the running ones can be counted. A task without a limit has
+ * no row here, and nobody waits.
+ */
+export const lockLimit: Statement = {
+  name: 'task_lock_limit',
+  text: 'select 1 from cubby_task k where k.table_id = $1::bigint and k.concurrency is not null for update',
+}
+
+/** $1 the task, $2 the time of a test. */
+export const readKeep: Statement = {
+  name: 'task_keep',
+  text: `select k.keep_seconds, ${realNow(2)} from cubby_task k where k.table_id = $1::bigint`,
+}
+
+/** $1 ids. */
+export const readTasks: Statement = {
+  name: 'tasks_read',
+  text: `select ${taskColumns} from cubby_task k where k.table_id = any ($1::bigint[])`,
+}
+
+/** $1 organization, $2 database, $3 kind, $4 name. The declaration of the active task, locked. */
+export const lockNamedTask: Statement = {
+  name: 'task_lock_named',
+  text: `select ${taskColumns} from cubby_task k where k.table_id =
+    (select t.id from cubby_table t where ${named} and t.deleted_at_ms is null) for update`,
+}
+
+export const lockTask: Statement = {
+  name: 'task_lock',
+  text: `select ${taskColumns} from cubby_task k where k.table_id = $1::bigint for update`,
+}
+
+export const insertTask: Statement = {
+  name: 'task_insert',
+  text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskPlaces})`,
+}
+
+export const updateTask: Statement = {
+  name: 'task_update',
+  text: `update cubby_task set declaration = $2, updated_at = $3::bigint, paused = $4::boolean, pushes = $5::boolean,
+    concurrency = $6::bigint, keep_seconds = $7::bigint, next_run_at = $8::bigint, served_at = $9::bigint, secrets = $10
+    where table_id = $1::bigint`,
+}
+
+export const removeTask: Statement = {
+  name: 'task_remove',
+  text: 'delete from cubby_task where table_id = $1::bigint',
+}
+
+/** $1 ids. Those that are not paused. */
+export const notPaused: Statement = {
+  name: 'tasks_not_paused',
+  text: 'select k.table_id from cubby_task k where k.table_id = any ($1::bigint[]) and not k.paused',
+}
+
+// ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** $1 the time of a test, $2 rows at most. */
+export const dueSchedules: Statement = {
+  name: 'tasks_due',
+  text: `select k.table_id from cubby_task k where k.next_run_at <= ${statementNow(1)}
+    order by k.next_run_at limit $2::bigint`,
+}
+
+/** $3 how far ahead of the clock. */
+export const servedAhead: Statement = {
+  name: 'tasks_served_ahead',
+  text: `select k.table_id from cubby_task k where k.served_at > ${statementNow(1)} + $3::bigint
+    and k.next_run_at is not null order by k.served_at limit $2::bigint`,
+}
+
+/** Of several processes one serves a schedule: the others skip it. $2 the time of a test. */
+export const takeSchedule: Statement = {
+  name: 'task_take_schedule',
+  text: `select ${taskColumns}, ${tableIsActive}, ${realNow(2)} from cubby_task k where k.table_id = $1::bigint
+    for update skip locked`,
+}
+
+/** $1 task, $2 the next time, $3 the time served. */
+export const setSchedule: Statement = {
+  name: 'task_set_schedule',
+  text: 'update cubby_task set next_run_at = $2::bigint, served_at = $3::bigint where table_id = $1::bigint',
+}
+
+/** After $1, at most $2: for the sweep of finished runs. */
+export const tasksToSweep: Statement = {
+  name: 'tasks_to_sweep',
+  text: `select k.table_id, k.keep_seconds from cubby_task k where k.table_id > $1::bigint
+    order by k.table_id limit $2::bigint`,
+}

@@ -1,0 +1,35 @@
+import type { Declaration } from '../../../core/tasks/declaration.ts'
+import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
+import type { DumpedTask } from '../../../store/transfer.ts'
+import type { Row, Value } from '../connection/driver.ts'
+
+// Rows of `cubby_task`: their columns in order, and how they are decoded.
+
+export const taskColumns = 'k.table_id, k.declaration, k.updated_at, k.next_run_at, k.served_at, k.secrets'
+
+export const taskColumnCount = 6
+
+const numberOrNull = (text: string | null | undefined): number | null => (text == null ? null : Number(text))
+
+export const toTask = (row: Row): DumpedTask => ({
+  tableId: Number(row[0]),
+  declaration: JSON.parse(row[1]!) as Declaration,
+  updatedAtMs: Number(row[2]),
+  nextRunAtMs: numberOrNull(row[3]),
+  servedAtMs: numberOrNull(row[4]),
+  secrets: JSON.parse(row[5]!) as TaskSecret[],
+})
+
+export const storedTaskColumns =
+  'table_id, declaration, updated_at, paused, pushes, concurrency, keep_seconds, next_run_at, served_at, secrets'
+
+export const storedTaskPlaces =
+  '$1::bigint, $2, $3::bigint, $4::boolean, $5::boolean, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10'
+
+/** $1 to $10. The dispatcher looks only at tasks that push now. */
+export const taskValues = ({ tableId, declaration, ...task }: DumpedTask): Value[] => [
+  ...[tableId, JSON.stringify(declaration), task.updatedAtMs, declaration.paused ? 't' : 'f'],
+  declaration.url !== null && !declaration.paused ? 't' : 'f',
+  ...[declaration.concurrency, declaration.keepSeconds, task.nextRunAtMs, task.servedAtMs],
+  JSON.stringify(task.secrets),
+]
