@@ -15,6 +15,9 @@ interface FakeRun {
   [field: string]: unknown
 }
 
+/** Undefined: the service answers. */
+type Intercept = (request: SentRequest, signal: AbortSignal) => Reply | undefined | Promise<Reply | undefined>
+
 /** Keeps the runs of one task in memory, as far as a worker sees them: claims that wait, leases that expire, finishes. */
 export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
   const runs = new Map<string, FakeRun>()
@@ -22,9 +25,7 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
     /** Every request fails as if its connection had broken. */
     isAway: false,
     /** Answers instead of the service. */
-    intercept: undefined as
-      | ((request: SentRequest, signal: AbortSignal) => Reply | Promise<Reply> | undefined)
-      | undefined,
+    intercept: undefined as Intercept | undefined,
     claimsInFlight: 0,
     claimsInFlightMax: 0,
     batches: [] as unknown[],
@@ -104,7 +105,7 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
       if (given !== undefined) return given
       if (state.isAway) return broken()
       const { path, body } = request
-      return path.endsWith('/claim') ? claim(body ?? {}, signal) : answer(path, body ?? {})
+      return path.endsWith('/claim') ? claim(body as object, signal) : answer(path, body ?? {})
     },
     { retries: 0 },
   )
