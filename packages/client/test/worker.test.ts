@@ -349,17 +349,23 @@ describe('finishWith', () => {
   test('an extension that arrives after the finish is not a lost lease', async () => {
     const tasks = fakeTasks({ leaseMs: 1_000 })
     tasks.add('a')
+    let isExtended = false
     let aborted: boolean | undefined
-    const worker = start(tasks, async (run) => {
-      tasks.state.intercept = async ({ path }) => {
-        // The extension of the timer waits until the batch was applied.
-        if (path.endsWith('/extend')) await until('the batch was applied', () => tasks.state.batches.length > 0)
-        if (path.endsWith('/batch')) await until('the extension is sent', () => tasks.requests.length > 2)
-        return undefined
+    tasks.state.intercept = async ({ path, body }) => {
+      if (path.endsWith('/extend')) {
+        await until('the batch was applied', () => statuses(tasks)[0] === 'succeeded')
+        isExtended = true
       }
+      if (!path.endsWith('/batch')) return undefined
+      const [finish] = body!.operations as unknown as { run: string; lease: string }[]
+      await tasks.task.finish({ id: finish!.run, lease: finish!.lease })
+      await until('the extension is refused', () => isExtended)
+      await Bun.sleep(20)
+      return json({ count: 1, runs: ['a'] })
+    }
+    const worker = start(tasks, async (run) => {
       await until('the extension is sent', () => tasks.requests.some(({ path }) => path.endsWith('/extend')))
       await run.finishWith(tasks.db.table('t'), [])
-      await Bun.sleep(30)
       aborted = run.signal.aborted
     })
     await until('it is done', () => aborted !== undefined)
@@ -459,22 +465,28 @@ describe('stop', () => {
     expect(statuses(tasks)).toEqual(['succeeded', 'queued'])
   })
 
-  test('after graceMs the signal aborts, and the run goes back at once', async () => {
-    const tasks = fakeTasks()
-    tasks.add('a')
-    let begun = false
-    const worker = start(
-      tasks,
-      async ({ signal }) => {
-        begun = true
-        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-      },
-      { graceMs: 20 },
-    )
-    await until('it has begun', () => begun)
-    await worker.stop()
-    expect(tasks.runs.get('a')).toMatchObject({ retryAfter: 0, error: { message: 'The worker was stopped.' } })
-  })
+  test.each([
+    ['the reason of the signal', undefined, 'The worker was stopped.'],
+    ['an error of its own', new Error('half of it is done'), 'half of it is done'],
+  ])(
+    'after graceMs the signal aborts; a handler that throws %s gives its run back at once',
+    async (_, own, message) => {
+      const tasks = fakeTasks()
+      tasks.add('a')
+      let begun = false
+      const worker = start(
+        tasks,
+        async ({ signal }) => {
+          begun = true
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(own ?? signal.reason)))
+        },
+        { graceMs: 20 },
+      )
+      await until('it has begun', () => begun)
+      await worker.stop()
+      expect(tasks.runs.get('a')).toMatchObject({ retryAfter: 0, error: { message } })
+    },
+  )
 
   test('a handler that does not listen is left to its lease', async () => {
     const tasks = fakeTasks({ leaseMs: 1_000 })
