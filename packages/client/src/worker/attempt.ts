@@ -28,7 +28,7 @@ const workingRun = <Payload extends object, Result extends object>(
       await lease.extend(progress)
     } catch (error) {
       // A report that did not arrive is no reason to fail.
-      if (lease.isLost || isRefusal(error)) throw error
+      if (lease.lostBy || isRefusal(error)) throw error
       onError(error)
     }
   }
@@ -89,12 +89,12 @@ export const attempt = async <Payload extends object, Result extends object>(
     outcome = failedOutcome(error)
     // The worker stops: somebody else may begin at once.
     if (lease.signal.aborted && outcome.retry === undefined) outcome.retryAfter ??= 0
-    if (!lease.isLost) onError(error)
+    if (!lease.lostBy) onError(error)
   }
   lease.release()
   await kept
   if (isFinished) return
-  if (lease.isLost) return onError(lease.signal.reason)
+  if (lease.lostBy) return onError(lease.lostBy)
   try {
     try {
       await finish(task, claimed, outcome, lease)

@@ -19,7 +19,7 @@ export class Lease<Payload extends object, Result extends object> {
   readonly #over = new AbortController()
   #endMs = 0
   #endTimer: ReturnType<typeof setTimeout> | undefined
-  #isLost = false
+  #lostBy: unknown
   #isFinishing = false
 
   constructor(task: Task<Payload, Result>, run: TaskClaim<Payload, Result>) {
@@ -35,8 +35,9 @@ export class Lease<Payload extends object, Result extends object> {
     return this.#handler.signal
   }
 
-  get isLost(): boolean {
-    return this.#isLost
+  /** Why it is lost; undefined while it is not. */
+  get lostBy(): unknown {
+    return this.#lostBy
   }
 
   /** How long it surely lasts. */
@@ -60,7 +61,7 @@ export class Lease<Payload extends object, Result extends object> {
 
   lose(reason: unknown): void {
     if (this.#over.signal.aborted) return
-    this.#isLost = true
+    this.#lostBy = reason
     this.release()
     this.abort(reason)
   }
@@ -93,7 +94,7 @@ export class Lease<Payload extends object, Result extends object> {
       })
     } catch (error) {
       if (isLostLease(error) && !this.#isFinishing) this.lose(error)
-      throw this.#isLost ? this.signal.reason : error
+      throw this.#lostBy ?? error
     }
     if (!this.#over.signal.aborted) this.#lastsFrom(sentMs)
   }
