@@ -1,30 +1,49 @@
 // Builds what the npm package has, in dist/. `npm pack` runs this, and so does prepare.mjs.
 
 import { cp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { breakLines } from './build-lines.ts'
 
 const here = import.meta.dir
 
+/** What a program may import: `@cubbydb/client`, `@cubbydb/client/worker` and `@cubbydb/client/webhooks`. */
+const entries = ['index', 'worker', 'webhooks']
+
+/** An import of one entry point by another stays an import, so that no class is there twice. */
+const keepEntriesApart: Bun.BunPlugin = {
+  name: 'entries',
+  setup: (builder) => {
+    builder.onResolve({ filter: new RegExp(`^\\.{1,2}/(${entries.join('|')})\\.ts$`) }, ({ path, kind }) =>
+      kind === 'entry-point-build' ? undefined : { path: `./${basename(path, '.ts')}.js`, external: true },
+    )
+  },
+}
+
 /**
- * One minified ES module with its source map. Its lines are short: Node prints the source line of an uncaught error, and a
- * module of one line would fill the terminal.
+ * A minified ES module with its source map for each entry point. Its lines are short: Node prints the source line of an
+ * uncaught error, and a module of one line would fill the terminal.
  */
 export const buildScript = async (outDir: string): Promise<void> => {
   const { outputs } = await Bun.build({
-    entrypoints: [join(here, 'src/index.ts')],
+    entrypoints: entries.map((name) => join(here, `src/${name}.ts`)),
     target: 'browser',
     format: 'esm',
     minify: true,
     sourcemap: 'external',
+    plugins: [keepEntriesApart],
   })
-  const [text, map] = await Promise.all([outputs[0]!.text(), outputs[1]!.json()])
-  // The last line is a comment of Bun's.
-  const { script, mappings } = breakLines(text.split('\n', 1)[0]!, map.mappings)
-  await Promise.all([
-    Bun.write(join(outDir, 'index.js'), `${script}\n//# sourceMappingURL=index.js.map\n`),
-    Bun.write(join(outDir, 'index.js.map'), JSON.stringify({ ...map, mappings, debugId: undefined })),
-  ])
+  await Promise.all(
+    entries.map(async (name) => {
+      const named = (file: string) => outputs.find(({ path }) => basename(path) === file)!
+      const [text, map] = await Promise.all([named(`${name}.js`).text(), named(`${name}.js.map`).json()])
+      // The last line is a comment of Bun's.
+      const { script, mappings } = breakLines(text.split('\n', 1)[0]!, map.mappings)
+      await Promise.all([
+        Bun.write(join(outDir, `${name}.js`), `${script}\n//# sourceMappingURL=${name}.js.map\n`),
+        Bun.write(join(outDir, `${name}.js.map`), JSON.stringify({ ...map, mappings, debugId: undefined })),
+      ])
+    }),
+  )
 }
 
 /** A declaration file for each source file. */

@@ -4,6 +4,8 @@ import { Buckets } from './files/buckets.ts'
 import { Table } from './records/table.ts'
 import { checkName } from './tables/name.ts'
 import { Tables } from './tables/tables.ts'
+import { Task } from './tasks/task.ts'
+import { Tasks } from './tasks/tasks.ts'
 import { type ListOptions, listPath, Pages } from './transport/pages.ts'
 import { type CubbyOptions, createSend, type Send } from './transport/transport.ts'
 import type { Indices, ListDatabasesResponse } from './transport/wire.ts'
@@ -15,6 +17,7 @@ export class Database {
   readonly #path: string
   readonly tables: Tables
   readonly buckets: Buckets
+  readonly tasks: Tasks
 
   /** Call `new Cubby(…).db('app')` instead. */
   constructor(send: Send, name: string) {
@@ -22,6 +25,7 @@ export class Database {
     this.#path = `/v1/${checkName(name, 'db')}`
     this.tables = new Tables(send, this.#path)
     this.buckets = new Buckets(send, this.#path)
+    this.tasks = new Tasks(send, this.#path)
   }
 
   /**
@@ -35,6 +39,16 @@ export class Database {
   /** Gives access to the files of a bucket. It sends nothing. `Metadata` is the type of the files' metadata. */
   bucket<Metadata extends object = Record<string, unknown>>(name: string): Bucket<Metadata> {
     return new Bucket(this.#send, `${this.#path}/_buckets/${checkName(name, 'bucket')}`)
+  }
+
+  /**
+   * Gives access to the runs of a task. It sends nothing. `Payload` and `Result` are the types of the payloads and results
+   * of its runs.
+   */
+  task<Payload extends object = Record<string, unknown>, Result extends object = Record<string, unknown>>(
+    name: string,
+  ): Task<Payload, Result> {
+    return new Task(this.#send, `${this.#path}/_tasks`, checkName(name, 'task'))
   }
 }
 

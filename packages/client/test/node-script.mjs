@@ -1,11 +1,14 @@
 // Run by node.test.ts under Node, with the built package in node_modules: no TypeScript, no Bun.
 
 import assert from 'node:assert/strict'
+import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { Cubby, CubbyError, SaveError, uploadTo } from '@cubbydb/client'
+import { PushError, verifyPush } from '@cubbydb/client/webhooks'
+import { RunFailed, work } from '@cubbydb/client/worker'
 
 assert.equal(process.versions.bun, undefined)
 const { CUBBY_URL: url, CUBBY_KEY: key, CUBBY_PUBLIC_KEY: publicKey } = process.env
@@ -99,6 +102,54 @@ for (const body of [new Blob([bytes, bytes, bytes, bytes]), createReadStream('la
 const { url: uploadUrl } = await files.getUrl('signed.bin', { method: 'PUT', sizeMax: size })
 await assert.rejects(uploadTo(uploadUrl, new Blob([bytes, bytes, bytes, bytes])), { code: 'file_too_large' })
 assert.equal((await uploadTo(uploadUrl, createReadStream('large.bin'))).sha256, streamed.sha256)
+
+// Tasks. `work` of the task loads the module of the entry point: their classes are the same.
+await app.tasks.declare('mail', { attempts: 2 })
+const mail = app.task('mail')
+const good = await mail.run({ to: 'ada', at }, { id: 'good' })
+const bad = await mail.run({ to: 'nobody' }, { id: 'bad' })
+assert.equal(good.payload.at, at.toISOString())
+const send = async (run) => {
+  if (run.payload.to === 'nobody') throw new RunFailed('no such mailbox', { retry: false })
+  await run.progress({ sent: 1 })
+  await run.finishWith(orders, [{ op: 'put', hashKey: 'mail', data: { sent: run.id } }], { ok: true })
+}
+for (const begin of [(options) => mail.work(send, options), (options) => work(mail, send, options)]) {
+  const stop = new AbortController()
+  const working = begin({ concurrency: 2, signal: stop.signal })
+  const [sent, failed] = await Promise.all([good.finished(), bad.finished()])
+  assert.equal(sent.status, 'succeeded')
+  assert.deepEqual([sent.result, sent.progress], [{ ok: true }, { sent: 1 }])
+  assert.deepEqual([failed.status, failed.error], ['failed', { code: 'worker', message: 'no such mailbox' }])
+  assert.equal((await orders.findOne('mail')).data.sent, 'good')
+  stop.abort()
+  await working
+  await Promise.all([mail.retry(good), mail.retry(bad)])
+}
+await assert.rejects(app.task('none').work(send), (error) => {
+  return error instanceof CubbyError && error.code === 'task_not_found'
+})
+
+// A push, signed as the server does.
+const secret = `whsec_${randomBytes(32).toString('base64')}`
+const body = '{"to":"ada"}'
+const timestamp = `${Math.floor(Date.now() / 1000)}`
+const hmac = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`good.${timestamp}.${body}`)
+const headers = {
+  'webhook-id': 'good',
+  'webhook-timestamp': timestamp,
+  'webhook-signature': `v1,${hmac.digest('base64')}`,
+  'cubby-database': 'node',
+  'cubby-task': 'mail',
+  'cubby-attempt': '1',
+  'cubby-lease': 'lease_1',
+}
+const pushed = await verifyPush({ headers, body: Buffer.from(body) }, secret)
+assert.deepEqual(pushed.payload, { to: 'ada' })
+assert.deepEqual(await verifyPush(new Request('http://localhost', { method: 'POST', headers, body }), secret), pushed)
+await assert.rejects(verifyPush({ headers, body: '{"to":"eve"}' }, secret), (error) => {
+  return error instanceof PushError && error.fault === 'signature'
+})
 
 // The port was just given back: nothing listens on it.
 const closed = createServer().listen(0, '127.0.0.1')

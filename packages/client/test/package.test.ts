@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { installBuilt } from './built-package.ts'
 
-const bytesMax = 8_000
+/** Without the entry points `worker` and `webhooks`. */
+const bytesMax = 10_000
 
 let directory: string
 let folder: string
@@ -19,14 +20,19 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-test('the module is under 8 kB, minified and gzipped', async () => {
-  const bytes = Bun.gzipSync(await Bun.file(join(dist, 'index.js')).bytes(), { level: 9 }).length
-  console.log(`@cubbydb/client: ${bytes} bytes gzipped`)
-  expect(bytes).toBeLessThan(bytesMax)
+const modules = ['index', 'worker', 'webhooks']
+
+test('the module is under 10 kB, minified and gzipped', async () => {
+  const sizes: Record<string, number> = {}
+  for (const name of modules) {
+    sizes[name] = Bun.gzipSync(await Bun.file(join(dist, `${name}.js`)).bytes(), { level: 9 }).length
+  }
+  console.log(`@cubbydb/client, bytes gzipped: ${JSON.stringify(sizes)}`)
+  expect(sizes.index).toBeLessThan(bytesMax)
 })
 
-test('its lines are short: Node prints the line of an uncaught error', async () => {
-  const lines = (await Bun.file(join(dist, 'index.js')).text()).split('\n')
+test.each(modules)('the lines of %s are short: Node prints the line of an uncaught error', async (name) => {
+  const lines = (await Bun.file(join(dist, `${name}.js`)).text()).split('\n')
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(300)
 })
 
@@ -37,7 +43,8 @@ test('with its source map, Node shows the line of the source', async () => {
     script,
     `import { Cubby } from '@cubbydb/client'
     const cubby = new Cubby({ url: 'http://127.0.0.1:4600', key: 'svc_live_' + '0'.repeat(38) })
-    for (const call of [() => cubby.db('..'), () => cubby.db('app').bucket('b').get('a//b')]) {
+    const task = cubby.db('app').task('t')
+    for (const call of [() => cubby.db('..'), () => cubby.db('app').bucket('b').get('a//b'), () => task.work(() => {}, { concurrency: 0 })]) {
       try { await call() } catch (error) { console.log(error.stack) }
     }`,
   )
@@ -51,17 +58,27 @@ test('with its source map, Node shows the line of the source', async () => {
   expect(stack).toContain(await lineOf('tables/name.ts', "refusal('invalid_name'"))
   expect(stack).toContain(await lineOf('cubby.ts', "checkName(name, 'db')"))
   expect(stack).toContain(await lineOf('files/file-name.ts', "refusal('invalid_key'"))
+  expect(stack).toContain(await lineOf('worker/work.ts', "new CubbyError('invalid_request'"))
 })
 
-test('it is one module that imports nothing, and has no dependencies', async () => {
-  const { imports } = new Bun.Transpiler({ loader: 'js' }).scan(await Bun.file(join(dist, 'index.js')).text())
-  expect(imports).toEqual([])
+/** What a module imports, and how. */
+const importsOf = async (name: string): Promise<string[]> => {
+  const { imports } = new Bun.Transpiler({ loader: 'js' }).scan(await Bun.file(join(dist, `${name}.js`)).text())
+  return [...new Set(imports.map(({ kind, path }) => `${kind} ${path}`))]
+}
+
+// So `instanceof CubbyError` holds for the errors of a worker too.
+test('a module imports nothing but another one of the package, and nothing is there twice', async () => {
+  expect(await importsOf('index')).toEqual(['dynamic-import ./worker.js'])
+  expect(await importsOf('worker')).toEqual(['import-statement ./index.js'])
+  expect(await importsOf('webhooks')).toEqual([])
   expect(manifest).not.toContainKeys(['dependencies', 'peerDependencies', 'optionalDependencies'])
 })
 
 test('the manifest points to files that are there', () => {
-  const { types, default: script } = manifest.exports['.']
-  for (const path of [types, script, manifest.main, manifest.types]) expect(existsSync(join(folder, path))).toBe(true)
+  const paths = Object.values(manifest.exports).flatMap(({ types, default: script }) => [types, script])
+  expect(paths).toHaveLength(6)
+  for (const path of [...paths, manifest.main, manifest.types]) expect(existsSync(join(folder, path))).toBe(true)
   expect(manifest.files).toEqual(['dist'])
 })
 
@@ -70,6 +87,10 @@ test('in the repository the client is its source, whatever is in dist', () => {
   const client = join(import.meta.dir, '../src/index.ts')
   expect(Bun.resolveSync('@cubbydb/client', join(import.meta.dir, '../../server/src/core'))).toBe(client)
   expect(Bun.resolveSync('@cubbydb/client', join(import.meta.dir, '../../..'))).toBe(client)
+  for (const name of ['worker', 'webhooks']) {
+    const entry = join(import.meta.dir, `../src/${name}.ts`)
+    expect(Bun.resolveSync(`@cubbydb/client/${name}`, join(import.meta.dir, '../../..'))).toBe(entry)
+  }
 })
 
 test('the declarations import each other as .js, in every folder', async () => {
@@ -91,7 +112,10 @@ test.each([
   'the declarations compile in another project: module %s',
   async (module, moduleResolution) => {
     const source = await Bun.file(join(import.meta.dir, 'types.ts')).text()
-    await Bun.write(join(directory, 'types.ts'), source.replace('../src/index.ts', '@cubbydb/client'))
+    const installed = source
+      .replace('../src/index.ts', '@cubbydb/client')
+      .replace(/\.\.\/src\/(worker|webhooks)\.ts/g, '@cubbydb/client/$1')
+    await Bun.write(join(directory, 'types.ts'), installed)
     await Bun.write(join(directory, 'package.json'), '{ "type": "module" }')
     await Bun.write(
       join(directory, 'tsconfig.json'),
@@ -120,16 +144,19 @@ test.each([
 const printNames = `
   const cubby = new client.Cubby({ url: 'http://127.0.0.1:4600', key: 'svc_live_' + '0'.repeat(38) })
   const db = cubby.db('app')
-  const objects = [cubby, cubby.keys, cubby.databases(), db, db.tables, db.table('t'), db.buckets, db.bucket('b')]
-  const errors = [new client.CubbyError('internal', ''), new client.SaveError('internal', { saved: 0, chunks: [] }, new Error())]
+  const objects = [cubby, cubby.keys, cubby.databases(), db, db.tables, db.table('t'), db.buckets, db.bucket('b'), db.tasks, db.task('t')]
+  const errors = [new client.CubbyError('internal', ''), new client.SaveError('internal', { saved: 0, chunks: [] }, new Error()), new worker.RunFailed(''), new webhooks.PushError('body', '')]
   console.log(...objects.concat(errors).map((it) => it.constructor.name), ...errors.map((it) => it.name), String(errors[0]))`
 
 const namesSeen =
-  'Cubby Keys Pages Database Tables Table Buckets Bucket CubbyError SaveError CubbyError SaveError CubbyError\n'
+  'Cubby Keys Pages Database Tables Table Buckets Bucket Tasks Task CubbyError SaveError RunFailed PushError CubbyError SaveError RunFailed PushError CubbyError\n'
 
 test('the classes have their names in the built module, and after the minifier of a project', async () => {
   const plain = join(directory, 'names.mjs')
-  await Bun.write(plain, `import * as client from '@cubbydb/client'\n${printNames}`)
+  const imports = `import * as client from '@cubbydb/client'
+    import * as worker from '@cubbydb/client/worker'
+    import * as webhooks from '@cubbydb/client/webhooks'`
+  await Bun.write(plain, `${imports}\n${printNames}`)
   const { outputs } = await Bun.build({ entrypoints: [plain], target: 'browser', minify: true })
   const text = await outputs[0]!.text()
   // The minifier did rename them.

@@ -45,11 +45,10 @@ const listeningUrl = (log: ReadableStream<Uint8Array>): Promise<string> =>
     follow().catch(reject)
   })
 
-/** The real server on a free port, over the store in `data`. */
-export const serve = async (data: string) => {
-  const server = Bun.spawn([process.execPath, main, 'serve', '--data', data, '--port', '0', '--no-bootstrap'], {
-    stderr: 'pipe',
-  })
+/** The real server over the store in `data`, on a free port unless one is given. */
+export const serve = async (data: string, { port = '0', flags = [] as string[] } = {}) => {
+  const command = [process.execPath, main, 'serve', '--data', data, '--port', port, '--no-bootstrap', ...flags]
+  const server = Bun.spawn(command, { stderr: 'pipe' })
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     server.kill(signal)
     await server.exited
@@ -59,10 +58,13 @@ export const serve = async (data: string) => {
 }
 
 /** A server with one organization, for a test file. `stop` removes everything. */
-export const startRealServer = async () => {
+export const startRealServer = async (flags: string[] = []) => {
   const data = await mkdtemp(join(tmpdir(), 'cubby-client-'))
   const removeData = () => rm(data, { recursive: true, force: true })
-  const start = async () => ({ organization: await createOrganization(data, 'acme'), server: await serve(data) })
+  const start = async () => ({
+    organization: await createOrganization(data, 'acme'),
+    server: await serve(data, { flags }),
+  })
   const { organization, server } = await start().catch(async (error) => {
     await removeData()
     throw error

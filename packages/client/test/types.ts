@@ -10,8 +10,11 @@ import {
   type Indices,
   type RecordResponse,
   SaveError,
+  type Task,
   uploadTo,
 } from '../src/index.ts'
+import { type Push, verifyPush } from '../src/webhooks.ts'
+import { type Handler, RunFailed, work } from '../src/worker.ts'
 
 interface Order {
   status: 'open' | 'paid'
@@ -297,4 +300,139 @@ export const files = async () => {
   app.buckets.restore('avatars', { deletedAt: 5 })
   // @ts-expect-error a bucket has no indices
   app.buckets.create('avatars', { indices })
+}
+
+interface Mail {
+  to: string
+  sendAt?: Date
+}
+
+interface Sent {
+  messageId: string
+}
+
+export const tasks = async () => {
+  const mail = app.task<Mail, Sent>('mail')
+  holds<Equal<typeof mail, Task<Mail, Sent>>>()
+  const run = await mail.run({ to: 'ada', sendAt: date }, { id: 'o-1', runAt: date, signal: AbortSignal.timeout(5) })
+  // JSON has no dates.
+  holds<Equal<typeof run.payload.sendAt, string | undefined>>()
+  mail.run({ to: 'ada' }, { key: 'ada', delaySeconds: 5 })
+  app.task('any').run()
+  // @ts-expect-error to is a string
+  mail.run({ to: 5 })
+  // @ts-expect-error not an option
+  mail.run({ to: 'ada' }, { delay: 5 })
+
+  const { status, result, finishedAt } = await run.finished({ signal: AbortSignal.timeout(5) })
+  holds<Equal<typeof status, 'succeeded' | 'failed' | 'cancelled'>>()
+  holds<Equal<typeof result, Sent | null>>()
+  holds<Equal<typeof finishedAt, number>>()
+  const found = await mail.get('o-1')
+  // @ts-expect-error it may be undefined
+  found.status
+  await found?.finished()
+
+  for await (const { error, payload } of mail.query({ status: 'failed', range: { gte: date } })) {
+    holds<Equal<typeof payload.to, string>>()
+    if (error?.code === 'lease_expired') break
+    // @ts-expect-error not a code of a run
+    if (error?.code === 'gone') break
+  }
+  // @ts-expect-error not a status
+  mail.query({ status: 'lost' })
+  // @ts-expect-error a count has a method of its own
+  mail.query({ select: 'count' })
+  holds<Equal<Awaited<ReturnType<typeof mail.count>>, number>>()
+  mail.cancel(run)
+  mail.retry('o-1')
+
+  const [claimed] = await mail.claim({ limit: 5, waitSeconds: 20 })
+  mail.extend(claimed!, { progress: { sent: 5 } })
+  mail.finish(claimed!, { result: { messageId: 'a' } })
+  mail.finish(claimed!, { error: { message: 'no' }, retryAfter: 5 })
+  // @ts-expect-error not both
+  mail.finish(claimed!, { result: { messageId: 'a' }, error: { message: 'no' } })
+  // @ts-expect-error only with an error
+  mail.finish(claimed!, { retry: false })
+  // @ts-expect-error a run without a lease
+  mail.finish(run, {})
+}
+
+export const taskBatches = async () => {
+  const mail = app.task<Mail, Sent>('mail')
+  const { runs } = await orders.batch([
+    { op: 'put', hashKey: 'a', data },
+    { op: 'run', task: 'mail', id: 'a', payload: { to: 'ada' } satisfies Mail, runAt: date },
+    { op: 'finish', task: 'mail', run: 'b', lease: 'l', result: { messageId: 'a' } satisfies Sent },
+    { op: 'finish', task: 'mail', run: 'c', lease: 'l', error: { message: 'no' }, retry: false },
+  ])
+  holds<Equal<typeof runs, string[] | undefined>>()
+  // @ts-expect-error of which task
+  orders.batch([{ op: 'run', payload: {} }])
+  // @ts-expect-error without its lease
+  orders.batch([{ op: 'finish', task: 'mail', run: 'b' }])
+  // @ts-expect-error not both
+  orders.batch([{ op: 'finish', task: 'mail', run: 'b', lease: 'l', result: {}, error: { message: 'no' } }])
+  const done = await mail.batch([
+    { op: 'run', payload: { to: 'ada' } },
+    { op: 'finish', run: 'b', lease: 'l' },
+  ])
+  holds<Equal<typeof done.runs, string[]>>()
+  // @ts-expect-error no records
+  mail.batch([{ op: 'put', hashKey: 'a', data }])
+}
+
+export const worker = async () => {
+  const mail = app.task<Mail, Sent>('mail')
+  const handler: Handler<Mail, Sent> = async (run) => {
+    await fetch('https://example.com', { body: run.payload.to, signal: run.signal })
+    await run.progress({ sent: 5 })
+    if (run.attempt > 5) throw new RunFailed('no', { retry: false })
+    await run.finishWith(orders, [{ op: 'put', hashKey: 'a', data }], { messageId: 'a' })
+    // @ts-expect-error fields of data are missing
+    await run.finishWith(orders, [{ op: 'put', hashKey: 'a', data: {} }])
+    // @ts-expect-error not the result of a run
+    await run.finishWith(mail, [{ op: 'run', payload: {} }], { id: 5 })
+  }
+  await mail.work(handler, { concurrency: 5, signal: AbortSignal.timeout(5), graceMs: 5, leaseSeconds: 60 })
+  await work(mail, () => ({ messageId: 'a' }), { onError: (_, run) => run?.id.length })
+  mail.work(() => {})
+  // @ts-expect-error not a result
+  mail.work(() => ({ id: 5 }))
+  // @ts-expect-error not an option
+  mail.work(handler, { concurency: 5 })
+}
+
+export const webhooks = async (request: Request, headers: Record<string, string | string[] | undefined>) => {
+  const push = await verifyPush<Mail>(request, ['whsec_', 'whsec_'])
+  holds<Equal<typeof push, Push<Mail>>>()
+  const raw = await verifyPush({ headers, body: new Uint8Array(5) }, 'whsec_')
+  holds<Equal<typeof raw.payload, Record<string, unknown>>>()
+  // A push is extended and finished as a claimed run is.
+  await app.task<Mail, Sent>(push.task).finish(push, { result: { messageId: 'a' } })
+  // @ts-expect-error a body that was parsed
+  await verifyPush({ headers, body: { to: 'ada' } }, 'whsec_')
+}
+
+export const taskManagement = async () => {
+  const { secret, updatedAt } = await app.tasks.declare(
+    'mail',
+    { url: 'https://example.com/', schedule: { cron: '0 6 * * *', payload: { to: 'ada' } satisfies Mail } },
+    { ifAbsent: true },
+  )
+  holds<Equal<typeof secret, string | undefined>>()
+  app.tasks.declare('mail', { schedule: { every: 60 } }, { ifMatch: updatedAt })
+  // @ts-expect-error not a field of a declaration
+  app.tasks.declare('mail', { retries: 5 })
+  // @ts-expect-error a task is declared
+  app.tasks.create('mail')
+  const { oldestRunAt } = await app.tasks.pause('mail')
+  holds<Equal<typeof oldestRunAt, number | null>>()
+  app.tasks.resume('mail')
+  for await (const { recoverableUntil } of app.tasks.list({ deleted: true })) recoverableUntil.toFixed()
+  // @ts-expect-error an active task has no deadline
+  for await (const listed of app.tasks.list()) listed.recoverableUntil
+  app.tasks.restore('mail', { deletedAt: 5 })
+  app.tasks.createSecret('mail', { revokeOld: true })
 }

@@ -106,13 +106,17 @@ describe('the package of the server', () => {
   })
 })
 
-test('the package of the client has the module, its map, declarations, a README and the licence', async () => {
+test('the package of the client has the modules, their maps, declarations, a README and the licence', async () => {
   const names = await filesIn(tarballs.client)
   expect(names.filter((name) => !name.endsWith('.d.ts'))).toEqual([
     'LICENSE',
     'README.md',
     'dist/index.js',
     'dist/index.js.map',
+    'dist/webhooks.js',
+    'dist/webhooks.js.map',
+    'dist/worker.js',
+    'dist/worker.js.map',
     'package.json',
   ])
 })

@@ -1,3 +1,4 @@
+import { type BatchPart, batchBody } from '../transport/batch.ts'
 import type { ErrorCode } from '../transport/error-codes.ts'
 import { CubbyError, type ErrorDetails } from '../transport/errors.ts'
 import type { RequestOptions } from '../transport/transport.ts'
@@ -55,13 +56,9 @@ export interface SaveManyOptions extends RequestOptions {
   onProgress?: (progress: SaveProgress) => void
 }
 
-/** One operation of a batch, ready to send. */
-export interface WrittenOperation {
+/** One operation of a batch of records, ready to send. */
+export interface WrittenOperation extends BatchPart {
   key: RecordKey
-  /** JSON text. */
-  json: string
-  /** The operation names the version that it replaces. */
-  guarded: boolean
 }
 
 const chunkOperationsMax = 25
@@ -91,9 +88,6 @@ const takeChunk = <R>(records: readonly R[], from: number, write: (record: R) =>
   }
   return chunk
 }
-
-export const batchBody = (operations: WrittenOperation[]): string =>
-  `{"operations":[${operations.map(({ json }) => json).join()}]}`
 
 const statusOf = (error: unknown): SavedChunk['status'] =>
   error instanceof CubbyError && error.code !== 'outcome_unknown' ? 'failed' : 'unknown'

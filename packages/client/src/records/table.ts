@@ -1,3 +1,5 @@
+import { isRunChange, writeRunChange } from '../tasks/run-change.ts'
+import { type BatchPart, sendBatch } from '../transport/batch.ts'
 import { absentIf, CubbyError, isCode, refusal } from '../transport/errors.ts'
 import { countAll, type Pages, queryPages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
@@ -14,7 +16,7 @@ import type {
 import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from './condition.ts'
 import { findMany } from './find-many.ts'
 import { checkKey, type Key, keyPath, parseKey } from './record-key.ts'
-import { batchBody, type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
+import { type SaveManyOptions, type SaveResult, saveMany, type WrittenOperation } from './save-many.ts'
 import type { Condition, ReadData, SaveOperation, SaveRecord, TableOperation, TableQuery } from './typed-table.ts'
 
 export type SaveOptions = RequestOptions & Condition
@@ -175,19 +177,19 @@ export class Table<Data extends object = Record<string, unknown>, I extends Indi
     )
   }
 
-  /** Applies 1 to 25 puts and deletes, all or none. */
+  /** Applies 1 to 25 operations, all or none: puts and deletes of records, runs to add and runs to finish. */
   async batch(operations: readonly TableOperation<Data>[], options: RequestOptions = {}): Promise<BatchResponse> {
     refuseCondition(options)
     return this.#sendBatch(
-      operations.map((operation, i) => writeOperation(operation, `operations[${i}].`)),
+      operations.map((operation, i) =>
+        isRunChange(operation) ? writeRunChange(operation) : writeOperation(operation, `operations[${i}].`),
+      ),
       options,
     )
   }
 
-  #sendBatch(operations: WrittenOperation[], options: RequestOptions): Promise<BatchResponse> {
-    // A batch is all or none, so one operation that names a version protects the others too.
-    const effect = effectOf(operations.some(({ guarded }) => guarded))
-    return this.#send({ method: 'POST', path: `${this.#path}/batch`, effect, body: batchBody(operations) }, options)
+  #sendBatch(operations: BatchPart[], options: RequestOptions): Promise<BatchResponse> {
+    return sendBatch(this.#send, this.#path, operations, options)
   }
 
   /** A batch does not say whether a record existed. So this reads the record, then removes that version. */

@@ -1,5 +1,6 @@
 // The types of a table. `Data` is the type of the records' data, `I` the type of the declared indices.
 
+import type { RunChange } from '../tasks/run-change.ts'
 import type {
   IndexDeclaration,
   IndexValue,
@@ -99,6 +100,8 @@ export interface SaveRecord<Data> extends RecordKey {
 
 export type SaveOperation<Data> = SaveRecord<Data> & BatchCondition
 
+/** Records of the table, and runs of tasks of the same database. */
 export type TableOperation<Data> =
   | (SaveOperation<Data> & { op: 'put' })
   | (RecordKey & BatchCondition & { op: 'delete' })
+  | RunChange

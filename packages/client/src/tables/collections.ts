@@ -4,37 +4,32 @@ import { checkName } from './name.ts'
 
 type Page<Member extends string, Item> = { [M in Member]: Item[] } & { cursor: string | null }
 
-/** What tables and buckets have in common. `Member` is where a page has them. */
-export class Collections<Properties, Active, Deleted, Member extends string> {
-  readonly #send: Send
+/** What tables, buckets and tasks have in common. `Member` is where a page has them. */
+export class Collections<Active, Deleted, Member extends string> {
+  /** @internal */
+  protected readonly send: Send
   readonly #path: string
   readonly #kind: string
 
-  /** Use `db('app').tables` or `db('app').buckets` instead. */
+  /** Use `db('app').tables`, `db('app').buckets` or `db('app').tasks` instead. */
   constructor(send: Send, path: string, kind: string) {
-    this.#send = send
+    this.send = send
     this.#path = path
     this.#kind = kind
   }
 
-  #pathOf(name: string): string {
+  /** @internal */
+  protected pathOf(name: string): string {
     return `${this.#path}/${checkName(name, this.#kind)}`
   }
 
-  #post<T>(path: string, properties: object | undefined, options: RequestOptions | undefined): Promise<T> {
-    return this.#send(
-      { method: 'POST', path, effect: 'write', body: properties && JSON.stringify(properties) },
-      options,
-    )
-  }
-
-  /** If it exists with the same properties, returns it. With other indices: `table_exists`; indices are immutable. */
-  async create(name: string, properties?: Properties & object, options?: RequestOptions): Promise<Active> {
-    return this.#post(this.#pathOf(name), properties, options)
+  /** @internal */
+  protected post<T>(path: string, properties: object | undefined, options: RequestOptions | undefined): Promise<T> {
+    return this.send({ method: 'POST', path, effect: 'write', body: properties && JSON.stringify(properties) }, options)
   }
 
   async describe(name: string, options?: RequestOptions): Promise<Active> {
-    return this.#send({ method: 'GET', path: this.#pathOf(name), effect: 'read' }, options)
+    return this.send({ method: 'GET', path: this.pathOf(name), effect: 'read' }, options)
   }
 
   /** Sorted by name. `deleted: true` lists the dropped ones that can still be restored. */
@@ -45,19 +40,19 @@ export class Collections<Properties, Active, Deleted, Member extends string> {
     return new Pages(
       (cursor = options.cursor) => {
         const path = listPath(this.#path, { limit, cursor, deleted: deleted || undefined })
-        return this.#send<Page<string, unknown>>({ method: 'GET', path, effect: 'read' }, options)
+        return this.send<Page<string, unknown>>({ method: 'GET', path, effect: 'read' }, options)
       },
       (page) => page[`${this.#kind}s`]!,
     )
   }
 
-  /** Soft-deletes it. `restore` brings it back, with its records or files, for 7 days. */
+  /** Soft-deletes it. `restore` brings it back, with its records, files or runs, for 7 days. */
   async drop(name: string, options?: RequestOptions): Promise<Deleted> {
-    return this.#send({ method: 'DELETE', path: this.#pathOf(name), effect: 'write' }, options)
+    return this.send({ method: 'DELETE', path: this.pathOf(name), effect: 'write' }, options)
   }
 
   /** Restores the one of this name that was dropped last, or the one dropped at `deletedAt`. */
   async restore(name: string, which?: { deletedAt?: number }, options?: RequestOptions): Promise<Active> {
-    return this.#post(`${this.#pathOf(name)}/restore`, which, options)
+    return this.post(`${this.pathOf(name)}/restore`, which, options)
   }
 }

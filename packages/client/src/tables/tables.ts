@@ -1,14 +1,19 @@
-import type { Send } from '../transport/transport.ts'
+import type { RequestOptions, Send } from '../transport/transport.ts'
 import type { ActiveTable, CreateTableRequest, DeletedTable } from '../transport/wire.ts'
 import { Collections } from './collections.ts'
 
 /** The tables of one database. */
-export class Tables extends Collections<CreateTableRequest, ActiveTable, DeletedTable, 'tables'> {
+export class Tables extends Collections<ActiveTable, DeletedTable, 'tables'> {
   /** @internal */
   static override readonly name: string = 'Tables'
 
   /** Use `db('app').tables` instead. */
   constructor(send: Send, path: string) {
     super(send, path, 'table')
+  }
+
+  /** If it exists with the same indices, returns it. With others: `table_exists`; indices are immutable. */
+  async create(name: string, properties?: CreateTableRequest, options?: RequestOptions): Promise<ActiveTable> {
+    return this.post(this.pathOf(name), properties, options)
   }
 }

@@ -8,7 +8,7 @@ import type { ErrorResponse } from './wire.ts'
 export interface RequestOptions {
   /** Aborts the call and its retries. The call rejects with the signal's reason. */
   signal?: AbortSignal
-  /** Limit for one attempt, body included. Default 30,000. To limit the whole call, use `AbortSignal.timeout`. */
+  /** Limit for one attempt, body included. Default 30,000. The time that a call asks the server to wait is added. To limit the whole call, use `AbortSignal.timeout`. */
   timeoutMs?: number
   /** How many times a request is retried where that is safe. Default 3. */
   retries?: number
@@ -40,6 +40,8 @@ export interface Call {
   headers?: Record<string, string>
   /** Replaces `fetch` for this call. `isOwn`: the caller of the client has replaced it already. */
   exchange?: (fetchFrom: Fetch, isOwn: boolean) => Fetch
+  /** How long the service was asked to wait before it answers. The time limit of an attempt begins after it. */
+  waitMs?: number
   /** The answer is the bytes of a file: the call resolves to the `Response` once its head has arrived. */
   raw?: true
 }
@@ -48,7 +50,8 @@ export type Send = <T>(call: Call, options?: RequestOptions) => Promise<T>
 
 const timerMsMax = 2 ** 31 - 1
 
-const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+/** Rejects with the signal's reason when it aborts. */
+export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     const stop = () => {
@@ -156,7 +159,8 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
     let maybeApplied = false
     for (let sent = 0; ; sent++) {
       signal?.throwIfAborted()
-      const answer = await attempt<T>(call, signal, options.timeoutMs ?? client.timeoutMs ?? 30_000)
+      const timeoutMs = (call.waitMs ?? 0) + (options.timeoutMs ?? client.timeoutMs ?? 30_000)
+      const answer = await attempt<T>(call, signal, timeoutMs)
       if ('value' in answer) return answer.value
       if (
         sent >= (options.retries ?? client.retries ?? 3) ||

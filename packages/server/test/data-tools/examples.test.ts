@@ -32,7 +32,7 @@ beforeAll(async () => {
   cpSync(join(root, 'examples'), join(dir, 'examples'), { recursive: true })
   const client = join(dir, 'node_modules/@cubbydb/client')
   await buildScript(client)
-  writeFileSync(join(client, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
+  writeFileSync(join(client, 'package.json'), '{ "type": "module", "exports": { ".": "./index.js", "./*": "./*.js" } }')
   server = await startServer()
   org = await server.createOrganization('default')
   env = { CUBBY_URL: server.url, CUBBY_KEY: org.secretKey, CUBBY_PUBLIC_KEY: org.publicKey }
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 test('every example is run by a test', () => {
   const folders = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  expect(folders.map(({ name }) => name).sort()).toEqual(['bulk-import', 'node-script', 'todo', 'upload'])
+  expect(folders.map(({ name }) => name).sort()).toEqual(['bulk-import', 'node-script', 'outbox', 'todo', 'upload'])
 })
 
 for (const name of ['node-script', 'bulk-import']) {
@@ -55,7 +55,14 @@ for (const name of ['node-script', 'bulk-import']) {
   })
 }
 
-for (const script of ['node-script/orders.mjs', 'todo/server.mjs', 'upload/server.mjs']) {
+const scripts = [
+  'node-script/orders.mjs',
+  'outbox/place-order.mjs',
+  'outbox/worker.mjs',
+  'todo/server.mjs',
+  'upload/server.mjs',
+]
+for (const script of scripts) {
   test(`${script} says in one line that a key is missing or wrong`, async () => {
     const run = async (keys: Record<string, string>): Promise<string> => {
       const child = Bun.spawn(['node', join('examples', script)], {
@@ -252,5 +259,51 @@ describe('upload', () => {
   test('its README has no other commands than those that start it', async () => {
     const skip = (text: string): boolean => text.includes('server.mjs')
     expect(await runShellBlocks(join(root, 'examples/upload/README.md'), { cwd: dir, commands, env, skip })).toBe(0)
+  })
+})
+
+describe('outbox', () => {
+  const startWorker = () => {
+    const worker = Bun.spawn(['node', 'examples/outbox/worker.mjs'], {
+      cwd: dir,
+      env: { PATH: process.env.PATH, ...env },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    return { worker, out: new Response(worker.stdout).text(), problems: new Response(worker.stderr).text() }
+  }
+
+  test('orders and their mails do what the README shows, and a worker stops cleanly', async () => {
+    const { worker, out, problems } = startWorker()
+    try {
+      const skip = (text: string): boolean => text.includes('worker.mjs')
+      const readme = join(root, 'examples/outbox/README.md')
+      expect(await runShellBlocks(readme, { cwd: dir, commands, env, skip })).toBe(2)
+    } finally {
+      worker.kill('SIGTERM')
+    }
+    expect(await worker.exited).toBe(0)
+    expect(await out).toMatch(
+      /^mail worker: waiting for mails \(Ctrl-C stops it\)\nmail (o-\d+) to ada@example.com: thank you for order \1, 40 euros\nmail worker: stopped\n$/,
+    )
+    expect(await problems).toMatch(/^mail o-\d+: nobody is not an address\n$/)
+  })
+
+  test('a mail that was ordered without a worker is sent by the next one', async () => {
+    const api = server.as(org.secretKey)
+    const order = { op: 'put', hashKey: 'o-1', data: { to: 'grace@example.com' } }
+    const mail = { op: 'run', task: 'mail', id: 'o-1', payload: { to: 'grace@example.com', order: 'o-1', total: 5 } }
+    const { status } = await api.post('/v1/outbox/orders/batch', { operations: [order, mail] })
+    expect(status).toBe(200)
+    const { worker, out } = startWorker()
+    await eventually('the order says that its mail was sent', async () => {
+      const { body } = await api.get('/v1/outbox/orders/o-1')
+      return body.data.mailSentAt ? true : undefined
+    })
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toBe(0)
+    expect(await out).toContain('mail o-1 to grace@example.com')
+    const run = await api.get('/v1/outbox/_tasks/mail/runs/o-1')
+    expect(run.body).toMatchObject({ status: 'succeeded', attempt: 1 })
   })
 })

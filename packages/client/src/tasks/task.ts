@@ -1,0 +1,191 @@
+import { effectOf } from '../records/condition.ts'
+import type { SaveData } from '../records/typed-table.ts'
+import { sendBatch } from '../transport/batch.ts'
+import { absentIf, refusal } from '../transport/errors.ts'
+import { countAll, listPath, type Pages, queryPages } from '../transport/pages.ts'
+import type { Effect } from '../transport/retry.ts'
+import { pause, type RequestOptions, type Send } from '../transport/transport.ts'
+import type {
+  ClaimRequest,
+  ClaimResponse,
+  ExtendRequest,
+  ExtendResponse,
+  RunQueryResponse,
+  TaskBatchResponse,
+} from '../transport/wire-runs.ts'
+import { type OwnRunChange, writeRunChange } from './run-change.ts'
+import type { FinishedRun, Outcome, RunLease, RunOptions, TaskClaim, TaskQuery, TaskRun } from './typed-task.ts'
+import type { Handler, WorkOptions } from './working-run.ts'
+
+/** The longest wait that the service accepts. */
+const waitSecondsMax = 20
+/** About 13 s in which a server may restart. */
+const finishedRetries = 10
+/** A server that stops answers waits at once. */
+const pollMsMin = 1_000
+
+/** A run that was read, and a method to wait for its end. */
+export type RunHandle<Payload, Result> = TaskRun<Payload, Result> & {
+  /** Resolves when the run has succeeded, failed or was cancelled: with the run as it is then. */
+  finished(options?: RequestOptions): Promise<FinishedRun<Payload, Result>>
+}
+
+/** A run's id, or the run. */
+export type RunReference = string | { id: string }
+
+/** What is not an option of the request goes into the body, so that the server rejects a typo by its name. */
+const bodyOf = ({ signal, timeoutMs, retries, repeatWrites, ...fields }: RequestOptions): object => fields
+
+export class Task<Payload extends object = Record<string, unknown>, Result extends object = Record<string, unknown>> {
+  /** @internal */
+  static readonly name: string = 'Task'
+  readonly #send: Send
+  readonly #path: string
+  readonly name: string
+
+  /** Call `db('app').task('mail')` instead. */
+  constructor(send: Send, path: string, name: string) {
+    this.#send = send
+    this.#path = `${path}/${name}`
+    this.name = name
+  }
+
+  #pathOf(run: RunReference, verb = ''): string {
+    const id = typeof run === 'string' ? run : run?.id
+    if (!/^[\w-]{1,128}$/.test(id)) throw refusal('run_not_found', 'id', `is "${id}"; it takes [A-Za-z0-9_-]{1,128}.`)
+    return `/runs/${id}${verb}`
+  }
+
+  #post<T>(path: string, effect: Effect, body: object | undefined, options?: RequestOptions, waitMs?: number) {
+    const call = {
+      method: 'POST',
+      path: this.#path + path,
+      effect,
+      body: body && JSON.stringify(body),
+      waitMs,
+    } as const
+    return this.#send<T>(call, options)
+  }
+
+  #withFinished = (run: TaskRun<Payload, Result>): RunHandle<Payload, Result> =>
+    // Not enumerable: the run is printed, compared and sent on as the data that it is.
+    Object.defineProperty(run, 'finished', {
+      value: (options?: RequestOptions) => this.finished(run, options),
+    }) as RunHandle<Payload, Result>
+
+  async #change(path: string, effect: Effect, body: object | undefined, options?: RequestOptions) {
+    return this.#withFinished(await this.#post<TaskRun<Payload, Result>>(path, effect, body, options))
+  }
+
+  /**
+   * Adds a run. With `id` it is added once, however often it is sent. With `key`, a run of the key that is queued gets
+   * this payload instead.
+   */
+  async run(
+    payload?: SaveData<Payload>,
+    options: RunOptions & RequestOptions = {},
+  ): Promise<RunHandle<Payload, Result>> {
+    return this.#change('/run', effectOf(options.id !== undefined), { ...bodyOf(options), payload }, options)
+  }
+
+  /** The run, or undefined if it does not exist. With `waitSeconds` (at most 20): when it has finished, or after that. */
+  async get(
+    run: RunReference,
+    options: RequestOptions & { waitSeconds?: number } = {},
+  ): Promise<RunHandle<Payload, Result> | undefined> {
+    const { waitSeconds } = options
+    const path = listPath(this.#path + this.#pathOf(run), { waitSeconds })
+    const found = await absentIf(
+      'run_not_found',
+      this.#send<TaskRun<Payload, Result>>(
+        { method: 'GET', path, effect: 'read', waitMs: (waitSeconds ?? 0) * 1000 },
+        options,
+      ),
+    )
+    return found && this.#withFinished(found)
+  }
+
+  /**
+   * Waits until the run has succeeded, failed or was cancelled. It asks again and again; while the server restarts it
+   * makes up to 10 retries. `run_not_found` if there is no such run, or no longer.
+   */
+  async finished(run: RunReference, options: RequestOptions = {}): Promise<FinishedRun<Payload, Result>> {
+    const path = `${this.#path}${this.#pathOf(run)}?waitSeconds=${waitSecondsMax}`
+    for (;;) {
+      const askedAtMs = Date.now()
+      const found = await this.#send<TaskRun<Payload, Result>>(
+        { method: 'GET', path, effect: 'read', waitMs: waitSecondsMax * 1000 },
+        { retries: finishedRetries, ...options },
+      )
+      if (found.finishedAt) return found as FinishedRun<Payload, Result>
+      await pause(pollMsMin + askedAtMs - Date.now(), options.signal)
+    }
+  }
+
+  /** Newest first. Await it to get one page, or use `for await` to get the runs of all pages. */
+  query(
+    query: TaskQuery & { select?: 'data' } = {},
+    options?: RequestOptions,
+  ): Pages<RunQueryResponse<RunHandle<Payload, Result>>, RunHandle<Payload, Result>> {
+    const send: Send = async <T>(...call: Parameters<Send>): Promise<T> => {
+      const page = await this.#send<RunQueryResponse<TaskRun<Payload, Result>>>(...call)
+      page.items.forEach(this.#withFinished)
+      return page as T
+    }
+    return queryPages(send, this.#path, query, options)
+  }
+
+  /** The number of runs that the query finds, in all its pages. */
+  async count(query: TaskQuery & { select?: 'count'; limit?: never } = {}, options?: RequestOptions): Promise<number> {
+    return countAll(this.#send, this.#path, query, options)
+  }
+
+  /** From that moment nothing of its attempt is accepted. If it has finished: `run_finished`. */
+  async cancel(run: RunReference, options?: RequestOptions): Promise<RunHandle<Payload, Result>> {
+    return this.#change(this.#pathOf(run, '/cancel'), 'write', undefined, options)
+  }
+
+  /** A finished run is queued again, with all attempts. */
+  async retry(run: RunReference, options?: RequestOptions): Promise<RunHandle<Payload, Result>> {
+    return this.#change(this.#pathOf(run, '/retry'), 'write', undefined, options)
+  }
+
+  /** Adds and finishes 1 to 25 runs, all or none. `Table.batch` does so together with records. */
+  async batch(operations: readonly OwnRunChange[], options: RequestOptions = {}): Promise<TaskBatchResponse> {
+    return sendBatch(this.#send, this.#path, operations.map(writeRunChange), options)
+  }
+
+  /** Claims due runs: nobody else gets them while their leases last. `work` does this and the rest of a worker. */
+  async claim(options: ClaimRequest & RequestOptions = {}): Promise<TaskClaim<Payload, Result>[]> {
+    const waitMs = (options.waitSeconds ?? 0) * 1000
+    type Claimed = ClaimResponse<TaskClaim<Payload, Result>>
+    return (await this.#post<Claimed>('/claim', 'write', bodyOf(options), options, waitMs)).runs
+  }
+
+  /** Moves the end of the lease to `leaseSeconds` from now, and reports progress. `lease_lost` if it is over. */
+  async extend(
+    run: RunLease,
+    options: Omit<ExtendRequest, 'lease' | 'progress'> & { progress?: object } & RequestOptions = {},
+  ): Promise<ExtendResponse> {
+    return this.#post(this.#pathOf(run, '/extend'), 'once', { ...bodyOf(options), lease: run.lease }, options)
+  }
+
+  /** Ends the attempt. `lease_lost` if somebody else may have begun another one, or the run was cancelled. */
+  async finish(
+    run: RunLease,
+    outcome: Outcome<Result> = {},
+    options?: RequestOptions,
+  ): Promise<RunHandle<Payload, Result>> {
+    return this.#change(this.#pathOf(run, '/finish'), 'once', { ...outcome, lease: run.lease }, options)
+  }
+
+  /**
+   * Claims runs and works on them until `signal` aborts, and resolves when the last handler has ended. It rejects if the
+   * server refuses its claims, for example with `task_not_found`.
+   */
+  async work(handler: Handler<Payload, Result>, options?: WorkOptions): Promise<void> {
+    // A module of its own, so that programs without workers do not load it.
+    const { work } = await import('../worker.ts')
+    return work(this, handler, options)
+  }
+}

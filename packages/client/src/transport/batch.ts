@@ -1,0 +1,22 @@
+import type { RequestOptions, Send } from './transport.ts'
+
+/** One operation of a batch, ready to send. */
+export interface BatchPart {
+  /** JSON text. */
+  json: string
+  /** The operation names a version or a lease: a batch with it is applied at most once. */
+  guarded: boolean
+  /** It changes nothing the second time. */
+  repeatable?: boolean
+}
+
+export const batchBody = (parts: BatchPart[]): string => `{"operations":[${parts.map(({ json }) => json).join()}]}`
+
+/** A batch is all or none, so one guarded operation protects the others too. */
+export const sendBatch = <T>(send: Send, path: string, parts: BatchPart[], options: RequestOptions): Promise<T> => {
+  const isSafe = parts.some(({ guarded }) => guarded) || parts.every(({ repeatable }) => repeatable)
+  return send(
+    { method: 'POST', path: `${path}/batch`, effect: isSafe ? 'once' : 'write', body: batchBody(parts) },
+    options,
+  )
+}
