@@ -14,10 +14,12 @@ import { pageCases } from './conformance/pages.ts'
 import { purgeCases } from './conformance/purge.ts'
 import { recordCases } from './conformance/records.ts'
 import { reopenCases } from './conformance/reopen.ts'
+import { runCases } from './conformance/runs.ts'
 import { scanCases } from './conformance/scans.ts'
 import { selectionCases } from './conformance/selections.ts'
 import { staleCases } from './conformance/stale.ts'
 import { tableCases } from './conformance/tables.ts'
+import { taskCases } from './conformance/tasks.ts'
 
 /** How the suite gets at an engine. Tests run one after another, each on a store of its own. */
 export interface EnginePort {
@@ -118,6 +120,8 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('ttl', () => expiryCases(it))
     describe('purge', () => purgeCases(it))
     describe('buckets and files', () => fileCases(it))
+    describe('tasks', () => taskCases(it))
+    describe('runs', () => runCases(it))
     describe('keys and tables that are gone', () => staleCases(it))
     describe('concurrency', () => concurrencyCases(it))
     describe('several processes', () => besideCases(it))

@@ -122,8 +122,8 @@ export interface Runs {
 
   // For the dispatcher and the scheduler.
   duePushes(nowMs: number): Awaitable<DuePushes>
-  /** As `claim`, for a task with a `url`; no runs if it has none any more, is paused or deleted. */
-  claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes>
+  /** As `claim`, for a task with a `url`; no runs if it has none any more or is paused, undefined if it was deleted. */
+  claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined>
   /** Applies at most `rowsMax` expired leases. Returns the tasks concerned, one entry for each run. */
   expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]>
   /** Creates the runs of at most `rowsMax` due schedules, and sets their next times. Returns the runs created and how many schedules were due. */

@@ -4,7 +4,8 @@ import { type IndexEntries, type Indices, readIndexEntries } from './indices.ts'
 
 /** What says which index entries a row has: the declaration of its table, or the rule for files. */
 export interface EntriesRule {
-  kind: 'table' | 'bucket'
+  /** A task has no records. */
+  kind: 'table' | 'bucket' | 'task'
   indices: Indices
 }
 

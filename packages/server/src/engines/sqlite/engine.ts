@@ -18,7 +18,9 @@ import { SqliteRecords } from './records/records.ts'
 import { SqliteApiKeys } from './registry/api-keys.ts'
 import { SqliteOrganizations } from './registry/organizations.ts'
 import { SqliteBuckets, SqliteTables } from './registry/tables.ts'
+import { SqliteRuns } from './runs/runs.ts'
 import type { SqliteSettings } from './settings.ts'
+import { SqliteTasks } from './tasks/tasks.ts'
 import { SqliteTransfer } from './transfer/transfer.ts'
 import {
   type Channel,
@@ -113,6 +115,8 @@ class SqliteEngine implements EmbeddedEngine {
   readonly buckets: SqliteBuckets
   readonly records: SqliteRecords
   readonly files: SqliteFiles
+  readonly tasks: SqliteTasks
+  readonly runs: SqliteRuns
   readonly maintenance: SqliteMaintenance
   readonly transfer: SqliteTransfer
   readonly #store: OpenStore
@@ -132,6 +136,8 @@ class SqliteEngine implements EmbeddedEngine {
     this.buckets = new SqliteBuckets(store)
     this.records = new SqliteRecords(store)
     this.files = new SqliteFiles(store)
+    this.tasks = new SqliteTasks(store)
+    this.runs = new SqliteRuns(store)
     this.maintenance = new SqliteMaintenance(store)
     this.transfer = new SqliteTransfer(store)
     this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`

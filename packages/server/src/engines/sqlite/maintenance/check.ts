@@ -8,6 +8,7 @@ import type { Connection } from '../connection.ts'
 import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
 import { entriesSql } from '../records/index-columns.ts'
 import { acceptsUnchecked } from './add-checksums.ts'
+import { checkRuns } from './check-runs.ts'
 
 interface Row extends StoredRecord {
   id: number
@@ -29,7 +30,7 @@ const rowsPerStep = 2_000
  */
 export async function* checkStore(db: Connection, { table, uncheckedRows }: CheckNotes = {}): AsyncIterable<string> {
   const notes: Notes = { table: table ?? (() => {}), uncheckedRows: uncheckedRows ?? (() => {}) }
-  const parts: Part[] = [checkPages, checkRegistry, checkRecords, checkBlobs]
+  const parts: Part[] = [checkPages, checkRegistry, checkRecords, checkBlobs, checkRuns]
   let isSound = true
   for (const part of parts) {
     try {

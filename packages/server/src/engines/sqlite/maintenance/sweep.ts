@@ -27,7 +27,7 @@ export const sweepExpired = (db: Connection, nowMs: number, rowsMax: number): nu
   return removed
 }
 
-/** Removes rows of the table that was deleted first, and the table's own row when no other is left. */
+/** Removes rows of the table, bucket or task that was deleted first, and its own row when no other is left. */
 export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): number => {
   const table = db
     .prepare<{ id: number; kind: TableKind }, [number]>(
@@ -37,11 +37,22 @@ export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): num
   if (table === null) return 0
   // Marked first: a table that has lost rows must not be restored, even if the clock steps back.
   run(db, 'UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
+  if (table.kind === 'task') return purgeTask(db, table.id, rowsMax)
   const rows = findIds(db, 'SELECT id FROM records WHERE table_id = ?1 LIMIT ?2', ...[table.id, rowsMax])
   const blobs = table.kind === 'bucket' ? blobsOfRows(db, rows) : []
   // A damaged index entry may point to a record of another table.
   const removed = removeRows(db, rows, (id) => belongsTo(db, table.id, id))
   markDead(db, blobs, nowMs)
   if (rows.length < rowsMax || removed === 0) run(db, 'DELETE FROM tables WHERE id = ?1', table.id)
+  return removed + 1
+}
+
+const purgeTask = (db: Connection, taskId: number, rowsMax: number): number => {
+  const sql = 'DELETE FROM runs WHERE seq IN (SELECT seq FROM runs WHERE task_id = ?1 LIMIT ?2)'
+  const removed = run(db, sql, taskId, rowsMax)
+  if (removed < rowsMax) {
+    run(db, 'DELETE FROM tasks WHERE table_id = ?1', taskId)
+    run(db, 'DELETE FROM tables WHERE id = ?1', taskId)
+  }
   return removed + 1
 }

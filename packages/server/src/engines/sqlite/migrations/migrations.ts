@@ -57,4 +57,52 @@ export const migrations: Migration[] = [
       `)
     },
   },
+  {
+    // Tasks: tables of another kind, each with a declaration, and a row for each run.
+    to: 4,
+    run(db) {
+      db.run(`
+        CREATE TABLE tasks (
+          table_id INTEGER PRIMARY KEY,
+          declaration TEXT NOT NULL,
+          updated_at INTEGER NOT NULL,
+          pushes INTEGER NOT NULL,
+          keep_seconds INTEGER NOT NULL,
+          next_run_at INTEGER,
+          served_at INTEGER,
+          secrets TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX tasks_by_next_run ON tasks (next_run_at, served_at) WHERE next_run_at IS NOT NULL;
+        CREATE INDEX tasks_pushing ON tasks (table_id) WHERE pushes = 1;
+        CREATE TABLE runs (
+          seq INTEGER PRIMARY KEY AUTOINCREMENT,
+          task_id INTEGER NOT NULL,
+          id TEXT NOT NULL,
+          status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+          key BLOB,
+          run_at INTEGER NOT NULL,
+          attempt INTEGER NOT NULL,
+          held INTEGER NOT NULL,
+          lease TEXT,
+          lease_until INTEGER,
+          done_lease TEXT,
+          created_at INTEGER NOT NULL,
+          updated_at INTEGER NOT NULL,
+          finished_at INTEGER,
+          error_code TEXT,
+          error_message TEXT,
+          progress TEXT,
+          payload TEXT NOT NULL,
+          result TEXT
+        ) STRICT;
+        CREATE UNIQUE INDEX runs_by_id ON runs (task_id, id);
+        CREATE UNIQUE INDEX runs_by_queued_key ON runs (task_id, key) WHERE status = 'queued' AND key IS NOT NULL;
+        CREATE UNIQUE INDEX runs_by_running_key ON runs (task_id, key) WHERE status = 'running' AND key IS NOT NULL;
+        CREATE INDEX runs_due ON runs (task_id, held, run_at) WHERE status = 'queued';
+        CREATE INDEX runs_by_lease ON runs (lease_until) WHERE status = 'running';
+        CREATE INDEX runs_by_time ON runs (task_id, updated_at);
+        CREATE INDEX runs_by_status ON runs (task_id, status, updated_at);
+      `)
+    },
+  },
 ]

@@ -173,7 +173,7 @@ export class RecordWrites {
 const liveOf = (found: Found | null, nowMs: number): Found | undefined =>
   found === null || found.isDamaged || isExpired(found.ttl, nowMs) ? undefined : found
 
-const holds = (condition: Condition, current: number | undefined): boolean => {
+export const holds = (condition: Condition, current: number | undefined): boolean => {
   if (condition === 'absent') return current === undefined
   if (condition === 'exists') return current !== undefined
   return current === condition.version

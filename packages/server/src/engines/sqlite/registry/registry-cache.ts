@@ -107,6 +107,12 @@ export class RegistryCache {
     return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, 'bucket', name)
   }
 
+  findTask(orgId: number, db: string, name: string): Table | undefined {
+    const epoch = this.epoch()
+    const place = `${orgId}/${db}/_tasks/${name}`
+    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, 'task', name)
+  }
+
   findBucketById(publicId: string): Table | undefined {
     const epoch = this.epoch()
     return this.#tables.get(publicId) ?? this.#readTable(publicId, epoch, this.#bucketById, publicId)

@@ -60,8 +60,9 @@ export class RegistryWrites {
     return this.#one('SELECT 1 FROM tables WHERE id = ?1 AND deleted_at IS NULL', id) !== undefined
   }
 
-  isBucket(id: number): boolean {
-    return this.#one(`SELECT 1 FROM tables WHERE id = ?1 AND kind = 'bucket'`, id) !== undefined
+  /** The kind of a table, active or not; undefined if it is gone. */
+  kindOf(id: number): TableKind | undefined {
+    return this.#one<{ kind: TableKind }>('SELECT kind FROM tables WHERE id = ?1', id)?.kind
   }
 
   // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -72,6 +73,11 @@ export class RegistryWrites {
        WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL`,
       ...[orgId, db, kind, name],
     )
+  }
+
+  findActive(table: TableName): Table | undefined {
+    const row = this.#activeTable(table)
+    return row && toTable(row, this.epoch())
   }
 
   createTable(

@@ -5,8 +5,8 @@ import type { Buckets, RestoreResult, Table, TableKind, TableListing, Tables } f
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from './rows.ts'
 
-/** What tables and buckets have in common. */
-class TablesOfKind {
+/** The reads that tables, buckets and tasks have in common. */
+export class TableReads {
   protected readonly store: OpenStore
   readonly #kind: TableKind
 
@@ -27,34 +27,7 @@ class TablesOfKind {
       .map((row) => toTable(row, stamp))[0]
   }
 
-  protected createOfKind(
-    caller: Caller,
-    db: string,
-    name: string,
-    { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
-    nowMs: number,
-  ) {
-    const command = { kind: 'createTable' as const, ...this.#named(caller, db, name, nowMs), indices, publicId }
-    return this.store.channel.submit<'createTable'>(caller.orgId, 0, command)
-  }
-
-  delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const command = { kind: 'deleteTable' as const, ...this.#named(caller, db, name, nowMs) }
-    return this.store.channel.submit<'deleteTable'>(caller.orgId, 0, command)
-  }
-
-  restore(
-    caller: Caller,
-    db: string,
-    name: string,
-    deletedAtMs: number | undefined,
-    nowMs: number,
-  ): Promise<RestoreResult> {
-    const command = { kind: 'restoreTable' as const, ...this.#named(caller, db, name, nowMs), deletedAtMs }
-    return this.store.channel.submit<'restoreTable'>(caller.orgId, 0, command)
-  }
-
-  #named(caller: Caller, db: string, name: string, nowMs: number) {
+  protected named(caller: Caller, db: string, name: string, nowMs: number) {
     const table = { orgId: caller.orgId, db, kind: this.#kind, name }
     return { fence: this.store.fence(caller), nowMs, table }
   }
@@ -80,6 +53,36 @@ class TablesOfKind {
         ...[orgId, db, this.#kind, after?.name ?? '', after?.deletedAtMs ?? 0, nowMs - recoveryMs, limit],
       )
       .map((row) => toTable(row, stamp))
+  }
+}
+
+/** The writes that tables and buckets have in common. */
+class TablesOfKind extends TableReads {
+  protected createOfKind(
+    caller: Caller,
+    db: string,
+    name: string,
+    { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
+    nowMs: number,
+  ) {
+    const command = { kind: 'createTable' as const, ...this.named(caller, db, name, nowMs), indices, publicId }
+    return this.store.channel.submit<'createTable'>(caller.orgId, 0, command)
+  }
+
+  delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const command = { kind: 'deleteTable' as const, ...this.named(caller, db, name, nowMs) }
+    return this.store.channel.submit<'deleteTable'>(caller.orgId, 0, command)
+  }
+
+  restore(
+    caller: Caller,
+    db: string,
+    name: string,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+  ): Promise<RestoreResult> {
+    const command = { kind: 'restoreTable' as const, ...this.named(caller, db, name, nowMs), deletedAtMs }
+    return this.store.channel.submit<'restoreTable'>(caller.orgId, 0, command)
   }
 }
 

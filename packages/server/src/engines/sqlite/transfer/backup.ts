@@ -167,6 +167,8 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
       records: count('records') - files,
       buckets: count(`tables WHERE kind = 'bucket'`),
       files,
+      tasks: count(`tables WHERE kind = 'task'`),
+      runs: count('runs'),
     }
   } catch (error) {
     throw asFinding(error, what)

@@ -1,8 +1,9 @@
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
+import type { Run } from '../../../core/tasks/run.ts'
 import type { Organization } from '../../../store/organizations.ts'
-import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable } from '../../../store/transfer.ts'
+import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable, DumpedTask } from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
@@ -17,6 +18,8 @@ import {
   toOrganization,
   toTable,
 } from '../registry/rows.ts'
+import { type RunRow, runColumns, toRun } from '../runs/run-rows.ts'
+import { type TaskRow, taskColumns, toTask } from '../tasks/task-rows.ts'
 
 const chunkBytes = 1024 * 1024
 const chunkRows = 500
@@ -70,6 +73,15 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
         .iterate()
     },
 
+    async *tasks(): AsyncIterable<DumpedTask> {
+      const rows = db.prepare<TaskRow, []>(`SELECT ${taskColumns} FROM tasks ORDER BY table_id`)
+      for (const row of rows.iterate()) yield toTask(row)
+    },
+
+    runs: (afterSeq: number) => dumpRuns(db, afterSeq),
+
+    countRuns: (): number => db.prepare<{ n: number }, []>('SELECT count(*) AS n FROM runs').get()!.n,
+
     fileMark: (): string | undefined => db.prepare<{ mark: string }, []>('SELECT mark FROM file_place').get()?.mark,
 
     async close() {
@@ -110,6 +122,21 @@ async function* dumpRecords(
     // Computed from the data, which the checksum covers. It does not cover the index values in the row.
     chunk.push({ ...row, tableId, entries: entriesOf(rule, row) })
     bytes += row.data.length
+    if (bytes < chunkBytes && chunk.length < chunkRows) continue
+    yield chunk
+    chunk = []
+    bytes = 0
+  }
+  if (chunk.length > 0) yield chunk
+}
+
+async function* dumpRuns(db: Connection, afterSeq: number): AsyncIterable<Run[]> {
+  const rows = db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE seq > ?1 ORDER BY seq`)
+  let chunk: Run[] = []
+  let bytes = 0
+  for (const row of orRefuseDamaged(db.path, rows.iterate(afterSeq))) {
+    chunk.push(toRun(row))
+    bytes += row.payload.length + (row.result?.length ?? 0)
     if (bytes < chunkBytes && chunk.length < chunkRows) continue
     yield chunk
     chunk = []

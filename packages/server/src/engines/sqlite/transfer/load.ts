@@ -2,6 +2,8 @@ import { storedData } from '../../../core/records/checksum.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import { indexColumns } from '../records/index-columns.ts'
+import { insertRun, runValues } from '../runs/run-rows.ts'
+import { putTask, taskValues } from '../tasks/task-rows.ts'
 
 type Value = string | number | null
 
@@ -29,6 +31,8 @@ export const loadRows = (db: Connection, rows: LoadRows): void => {
   for (const { id, tableId } of rows.blobs ?? []) {
     insert(`INSERT OR IGNORE INTO blobs VALUES (?1, ?2, 'live', NULL)`).run(id, tableId)
   }
+  for (const task of rows.tasks ?? []) insert(putTask('INSERT OR IGNORE')).run(...taskValues(task))
+  for (const run of rows.runs ?? []) insert(insertRun.replace('INSERT', 'INSERT OR IGNORE')).run(...runValues(run))
   let lastId = 0
   for (const record of rows.records ?? []) {
     lastId = Math.max(lastId, record.id)

@@ -33,4 +33,8 @@ export class SqliteTransfer implements Transfer {
       0
     )
   }
+
+  lastRunSeq(): number {
+    return this.#store.all<{ seq: number | null }>('SELECT max(seq) AS seq FROM runs')[0]!.seq ?? 0
+  }
 }

@@ -2,14 +2,19 @@ import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
 import { type IndexEntries, type Indices, slots } from '../../../core/tables/indices.ts'
+import type { Finish, NewRun, Run } from '../../../core/tasks/run.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
 import type { FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
+import type { AddResult, BatchResult, ClaimOptions, Pushes, RunChange, RunReference } from '../../../store/runs.ts'
 import type { RestoreResult, Table } from '../../../store/tables.ts'
+import type { DeclarationToStore, DeclareResult, DeleteTaskResult } from '../../../store/tasks.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { DamagedRows } from '../maintenance/add-checksums.ts'
 import type { TableName } from '../registry/registry-writes.ts'
+import type { TaskCommand } from '../runs/batch-writes.ts'
+import type { Extension } from '../runs/run-writes.ts'
 
 /**
  * The registry epoch at which the caller's key and table were looked up: `stamp`. If the epoch has moved since, the
@@ -62,6 +67,26 @@ type FileCommand =
   | { kind: 'holdBlobs'; untilMs: number }
   | { kind: 'writeFileMark'; mark: string }
 
+type TaskCommands =
+  | (OfTable & { kind: 'declareTask'; declaration: DeclarationToStore; condition: Condition | undefined })
+  | (OfTable & { kind: 'deleteTask'; condition: Condition | undefined })
+  | (OfTable & { kind: 'restoreTask'; deletedAtMs: number | undefined })
+  | { kind: 'addTaskSecret'; fence: Fence; secret: string; revokesOld: boolean; nowMs: number }
+
+type RunCommand =
+  | { kind: 'addRun'; fence: Fence; run: NewRun; nowMs: number }
+  | { kind: 'claimRuns'; fence: Fence; options: ClaimOptions; nowMs: number }
+  // The fence of these two names no table: they are accepted while the task is deleted.
+  | { kind: 'extendRun'; fence: Fence; taskId: number; id: string; extension: Extension; nowMs: number }
+  | { kind: 'finishRun'; fence: Fence; taskId: number; id: string; finish: Finish; nowMs: number }
+  | { kind: 'cancelRun'; fence: Fence; id: string; nowMs: number }
+  | { kind: 'retryRun'; fence: Fence; id: string; nowMs: number }
+  | { kind: 'batch'; fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number }
+  | { kind: 'claimPushes'; taskId: number; limit: number; nowMs: number }
+  | { kind: 'expireLeases'; nowMs: number; rowsMax: number }
+  | { kind: 'fireSchedules'; nowMs: number; rowsMax: number }
+  | { kind: 'sweepRuns'; nowMs: number; rowsMax: number }
+
 type MaintenanceCommand =
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
   | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
@@ -71,13 +96,21 @@ type TransferCommand =
   | { kind: 'load'; rows: LoadRows }
   | { kind: 'loadCursorKey'; secretHex: string; acceptsPlain: boolean }
 
-export type Command = WriteCommand | RegistryCommand | FileCommand | MaintenanceCommand | TransferCommand
+export type Command =
+  | WriteCommand
+  | RegistryCommand
+  | FileCommand
+  | TaskCommands
+  | RunCommand
+  | MaintenanceCommand
+  | TransferCommand
 
 /**
  * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. What is
  * missing is never cached, so a command that only adds leaves every cache correct.
  */
-export const makesCachesStale = ({ kind }: Command): boolean => kind === 'deleteTable' || kind === 'revokeApiKey'
+export const makesCachesStale = ({ kind }: Command): boolean =>
+  kind === 'deleteTable' || kind === 'deleteTask' || kind === 'revokeApiKey'
 
 export interface CommandResults {
   write: WriteResult
@@ -99,6 +132,22 @@ export interface CommandResults {
   forgetBlobs: undefined
   holdBlobs: undefined
   writeFileMark: string
+  declareTask: DeclareResult
+  deleteTask: DeleteTaskResult | undefined
+  restoreTask: RestoreResult
+  addTaskSecret: undefined
+  addRun: AddResult
+  claimRuns: Run[]
+  extendRun: RunChange
+  finishRun: RunChange
+  cancelRun: RunChange
+  retryRun: RunChange
+  batch: BatchResult
+  /** Undefined if the task was deleted. */
+  claimPushes: Pushes | undefined
+  expireLeases: RunReference[]
+  fireSchedules: { due: number; created: RunReference[] }
+  sweepRuns: number
   sweepExpired: number
   purgeTables: number
   addChecksums: number

@@ -8,6 +8,10 @@ import { purgeTables, sweepExpired } from '../maintenance/sweep.ts'
 import { RecordWrites } from '../records/record-writes.ts'
 import { writeCursorKey } from '../registry/cursor-key.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
+import { applyBatch } from '../runs/batch-writes.ts'
+import { expireLeases, fireSchedules, sweepFinished } from '../runs/due-runs.ts'
+import { RunWrites } from '../runs/run-writes.ts'
+import { TaskWrites } from '../tasks/task-writes.ts'
 import { loadRows } from '../transfer/load.ts'
 import { type Command, type CommandFailure, type Fence, makesCachesStale, type Outcome } from './command.ts'
 
@@ -24,6 +28,8 @@ export class WriteConnection {
   #records!: RecordWrites
   #registry!: RegistryWrites
   #files!: FileWrites
+  #tasks!: TaskWrites
+  #runs!: RunWrites
   /** Whether the connection was opened again since this was last set to false. */
   reopened = false
   /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
@@ -42,6 +48,8 @@ export class WriteConnection {
     this.#records = new RecordWrites(this.#db)
     this.#registry = new RegistryWrites(this.#db)
     this.#files = new FileWrites(this.#db, this.#records)
+    this.#tasks = new TaskWrites(this.#db, this.#registry)
+    this.#runs = new RunWrites(this.#db, this.#tasks)
   }
 
   /** After a failed commit the state of the connection is not trusted. */
@@ -171,6 +179,55 @@ export class WriteConnection {
         return this.#files.holdSweep(command.untilMs)
       case 'writeFileMark':
         return this.#files.writeMark(command.mark)
+      case 'declareTask':
+        this.#checkFence(command.fence, epoch)
+        return this.#tasks.declare(command.table, command.declaration, command.condition, command.nowMs)
+      case 'deleteTask':
+        this.#checkFence(command.fence, epoch)
+        return this.#tasks.delete(command.table, command.condition, command.nowMs)
+      case 'restoreTask':
+        this.#checkFence(command.fence, epoch)
+        return this.#tasks.restore(command.table, command.deletedAtMs, command.nowMs)
+      case 'addTaskSecret': {
+        this.#checkFence(command.fence, epoch)
+        const { fence, secret, revokesOld, nowMs } = command
+        return this.#tasks.addSecret(fence.tableId!, secret, revokesOld, nowMs)
+      }
+      case 'addRun':
+        this.#checkFence(command.fence, epoch)
+        return this.#runs.add(command.fence.tableId!, command.run, command.nowMs)
+      case 'claimRuns':
+        this.#checkFence(command.fence, epoch)
+        return this.#runs.claim(command.fence.tableId!, command.options, command.nowMs)
+      case 'extendRun':
+        this.#checkFence(command.fence, epoch)
+        return this.#runs.extend(command.taskId, command.id, command.extension, command.nowMs)
+      case 'finishRun':
+        this.#checkFence(command.fence, epoch)
+        return this.#runs.finish(command.taskId, command.id, command.finish, false, command.nowMs)
+      case 'cancelRun':
+        this.#checkFence(command.fence, epoch)
+        return this.#runs.cancel(command.fence.tableId!, command.id, command.nowMs)
+      case 'retryRun':
+        this.#checkFence(command.fence, epoch)
+        return this.#runs.retry(command.fence.tableId!, command.id, command.nowMs)
+      case 'batch': {
+        const { fence, records, tasks, nowMs } = command
+        this.#checkFence(fence, epoch)
+        for (const { op, taskId } of tasks) if (op === 'run') this.#checkFence({ ...fence, tableId: taskId }, epoch)
+        const parts = { db: this.#db, records: this.#records, runs: this.#runs }
+        return applyBatch(parts, fence.tableId, records, tasks, nowMs)
+      }
+      case 'claimPushes':
+        return this.#registry.tableIsActive(command.taskId)
+          ? this.#runs.claimPushes(command.taskId, command.limit, command.nowMs)
+          : undefined
+      case 'expireLeases':
+        return expireLeases(this.#db, this.#tasks, this.#runs, command.nowMs, command.rowsMax)
+      case 'fireSchedules':
+        return fireSchedules(this.#db, this.#tasks, this.#runs, command.nowMs, command.rowsMax)
+      case 'sweepRuns':
+        return sweepFinished(this.#db, command.nowMs, command.rowsMax)
       case 'load':
         // The loaded rows may have ids above the reserved block.
         this.#records.forgetReservedIds()
@@ -193,9 +250,8 @@ export class WriteConnection {
       throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
     }
     if (fence.tableId !== null && !this.#registry.tableIsActive(fence.tableId)) {
-      throw this.#registry.isBucket(fence.tableId)
-        ? new CubbyError('bucket_not_found', 'The bucket has been deleted.')
-        : new CubbyError('table_not_found', 'The table has been deleted.')
+      const kind = this.#registry.kindOf(fence.tableId) ?? 'table'
+      throw new CubbyError(`${kind}_not_found`, `The ${kind} has been deleted.`)
     }
   }
 

@@ -1,0 +1,70 @@
+import type { CheckNotes } from '../../../store/maintenance.ts'
+import type { Connection } from '../connection.ts'
+import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
+import { type RunRow, readRun, runColumns } from '../runs/run-rows.ts'
+
+const rowsPerStep = 500
+
+/** Each task has a declaration, and each run a task, the members that its status needs, and the texts it was written with. */
+export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>): AsyncIterable<string> {
+  const lost = db.prepare<{ id: number; line: string }, []>(
+    `SELECT id, 'task ' || id || ' has no declaration' AS line FROM tables
+       WHERE kind = 'task' AND id NOT IN (SELECT table_id FROM tasks)
+     UNION ALL SELECT table_id, 'the declaration ' || table_id || ' belongs to no task' FROM tasks
+       WHERE table_id NOT IN (SELECT id FROM tables WHERE kind = 'task')`,
+  )
+  for (const { id, line } of lost.all()) {
+    table(id)
+    yield line
+  }
+  const tasks = new Set(
+    db
+      .prepare<{ id: number }, []>('SELECT table_id AS id FROM tasks')
+      .all()
+      .map(({ id }) => id),
+  )
+  const step = db.prepare<RunRow & { isHeld: number }, [number, number]>(
+    `SELECT ${runColumns}, (r.key IS NOT NULL AND r.status = 'queued' AND EXISTS (SELECT 1 FROM runs o
+       WHERE o.task_id = r.task_id AND o.key = r.key AND o.status = 'running')) AS isHeld
+     FROM runs r WHERE seq > ?1 ORDER BY seq LIMIT ?2`,
+  )
+  const read = (afterSeq: number, rowsMax: number) => orDamage(() => step.all(afterSeq, rowsMax))
+  let rowsMax = rowsPerStep
+  for (let last = 0; ; ) {
+    const rows = read(last, rowsMax)
+    if (rows === damaged) {
+      // As for records: smaller steps find the first row that cannot be read, and the check continues after it.
+      if (rowsMax > 1) rowsMax = Math.ceil(rowsMax / 8)
+      else {
+        const next = firstReadable(last, (afterSeq) => read(afterSeq, 1) !== damaged)
+        yield `runs of the numbers ${last + 1} to ${next ?? 'the last'} cannot be read`
+        if (next === undefined) break
+        last = next
+        rowsMax = rowsPerStep
+      }
+      continue
+    }
+    if (rows.length === 0) break
+    for (const row of rows) {
+      const findings = findingsOf(row, tasks)
+      if (findings.length > 0) table(row.task_id)
+      for (const finding of findings) yield `run ${row.id} (task ${row.task_id}): ${finding}`
+    }
+    last = rows.at(-1)!.seq
+    await Bun.sleep(0)
+  }
+}
+
+const findingsOf = (row: RunRow & { isHeld: number }, tasks: Set<number>): string[] => {
+  const findings: string[] = []
+  if (!tasks.has(row.task_id)) findings.push('its task does not exist')
+  if (readRun(row) === undefined) findings.push('it is not as it was written: its checksum does not match')
+  if ((row.status === 'running') !== (row.lease !== null) || (row.lease === null) !== (row.lease_until === null))
+    findings.push(`it is ${row.status}, with ${row.lease === null ? 'no lease' : 'a lease'}`)
+  const isOpen = row.status === 'queued' || row.status === 'running'
+  if (isOpen !== (row.finished_at === null))
+    findings.push(`it is ${row.status}, with ${isOpen ? 'a' : 'no'} time of its end`)
+  if (row.held !== row.isHeld)
+    findings.push(row.held === 1 ? 'it waits for a run of its key that is not running' : 'it does not wait for its key')
+  return findings
+}

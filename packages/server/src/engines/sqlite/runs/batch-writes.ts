@@ -1,0 +1,65 @@
+import { CubbyError } from '../../../core/errors.ts'
+import type { OperationResult, RecordOperation } from '../../../store/records.ts'
+import type { AddResult, BatchResult, RunChange, TaskOperation } from '../../../store/runs.ts'
+import type { Connection } from '../connection.ts'
+import type { RecordWrites } from '../records/record-writes.ts'
+import type { RunWrites } from './run-writes.ts'
+
+/** A task operation as a command has it. */
+export type TaskCommand =
+  | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'run' }>, 'task'>)
+  | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'finish' }>, 'task'>)
+
+export interface BatchParts {
+  db: Connection
+  records: RecordWrites
+  runs: RunWrites
+}
+
+/** Thrown to undo what the batch has written so far. */
+class Refused extends Error {
+  constructor(readonly result: BatchResult) {
+    super('refused')
+  }
+}
+
+/** Records and runs together, or nothing. Other commands of the same commit are not concerned. */
+export const applyBatch = (
+  { db, records, runs }: BatchParts,
+  tableId: number | null,
+  recordOperations: RecordOperation[],
+  tasks: TaskCommand[],
+  nowMs: number,
+): BatchResult => {
+  db.run('SAVEPOINT batch')
+  try {
+    const runIds = tasks.map((operation, i) => {
+      const changed: AddResult | RunChange =
+        operation.op === 'run'
+          ? runs.add(operation.taskId, operation.run, nowMs)
+          : runs.finish(operation.taskId, operation.id, operation.finish, true, nowMs)
+      if (!('refused' in changed)) return changed.run.id
+      const { refused } = changed
+      if (refused === 'finished') throw new Error('a finish was refused as a cancel')
+      throw new Refused({ applied: false, failedTask: i, refused })
+    })
+    let results: OperationResult[] = []
+    if (recordOperations.length > 0) {
+      const written = records.write(tableId!, recordOperations, nowMs)
+      if (!written.applied)
+        throw new Refused({ applied: false, failedRecord: written.failedOperation, current: written.current })
+      results = written.results
+    }
+    db.run('RELEASE batch')
+    return { applied: true, results, runIds }
+  } catch (error) {
+    const isOurs = error instanceof Refused || error instanceof CubbyError
+    // Any other error ends the whole transaction: see WriteConnection.
+    if (isOurs) {
+      db.run('ROLLBACK TO batch; RELEASE batch')
+      records.forgetReservedIds()
+    }
+    if (error instanceof Refused) return error.result
+    throw error
+  }
+}

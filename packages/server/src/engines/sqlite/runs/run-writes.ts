@@ -1,0 +1,227 @@
+import { CubbyError } from '../../../core/errors.ts'
+import { claimBytesMax } from '../../../core/limits.ts'
+import { type Finish, isFinished, isKept, type NewRun, type Run } from '../../../core/tasks/run.ts'
+import { newLease } from '../../../core/tasks/run-id.ts'
+import { signingSecrets } from '../../../core/tasks/task-secret.ts'
+import {
+  cancelRun,
+  createRun,
+  extendLease,
+  finishAttempt,
+  holdsLease,
+  mergeRun,
+  retryRun,
+  startAttempt,
+} from '../../../core/tasks/transitions.ts'
+import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
+import type { DumpedTask } from '../../../store/transfer.ts'
+import type { Connection } from '../connection.ts'
+import type { TaskWrites } from '../tasks/task-writes.ts'
+import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun } from './run-rows.ts'
+
+export interface Extension {
+  lease: string
+  leaseMs: number | undefined
+  progress: string | undefined
+}
+
+/** Changes runs inside the transaction that is open on `db`. */
+export class RunWrites {
+  readonly #db: Connection
+  readonly #tasks: TaskWrites
+
+  constructor(db: Connection, tasks: TaskWrites) {
+    this.#db = db
+    this.#tasks = tasks
+  }
+
+  #one<Row>(sql: string, ...values: RunValue[]): Row | undefined {
+    return this.#db.prepare<Row, RunValue[]>(sql).get(...values) ?? undefined
+  }
+
+  #task(taskId: number): DumpedTask {
+    const task = this.#tasks.find(taskId)
+    // A purge has removed it since it was looked up.
+    if (task === undefined) throw new CubbyError('task_not_found', 'The task has been deleted.')
+    return task
+  }
+
+  #find(taskId: number, id: string): Run | undefined {
+    const row = this.#one<RunRow>(`SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`, taskId, id)
+    return row && toRun(row)
+  }
+
+  /** A run that is no longer kept does not exist. */
+  #findKept({ tableId, declaration }: DumpedTask, id: string, nowMs: number): Run | undefined {
+    const run = this.#find(tableId, id)
+    return run !== undefined && isKept(run, declaration.keepSeconds, nowMs) ? run : undefined
+  }
+
+  isQueued(taskId: number, key: string | null): boolean {
+    return key !== null && this.#ofKey(taskId, key, 'queued') !== undefined
+  }
+
+  isRunning(taskId: number, key: string | null): boolean {
+    return key !== null && this.#ofKey(taskId, key, 'running') !== undefined
+  }
+
+  /** The status is part of the text, so that SQLite takes the partial index. */
+  #ofKey(taskId: number, key: string, status: 'queued' | 'running'): RunRow | undefined {
+    return this.#one<RunRow>(
+      `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`,
+      ...[taskId, key],
+    )
+  }
+
+  insert(taskId: number, run: NewRun, nowMs: number): Run {
+    const { seq } = this.#one<{ seq: number }>(`SELECT 1 + coalesce(
+      (SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0) AS seq`)!
+    const created = createRun(seq, taskId, run, this.isRunning(taskId, run.key), nowMs)
+    this.#db.prepare<unknown, RunValue[]>(insertRun).run(...runValues(created))
+    return created
+  }
+
+  /** Writes a run over its row. If it stopped running, a run of its key that waited behind it can start. */
+  replace(before: Run, run: Run): Run {
+    const [seq, , , status, , runAt, attempt, held, lease, leaseUntil, doneLease, , ...others] = runValues(run)
+    const [updatedAt, finishedAt, errorCode, errorMessage, progress, payload, result] = others
+    const times = [runAt!, attempt!, held!, lease!, leaseUntil!, doneLease!, updatedAt!, finishedAt!]
+    // The payload may be long, and only a new request for a queued key changes it.
+    if (run.payload !== before.payload)
+      this.#db.prepare<unknown, RunValue[]>('UPDATE runs SET payload = ?2 WHERE seq = ?1').run(seq!, payload!)
+    this.#db
+      .prepare<unknown, RunValue[]>(
+        `UPDATE runs SET status = ?2, run_at = ?3, attempt = ?4, held = ?5, lease = ?6, lease_until = ?7, done_lease = ?8,
+           updated_at = ?9, finished_at = ?10, error_code = ?11, error_message = ?12, progress = ?13, result = ?14
+         WHERE seq = ?1`,
+      )
+      .run(seq!, status!, ...times, errorCode!, errorMessage!, progress!, result!)
+    if (before.status === 'running' && run.status !== 'running' && run.key !== null) {
+      this.#db
+        .prepare<unknown, RunValue[]>(
+          `UPDATE runs SET held = 0 WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = 'queued'`,
+        )
+        .run(run.taskId, run.key)
+    }
+    return run
+  }
+
+  add(taskId: number, run: NewRun, nowMs: number): AddResult {
+    const { declaration } = this.#task(taskId)
+    if (run.key !== null) {
+      const queued = this.#ofKey(taskId, run.key, 'queued')
+      if (queued !== undefined) {
+        const before = toRun(queued)
+        return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
+      }
+    } else if (run.isNamed) {
+      const present = this.#find(taskId, run.id)
+      if (present !== undefined && isKept(present, declaration.keepSeconds, nowMs))
+        return present.payload === run.payload ? { run: present, created: false } : { refused: 'exists', run: present }
+      if (present !== undefined) this.#db.prepare<unknown, [number]>('DELETE FROM runs WHERE seq = ?1').run(present.seq)
+    }
+    return { run: this.insert(taskId, run, nowMs), created: true }
+  }
+
+  claim(taskId: number, options: ClaimOptions, nowMs: number): Run[] {
+    const { declaration } = this.#task(taskId)
+    if (declaration.url !== null) {
+      throw new CubbyError('invalid_request', 'The runs of this task are pushed to its url; nobody can claim them.', {
+        hint: 'Declare the task without url to let workers claim its runs.',
+      })
+    }
+    return declaration.paused ? [] : this.#hand(taskId, declaration, options, nowMs)
+  }
+
+  claimPushes(taskId: number, limit: number, nowMs: number): Pushes | undefined {
+    const task = this.#tasks.find(taskId)
+    if (task === undefined) return undefined
+    const { declaration, secrets } = task
+    const hands = declaration.url !== null && !declaration.paused
+    const runs = hands ? this.#hand(taskId, declaration, { limit, leaseMs: undefined }, nowMs) : []
+    return { runs, declaration, secrets: signingSecrets(secrets, nowMs) }
+  }
+
+  /** By runAt, then seq; only runs that are due and not held are looked at. */
+  #hand(
+    taskId: number,
+    declaration: DumpedTask['declaration'],
+    { limit, leaseMs = declaration.leaseSeconds * 1000 }: ClaimOptions,
+    nowMs: number,
+  ): Run[] {
+    const { concurrency } = declaration
+    const rowsMax =
+      concurrency === null ? limit : Math.min(limit, concurrency - this.#countRunning(taskId, concurrency))
+    if (rowsMax <= 0) return []
+    const due = this.#db
+      .prepare<{ seq: number; bytes: number }, RunValue[]>(
+        `SELECT seq, octet_length(payload) AS bytes FROM runs
+         WHERE task_id = ?1 AND held = 0 AND status = 'queued' AND run_at <= ?2 ORDER BY run_at, seq LIMIT ?3`,
+      )
+      .all(taskId, nowMs, rowsMax)
+    const runs: Run[] = []
+    let bytes = 0
+    for (const { seq, bytes: more } of due) {
+      bytes += more
+      if (runs.length > 0 && bytes > claimBytesMax) break
+      const row = this.#one<RunRow>(`SELECT ${runColumns} FROM runs WHERE seq = ?1`, seq)
+      const run = row && readRun(row)
+      if (run === undefined) this.#failDamaged(seq, nowMs)
+      else runs.push(this.replace(run, startAttempt(run, newLease(), leaseMs, nowMs)))
+    }
+    return runs
+  }
+
+  #countRunning(taskId: number, most: number): number {
+    return this.#one<{ n: number }>(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM runs WHERE task_id = ?1 AND status = 'running' LIMIT ?2)`,
+      ...[taskId, most],
+    )!.n
+  }
+
+  /** A damaged run is handed to nobody, and must not be in the way of the others. */
+  #failDamaged(seq: number, nowMs: number): void {
+    this.#db
+      .prepare<unknown, RunValue[]>(
+        `UPDATE runs SET status = 'failed', finished_at = ?2, updated_at = max(?2, updated_at + 1), error_code = 'worker',
+           error_message = 'The stored payload is damaged; the run was not handed out.' WHERE seq = ?1`,
+      )
+      .run(seq, nowMs)
+  }
+
+  extend(taskId: number, id: string, { lease, leaseMs, progress }: Extension, nowMs: number): RunChange {
+    const task = this.#task(taskId)
+    const run = this.#findKept(task, id, nowMs)
+    if (run === undefined) return { refused: 'missing' }
+    if (!holdsLease(run, lease, nowMs)) return { refused: 'lease_lost' }
+    const extended = extendLease(run, leaseMs ?? task.declaration.leaseSeconds * 1000, progress, nowMs)
+    return { run: this.replace(run, extended) }
+  }
+
+  /** `isOnce`: a repeated finish is refused too. */
+  finish(taskId: number, id: string, finish: Finish, isOnce: boolean, nowMs: number): RunChange {
+    const task = this.#task(taskId)
+    const run = this.#findKept(task, id, nowMs)
+    if (run === undefined) return { refused: 'missing' }
+    if (!isOnce && run.doneLease === finish.lease) return { run }
+    if (!holdsLease(run, finish.lease, nowMs)) return { refused: 'lease_lost' }
+    const keyIsQueued = this.isQueued(taskId, run.key)
+    const finished = finishAttempt(run, finish, task.declaration, keyIsQueued, Math.random(), nowMs)
+    return { run: this.replace(run, finished) }
+  }
+
+  cancel(taskId: number, id: string, nowMs: number): RunChange {
+    const run = this.#findKept(this.#task(taskId), id, nowMs)
+    if (run === undefined) return { refused: 'missing' }
+    if (run.status === 'cancelled') return { run }
+    if (isFinished(run)) return { refused: 'finished', run }
+    return { run: this.replace(run, cancelRun(run, nowMs)) }
+  }
+
+  retry(taskId: number, id: string, nowMs: number): RunChange {
+    const run = this.#findKept(this.#task(taskId), id, nowMs)
+    if (run === undefined) return { refused: 'missing' }
+    if (!isFinished(run) || this.isQueued(taskId, run.key)) return { refused: 'exists', run }
+    return { run: this.replace(run, retryRun(run, this.isRunning(taskId, run.key), nowMs)) }
+  }
+}

@@ -1,0 +1,240 @@
+import { leaseSecondsMax, pageBytesMax } from '../../../core/limits.ts'
+import type { TimeScan } from '../../../core/records/scan.ts'
+import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
+import type { Caller } from '../../../store/api-keys.ts'
+import type { CountPage } from '../../../store/records.ts'
+import type {
+  AddResult,
+  Batch,
+  BatchResult,
+  ClaimOptions,
+  DuePushes,
+  Pushes,
+  RunChange,
+  RunPage,
+  RunReference,
+  Runs,
+} from '../../../store/runs.ts'
+import type { Table } from '../../../store/tables.ts'
+import type { OpenStore } from '../open-store.ts'
+import { type TableRow, tableColumns, toTable } from '../registry/rows.ts'
+import { clockErrorMs } from './due-runs.ts'
+import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
+import type { Extension } from './run-writes.ts'
+
+/** Tasks that one look for pushes returns. The next look finds the others. */
+const duePushTasksMax = 1_000
+
+export class SqliteRuns implements Runs {
+  readonly #store: OpenStore
+  /** What the last look for pushes found, and the state of the database that it saw. */
+  #lastLook: { dataVersion: number; nextAtMs: number } | undefined
+
+  constructor(store: OpenStore) {
+    this.#store = store
+  }
+
+  #read<T>(read: () => T): T {
+    try {
+      this.#store.snapshot.refresh()
+      return read()
+    } catch (error) {
+      throw this.#store.damage.explain(error)
+    }
+  }
+
+  #all<Row>(sql: string, ...values: RunValue[]): Row[] {
+    return this.#store.db.prepare<Row, RunValue[]>(sql).all(...values)
+  }
+
+  #keepSeconds(taskId: number): number {
+    const sql = 'SELECT keep_seconds AS seconds FROM tasks WHERE table_id = ?1'
+    return this.#all<{ seconds: number }>(sql, taskId)[0]?.seconds ?? 0
+  }
+
+  get({ id: taskId }: Table, id: string, nowMs: number): Run | undefined {
+    return this.#read(() => {
+      const row = this.#all<RunRow>(`SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`, taskId, id)[0]
+      if (row === undefined || !isKept({ finishedAtMs: row.finished_at }, this.#keepSeconds(taskId), nowMs)) return
+      return toRun(row)
+    })
+  }
+
+  scan({ id }: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): RunPage {
+    return this.#read(() => {
+      const { where, order, values } = this.#select(id, status, scan, nowMs)
+      // One row more than the page: if it is present, there is a next page.
+      const rows = this.#store.db
+        .prepare<RunRow, RunValue[]>(
+          `SELECT ${runColumns} FROM runs WHERE ${where} ${order} LIMIT ?${values.length + 1}`,
+        )
+        .iterate(...values, rowsMax + 1)
+      const runs: Run[] = []
+      let bytes = 0
+      let isMore = false
+      for (const row of rows) {
+        bytes += row.payload.length + (row.result?.length ?? 0) + (row.progress?.length ?? 0)
+        isMore = runs.length === rowsMax || (runs.length > 0 && bytes > pageBytesMax)
+        if (isMore) break
+        runs.push(toRun(row))
+      }
+      const last = runs.at(-1)
+      return { runs, next: isMore ? { range: last!.updatedAtMs, id: last!.seq } : undefined }
+    })
+  }
+
+  count({ id }: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): CountPage {
+    return this.#read(() => {
+      const { where, order, values } = this.#select(id, status, scan, nowMs)
+      const rows = this.#all<{ range: number; id: number }>(
+        `SELECT updated_at AS range, seq AS id FROM runs WHERE ${where} ${order} LIMIT ?${values.length + 1}`,
+        ...[...values, rowsMax],
+      )
+      return { count: rows.length, next: rows.length < rowsMax ? undefined : rows.at(-1) }
+    })
+  }
+
+  /** Bounds as `Scan` describes them. Runs that are no longer kept are few: the sweep removes them. */
+  #select(taskId: number, status: RunStatus | undefined, scan: TimeScan, nowMs: number) {
+    const direction = scan.descending ? 'DESC' : 'ASC'
+    const bounds = scan.descending
+      ? 'updated_at >= ?2 AND (updated_at, seq) < (?3, ?4)'
+      : '(updated_at, seq) > (?2, ?4) AND updated_at < ?3'
+    const where = `task_id = ?1 AND ${bounds} AND (finished_at IS NULL OR finished_at > ?5)`
+    const finishedAfter = nowMs - 1000 * this.#keepSeconds(taskId)
+    const edge = scan.descending ? scan.highId : scan.lowId
+    const values: RunValue[] = [taskId, scan.low, scan.high, edge, finishedAfter]
+    return {
+      where: status === undefined ? where : `${where} AND status = ?6`,
+      order: `ORDER BY updated_at ${direction}, seq ${direction}`,
+      values: status === undefined ? values : [...values, status],
+    }
+  }
+
+  add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
+    const command = { kind: 'addRun' as const, fence: this.#store.fence(caller, task), run, nowMs }
+    return this.#store.channel.submit<'addRun'>(caller.orgId, run.payload.length, command)
+  }
+
+  claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
+    const command = { kind: 'claimRuns' as const, fence: this.#store.fence(caller, task), options, nowMs }
+    return this.#store.channel.submit<'claimRuns'>(caller.orgId, 0, command)
+  }
+
+  extend(caller: Caller, { id: taskId }: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
+    const command = { kind: 'extendRun' as const, fence: this.#store.fence(caller), taskId, id, extension, nowMs }
+    return this.#store.channel.submit<'extendRun'>(caller.orgId, extension.progress?.length ?? 0, command)
+  }
+
+  finish(caller: Caller, { id: taskId }: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
+    const command = { kind: 'finishRun' as const, fence: this.#store.fence(caller), taskId, id, finish, nowMs }
+    const bytes = 'result' in finish ? (finish.result?.length ?? 0) : 0
+    return this.#store.channel.submit<'finishRun'>(caller.orgId, bytes, command)
+  }
+
+  cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
+    const command = { kind: 'cancelRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
+    return this.#store.channel.submit<'cancelRun'>(caller.orgId, 0, command)
+  }
+
+  retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
+    const command = { kind: 'retryRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
+    return this.#store.channel.submit<'retryRun'>(caller.orgId, 0, command)
+  }
+
+  applyBatch(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
+    const fence = this.#store.fence(caller, table)
+    let bytes = 0
+    for (const operation of records) if (operation.op === 'put') bytes += operation.data.length
+    const commands = tasks.map((operation) => {
+      const { task, ...others } = operation
+      fence.stamp = Math.min(fence.stamp, task.stamp)
+      if (others.op === 'run') bytes += others.run.payload.length
+      else if ('result' in others.finish) bytes += others.finish.result?.length ?? 0
+      return { taskId: task.id, ...others }
+    })
+    const command = { kind: 'batch' as const, fence, records, tasks: commands, nowMs }
+    return this.#store.channel.submit<'batch'>(caller.orgId, bytes, command)
+  }
+
+  finishedAmong(runs: RunReference[], nowMs: number): RunReference[] {
+    return this.#read(() => {
+      const waiting = this.#store.db.prepare<unknown, RunValue[]>(
+        `SELECT 1 FROM runs WHERE task_id = ?1 AND id = ?2 AND status IN ('queued', 'running')`,
+      )
+      void nowMs
+      return runs.filter(({ taskId, id }) => waiting.get(taskId, id) === null)
+    })
+  }
+
+  dueAmong(taskIds: number[], nowMs: number): number[] {
+    return this.#read(() => {
+      const due = this.#store.db.prepare<unknown, RunValue[]>(
+        `SELECT 1 FROM runs WHERE task_id = ?1 AND held = 0 AND status = 'queued' AND run_at <= ?2 LIMIT 1`,
+      )
+      return taskIds.filter((id) => due.get(id, nowMs) !== null && !this.#isPaused(id))
+    })
+  }
+
+  #isPaused(taskId: number): boolean {
+    const sql = `SELECT declaration ->> '$.paused' AS paused FROM tasks WHERE table_id = ?1`
+    return this.#all<{ paused: number }>(sql, taskId)[0]?.paused === 1
+  }
+
+  /** If nothing was committed since the last look, and nothing has become due, the answer is the same: none. */
+  duePushes(nowMs: number): DuePushes {
+    return this.#read(() => {
+      const sql = 'PRAGMA data_version'
+      const dataVersion = this.#all<{ data_version: number }>(sql)[0]!.data_version
+      const last = this.#lastLook
+      if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs)
+        return { tasks: [], nextAtMs: known(last.nextAtMs) }
+      const rows = this.#all<{ id: number; at: number | null }>(
+        `SELECT t.table_id AS id, (SELECT min(run_at) FROM runs
+           WHERE task_id = t.table_id AND held = 0 AND status = 'queued') AS at
+         FROM tasks t WHERE t.pushes = 1`,
+      ).filter((row): row is { id: number; at: number } => row.at !== null)
+      const due = rows.filter(({ at }) => at <= nowMs).sort((a, b) => a.at - b.at)
+      const nextAtMs = Math.min(...rows.filter(({ at }) => at > nowMs).map(({ at }) => at), Number.POSITIVE_INFINITY)
+      this.#lastLook = due.length > 0 ? undefined : { dataVersion, nextAtMs }
+      const tasks = due
+        .slice(0, duePushTasksMax)
+        .flatMap(({ id }) =>
+          this.#all<TableRow>(`SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`, id),
+        )
+      return { tasks: tasks.map((row) => toTable(row, 0)), nextAtMs: known(nextAtMs) }
+    })
+  }
+
+  claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
+    return this.#store.channel.submit<'claimPushes'>(task.orgId, 0, {
+      kind: 'claimPushes',
+      taskId: task.id,
+      limit,
+      nowMs,
+    })
+  }
+
+  // The background asks every half second, and mostly for nothing: a read is cheaper than a turn of the writer.
+
+  async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
+    const edge = nowMs + leaseSecondsMax * 1000
+    const isDue = `SELECT 1 FROM runs WHERE status = 'running' AND lease_until <= ?1
+      UNION ALL SELECT 1 FROM runs WHERE status = 'running' AND lease_until > ?2 LIMIT 1`
+    if (this.#read(() => this.#all(isDue, nowMs, edge).length === 0)) return []
+    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', nowMs, rowsMax })
+  }
+
+  async fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {
+    const isDue = `SELECT 1 FROM tasks WHERE next_run_at <= ?1
+      UNION ALL SELECT 1 FROM tasks WHERE next_run_at IS NOT NULL AND served_at > ?2 LIMIT 1`
+    if (this.#read(() => this.#all(isDue, nowMs, nowMs + clockErrorMs).length === 0)) return { due: 0, created: [] }
+    return this.#store.channel.submitMaintenance<'fireSchedules'>({ kind: 'fireSchedules', nowMs, rowsMax })
+  }
+
+  sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
+    return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', nowMs, rowsMax })
+  }
+}
+
+const known = (ms: number): number | undefined => (ms === Number.POSITIVE_INFINITY ? undefined : ms)

@@ -1,0 +1,90 @@
+import { scheduleAfterDeclaring } from '../../../core/tasks/next-run.ts'
+import { addTaskSecret } from '../../../core/tasks/task-secret.ts'
+import type { Condition } from '../../../store/records.ts'
+import type { RestoreResult } from '../../../store/tables.ts'
+import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState } from '../../../store/tasks.ts'
+import type { DumpedTask } from '../../../store/transfer.ts'
+import type { Connection } from '../connection.ts'
+import { holds } from '../records/record-writes.ts'
+import type { RegistryWrites, TableName } from '../registry/registry-writes.ts'
+import { oldestRunAt } from './oldest-run.ts'
+import { putTask, type TaskRow, taskColumns, taskValues, toTask } from './task-rows.ts'
+
+/** Changes tasks inside the transaction that is open on `db`. */
+export class TaskWrites {
+  readonly #db: Connection
+  readonly #registry: RegistryWrites
+
+  constructor(db: Connection, registry: RegistryWrites) {
+    this.#db = db
+    this.#registry = registry
+  }
+
+  find(tableId: number): DumpedTask | undefined {
+    const row = this.#db.prepare<TaskRow, [number]>(`SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`).get(tableId)
+    return row === null ? undefined : toTask(row)
+  }
+
+  put(task: DumpedTask): void {
+    this.#db.prepare<unknown, (string | number | null)[]>(putTask('INSERT OR REPLACE')).run(...taskValues(task))
+  }
+
+  #state(task: DumpedTask, nowMs: number): TaskState {
+    const { declaration, updatedAtMs, nextRunAtMs, tableId } = task
+    return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldestRunAt(this.#db, tableId, nowMs) }
+  }
+
+  declare(
+    name: TableName,
+    { keepsAuthorization, newSecret, ...declared }: DeclarationToStore,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): DeclareResult {
+    const active = this.#registry.findActive(name)
+    const present = active && this.find(active.id)
+    const current = present?.updatedAtMs
+    if (condition !== undefined && !holds(condition, current)) return { applied: false, reason: 'condition', current }
+    const authorization = keepsAuthorization ? (present?.declaration.authorization ?? null) : declared.authorization
+    if (keepsAuthorization && authorization === null) return { applied: false, reason: 'authorization' }
+    const declaration = { ...declared, authorization }
+    const { table, created } = this.#registry.createTable(name, {}, null, nowMs)
+    const secrets = present?.secrets ?? []
+    const secretStored = declaration.url !== null && secrets.length === 0
+    const task: DumpedTask = {
+      tableId: table.id,
+      declaration,
+      updatedAtMs: current === undefined ? nowMs : Math.max(nowMs, current + 1),
+      ...scheduleAfterDeclaring(declaration, present, nowMs),
+      secrets: secretStored ? addTaskSecret([], newSecret, true, nowMs) : secrets,
+    }
+    this.put(task)
+    return { applied: true, created, secretStored, task: table, state: this.#state(task, nowMs) }
+  }
+
+  addSecret(tableId: number, secret: string, revokesOld: boolean, nowMs: number): void {
+    const task = this.find(tableId)!
+    this.put({ ...task, secrets: addTaskSecret(task.secrets, secret, revokesOld, nowMs) })
+  }
+
+  delete(name: TableName, condition: Condition | undefined, nowMs: number): DeleteTaskResult | undefined {
+    const active = this.#registry.findActive(name)
+    if (active === undefined) return undefined
+    const present = this.find(active.id)!
+    if (condition !== undefined && !holds(condition, present.updatedAtMs))
+      return { applied: false, current: present.updatedAtMs }
+    const task = this.#registry.deleteTable(name, nowMs)!
+    const stopped = { ...present, nextRunAtMs: null }
+    this.put(stopped)
+    return { applied: true, task, state: this.#state(stopped, nowMs) }
+  }
+
+  /** Times of the schedule that have passed meanwhile create no run. */
+  restore(name: TableName, deletedAtMs: number | undefined, nowMs: number): RestoreResult {
+    const result = this.#registry.restoreTable(name, deletedAtMs, nowMs)
+    if (result.outcome !== 'restored') return result
+    const task = this.find(result.table.id)!
+    // It has no next time, so the schedule begins again.
+    this.put({ ...task, ...scheduleAfterDeclaring(task.declaration, task, nowMs) })
+    return result
+  }
+}

@@ -1,0 +1,78 @@
+import type { Caller } from '../../../store/api-keys.ts'
+import type { Condition } from '../../../store/records.ts'
+import type { RestoreResult, Table } from '../../../store/tables.ts'
+import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState, Tasks } from '../../../store/tasks.ts'
+import type { OpenStore } from '../open-store.ts'
+import { TableReads } from '../registry/tables.ts'
+import { oldestRunAt } from './oldest-run.ts'
+import { type TaskRow, taskColumns, toTask } from './task-rows.ts'
+
+export class SqliteTasks extends TableReads implements Tasks {
+  constructor(store: OpenStore) {
+    super(store, 'task')
+  }
+
+  find(orgId: number, db: string, name: string): Table | undefined {
+    try {
+      return this.store.registry.findTask(orgId, db, name)
+    } catch (error) {
+      throw this.store.damage.explain(error)
+    }
+  }
+
+  read(tasks: Table[], nowMs: number): (TaskState | undefined)[] {
+    try {
+      this.store.snapshot.renew()
+      const find = this.store.db.prepare<TaskRow, [number]>(`SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`)
+      return tasks.map(({ id }) => {
+        const row = find.get(id)
+        if (row === null) return undefined
+        const { declaration, updatedAtMs, nextRunAtMs } = toTask(row)
+        return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldestRunAt(this.store.db, id, nowMs) }
+      })
+    } catch (error) {
+      throw this.store.damage.explain(error)
+    }
+  }
+
+  declare(
+    caller: Caller,
+    db: string,
+    name: string,
+    declaration: DeclarationToStore,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<DeclareResult> {
+    const command = { kind: 'declareTask' as const, ...this.named(caller, db, name, nowMs), declaration, condition }
+    const bytes = declaration.schedule?.payload.length ?? 0
+    return this.store.channel.submit<'declareTask'>(caller.orgId, bytes, command)
+  }
+
+  addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, nowMs: number): Promise<undefined> {
+    const fence = this.store.fence(caller, task)
+    const command = { kind: 'addTaskSecret' as const, fence, secret, revokesOld, nowMs }
+    return this.store.channel.submit<'addTaskSecret'>(caller.orgId, 0, command)
+  }
+
+  delete(
+    caller: Caller,
+    db: string,
+    name: string,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<DeleteTaskResult | undefined> {
+    const command = { kind: 'deleteTask' as const, ...this.named(caller, db, name, nowMs), condition }
+    return this.store.channel.submit<'deleteTask'>(caller.orgId, 0, command)
+  }
+
+  restore(
+    caller: Caller,
+    db: string,
+    name: string,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+  ): Promise<RestoreResult> {
+    const command = { kind: 'restoreTask' as const, ...this.named(caller, db, name, nowMs), deletedAtMs }
+    return this.store.channel.submit<'restoreTask'>(caller.orgId, 0, command)
+  }
+}
