@@ -10,7 +10,7 @@ import {
   type Organization,
   type Server,
   startServer,
-  storeIsEmbedded,
+  storeArguments,
 } from '../harness.ts'
 import { ok } from '../http/service.ts'
 import { asClient, linesOf, type RunOptions, runCommand, startCommand } from './commands.ts'
@@ -70,7 +70,7 @@ const finish = async (db: string, { id, lease }: Json, body: Json): Promise<Answ
 
 /** The declaration in the store itself, with what no answer shows. */
 const stored = async (db: string, name: string): Promise<DumpedTask> => {
-  const store = storeIsEmbedded() ? undefined : server.storeUrl
+  const [, , , store] = storeArguments(server.dataDir)
   const engine = await openEngine({ data: server.dataDir, store }, { role: 'guest', mustExist: true })
   try {
     const dump = await engine.transfer.openDump()
@@ -125,7 +125,8 @@ describe('tasks', () => {
       ['--keep-seconds', '3600', 'keepSeconds', 3600],
     ]
     const schedule = ['--cron', '30 6 * * mon-fri', '--timezone', 'Europe/Berlin', '--payload', payload]
-    const all = [...words, ...flags.flatMap(([flag, value]) => [flag, value]), '--paused', ...schedule]
+    const all = [...words, '--paused', ...schedule]
+    for (const [flag, value] of flags) all.push(flag, value)
     const [line] = await lines(all, { stderr: secretNote })
     const task = JSON.parse(line!)
     for (const [, , member, value] of flags) expect([member, task[member]]).toEqual([member, value])
