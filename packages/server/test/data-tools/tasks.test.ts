@@ -294,7 +294,14 @@ describe('runs', () => {
     expect(await shown('cancel')).toEqual(ids.map((id) => [id, 'cancelled']))
     expect(await shown('cancel')).toEqual(ids.map((id) => [id, 'cancelled']))
     expect(await shown('retry')).toEqual(ids.map((id) => [id, 'queued']))
-    await expectRefused(['tasks', 'retry', 'mail', ids[0]!, '--db', db], 1, new RegExp(ids[0]!))
+    // One that cannot be changed does not keep the others from it.
+    await lines(['tasks', 'cancel', 'mail', ids[1]!, '--db', db])
+    const mixed = await run(['tasks', 'retry', 'mail', 'unknown', ...ids, '--db', db])
+    expect([mixed.exitCode, linesOf(mixed.stdout).map((line) => JSON.parse(line).id)]).toEqual([1, [ids[1]!]])
+    expect(linesOf(mixed.stderr)).toEqual([
+      expect.stringMatching(/^cubby: .*unknown/),
+      expect.stringMatching(new RegExp(`^cubby: .*${ids[0]}`)),
+    ])
     await shown('cancel')
     await expectRefused(['tasks', 'cancel', 'mail', 'unknown', '--db', db], 1, /unknown/)
   })

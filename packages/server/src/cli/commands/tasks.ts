@@ -1,3 +1,4 @@
+import { CubbyError, type ErrorCode } from '../../core/errors.ts'
 import { runStatuses } from '../../core/tasks/run.ts'
 import { cancelRunOperation, retryRunOperation } from '../../operations/runs/change-runs.ts'
 import { getRunOperation } from '../../operations/runs/get-run.ts'
@@ -11,6 +12,7 @@ import { listTasksOperation } from '../../operations/tasks/list-tasks.ts'
 import { restoreTaskOperation } from '../../operations/tasks/restore-task.ts'
 import { type Arguments, type Flag, jsonFlag, parseCount, UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
+import { errorLine } from '../hint-text.ts'
 import { printNote } from '../print.ts'
 import { checkName, dbFlag, ifMatchFlag, requireName } from '../target/address.ts'
 import { declarationFlags, parseDeclared } from '../target/declaration.ts'
@@ -112,7 +114,8 @@ export const tasksSecretCommand: CliCommand = {
   name: 'tasks secret',
   positionals: ['TASK'],
   summary: summaryOf(createTaskSecretOperation),
-  details: `Prints the new secret, this once. The one before signs too for 24 hours, so that receivers can change over.`,
+  details:
+    'Prints the new secret, this once. The one before signs too for 24 hours, so that receivers can change over.',
   flags: {
     db: dbFlag,
     'revoke-old': { type: 'boolean', help: 'only the new secret signs, from now on' },
@@ -157,8 +160,8 @@ which a run is queued, that run with the new payload.`,
   flags: { db: dbFlag, ...newRunFlags, wait: waitFlag, ...remoteFlags },
   async run(args) {
     const path = taskPath(args)
-    const remote = openRemote(args)
     const body = await parseNewRun(args)
+    const remote = openRemote(args)
     const repeatable = args.text('id') !== undefined
     const answer = await remote.request({ method: 'POST', path: `${path}/run`, body, repeatable })
     if (args.flag('wait')) return waitForRun(remote, runPath(args, JSON.parse(answer).id), answer)
@@ -171,7 +174,7 @@ export const tasksRunsCommand: CliCommand = {
   name: 'tasks runs',
   positionals: ['TASK'],
   summary: summaryOf(queryRunsOperation),
-  details: `One run per line, the one that changed last first. --json prints the whole runs.`,
+  details: 'One run per line, the one that changed last first. --json prints the whole runs.',
   flags: {
     db: dbFlag,
     status: { type: 'string', value: 'STATUS', help: `only ${runStatuses.slice(0, -1).join(', ')} or cancelled ones` },
@@ -219,23 +222,33 @@ export const tasksGetCommand: CliCommand = {
   },
 }
 
-/** For each RUN in turn. The first that fails ends it. */
+/** One run cannot be changed; the others may. */
+const ofOneRun: ErrorCode[] = ['run_not_found', 'run_finished', 'run_exists']
+
 const changeRuns = async (args: Arguments, verb: 'retry' | 'cancel'): Promise<number> => {
   const paths = args.positionals.slice(1).map((id) => runPath(args, requireRunId(id, 'RUN')))
   const remote = openRemote(args)
+  let exitCode = 0
   for (const path of paths) {
     // A cancel of a run that is cancelled already succeeds; a repeated retry would be refused.
-    const repeatable = verb === 'cancel'
-    await printObject(await remote.request({ method: 'POST', path: `${path}/${verb}`, repeatable }))
+    const call = { method: 'POST', path: `${path}/${verb}`, repeatable: verb === 'cancel' } as const
+    try {
+      await printObject(await remote.request(call))
+    } catch (error) {
+      if (!(error instanceof CubbyError && ofOneRun.includes(error.code))) throw error
+      printNote(`cubby: ${errorLine(error)}`)
+      exitCode = 1
+    }
   }
-  return 0
+  return exitCode
 }
 
 export const tasksRetryCommand: CliCommand = {
   name: 'tasks retry',
   positionals: ['TASK', 'RUN...'],
   summary: summaryOf(retryRunOperation),
-  details: `Prints each run. All that have failed:
+  details: `Prints each run. For one that cannot be retried it says why, goes on with the others, and exits with 1.
+To retry all that have failed:
 cubby tasks runs TASK --status failed --limit 1000000 --json | jq -r .id | xargs cubby tasks retry TASK`,
   flags: { db: dbFlag, ...remoteFlags },
   run: (args) => changeRuns(args, 'retry'),
@@ -245,7 +258,8 @@ export const tasksCancelCommand: CliCommand = {
   name: 'tasks cancel',
   positionals: ['TASK', 'RUN...'],
   summary: summaryOf(cancelRunOperation),
-  details: 'Prints each run. Nothing of an attempt that is running is accepted any more.',
+  details: `Prints each run. For one that has finished it says so, goes on with the others, and exits with 1. Nothing of an
+attempt that is running is accepted any more.`,
   flags: { db: dbFlag, ...remoteFlags },
   run: (args) => changeRuns(args, 'cancel'),
 }

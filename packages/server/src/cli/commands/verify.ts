@@ -24,7 +24,7 @@ const nextStep =
 
 export const verifyCommand: CliCommand = {
   name: 'verify',
-  summary: 'check the store for damage: records, index entries, files, tasks and their runs',
+  summary: 'check the store for damage: records, index entries, files, tasks',
   details: `Exit 0 and one line if the store is sound. Otherwise exit 1, one line per finding on standard output, and on
 standard error the damaged tables and what to do. Works beside a running server. Of files it reports those
 whose bytes are missing or of another size; --bytes also reads them and compares their digests.`,
