@@ -278,6 +278,7 @@ describe('runs', () => {
     const made = await object([...call, '--payload', '{"a":1}'])
     expect(made).toMatchObject({ key: 'user 7', payload: { a: 1 } })
     expect(await object([...call, '--payload', '{"a":2}'])).toMatchObject({ id: made.id, payload: { a: 2 } })
+    await expectRefused(['tasks', 'run', 'mail', '--db', db, '--run-key', ''], 1, /^cubby: --run-key is empty/)
   })
 
   test('cancel and retry change every run that is named, and print each', async () => {
@@ -413,6 +414,8 @@ describe('what a server refuses is told as a command', () => {
     const declare = ['tasks', 'declare', 'mail', '--db', db]
     await expectRefused([...declare, '--push-to', 'https://10.0.0.1/'], 1, /10\.0\.0\.1/)
     await expectRefused([...declare, '--cron', '@daily'], 1, /cron/)
+    // --url is the server.
+    await expectRefused([...declare, '--push-to', 'ftp://example.com'], 1, /^cubby: --push-to has the scheme ftp/)
     expect(ok(await api.get(`/v1/${db}/_tasks`)).tasks).toEqual([])
   })
 })

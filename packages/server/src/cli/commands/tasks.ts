@@ -28,6 +28,17 @@ import { waitForRun } from '../transfer/wait-for-run.ts'
 
 // The routes of tasks and runs, for the shell. Workers and receivers of pushes are programs: see the client.
 
+/** `--url` and `--key` are those of the server: the members of these names have other flags. */
+const namingFlag = async <T>(member: 'url' | 'key', flag: string, answer: Promise<T>): Promise<T> => {
+  try {
+    return await answer
+  } catch (error) {
+    if (!(error instanceof CubbyError) || error.field !== member) throw error
+    const { code, message, field, hint } = error
+    throw new CubbyError(code, message.replace(new RegExp(`^${member}\\b`), flag), { field, hint })
+  }
+}
+
 const printTask = async (args: Arguments, call: Call): Promise<number> => {
   await printObject(await openRemote(args).request(call))
   return 0
@@ -50,7 +61,8 @@ once. To change nothing but paused: cubby tasks pause, cubby tasks resume.`,
   async run(args) {
     const call = { path: taskPath(args), body: parseDeclared(args), headers: parseConditions(args) }
     // Not repeated: the second answer would not have the secret.
-    const answer = await openRemote(args).request({ ...call, method: 'PUT', repeatable: false })
+    const request = openRemote(args).request({ ...call, method: 'PUT', repeatable: false })
+    const answer = await namingFlag('url', '--push-to', request)
     await printObject(answer)
     if (JSON.parse(answer).secret !== undefined) printNote('cubby: keep the secret: it is shown only this once')
     return 0
@@ -163,7 +175,8 @@ which a run is queued, that run with the new payload.`,
     const body = await parseNewRun(args)
     const remote = openRemote(args)
     const repeatable = args.text('id') !== undefined
-    const answer = await remote.request({ method: 'POST', path: `${path}/run`, body, repeatable })
+    const request = remote.request({ method: 'POST', path: `${path}/run`, body, repeatable })
+    const answer = await namingFlag('key', '--run-key', request)
     if (args.flag('wait')) return waitForRun(remote, runPath(args, JSON.parse(answer).id), answer)
     await printObject(answer)
     return 0
