@@ -415,7 +415,7 @@ describe('what a server refuses is told as a command', () => {
     await expectRefused([...declare, '--push-to', 'https://10.0.0.1/'], 1, /10\.0\.0\.1/)
     await expectRefused([...declare, '--cron', '@daily'], 1, /cron/)
     // --url is the server.
-    await expectRefused([...declare, '--push-to', 'ftp://example.com'], 1, /^cubby: --push-to has the scheme ftp/)
+    await expectRefused([...declare, '--push-to', 'ftp://example.com'], 1, /^cubby: --push-to .*ftp/)
     expect(ok(await api.get(`/v1/${db}/_tasks`)).tasks).toEqual([])
   })
 })
