@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { openSqliteEngine } from '../src/engines/sqlite/engine.ts'
+import { openEngine } from '../src/engines/open-engine.ts'
 import { compareStores, copyStore } from '../src/operations/transfer/copy-store.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { makeBench } from './conformance/runs.ts'
@@ -270,27 +270,20 @@ describe('cubby copy', () => {
   test('a target that differs is reported, with exit 1', async () => {
     const target = makeDir()
     await copy(source, target)
-    const server = await startServer({ dataDir: target })
-    await server.as(secretKey).put('/v1/app/odd', { hashKey: 'extra', data: {} })
-    await server.stop()
-    const compared = await copy(source, target, '--resume')
-    expect(compared.exitCode).toBe(1)
-    expect(compared.stdout).toContain('the records of app/odd differ, first at "extra"')
-  })
-
-  test('a task or a run that differs is reported', async () => {
-    const target = makeDir()
-    await copy(source, target)
     const server = await startServer({ dataDir: target, args: ['--no-tasks'] })
     const api = server.as(secretKey)
+    await api.put('/v1/app/odd', { hashKey: 'extra', data: {} })
     ok(await api.put('/v1/app/_tasks/pushed', { paused: true }))
     ok(await api.post('/v1/app/_tasks/mail/runs/odd/cancel'))
     await server.stop()
     const compared = await copy(source, target, '--resume')
     expect(compared.exitCode).toBe(1)
-    expect(compared.stdout).toContain(
-      'the tasks differ, first at app/pushed\nthe runs differ, first at odd of app/mail\n',
-    )
+    const lines = [
+      'the records of app/odd differ, first at "extra"',
+      'the tasks differ, first at app/pushed',
+      'the runs differ, first at odd of app/mail',
+    ]
+    expect(compared.stdout).toContain(`${lines.join('\n')}\n`)
   })
 
   test('a store that is not given or does not exist is reported in one line', async () => {
@@ -298,92 +291,97 @@ describe('cubby copy', () => {
     const nothing = await copy(makeDir(), makeDir())
     expect([nothing.exitCode, nothing.stderr.trim().split('\n').length]).toEqual([1, 1])
   })
-})
 
-describe('copyStore', () => {
-  const dir = makeTempDir()
-  const engines: Engine[] = []
-  const open = async (name: string): Promise<Engine> => {
-    const engine = await openSqliteEngine({ dataDir: join(dir, name) })
-    engines.push(engine)
-    return engine
-  }
-  afterAll(async () => {
-    for (const engine of engines) await engine.close()
-    removeTempDir(dir)
-  })
-
-  const differencesOf = async (ours: Engine, theirs: Engine): Promise<string[]> => {
-    const [one, other] = [await ours.transfer.openDump(), await theirs.transfer.openDump()]
-    const found: string[] = []
-    for await (const difference of compareStores(one, other)) found.push(difference)
-    await one.close()
-    await other.close()
-    return found
-  }
-
-  test('interrupted within the runs, it continues after the last one in the target', async () => {
-    const [source, target] = [await open('source'), await open('target')]
-    const bench = await makeBench(source)
-    for (let i = 0; i < 40; i++) await Promise.all(Array.from({ length: 30 }, () => bench.add()))
-    const [claimed] = await bench.claim()
-    await makeBench(source, {}, { tenant: bench.tenant, name: 'other' })
-    const dump = await source.transfer.openDump()
-    let chunks = 0
-    const load: Engine['transfer']['load'] = async (rows) => {
-      if (rows.runs !== undefined && ++chunks === 2) throw new Error('pulled plug')
-      return target.transfer.load(rows)
+  describe('copyStore', () => {
+    const engines: Engine[] = []
+    const open = async (store?: string): Promise<Engine> => {
+      const engine = await openEngine({ data: store === undefined ? makeDir() : '', store }, { role: 'owner' })
+      engines.push(engine)
+      return engine
     }
-    const transfer = {
-      load,
-      lastRecordId: (id: number) => target.transfer.lastRecordId(id),
-      lastRunSeq: () => target.transfer.lastRunSeq(),
-    }
-    const failing: Engine = Object.assign(Object.create(target), { transfer })
-    await expect(copyStore(dump, failing, () => {})).rejects.toThrow('pulled plug')
-    expect(await differencesOf(source, target)).toEqual([expect.stringMatching(/^the runs differ, first at run_/)])
-    const rest = await copyStore(dump, target, () => {})
-    expect(rest).toMatchObject({ tasks: 2, runs: 1_200 - 500 })
-    expect(await differencesOf(source, target)).toEqual([])
-    await dump.close()
-    const copied = (await target.tasks.find(bench.tenant.org.id, 'app', 'mail'))!
-    expect(await target.runs.get(copied, claimed!.id, Date.now())).toEqual(claimed!)
-    const lastSeq = await target.transfer.lastRunSeq()
-    const run = { id: 'new', isNamed: true, key: null, payload: '{}', at: { delayMs: 0 } }
-    const added = await target.runs.add(bench.tenant.caller, copied, run, Date.now())
-    expect('run' in added && added.run.seq).toBeGreaterThan(lastSeq)
-  })
+    afterAll(async () => {
+      for (const engine of engines) await engine.close()
+    })
 
-  // A declaration is compared as what it says. Its members may come in another order from another engine.
-  test('the order of members is no difference; a header, a secret or a lease is one', async () => {
-    const [source, target] = [await open('one'), await open('two')]
-    const bench = await makeBench(source, { url: 'https://receiver.invalid/', authorization: 'a' })
-    await bench.add()
-    const dump = await source.transfer.openDump()
-    await copyStore(dump, target, () => {})
-    const copy = await target.transfer.openDump()
-    const compare = async (change: { task?: (task: Json) => Json; run?: (run: Json) => Json }): Promise<string[]> => {
-      async function* changedTasks() {
-        for await (const task of copy.tasks()) yield change.task?.(task) ?? task
-      }
-      async function* changedRuns() {
-        for await (const chunk of copy.runs(0)) yield chunk.map((run) => change.run?.(run) ?? run)
-      }
-      const changed = Object.assign(Object.create(copy), { tasks: changedTasks, runs: changedRuns })
+    const differencesOf = async (ours: Engine, theirs: Engine): Promise<string[]> => {
+      const [one, other] = [await ours.transfer.openDump(), await theirs.transfer.openDump()]
       const found: string[] = []
-      for await (const difference of compareStores(dump, changed)) found.push(difference)
+      for await (const difference of compareStores(one, other)) found.push(difference)
+      await one.close()
+      await other.close()
       return found
     }
-    const reversed = (object: Json): Json => Object.fromEntries(Object.entries(object).reverse())
-    const reorder = (task: Json): Json => reversed({ ...task, declaration: reversed(task.declaration) })
-    expect(await compare({ task: reorder, run: reversed })).toEqual([])
-    const tasksDiffer = ['the tasks differ, first at app/mail']
-    const declared = (more: Json) => (task: Json) => ({ ...task, declaration: { ...task.declaration, ...more } })
-    expect(await compare({ task: declared({ authorization: 'b' }) })).toEqual(tasksDiffer)
-    expect(await compare({ task: (task) => ({ ...task, secrets: [] }) })).toEqual(tasksDiffer)
-    expect(await compare({ task: (task) => ({ ...task, servedAtMs: 1 }) })).toEqual(tasksDiffer)
-    expect(await compare({ run: (run) => ({ ...run, doneLease: 'x' }) })).toHaveLength(1)
-    await copy.close()
-    await dump.close()
+
+    const targets: [string, () => Promise<Engine>][] = [
+      ['a data directory', () => open()],
+      ['PostgreSQL', async () => open(await postgres.createDatabase())],
+    ]
+    test.each(targets)(
+      'interrupted within the runs, it continues after the last one: into %s',
+      async (_, openTarget) => {
+        const [source, target] = [await open(), await openTarget()]
+        const bench = await makeBench(source)
+        for (let i = 0; i < 40; i++) await Promise.all(Array.from({ length: 30 }, () => bench.add()))
+        const [claimed] = await bench.claim()
+        await makeBench(source, {}, { tenant: bench.tenant, name: 'other' })
+        const dump = await source.transfer.openDump()
+        let chunks = 0
+        const load: Engine['transfer']['load'] = async (rows) => {
+          if (rows.runs !== undefined && ++chunks === 2) throw new Error('pulled plug')
+          return target.transfer.load(rows)
+        }
+        const transfer = {
+          load,
+          lastRecordId: (id: number) => target.transfer.lastRecordId(id),
+          lastRunSeq: () => target.transfer.lastRunSeq(),
+        }
+        const failing: Engine = Object.assign(Object.create(target), { transfer })
+        await expect(copyStore(dump, failing, () => {})).rejects.toThrow('pulled plug')
+        expect(await differencesOf(source, target)).toEqual([expect.stringMatching(/^the runs differ, first at run_/)])
+        const rest = await copyStore(dump, target, () => {})
+        expect(rest).toMatchObject({ tasks: 2, runs: 1_200 - 500 })
+        expect(await differencesOf(source, target)).toEqual([])
+        await dump.close()
+        const copied = (await target.tasks.find(bench.tenant.org.id, 'app', 'mail'))!
+        expect(await target.runs.get(copied, claimed!.id, Date.now())).toEqual(claimed!)
+        const lastSeq = await target.transfer.lastRunSeq()
+        const run = { id: 'new', isNamed: true, key: null, payload: '{}', at: { delayMs: 0 } }
+        const added = await target.runs.add(bench.tenant.caller, copied, run, Date.now())
+        expect('run' in added && added.run.seq).toBeGreaterThan(lastSeq)
+      },
+    )
+
+    // A declaration is compared as what it says. Its members may come in another order from another engine.
+    test('the order of members is no difference; a header, a secret or a lease is one', async () => {
+      const [source, target] = [await open(), await open()]
+      const bench = await makeBench(source, { url: 'https://receiver.invalid/', authorization: 'a' })
+      await bench.add()
+      const dump = await source.transfer.openDump()
+      await copyStore(dump, target, () => {})
+      const copy = await target.transfer.openDump()
+      const compare = async (change: { task?: (task: Json) => Json; run?: (run: Json) => Json }): Promise<string[]> => {
+        async function* changedTasks() {
+          for await (const task of copy.tasks()) yield change.task?.(task) ?? task
+        }
+        async function* changedRuns() {
+          for await (const chunk of copy.runs(0)) yield chunk.map((run) => change.run?.(run) ?? run)
+        }
+        const changed = Object.assign(Object.create(copy), { tasks: changedTasks, runs: changedRuns })
+        const found: string[] = []
+        for await (const difference of compareStores(dump, changed)) found.push(difference)
+        return found
+      }
+      const reversed = (object: Json): Json => Object.fromEntries(Object.entries(object).reverse())
+      const reorder = (task: Json): Json => reversed({ ...task, declaration: reversed(task.declaration) })
+      expect(await compare({ task: reorder, run: reversed })).toEqual([])
+      const tasksDiffer = ['the tasks differ, first at app/mail']
+      const declared = (more: Json) => (task: Json) => ({ ...task, declaration: { ...task.declaration, ...more } })
+      expect(await compare({ task: declared({ authorization: 'b' }) })).toEqual(tasksDiffer)
+      expect(await compare({ task: (task) => ({ ...task, secrets: [] }) })).toEqual(tasksDiffer)
+      expect(await compare({ task: (task) => ({ ...task, servedAtMs: 1 }) })).toEqual(tasksDiffer)
+      expect(await compare({ run: (run) => ({ ...run, doneLease: 'x' }) })).toHaveLength(1)
+      await copy.close()
+      await dump.close()
+    })
   })
 })
