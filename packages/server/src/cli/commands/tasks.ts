@@ -271,8 +271,8 @@ export const tasksCancelCommand: CliCommand = {
   name: 'tasks cancel',
   positionals: ['TASK', 'RUN...'],
   summary: summaryOf(cancelRunOperation),
-  details: `Prints each run. For one that has finished it says so, goes on with the others, and exits with 1. Nothing of an
-attempt that is running is accepted any more.`,
+  details: `Prints each run. For one that has finished it says so, goes on with the others, and exits with 1. Nothing
+of an attempt that is running is accepted any more.`,
   flags: { db: dbFlag, ...remoteFlags },
   run: (args) => changeRuns(args, 'cancel'),
 }
