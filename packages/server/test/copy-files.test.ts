@@ -88,7 +88,14 @@ describe.skipIf(!storeIsEmbedded())('cubby copy of a store with files', () => {
 
   test('to PostgreSQL: equal, sound, and served with its URLs', async () => {
     const there = await copy(source, url, '--files', place, '--json')
-    expect(JSON.parse(there.stdout)).toEqual({ ok: true, records: 0, files: fileCount, differences: [] })
+    expect(JSON.parse(there.stdout)).toEqual({
+      ok: true,
+      records: 0,
+      tasks: 0,
+      runs: 0,
+      files: fileCount,
+      differences: [],
+    })
     expect(blobsIn(place).length).toBe(fileCount)
     const verified = await runCubby(['verify', '--store', url, '--files', place, '--bytes'])
     expect([verified.exitCode, verified.stderr]).toEqual([0, ''])
@@ -162,7 +169,14 @@ describe.skipIf(!storeIsEmbedded())('cubby copy of a store with files', () => {
     const before = inodes()
     expect(JSON.parse((await runCubby(['orgs', 'list', '--data', target, '--json'])).stdout).organizations).toEqual([])
     const rest = await copy(source, target, '--resume', '--json')
-    expect(JSON.parse(rest.stdout)).toEqual({ ok: true, records: 0, files: fileCount, differences: [] })
+    expect(JSON.parse(rest.stdout)).toEqual({
+      ok: true,
+      records: 0,
+      tasks: 0,
+      runs: 0,
+      files: fileCount,
+      differences: [],
+    })
     expect(inodes()).toEqual(before)
     expect((await runCubby(['verify', '--data', target, '--bytes'])).exitCode).toBe(0)
   })

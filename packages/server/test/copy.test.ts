@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Answer, type Api, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
+import { openEngine } from '../src/engines/open-engine.ts'
+import { compareStores, copyStore } from '../src/operations/transfer/copy-store.ts'
+import type { Engine } from '../src/store/engine.ts'
+import { makeBench } from './conformance/runs.ts'
+import { type Answer, type Api, type Json, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
+import { ok } from './http/service.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(60_000)
@@ -29,8 +34,47 @@ const readAll = async (api: Api): Promise<string[]> => {
   await page('/v1/app/orders/query', { index: 't', ascending: true, limit: 1000 })
   await page('/v1/app/orders/query', { index: 'i1', hash: 'open', limit: 1000 })
   await page('/v1/app/odd/query', { hash: 'a\u0000/😀' })
+  await page('/v1/app/_tasks')
+  await page('/v1/app/_tasks?deleted=true')
+  await page('/v1/app/_tasks/mail/query', { limit: 10 })
   return texts
 }
+
+const oddPayload = '{ "n": 1.0,\n "n": 12345678901234567890 }'
+
+/** Tasks with runs in every state. Nothing of them changes by itself within an hour. The runs that are held by a lease. */
+const makeTasks = async (api: Api): Promise<{ held: Json; waiting: Json }> => {
+  const path = '/v1/app/_tasks/mail'
+  ok(await api.put(path, { attempts: 2, leaseSeconds: 3600, backoffSeconds: 3600 }), 201)
+  const add = async (body: Json): Promise<Json> => ok(await api.post(`${path}/run`, body), 201)
+  const end = async (body: Json): Promise<void> => {
+    const [{ id, lease }] = ok(await api.post(`${path}/claim`)).runs
+    ok(await api.post(`${path}/runs/${id}/finish`, { lease, ...body }))
+  }
+  await add({ payload: { n: 1 } })
+  await end({ result: { sent: 1.5 } })
+  await add({ id: 'twice' })
+  await end({ error: { message: 'no\u0000 route 😀' } })
+  await add({ id: 'bad' })
+  await end({ error: { message: 'gone' }, retry: false })
+  ok(await api.post(`${path}/runs/${(await add({})).id}/cancel`))
+  await add({ key: 'user\u0000 7' })
+  const [held] = ok(await api.post(`${path}/claim`)).runs
+  ok(await api.post(`${path}/runs/${held.id}/extend`, { lease: held.lease, progress: { done: 3 } }))
+  const waiting = await add({ key: 'user\u0000 7' })
+  const odd = `{ "payload": ${oddPayload}, "id": "odd", "delaySeconds": 3600 }`
+  ok(await api.raw('POST', `${path}/run`, { body: odd }), 201)
+  const pushed = { url: 'https://receiver.invalid/', authorization: 'Bearer abc', paused: true }
+  ok(await api.put('/v1/app/_tasks/pushed', { ...pushed, schedule: { every: 3600, payload: { a: 1 } } }), 201)
+  ok(await api.post('/v1/app/_tasks/pushed/secret'))
+  ok(await api.post('/v1/app/_tasks/pushed/run', {}), 201)
+  ok(await api.put('/v1/app/_tasks/gone', {}), 201)
+  ok(await api.delete('/v1/app/_tasks/gone'))
+  return { held, waiting }
+}
+/** Those that `makeTasks` makes. */
+const [tasks, runs] = [3, 8]
+const tasksNote = `cubby: the store has ${tasks} tasks: a server on it pushes, schedules and hands out their runs. To try it without that, start it with cubby serve --no-tasks\n`
 
 const copy = (from: string, to: string, ...more: string[]) => runCubby(['copy', '--from', from, '--to', to, ...more])
 
@@ -41,6 +85,8 @@ describe('cubby copy', () => {
   let secretKey: string
   let cursor: string
   let before: string[]
+  let held: Json
+  let waiting: Json
   const dirs: string[] = []
   const makeDir = (): string => {
     const dir = makeTempDir()
@@ -78,6 +124,7 @@ describe('cubby copy', () => {
     const made = (await api.post('/api/keys', { kind: 'public', name: 'reader', databases: ['app'] })).body
     await api.delete(`/api/keys/${made.id}`)
     cursor = (await api.post('/v1/app/orders/query', { index: 'i1', hash: 'open', limit: 10 })).body.cursor
+    ;({ held, waiting } = await makeTasks(api))
     await server.restart()
     before = await readAll(server.as(secretKey))
     await server.stop()
@@ -89,11 +136,13 @@ describe('cubby copy', () => {
 
   test('there and back ends equal, and every answer is what it was', async () => {
     const there = await copy(source, url, '--json')
-    expect(JSON.parse(there.stdout)).toEqual({ ok: true, records: records + 2, files: 0, differences: [] })
+    const counts = { records: records + 2, tasks, runs, files: 0 }
+    expect(JSON.parse(there.stdout)).toEqual({ ok: true, ...counts, differences: [] })
+    expect(there.stderr).toBe(tasksNote)
     const back = makeDir()
     const again = await copy(url, back)
-    expect(again.stdout).toContain('the two stores are equal')
-    expect(again.exitCode).toBe(0)
+    expect(again.stdout).toContain(`records/s and ${tasks} tasks with ${runs} runs\ncompared: the two stores are equal`)
+    expect([again.exitCode, again.stderr]).toEqual([0, tasksNote])
     expect((await runCubby(['verify', '--data', back])).exitCode).toBe(0)
     const server = await startServer({ dataDir: back })
     expect(await readAll(server.as(secretKey))).toEqual(before)
@@ -114,6 +163,24 @@ describe('cubby copy', () => {
     expect((await api.post('/v1/app/fresh')).status).toBe(201)
     expect((await api.post('/api/keys', { kind: 'public' })).status).toBe(201)
     await server.stop()
+  })
+
+  // The attempt does not know that its store was moved. If its lease were lost, the work would be done twice.
+  test('a lease that was handed out before holds on the new engine, and the runs behind it go on', async () => {
+    const server = await startServer({ args: ['--store', url, '--no-tasks'] })
+    const api = server.as(secretKey)
+    const path = '/v1/app/_tasks/mail'
+    ok(await api.post(`${path}/runs/${held.id}/extend`, { lease: held.lease }))
+    expect(ok(await api.post(`${path}/claim`)).runs).toEqual([])
+    expect((await api.post(`${path}/runs/${held.id}/finish`, { lease: `${held.lease}x` })).status).toBe(409)
+    expect(ok(await api.post(`${path}/runs/${held.id}/finish`, { lease: held.lease })).status).toBe('succeeded')
+    const added = ok(await api.post(`${path}/run`, {}), 201)
+    await server.stop()
+    const handsOut = await startServer({ args: ['--store', url] })
+    const claimed = ok(await handsOut.as(secretKey).post(`${path}/claim`, { limit: 10 })).runs
+    expect(claimed.map(({ id }: Json) => id)).toEqual([waiting.id, added.id])
+    expect((await handsOut.as(secretKey).get(`${path}/runs/odd`)).text).toContain(`"payload":${oddPayload}`)
+    await handsOut.stop()
   })
 
   // A cursor shows nothing and works only with its store's key. A copy without the key would refuse the cursors of all clients.
@@ -203,17 +270,118 @@ describe('cubby copy', () => {
   test('a target that differs is reported, with exit 1', async () => {
     const target = makeDir()
     await copy(source, target)
-    const server = await startServer({ dataDir: target })
-    await server.as(secretKey).put('/v1/app/odd', { hashKey: 'extra', data: {} })
+    const server = await startServer({ dataDir: target, args: ['--no-tasks'] })
+    const api = server.as(secretKey)
+    await api.put('/v1/app/odd', { hashKey: 'extra', data: {} })
+    ok(await api.put('/v1/app/_tasks/pushed', { paused: true }))
+    ok(await api.post('/v1/app/_tasks/mail/runs/odd/cancel'))
     await server.stop()
     const compared = await copy(source, target, '--resume')
     expect(compared.exitCode).toBe(1)
-    expect(compared.stdout).toContain('the records of app/odd differ, first at "extra"')
+    const lines = [
+      'the records of app/odd differ, first at "extra"',
+      'the tasks differ, first at app/pushed',
+      'the runs differ, first at odd of app/mail',
+    ]
+    expect(compared.stdout).toContain(`${lines.join('\n')}\n`)
   })
 
   test('a store that is not given or does not exist is reported in one line', async () => {
     expect((await runCubby(['copy', '--from', source])).stderr).toContain('--to is missing')
     const nothing = await copy(makeDir(), makeDir())
     expect([nothing.exitCode, nothing.stderr.trim().split('\n').length]).toEqual([1, 1])
+  })
+
+  describe('copyStore', () => {
+    const engines: Engine[] = []
+    const open = async (store?: string): Promise<Engine> => {
+      const engine = await openEngine({ data: store === undefined ? makeDir() : '', store }, { role: 'owner' })
+      engines.push(engine)
+      return engine
+    }
+    afterAll(async () => {
+      for (const engine of engines) await engine.close()
+    })
+
+    const differencesOf = async (ours: Engine, theirs: Engine): Promise<string[]> => {
+      const [one, other] = [await ours.transfer.openDump(), await theirs.transfer.openDump()]
+      const found: string[] = []
+      for await (const difference of compareStores(one, other)) found.push(difference)
+      await one.close()
+      await other.close()
+      return found
+    }
+
+    const targets: [string, () => Promise<Engine>][] = [
+      ['a data directory', () => open()],
+      ['PostgreSQL', async () => open(await postgres.createDatabase())],
+    ]
+    test.each(targets)(
+      'interrupted within the runs, it continues after the last one: into %s',
+      async (_, openTarget) => {
+        const [source, target] = [await open(), await openTarget()]
+        const bench = await makeBench(source)
+        for (let i = 0; i < 40; i++) await Promise.all(Array.from({ length: 30 }, () => bench.add()))
+        const [claimed] = await bench.claim()
+        await makeBench(source, {}, { tenant: bench.tenant, name: 'other' })
+        const dump = await source.transfer.openDump()
+        let chunks = 0
+        const load: Engine['transfer']['load'] = async (rows) => {
+          if (rows.runs !== undefined && ++chunks === 2) throw new Error('pulled plug')
+          return target.transfer.load(rows)
+        }
+        const transfer = {
+          load,
+          lastRecordId: (id: number) => target.transfer.lastRecordId(id),
+          lastRunSeq: () => target.transfer.lastRunSeq(),
+        }
+        const failing: Engine = Object.assign(Object.create(target), { transfer })
+        await expect(copyStore(dump, failing, () => {})).rejects.toThrow('pulled plug')
+        expect(await differencesOf(source, target)).toEqual([expect.stringMatching(/^the runs differ, first at run_/)])
+        const rest = await copyStore(dump, target, () => {})
+        expect(rest).toMatchObject({ tasks: 2, runs: 1_200 - 500 })
+        expect(await differencesOf(source, target)).toEqual([])
+        await dump.close()
+        const copied = (await target.tasks.find(bench.tenant.org.id, 'app', 'mail'))!
+        expect(await target.runs.get(copied, claimed!.id, Date.now())).toEqual(claimed!)
+        const lastSeq = await target.transfer.lastRunSeq()
+        const run = { id: 'new', isNamed: true, key: null, payload: '{}', at: { delayMs: 0 } }
+        const added = await target.runs.add(bench.tenant.caller, copied, run, Date.now())
+        expect('run' in added && added.run.seq).toBeGreaterThan(lastSeq)
+      },
+    )
+
+    // A declaration is compared as what it says. Its members may come in another order from another engine.
+    test('the order of members is no difference; a header, a secret or a lease is one', async () => {
+      const [source, target] = [await open(), await open()]
+      const bench = await makeBench(source, { url: 'https://receiver.invalid/', authorization: 'a' })
+      await bench.add()
+      const dump = await source.transfer.openDump()
+      await copyStore(dump, target, () => {})
+      const copy = await target.transfer.openDump()
+      const compare = async (change: { task?: (task: Json) => Json; run?: (run: Json) => Json }): Promise<string[]> => {
+        async function* changedTasks() {
+          for await (const task of copy.tasks()) yield change.task?.(task) ?? task
+        }
+        async function* changedRuns() {
+          for await (const chunk of copy.runs(0)) yield chunk.map((run) => change.run?.(run) ?? run)
+        }
+        const changed = Object.assign(Object.create(copy), { tasks: changedTasks, runs: changedRuns })
+        const found: string[] = []
+        for await (const difference of compareStores(dump, changed)) found.push(difference)
+        return found
+      }
+      const reversed = (object: Json): Json => Object.fromEntries(Object.entries(object).reverse())
+      const reorder = (task: Json): Json => reversed({ ...task, declaration: reversed(task.declaration) })
+      expect(await compare({ task: reorder, run: reversed })).toEqual([])
+      const tasksDiffer = ['the tasks differ, first at app/mail']
+      const declared = (more: Json) => (task: Json) => ({ ...task, declaration: { ...task.declaration, ...more } })
+      expect(await compare({ task: declared({ authorization: 'b' }) })).toEqual(tasksDiffer)
+      expect(await compare({ task: (task) => ({ ...task, secrets: [] }) })).toEqual(tasksDiffer)
+      expect(await compare({ task: (task) => ({ ...task, servedAtMs: 1 }) })).toEqual(tasksDiffer)
+      expect(await compare({ run: (run) => ({ ...run, doneLease: 'x' }) })).toHaveLength(1)
+      await copy.close()
+      await dump.close()
+    })
   })
 })

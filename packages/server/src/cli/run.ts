@@ -39,6 +39,21 @@ import {
   tableListCommand,
   tableRestoreCommand,
 } from './commands/table.ts'
+import {
+  tasksCancelCommand,
+  tasksDeclareCommand,
+  tasksDescribeCommand,
+  tasksDropCommand,
+  tasksGetCommand,
+  tasksListCommand,
+  tasksPauseCommand,
+  tasksRestoreCommand,
+  tasksResumeCommand,
+  tasksRetryCommand,
+  tasksRunCommand,
+  tasksRunsCommand,
+  tasksSecretCommand,
+} from './commands/tasks.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { commandHelp, overview } from './help.ts'
 import { errorLine } from './hint-text.ts'
@@ -72,6 +87,19 @@ export const commands: CliCommand[] = [
   filesListCommand,
   filesUrlCommand,
   filesRmCommand,
+  tasksDeclareCommand,
+  tasksListCommand,
+  tasksDescribeCommand,
+  tasksPauseCommand,
+  tasksResumeCommand,
+  tasksSecretCommand,
+  tasksDropCommand,
+  tasksRestoreCommand,
+  tasksRunCommand,
+  tasksRunsCommand,
+  tasksGetCommand,
+  tasksRetryCommand,
+  tasksCancelCommand,
   copyCommand,
   exportCommand,
   importCommand,

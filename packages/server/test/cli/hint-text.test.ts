@@ -42,6 +42,9 @@ test('what is not known of a call is named as in the help; flags are there only 
     'No. cubby table restore t --db app --deleted-at 7',
   )
   expect(said(call('getRecord', { db: 'app', table: 't', hashKey: 'a' }))).toBe('No. cubby get a --db app --table t')
+  expect(said(call('restoreTask', { db: 'app', task: 'mail' }))).toBe('No. cubby tasks restore mail --db app')
+  expect(said(call('retryRun', { db: 'app', task: 'mail', run: 'a' }))).toBe('No. cubby tasks retry mail a --db app')
+  expect(said(call('queryRuns', { db: 'app', task: 'mail' }))).toBe('No. cubby tasks runs mail --db app')
 })
 
 test('every operation that some hint suggests has a route and a command', () => {

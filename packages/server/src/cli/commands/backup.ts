@@ -10,6 +10,7 @@ import type { CliCommand } from '../command.ts'
 import { printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceAt, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
+import { noteTasks } from '../transfer/note-tasks.ts'
 import { showCount } from '../transfer/progress.ts'
 import { openByteOutput } from '../transfer/write-lines.ts'
 
@@ -75,7 +76,8 @@ export const backupCreateCommand: CliCommand = {
   positionals: ['FILE'],
   summary: 'copy the store, also while the server runs',
   details: `FILE holds the whole store, all organizations, as it was at one moment. It is checked and synced before
-it gets its name. An existing file is not overwritten. Only hashes of the API keys are in it.
+it gets its name. An existing file is not overwritten. Only hashes of the API keys are in it, but the secrets
+and authorization headers of tasks are in it as they are.
 The bytes of files go to the directory FILE.files before that; those that are there already are not copied
 again, so backups of the same store may share it: cp -rl LAST.files NEXT.files saves the time.
 - as FILE is standard output: cubby backup create - | gzip > FILE. The copy is checked before the first byte
@@ -112,7 +114,8 @@ export const backupRestoreCommand: CliCommand = {
   details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store.
 The bytes of files are read from the directory FILE.files.
 - as FILE is standard input: gunzip -c FILE | cubby backup restore -. A backup that was cut is rejected.
-API keys are as they were at the backup: revoke again what was revoked since.`,
+API keys are as they were at the backup: revoke again what was revoked since. Tasks and their runs are too: a
+server repeats what was done since. To look at the store without that, start it with --no-tasks.`,
   flags: { ...storeFlags, files: filesFlag, 'without-files': withoutFilesFlag, json: jsonFlag },
   async run(args) {
     const [file] = args.positionals
@@ -130,6 +133,7 @@ API keys are as they were at the backup: revoke again what was revoked since.`,
     )
     const data = store.describe()
     printLine(report(args, { data, ...contents, ...brought.facts }, `restored ${data}`))
+    noteTasks(contents.tasks)
     return 0
   },
 }
@@ -138,9 +142,10 @@ type Facts = BackupContents & FileFacts & { file?: string; data?: string }
 
 const report = (args: Arguments, facts: Facts, what: string): string => {
   if (args.flag('json')) return JSON.stringify(facts)
-  const { organizations, tables, records, buckets, files, bytes } = facts
+  const { organizations, tables, records, buckets, files, tasks, runs, bytes } = facts
   const counts = [showCount(organizations, 'organization'), showCount(tables, 'table'), showCount(records)]
   if (buckets > 0) counts.push(showCount(buckets, 'bucket'), `${showCount(files, 'file')}${showFiles(facts)}`)
+  if (tasks > 0) counts.push(showCount(tasks, 'task'), showCount(runs, 'run'))
   return `${what}: ${counts.join(', ')}, ${showMegabytes(bytes)}, verified`
 }
 

@@ -2,7 +2,7 @@ import { OperatorError } from '../../core/operator-error.ts'
 import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
 import { makeMark } from '../../files/places/check-mark.ts'
 import { copyFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
-import { compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
+import { type CopiedRows, compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
@@ -11,6 +11,7 @@ import { type Arguments, givenAs, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine } from '../print.ts'
 import { filesFlag, openPlaceAt, openPlaceOf, placeOf } from '../target/place.ts'
+import { noteTasks } from '../transfer/note-tasks.ts'
 import { Progress, showCount, showRate } from '../transfer/progress.ts'
 
 const parseLocation = (args: Arguments, flag: 'from' | 'to'): StoreLocation => {
@@ -29,10 +30,12 @@ const refuseFilled = async (engine: Engine, store: ClosedStore): Promise<void> =
 export const copyCommand: CliCommand = {
   name: 'copy',
   summary: 'copy a whole store into another one; each may be embedded or PostgreSQL',
-  details: `Copies organizations, API keys, tables and buckets (deleted ones too), records and files with their versions
-and times, from one snapshot of the source, and then compares both stores. API keys, cursors and signed URLs
-keep working. The copy does not contain what is written to the source after it began: stop the source's
-servers first. Files of a data directory are in DIR/files; --files is the place of the other store's files.`,
+  details: `Copies organizations, API keys, tables, buckets and tasks (deleted ones too), records, files and runs with
+their versions and times, from one snapshot of the source, and then compares both stores. API keys, cursors,
+signed URLs, leases and the secrets that sign pushes keep working. The copy does not contain what is written
+to the source after it began: stop the source's servers first. Servers on both stores would both make the
+runs of tasks: start one of them with cubby serve --no-tasks. Files of a data directory are in DIR/files;
+--files is the place of the other store's files.`,
   flags: {
     from: { type: 'string', value: 'STORE', help: 'a data directory or postgres://user:password@host/db' },
     to: { type: 'string', value: 'STORE', help: 'the same; this store must be empty' },
@@ -109,25 +112,31 @@ interface Copy {
 const copyAndCompare = async ({ source, target, progress, json, places }: Copy): Promise<number> => {
   const dump = await source.transfer.openDump()
   try {
-    let all = 0
+    let all = await dump.countRuns()
     for await (const table of dump.tables()) all += await dump.countRecords(table.id)
     progress.begin()
     const files = await bringFiles(dump, source, target, places)
-    const records = await copyStore(dump, target, (copied) => progress.show(copied, () => copied / Math.max(1, all)))
+    const rows = await copyStore(dump, target, (copied) => progress.show(copied, () => copied / Math.max(1, all)))
     progress.clear()
     const copiedMs = progress.elapsedMs
     const copy = await target.transfer.openDump()
     const differences: string[] = []
     for await (const difference of compareStores(dump, copy)) differences.push(difference)
     await copy.close()
-    if (json) printJson({ ok: differences.length === 0, records, files, differences })
+    if (json) printJson({ ok: differences.length === 0, ...rows, files, differences })
     else {
-      printLine(`copied ${showRate(records, copiedMs)}${files > 0 ? ` and ${showCount(files, 'file')}` : ''}`)
+      printLine(`copied ${[showRate(rows.records, copiedMs), ...showOthers(rows, files)].join(' and ')}`)
       for (const difference of differences) printLine(difference)
       if (differences.length === 0) printLine('compared: the two stores are equal')
     }
+    noteTasks(rows.tasks)
     return differences.length === 0 ? 0 : 1
   } finally {
     await dump.close()
   }
 }
+
+const showOthers = ({ tasks, runs }: CopiedRows, files: number): string[] => [
+  ...(tasks > 0 ? [`${showCount(tasks, 'task')} with ${showCount(runs, 'run')}`] : []),
+  ...(files > 0 ? [showCount(files, 'file')] : []),
+]

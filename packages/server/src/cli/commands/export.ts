@@ -16,7 +16,8 @@ export const exportCommand: CliCommand = {
 not at all, compressed if its name ends in .gz, and an existing file is not overwritten unless --force is
 given; without --out the lines go to standard output.
 With --data or --store it reads one consistent snapshot of the store, also beside a running server.
-It covers the records of tables only, not the files of buckets: see cubby backup, cubby copy, cubby files.`,
+It covers the records of tables only, not the files of buckets and not tasks with their runs: see cubby
+backup, cubby copy, cubby files, cubby tasks.`,
   flags: {
     db: dbFlag,
     table: { ...tableFlag, help: 'this table only' },
@@ -45,9 +46,7 @@ It covers the records of tables only, not the files of buckets: see cubby backup
       const tables = await chooseTables(source, db, only, target.kind)
       const { records, elapsedMs } = await exportTables(db, tables, openOutput)
       // Without it, the export of a database could be taken for all of it.
-      const buckets = only === undefined ? await source.countBuckets(db) : 0
-      if (buckets > 0)
-        printNote(`records of tables only: ${showCount(buckets, 'bucket')} of ${db} left out, see --help`)
+      if (only === undefined) await noteLeftOut(source, db)
       if (args.flag('json')) printJson({ tables: tables.length, records, elapsedMs: Math.round(elapsedMs) })
       else {
         const summary = `exported ${showRate(records, elapsedMs)} (${showCount(tables.length, 'table')})`
@@ -59,6 +58,15 @@ It covers the records of tables only, not the files of buckets: see cubby backup
       await source.close()
     }
   },
+}
+
+const noteLeftOut = async (source: ExportSource, db: string): Promise<void> => {
+  const left: string[] = []
+  for (const kind of ['bucket', 'task'] as const) {
+    const count = await source.count(kind, db)
+    if (count > 0) left.push(showCount(count, kind))
+  }
+  if (left.length > 0) printNote(`records of tables only: ${left.join(' and ')} of ${db} left out, see --help`)
 }
 
 const chooseTables = async (

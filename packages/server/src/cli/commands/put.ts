@@ -3,6 +3,7 @@ import { openClock } from '../../process/clock.ts'
 import { UsageError } from '../arguments.ts'
 import { type CliCommand, summaryOf } from '../command.ts'
 import { dbFlag, ifMatchFlag, requireName, requireRecordKey, tableFlag } from '../target/address.ts'
+import { checkObject, readStdin } from '../target/json-object.ts'
 import { openRemote, remoteFlags } from '../target/remote.ts'
 import { ifAbsentFlag, parseConditions, parseTtlFlag, ttlFlag } from '../target/write-flags.ts'
 import { writeTextToStdout } from '../transfer/write-lines.ts'
@@ -30,7 +31,8 @@ given.`,
     const remote = openRemote(args)
     // CUBBY_DATA is the data directory of other commands, never the data of a record.
     const given = args.isGiven('data') ? args.text('data') : undefined
-    const data = checkData(given ?? (await readStdin()))
+    if (given === undefined && process.stdin.isTTY === true) throw new UsageError('--data JSON is missing')
+    const data = checkObject(given ?? (await readStdin('the data')), 'the data')
     const members = [`"hashKey":${JSON.stringify(hashKey)}`, `"rangeKey":${JSON.stringify(rangeKey)}`, `"data":${data}`]
     if (ttl !== undefined) members.push(`"ttl":${ttl}`)
     const body = `{${members.join(',')}}`
@@ -39,26 +41,4 @@ given.`,
     )
     return 0
   },
-}
-
-const readStdin = async (): Promise<string> => {
-  if (process.stdin.isTTY === true) throw new UsageError('--data JSON is missing')
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await Bun.stdin.bytes())
-  } catch {
-    throw new UsageError('the data on standard input is not valid UTF-8')
-  }
-}
-
-/** Checked before it becomes part of the body, where a stray brace would change the body's meaning. */
-const checkData = (text: string): string => {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    const reason = (error as Error).message.replace(/^JSON Parse error: /, '')
-    throw new UsageError(text.trim() === '' ? 'the data is empty' : `the data is not JSON: ${reason}`)
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text.trim()
-  throw new UsageError('the data is not a JSON object; wrap it: {"value":…}')
 }

@@ -2,6 +2,7 @@ import { StoreDamaged } from '../../core/store-refused.ts'
 import { checkFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
 import type { Engine } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
+import type { TableKind } from '../../store/tables.ts'
 import { type Arguments, jsonFlag } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
@@ -9,9 +10,10 @@ import { filesFlag, openPlaceOf, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation, withStore } from '../target/store.ts'
 import { showCount } from '../transfer/progress.ts'
 
-/** A table with findings. A name that a damaged registry no longer has is null. */
+/** A table, bucket or task with findings. What a damaged registry no longer has is null. */
 interface DamagedTable {
   id: number
+  kind: TableKind | null
   organization: string | null
   db: string | null
   table: string | null
@@ -22,7 +24,7 @@ const nextStep =
 
 export const verifyCommand: CliCommand = {
   name: 'verify',
-  summary: 'check the store for damage: records, index entries, files',
+  summary: 'check the store for damage: records, index entries, files, tasks',
   details: `Exit 0 and one line if the store is sound. Otherwise exit 1, one line per finding on standard output, and on
 standard error the damaged tables and what to do. Works beside a running server. Of files it reports those
 whose bytes are missing or of another size; --bytes also reads them and compares their digests.`,
@@ -104,21 +106,24 @@ const report = async (args: Arguments, findings: string[], tables: DamagedTable[
 
 const showTables = (tables: DamagedTable[]): string => {
   if (tables.length === 0) return 'no table could be named'
-  const show = ({ id, organization, db, table }: DamagedTable): string =>
-    db === null ? `table ${id}` : `${db}/${table} of ${organization ?? 'an unknown organization'}`
+  const show = ({ id, kind, organization, db, table }: DamagedTable): string => {
+    if (db === null) return `table ${id}`
+    return `${kind === 'table' ? '' : `${kind} `}${db}/${table} of ${organization ?? 'an unknown organization'}`
+  }
   return `damaged tables: ${tables.map(show).join(', ')}`
 }
 
 const nameTables = async (engine: Engine, ids: Set<number>): Promise<DamagedTable[]> => {
   const named = new Map<number, DamagedTable>()
-  for (const id of ids) named.set(id, { id, organization: null, db: null, table: null })
+  for (const id of ids) named.set(id, { id, kind: null, organization: null, db: null, table: null })
   const organizations = new Map<number, string>()
   try {
     const dump = await engine.transfer.openDump()
     try {
       for (const { id, name } of await dump.organizations()) organizations.set(id, name)
-      for await (const { id, orgId, db, name } of dump.tables()) {
-        if (ids.has(id)) named.set(id, { id, organization: organizations.get(orgId) ?? null, db, table: name })
+      for await (const { id, kind, orgId, db, name } of dump.tables()) {
+        const organization = organizations.get(orgId) ?? null
+        if (ids.has(id)) named.set(id, { id, kind, organization, db, table: name })
       }
     } finally {
       await dump.close()

@@ -20,11 +20,13 @@ export interface SourceTable {
   records(): AsyncIterable<RecordTexts[]>
 }
 
+export type LeftOut = Exclude<TableKind, 'table'>
+
 export interface ExportSource {
   /** The active tables of a database, by name. */
   tables(db: string): Promise<SourceTable[]>
-  /** How many active buckets the database has, which an export does not cover. */
-  countBuckets(db: string): Promise<number>
+  /** How many active buckets or tasks the database has, which an export does not cover. */
+  count(kind: LeftOut, db: string): Promise<number>
   close(): Promise<void>
 }
 
@@ -54,7 +56,7 @@ export const openStoreSource = async (location: StoreLocation, org: string): Pro
           records: () => liveRecords(snapshot, id, nowMs),
         }))
       },
-      countBuckets: async (db) => (await active(snapshot, 'bucket', orgId, db)).length,
+      count: async (kind, db) => (await active(snapshot, kind, orgId, db)).length,
       close,
     }
   } catch (error) {
@@ -87,21 +89,21 @@ async function* liveRecords(dump: Dump, tableId: number, nowMs: number): AsyncIt
 
 export const openServerSource = (remote: Remote): ExportSource => ({
   tables: (db) => listTables(remote, db),
-  // A server of an older version knows no buckets and rejects the name.
-  countBuckets: (db) =>
-    countBuckets(remote, db).catch((error) => {
+  // A server of an older version knows no buckets or no tasks, and rejects the name. A public key cannot list tasks.
+  count: (kind, db) =>
+    countListed(remote, kind, db).catch((error) => {
       if (error instanceof CubbyError) return 0
       throw error
     }),
   async close() {},
 })
 
-const countBuckets = async (remote: Remote, db: string): Promise<number> => {
+const countListed = async (remote: Remote, kind: LeftOut, db: string): Promise<number> => {
   let count = 0
   for (let after = ''; ; ) {
-    const path = `/v1/${db}/_buckets?limit=${pageRowsMax}${after}`
+    const path = `/v1/${db}/_${kind}s?limit=${pageRowsMax}${after}`
     const page = JSON.parse(await remote.request({ method: 'GET', path, repeatable: true }))
-    count += page.buckets.length
+    count += page[`${kind}s`].length
     if (page.cursor === null) return count
     after = `&cursor=${encodeURIComponent(page.cursor)}`
   }

@@ -34,7 +34,7 @@ export const printFilesAsJson = async (remote: Remote, listing: FileListing): Pr
 }
 
 /** To the second, and without a space, so that columns can be split. */
-const showTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 'YYYY-MM-DDTHH:mm:ss'.length)}Z`
+export const showTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 'YYYY-MM-DDTHH:mm:ss'.length)}Z`
 
 const row = (updated: string, size: string, visibility: string, name: string): string =>
   `${updated.padEnd(20)}  ${size.padStart(10)}  ${visibility.padEnd(10)}  ${name}`

@@ -2,7 +2,7 @@ import type { RecordKey } from '../../core/records/record-key.ts'
 import { valueSpan, walkArray, walkObject } from '../../core/text/json-span.ts'
 import type { Remote } from '../target/remote.ts'
 
-/** An answer to a query, split but not parsed: the text of its records stays as it is. */
+/** A page of a list, split but not parsed: the text of its records stays as it is. */
 export interface PageText {
   /** The whole answer. */
   text: string
@@ -11,12 +11,13 @@ export interface PageText {
   cursor: string | null
 }
 
-const splitPage = (text: string): PageText => {
+/** `list` is the member with the items. */
+export const splitPage = (text: string, list = 'items'): PageText => {
   const items: string[] = []
   let count = 0
   let cursor: string | null = null
   walkObject(text, 0, '', (name, start) => {
-    if (name === 'items') {
+    if (name === list) {
       return walkArray(text, start, (_, itemStart) => {
         const { end } = valueSpan(text, itemStart)
         items.push(text.slice(itemStart, end))

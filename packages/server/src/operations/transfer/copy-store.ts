@@ -1,4 +1,5 @@
 import type { CursorKey } from '../../core/cursor-seal.ts'
+import type { Run } from '../../core/tasks/run.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Dump, DumpedRecord } from '../../store/transfer.ts'
 
@@ -16,33 +17,54 @@ async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
   if (chunk.length > 0) yield chunk
 }
 
+/** What a copy brought over. After an interruption: the rest of the records and runs. */
+export interface CopiedRows {
+  /** Of tables, without those of files. */
+  records: number
+  tasks: number
+  runs: number
+}
+
 /**
- * Copies a whole store into another and keeps every id, version and time. The records of a table are copied in creation
- * order, so an interrupted copy continues after the highest id in the target. The bytes of files must be there already. Returns how many records of tables
- * were copied; `onProgress` also counts files.
+ * Copies a whole store into another and keeps every id, version and time, and the leases of running attempts. Records of a
+ * table, and runs, are copied in creation order, so an interrupted copy continues after the highest id in the target. The
+ * bytes of files must be there already. `onProgress` counts records, files and runs.
  */
-export const copyStore = async (from: Dump, to: Engine, onProgress: (records: number) => void): Promise<number> => {
+export const copyStore = async (from: Dump, to: Engine, onProgress: (rows: number) => void): Promise<CopiedRows> => {
   await to.transfer.load({ cursorKey: await from.cursorKey() })
   await to.transfer.load({ organizations: await from.organizations() })
   for await (const apiKeys of inChunks(from.apiKeys())) await to.transfer.load({ apiKeys })
   for await (const tables of inChunks(from.tables())) await to.transfer.load({ tables })
   for await (const blobs of inChunks(from.blobs())) await to.transfer.load({ blobs })
   let copied = 0
-  let ofTables = 0
+  const rows: CopiedRows = { records: 0, tasks: 0, runs: 0 }
   for await (const table of from.tables()) {
     for await (const records of from.records(table.id, await to.transfer.lastRecordId(table.id))) {
       await to.transfer.load({ records })
       copied += records.length
-      if (table.kind === 'table') ofTables += records.length
+      if (table.kind === 'table') rows.records += records.length
       onProgress(copied)
     }
   }
-  return ofTables
+  for await (const tasks of inChunks(from.tasks())) {
+    await to.transfer.load({ tasks })
+    rows.tasks += tasks.length
+  }
+  for await (const runs of from.runs(await to.transfer.lastRunSeq())) {
+    await to.transfer.load({ runs })
+    rows.runs += runs.length
+    onProgress(copied + rows.runs)
+  }
+  return rows
 }
 
 /** The records one by one, independent of the chunk size. */
 async function* records(dump: Dump, tableId: number): AsyncIterable<DumpedRecord> {
   for await (const chunk of dump.records(tableId, 0)) yield* chunk
+}
+
+async function* runs(dump: Dump): AsyncIterable<Run> {
+  for await (const chunk of dump.runs(0)) yield* chunk
 }
 
 /** The first pair of rows in which two sequences differ; undefined if they are equal. */
@@ -77,6 +99,14 @@ const shownRecord = ({
   entries,
 }: DumpedRecord): string => JSON.stringify([id, tableId, hashKey, rangeKey, data, ttlSeconds, updatedAtMs, entries])
 
+/** The members of objects within in one order too: a declaration, a schedule, an error. */
+const shownDeep = (row: object): string =>
+  JSON.stringify(row, (_, value) =>
+    value === null || typeof value !== 'object' || Array.isArray(value)
+      ? value
+      : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))),
+  )
+
 const shownKey = ({ secret, acceptsPlain }: CursorKey): string =>
   `${Buffer.from(secret).toString('hex')} ${acceptsPlain}`
 
@@ -92,10 +122,20 @@ export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<st
   if (table !== undefined) yield `the tables differ, first at ${nameOf((table[0] ?? table[1])!)}`
   const blob = await firstDifference(ours.blobs(), theirs.blobs(), shownRow)
   if (blob !== undefined) yield `the blobs of files differ, first at ${(blob[0] ?? blob[1])!.id}`
+  const names = new Map<number, string>()
   for await (const { id, db, name } of ours.tables()) {
+    names.set(id, nameOf({ db, name }))
     const record = await firstDifference(records(ours, id), records(theirs, id), shownRecord)
     if (record !== undefined)
       yield `the records of ${nameOf({ db, name })} differ, first at ${JSON.stringify((record[0] ?? record[1])!.hashKey)}`
+  }
+  const shownTask = (id: number): string => names.get(id) ?? `task ${id}`
+  const task = await firstDifference(ours.tasks(), theirs.tasks(), shownDeep)
+  if (task !== undefined) yield `the tasks differ, first at ${shownTask((task[0] ?? task[1])!.tableId)}`
+  const run = await firstDifference(runs(ours), runs(theirs), shownDeep)
+  if (run !== undefined) {
+    const { taskId, id } = (run[0] ?? run[1])!
+    yield `the runs differ, first at ${id} of ${shownTask(taskId)}`
   }
 }
 

@@ -1,0 +1,79 @@
+import {
+  attemptsDefault,
+  attemptsMax,
+  backoffSecondsDefault,
+  backoffSecondsMax,
+  concurrencyMax,
+  keepSecondsDefault,
+  keepSecondsMax,
+  keepSecondsMin,
+  leaseSecondsDefault,
+  leaseSecondsMax,
+  pushConcurrencyDefault,
+  scheduleSecondsMax,
+} from '../../core/limits.ts'
+import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
+import { checkObject, objectText } from './json-object.ts'
+
+// The declaration of a task, from flags.
+
+const count = (value: string, help: string): Flag => ({ type: 'string', value, help })
+
+export const declarationFlags: Record<string, Flag> = {
+  'push-to': { type: 'string', value: 'URL', help: 'push runs to this URL; default: workers claim them' },
+  authorization: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'header of a push; **** keeps the present one; prefer CUBBY_AUTHORIZATION',
+  },
+  'lease-seconds': count('N', `how long an attempt may go without a sign of life (${leaseSecondsDefault})`),
+  attempts: count('N', `attempts of a run, before it has failed (${attemptsDefault})`),
+  'backoff-seconds': count('N', `the wait after the first attempt; doubles each time (${backoffSecondsDefault})`),
+  concurrency: count('N', `runs at once (push: ${pushConcurrencyDefault}; pull: any number)`),
+  'keep-seconds': count('N', `how long finished runs are kept (${keepSecondsDefault})`),
+  paused: { type: 'boolean', help: 'runs may be added, but none is started' },
+  every: count('SECONDS', 'schedule a run every so many seconds'),
+  cron: { type: 'string', value: 'PATTERN', help: "schedule runs by five fields: '30 6 * * mon-fri'" },
+  timezone: { type: 'string', value: 'ZONE', help: 'of --cron, such as Europe/Berlin (UTC)' },
+  payload: { type: 'string', value: 'JSON', help: 'the payload of scheduled runs ({})' },
+}
+
+/** Flag, member of the API, and its bounds. */
+const counts = [
+  ['lease-seconds', 'leaseSeconds', 1, leaseSecondsMax],
+  ['attempts', 'attempts', 1, attemptsMax],
+  ['backoff-seconds', 'backoffSeconds', 1, backoffSecondsMax],
+  ['concurrency', 'concurrency', 1, concurrencyMax],
+  ['keep-seconds', 'keepSeconds', keepSecondsMin, keepSecondsMax],
+] as const
+
+/** The body of the request that declares a task. The server judges the URL, the pattern and the time zone. */
+export const parseDeclared = (args: Arguments): string => {
+  const members: Record<string, string> = {}
+  const [url, authorization] = [args.text('push-to'), args.text('authorization')]
+  if (url !== undefined) members.url = JSON.stringify(url)
+  if (authorization !== undefined) members.authorization = JSON.stringify(authorization)
+  for (const [flag, member, min, max] of counts) {
+    if (args.text(flag) !== undefined) members[member] = String(parseCount(args, flag, min, max))
+  }
+  if (args.flag('paused')) members.paused = 'true'
+  const schedule = parseSchedule(args)
+  if (schedule !== undefined) members.schedule = objectText(schedule)
+  return objectText(members)
+}
+
+const parseSchedule = (args: Arguments): Record<string, string> | undefined => {
+  const [every, cron, timezone, payload] = ['every', 'cron', 'timezone', 'payload'].map(args.text)
+  if (every !== undefined && cron !== undefined) throw new UsageError('--every and --cron cannot be combined')
+  if (timezone !== undefined && cron === undefined) throw new UsageError('--timezone needs --cron')
+  if (every === undefined && cron === undefined) {
+    if (payload === undefined) return undefined
+    throw new UsageError('--payload needs --every or --cron: it is the payload of scheduled runs')
+  }
+  const schedule: Record<string, string> = {}
+  if (every !== undefined) schedule.every = String(parseCount(args, 'every', 1, scheduleSecondsMax))
+  if (cron !== undefined) schedule.cron = JSON.stringify(cron)
+  if (timezone !== undefined) schedule.timezone = JSON.stringify(timezone)
+  if (payload !== undefined) schedule.payload = checkObject(payload, '--payload')
+  return schedule
+}
