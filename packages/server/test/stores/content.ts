@@ -151,7 +151,43 @@ const requestsOfFiles = (): ReplayedRequest[] => [
   query('/v1/app/_buckets/pictures', { prefix: 'e' }),
 ]
 
+/**
+ * Tasks with their declarations. All are paused: a kept store must not push, and its runs must stay as they are. Runs that
+ * are finished are not among them, because a database with a clock of its own would let them vanish.
+ */
+export const tasks: [name: string, declaration: Json][] = [
+  ['mail', { paused: true, attempts: 3, leaseSeconds: 60, keepSeconds: 7_776_000 }],
+  [
+    'push',
+    {
+      ...{ paused: true, url: 'https://hooks.example.invalid/run', authorization: 'Bearer of a store', concurrency: 3 },
+      schedule: { cron: '0 3 * * mon-fri', timezone: 'Europe/Oslo', payload: { by: 'clock' } },
+    },
+  ],
+  ['gone', { paused: true }],
+]
+
+/** Bodies of runs of `mail`, as text: what is stored is what was sent. */
+export const runs = [
+  '{"id":"order-1","payload":{ "n": 1.0, "ä": "\\u0041" },"runAt":0}',
+  '{"id":"order-2","runAt":"2026-01-02T03:04:05.678Z"}',
+  '{"key":"k \\u0000","payload":{"n":2},"delaySeconds":31536000}',
+]
+
+const requestsOfTasks = (): ReplayedRequest[] => [
+  ...['/v1/app/_tasks', '/v1/app/_tasks?deleted=true', '/v1/app/_tasks/mail', '/v1/app/_tasks/push'].map((path) =>
+    get(path, 'secret'),
+  ),
+  ...['secret', 'public'].map((key) => get('/v1/app/_tasks/mail/runs/order-1', key)),
+  get('/v1/app/_tasks/mail/runs/order-2'),
+  get('/v1/app/_tasks/mail/runs/none'),
+  ...['secret', 'public'].map((key) => ({ ...query('/v1/app/_tasks/mail', { limit: 2 }), key })),
+  query('/v1/app/_tasks/mail', { status: 'queued', ascending: true }),
+  query('/v1/app/_tasks/mail', { status: 'succeeded', select: 'count' }),
+]
+
 export const requestsOf = (): ReplayedRequest[] => [
+  ...requestsOfTasks(),
   ...requestsOfFiles(),
   ...['/v1', '/v1/app', '/v1/app?deleted=true', '/v1/logs', '/v1/app?limit=1'].map((path) => get(path)),
   ...['people', 'plain', 'empty', 'gone'].map((table) => get(`/v1/app/${table}`)),

@@ -14,6 +14,8 @@ import {
   peopleRecords,
   plainRecords,
   requestsOf,
+  runs,
+  tasks,
 } from './content.ts'
 import { dumpSql } from './dump-sql.ts'
 import { dayMs, type Expected, replay } from './expected.ts'
@@ -79,6 +81,10 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
     }
     ok(await api.raw('PUT', '/v1/app/_buckets/gone/a', { body: 'a file of a deleted bucket' }))
     ok(await api.delete('/v1/app/_buckets/gone'))
+    for (const [name, declaration] of tasks) ok(await api.put(`/v1/app/_tasks/${name}`, declaration), 201)
+    for (const run of runs) ok(await api.post('/v1/app/_tasks/mail/run', run), 201)
+    ok(await api.post('/v1/app/_tasks/gone/run', '{"id":"left"}'), 201)
+    ok(await api.delete('/v1/app/_tasks/gone'))
     // The same names in another organization.
     await createTable(other, '/v1/app/people', { i1: { hashField: 'city' } })
     await writeRecords(other, '/v1/app/people', ['{"hashKey":"ada","data":{"city":"elsewhere"}}'])
