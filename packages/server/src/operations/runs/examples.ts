@@ -53,8 +53,8 @@ const toFinish = [declare, add, claim]
 
 const taskMissing: ExampleError = {
   code: 'task_not_found',
-  message: 'There is no task mail in database app.',
-  hint: ['Declare it: ', call('declareTask', ofMail)],
+  message: 'There is no task invoices in database app.',
+  hint: ['Declare it: ', call('declareTask', { ...ofMail, task: 'invoices' })],
 }
 const runMissing: ExampleError = {
   code: 'run_not_found',
@@ -104,7 +104,12 @@ export const runTask: Example[] = [
     input: { ...ofMail, id, payload: { to: 'bob@example.com' } },
     error: idTaken,
   },
-  { name: 'noTask', summary: 'A task that was not declared', input: { ...ofMail, payload }, error: taskMissing },
+  {
+    name: 'noTask',
+    summary: 'A task that was not declared',
+    input: { ...ofMail, task: 'invoices', payload },
+    error: taskMissing,
+  },
 ]
 
 export const getRun: Example[] = [
