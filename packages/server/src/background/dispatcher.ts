@@ -109,7 +109,8 @@ class PushDispatcher implements Dispatcher {
         if (nextAtMs !== undefined && nextAtMs > nowMs) restMs = Math.min(restMs, nextAtMs - nowMs)
       } catch (error) {
         restMs = everyMs * 2 ** Math.min(++failures, backoffsMax)
-        this.#rareLog.warn('look', 'looking for runs to push failed; it is retried', { cause: String(error) })
+        const log = this.#rareLog.about('look')
+        log('warn', 'looking for runs to push failed; it is retried', { cause: String(error) })
       }
       const tookMs = performance.now() - startedAt
       await this.#alarm.sleep(restMs, failures > 0 ? restMs : Math.max(lookGapMs, tookMs * lookGapFactor))
@@ -148,13 +149,9 @@ class PushDispatcher implements Dispatcher {
     try {
       claimed = await runs.claimPushes(task, limit, now())
     } catch (error) {
-      const { db, name } = task
-      const cause = String(error)
-      this.#rareLog.warn(`claim ${task.id}`, 'runs to push could not be claimed; it is retried', {
-        db,
-        task: name,
-        cause,
-      })
+      const { id, db, name } = task
+      const log = this.#rareLog.about(`task ${id}`)
+      log('warn', 'runs to push could not be claimed; it is retried', { db, task: name, cause: String(error) })
     }
     const leasedAt = performance.now()
     const count = claimed?.runs.length ?? 0

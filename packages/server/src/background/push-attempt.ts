@@ -1,3 +1,4 @@
+import type { LogLevel } from '../core/log.ts'
 import type { Finish, Run } from '../core/tasks/run.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { Push, PushOutcome } from '../push/push-run.ts'
@@ -68,7 +69,7 @@ export class PushAttempt {
     this.#parts.send(push, { signal, nowMs: this.#parts.now() }).then(
       (outcome) => this.#end(outcome),
       (error: unknown) => {
-        if (!this.#isEnded) this.#warn('a push failed by an error of the server', { cause: String(error) })
+        if (!this.#isEnded) this.#log('warn', 'a push failed by an error of the server', { cause: String(error) })
         this.#end(undefined)
       },
     )
@@ -78,7 +79,7 @@ export class PushAttempt {
     if (outcome === undefined) return
     if (outcome.status === 'failed') {
       const { code, message } = outcome.error
-      this.#warn('a push failed', { attempt: this.#run.attempt, code, cause: message })
+      this.#log('warn', 'a push failed', { attempt: this.#run.attempt, code, cause: message })
     }
     await this.#finish(outcome)
   }
@@ -105,7 +106,8 @@ export class PushAttempt {
     try {
       run = await this.#parts.runs.get(this.#task, this.#run.id, this.#parts.now())
     } catch (error) {
-      this.#warn('the lease of a push could not be read; the push is left to it', { cause: String(error) })
+      const cause = String(error)
+      this.#log('warn', 'the lease of a push could not be read; the push is left to it', { cause })
     }
     if (run?.lease !== this.#run.lease || run?.leaseUntilMs == null) return this.#end(undefined)
     this.#deadlineAt += run.leaseUntilMs - this.#leaseUntilMs
@@ -125,7 +127,8 @@ export class PushAttempt {
         return
       } catch (error) {
         if (waitMs === undefined || this.#isDropped) {
-          this.#warn('the outcome of a push could not be written; it is left to its lease', { cause: String(error) })
+          const cause = String(error)
+          this.#log('warn', 'the outcome of a push could not be written; it is left to its lease', { cause })
           return
         }
         await Promise.race([Bun.sleep(waitMs), this.#dropped.promise])
@@ -140,8 +143,8 @@ export class PushAttempt {
     return { lease, error, retry, retryAfterMs }
   }
 
-  #warn(message: string, fields: Record<string, unknown>): void {
+  #log(level: LogLevel, message: string, fields: Record<string, unknown>): void {
     const { id: taskId, db, name: task } = this.#task
-    this.#parts.rareLog.warn(`${taskId} ${message}`, message, { db, task, run: this.#run.id, ...fields })
+    this.#parts.rareLog.about(`task ${taskId}`)(level, message, { db, task, run: this.#run.id, ...fields })
   }
 }

@@ -27,8 +27,7 @@ const backoffsMax = 4
 
 /** Applies expired leases, and creates the runs of schedules. Several processes may do it at once. */
 export const startScheduler = (options: SchedulerOptions): Background => {
-  const { runs, firesSchedules, signals, now, log, onExpired, everyMs = taskLookEveryMs } = options
-  const rareLog = new RareLog(log, logEveryMs)
+  const { runs, firesSchedules, signals, now, onExpired, everyMs = taskLookEveryMs } = options
   const steps = new PacedSteps()
 
   const tell = (changed: RunReference[]): void => {
@@ -49,21 +48,27 @@ export const startScheduler = (options: SchedulerOptions): Background => {
   }
 
   /** Whether it worked. One of the two must not keep the other from its work. */
-  const drain = async (what: string, step: () => Promise<number>): Promise<boolean> => {
+  const drain = async (step: () => Promise<number>, failed: (cause: string) => void): Promise<boolean> => {
     try {
       await steps.drain(step)
       return true
     } catch (error) {
-      if (!steps.isStopped) rareLog.warn(what, `looking for ${what} failed; it is retried`, { cause: String(error) })
+      if (!steps.isStopped) failed(String(error))
       return false
     }
   }
 
+  const rare = new RareLog(options.log, logEveryMs)
+  const log = rare.about('tasks')
+  const expireFailed = (cause: string): void =>
+    log('warn', 'looking for expired leases failed; it is retried', { cause })
+  const fireFailed = (cause: string): void => log('warn', 'looking for due schedules failed; it is retried', { cause })
+
   const run = async (): Promise<void> => {
     let failures = 0
     while (!steps.isStopped) {
-      const expired = await drain('expired leases', expire)
-      const fired = !firesSchedules || (await drain('due schedules', fire))
+      const expired = await drain(expire, expireFailed)
+      const fired = !firesSchedules || (await drain(fire, fireFailed))
       failures = expired && fired ? 0 : failures + 1
       if (!steps.isStopped) await steps.rest(everyMs * 2 ** Math.min(failures, backoffsMax))
     }
@@ -74,7 +79,7 @@ export const startScheduler = (options: SchedulerOptions): Background => {
     async stop() {
       steps.stop()
       await running
-      rareLog.flush()
+      rare.flush()
     },
   }
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { parseArguments, UsageError } from '../../src/cli/arguments.ts'
 import { parsePublicUrl } from '../../src/cli/public-url.ts'
 import { sameStoreFlags, storeFlags } from '../../src/cli/target/store.ts'
+import { runCubby } from '../harness.ts'
 
 test('an address is taken without the slashes at its end, with its path', () => {
   for (const [text, taken] of [
@@ -40,3 +41,13 @@ test('the flags for the same store: those of the command line, quoted, without a
   )
   expect(flagsFor(['--store', 'postgres://h/db'])).toBe('--store postgres://h/db')
 })
+
+test('--push-allow that is not a list of networks is wrong usage, also from the environment', async () => {
+  for (const text of ['10.0.0.0/33', 'example.com', '010.0.0.0/8', '10.0.0.0/8,']) {
+    const flag = await runCubby(['serve', '--port', '0', '--push-allow', text])
+    expect({ text, exitCode: flag.exitCode, stdout: flag.stdout }).toEqual({ text, exitCode: 2, stdout: '' })
+    expect(flag.stderr).toContain('--push-allow')
+  }
+  const variable = await runCubby(['serve', '--port', '0'], { env: { CUBBY_PUSH_ALLOW: 'everywhere' } })
+  expect(variable.exitCode).toBe(2)
+}, 60_000)
