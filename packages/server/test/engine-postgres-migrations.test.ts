@@ -36,7 +36,12 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => postgres.remove(), 60_000)
 
-const copyOf = async (version: string): Promise<string> => (await kind.copy(folderOf(version), '')).store!
+/** Without the bytes of its files: nothing here reads them. */
+const copyOf = async (version: string): Promise<string> => {
+  const url = await postgres.createSchema()
+  await postgres.query(readFileSync(join(folderOf(version), 'cubby.sql'), 'utf8'), url)
+  return url
+}
 const copyOfV1 = () => copyOf('v1')
 
 const open = (url: string, options: Partial<PostgresOptions> = {}): Promise<Engine> =>
