@@ -49,8 +49,19 @@ afterAll(async () => {
   removeTempDir(folder)
 })
 
+const nameOf = ({ entry, named }: Sample): string => `${entry.operation.operationId} ${named.example}`
+
+/** The same text must be sent twice. Each language writes JSON in its own way, so the sample itself is run twice. */
+const isRepetition = (sample: Sample): boolean => nameOf(sample) === 'runTask repeated'
+
+const run = async (sample: Sample, once: () => Promise<Said>): Promise<Said> => {
+  if (isRepetition(sample)) await once()
+  return once()
+}
+
 /** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
-const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
+const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
+  const { entry, named } = sample
   const { operation } = entry
   // What is listed must not have what an earlier sample left. A new organization takes time, so not for every sample.
   const newOnes = ['Tables', 'Buckets', 'Files', 'listTasks', 'restoreTask', 'runTask']
@@ -65,6 +76,7 @@ const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: s
   const answer = answerOf(document, operation, named.example)
   for (const step of [...document['x-given'], ...answer.given]) {
     const { method, path, answer: shown } = step
+    if (isRepetition(sample) && path.endsWith('/run')) continue
     const came = await server.raw(method, stage.translate(path), { key, ...stage.sent(step) })
     if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)
     if (shown !== undefined) stage.expectSame(shown, came.body, `${method} ${path}`)
@@ -100,8 +112,6 @@ const answerOfClient = (source: string, answer: Json): Json => {
   // The second of the three keys names no record.
   return { ...answer, value: [items[0], undefined, items[1]] }
 }
-
-const nameOf = ({ entry, named }: Sample): string => `${entry.operation.operationId} ${named.example}`
 
 describe('TypeScript', () => {
   test('every sample compiles', async () => {
@@ -145,7 +155,8 @@ describe('TypeScript', () => {
     test(`${nameOf(sample)} prints what is shown`, async () => {
       const { stage, key, answer } = await prepare(sample)
       const source = stage.translate(sample.sources.typescript)
-      const said = await runTypeScript(source, folder, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      const environment = { CUBBY_URL: server.url, CUBBY_KEY: key }
+      const said = await run(sample, () => runTypeScript(source, folder, environment))
       expectAnswer(sample, stage, answerOfClient(source, answer), said, nameOf(sample))
     })
   }
@@ -164,7 +175,7 @@ describe.skipIf(python === undefined)('Python', () => {
     test(`${nameOf(sample)} prints what is shown`, async () => {
       const { stage, key, answer } = await prepare(sample)
       const source = stage.translate(sample.sources.python)
-      const said = await runner.run(source, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      const said = await run(sample, () => runner.run(source, { CUBBY_URL: server.url, CUBBY_KEY: key }))
       expectAnswer(sample, stage, answer, said, nameOf(sample))
     })
   }
@@ -178,7 +189,7 @@ describe.skipIf(curl === null)('curl', () => {
     test(`${nameOf(sample)} prints what is shown`, async () => {
       const { stage, key, answer } = await prepare(sample)
       const source = stage.translate(sample.sources.curl)
-      const said = await runCurl(source, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      const said = await run(sample, () => runCurl(source, { CUBBY_URL: server.url, CUBBY_KEY: key }))
       expectAnswer(sample, stage, answer, said, nameOf(sample))
     })
   }
