@@ -49,11 +49,25 @@ afterAll(async () => {
   removeTempDir(folder)
 })
 
+const nameOf = ({ entry, named }: Sample): string => `${entry.operation.operationId} ${named.example}`
+
+/** The same text must be sent twice. Each language writes JSON in its own way, so the sample itself is run twice. */
+const isRepetition = (sample: Sample): boolean => nameOf(sample) === 'runTask repeated'
+
+const run = async (sample: Sample, once: () => Promise<Said>): Promise<Said> => {
+  if (isRepetition(sample)) await once()
+  return once()
+}
+
 /** Each sample starts with an organization in the state of the document: `x-given`, then the example's own steps. */
-const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
+const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; answer: Json }> => {
+  const { entry, named } = sample
   const { operation } = entry
-  const newOnes = ['Tables', 'Buckets', 'Files', 'Tasks']
-  if (operation.tags.some((tag) => newOnes.includes(tag))) organization = await server.createOrganization()
+  // What is listed must not have what an earlier sample left. A new organization takes time, so not for every sample.
+  const newOnes = ['Tables', 'Buckets', 'Files', 'listTasks', 'restoreTask', 'runTask']
+  if (newOnes.some((name) => operation.tags.includes(name) || operation.operationId === name)) {
+    organization = await server.createOrganization()
+  }
   const key = organization.secretKey
   await server.as(key).delete('/v1/app/orders')
   await server.as(key).delete('/v1/app/_buckets/avatars')
@@ -62,6 +76,7 @@ const prepare = async ({ entry, named }: Sample): Promise<{ stage: Stage; key: s
   const answer = answerOf(document, operation, named.example)
   for (const step of [...document['x-given'], ...answer.given]) {
     const { method, path, answer: shown } = step
+    if (isRepetition(sample) && path.endsWith('/run')) continue
     const came = await server.raw(method, stage.translate(path), { key, ...stage.sent(step) })
     if (came.status >= 400) throw new Error(`${method} ${path} answered ${came.text}`)
     if (shown !== undefined) stage.expectSame(shown, came.body, `${method} ${path}`)
@@ -77,7 +92,7 @@ const expectAnswer = (sample: Sample, stage: Stage, answer: Json, said: Said, at
   // Our client says by a code, or by undefined, what is a status over HTTP.
   const { code } = answer.value?.error ?? {}
   if (said.code !== undefined) expect(`${at} ${said.code}`).toBe(`${at} ${code}`)
-  else if (said.printed === 'undefined') expect(['record_not_found', 'file_not_found']).toContain(code)
+  else if (said.printed === 'undefined') expect(['record_not_found', 'file_not_found', 'run_not_found']).toContain(code)
   else {
     if (said.status !== undefined) expect(`${at} ${said.status}`).toBe(`${at} ${answer.status}`)
     if (typeof answer.value === 'string') expect(said.value as string).toStartWith(answer.value)
@@ -87,17 +102,16 @@ const expectAnswer = (sample: Sample, stage: Stage, answer: Json, said: Said, at
   }
 }
 
-/** Our client returns a count as a number, and the records of `find` in the order of their keys. */
+/** Our client returns a count as a number, claimed runs as a list, and the records of `find` in the order of their keys. */
 const answerOfClient = (source: string, answer: Json): Json => {
   if (source.includes('.count(')) return { ...answer, value: answer.value.count }
+  if (source.includes('.claim(')) return { ...answer, value: answer.value.runs }
   if (!source.includes('.find(')) return answer
   const { items, missing } = answer.value as { items: Json[]; missing: Json[] }
   expect([items.length, missing.length]).toEqual([2, 1])
   // The second of the three keys names no record.
   return { ...answer, value: [items[0], undefined, items[1]] }
 }
-
-const nameOf = ({ entry, named }: Sample): string => `${entry.operation.operationId} ${named.example}`
 
 describe('TypeScript', () => {
   test('every sample compiles', async () => {
@@ -141,7 +155,8 @@ describe('TypeScript', () => {
     test(`${nameOf(sample)} prints what is shown`, async () => {
       const { stage, key, answer } = await prepare(sample)
       const source = stage.translate(sample.sources.typescript)
-      const said = await runTypeScript(source, folder, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      const environment = { CUBBY_URL: server.url, CUBBY_KEY: key }
+      const said = await run(sample, () => runTypeScript(source, folder, environment))
       expectAnswer(sample, stage, answerOfClient(source, answer), said, nameOf(sample))
     })
   }
@@ -160,7 +175,7 @@ describe.skipIf(python === undefined)('Python', () => {
     test(`${nameOf(sample)} prints what is shown`, async () => {
       const { stage, key, answer } = await prepare(sample)
       const source = stage.translate(sample.sources.python)
-      const said = await runner.run(source, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      const said = await run(sample, () => runner.run(source, { CUBBY_URL: server.url, CUBBY_KEY: key }))
       expectAnswer(sample, stage, answer, said, nameOf(sample))
     })
   }
@@ -174,7 +189,7 @@ describe.skipIf(curl === null)('curl', () => {
     test(`${nameOf(sample)} prints what is shown`, async () => {
       const { stage, key, answer } = await prepare(sample)
       const source = stage.translate(sample.sources.curl)
-      const said = await runCurl(source, { CUBBY_URL: server.url, CUBBY_KEY: key })
+      const said = await run(sample, () => runCurl(source, { CUBBY_URL: server.url, CUBBY_KEY: key }))
       expectAnswer(sample, stage, answer, said, nameOf(sample))
     })
   }

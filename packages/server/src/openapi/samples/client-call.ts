@@ -48,10 +48,10 @@ const identifier = (name: string, otherwise: string): string => (/^[a-z][a-z0-9_
 
 const bodyOf = ({ body }: CurlRequest): unknown[] => (body === undefined ? [] : [body])
 
-/** Tables and buckets are managed alike. */
+/** Tables, buckets and tasks are managed alike. */
 const manageCall = (
   request: CurlRequest,
-  result: 'table' | 'bucket',
+  result: 'table' | 'bucket' | 'task',
   object: string,
   name: string,
   verb?: string,
@@ -163,6 +163,62 @@ const bucketsCall = (
   return filesCall(request, db, segments, query)
 }
 
+/** The lease belongs to the run, as in what a claim returns. */
+const leaseArguments = (id: string, body: unknown): unknown[] => {
+  const { lease, ...rest } = body as Record<string, unknown>
+  return Object.keys(rest).length === 0 ? [{ id, lease }] : [{ id, lease }, rest]
+}
+
+const runsCall = (
+  { method, headers, body }: CurlRequest,
+  db: string,
+  [task, first, id, verb]: string[],
+  query: URLSearchParams,
+): ClientCall | undefined => {
+  const object = identifier(task!, 'task')
+  const setup = `const ${object} = cubby.db(${literal(db, typescript)}).task(${literal(task, typescript)})\n`
+  const made = (name: string, given: unknown[], result: string) => ({ setup, text: call(object, name, given), result })
+  if (Object.keys(headers).length > 0) return undefined
+  if (method === 'GET' && first === 'runs') return made('get', [id, ...optionsOf(query)], 'run')
+  if (method !== 'POST') return undefined
+  if (verb === 'cancel' || verb === 'retry') return made(verb, [id], 'run')
+  if (verb === 'extend' || verb === 'finish') {
+    return made(verb, leaseArguments(id!, body), verb === 'extend' ? 'extended' : 'run')
+  }
+  const { payload, select, operations, ...rest } = (body ?? {}) as Record<string, unknown>
+  const given = Object.keys(rest).length === 0 ? [] : [rest]
+  if (first === 'run') return made('run', given.length > 0 || payload ? [payload ?? {}, ...given] : [], 'run')
+  if (first === 'query')
+    return made(select === 'count' ? 'count' : 'query', given, select === 'count' ? 'count' : 'page')
+  if (first === 'claim') return made('claim', given, 'runs')
+  return first === 'batch' ? made('batch', [operations], 'done') : undefined
+}
+
+const tasksCall = (
+  request: CurlRequest,
+  db: string,
+  segments: string[],
+  query: URLSearchParams,
+): ClientCall | undefined => {
+  const [task, second] = segments
+  const tasks = `cubby.db(${literal(db, typescript)}).tasks`
+  if (task === undefined) return { setup: '', text: call(tasks, 'list', optionsOf(query)), result: 'page' }
+  const { method, headers } = request
+  if (second === undefined && method === 'PUT') {
+    const options = writeOptions(headers)
+    const given = options && [...(options.length > 0 ? [request.body ?? {}] : bodyOf(request)), ...options]
+    return given && { setup: '', text: call(tasks, 'declare', [task, ...given]), result: 'task' }
+  }
+  if (second === undefined) {
+    return Object.keys(headers).length === 0 ? manageCall(request, 'task', tasks, task) : undefined
+  }
+  if (method === 'POST' && second === 'restore') return manageCall(request, 'task', tasks, task, 'restore')
+  if (method === 'POST' && second === 'secret') {
+    return { setup: '', text: call(tasks, 'createSecret', [task, ...bodyOf(request)]), result: 'created' }
+  }
+  return runsCall(request, db, segments, query)
+}
+
 const keysCall = (request: CurlRequest, query: URLSearchParams, id?: string): ClientCall | undefined => {
   const made = (method: string, given: unknown[], result: string) => ({
     setup: '',
@@ -186,7 +242,7 @@ export const clientCall = (request: CurlRequest): ClientCall | undefined => {
   if (db === undefined) return { setup: '', text: call('cubby', 'databases', optionsOf(query)), result: 'page' }
   const tables = `cubby.db(${literal(db, typescript)}).tables`
   if (table === undefined) return { setup: '', text: call(tables, 'list', optionsOf(query)), result: 'page' }
-  if (table === '_tasks') return undefined
+  if (table === '_tasks') return tasksCall(request, db, segments.slice(2), query)
   if (table === '_buckets') return bucketsCall(request, db, segments.slice(2), query)
   if (third === undefined && request.method !== 'PUT') return manageCall(request, 'table', tables, table)
   if (request.method === 'POST' && third === 'restore') {
