@@ -123,7 +123,6 @@ describe('tasks', () => {
     const words = ['tasks', 'declare', 'mail', '--db', db]
     const flags: [string, string, string, unknown][] = [
       ['--push-to', target, 'url', target],
-      ['--authorization', 'Bearer abc', 'authorization', '****'],
       ['--lease-seconds', '60', 'leaseSeconds', 60],
       ['--attempts', '3', 'attempts', 3],
       ['--backoff-seconds', '7', 'backoffSeconds', 7],
@@ -133,10 +132,12 @@ describe('tasks', () => {
     const schedule = ['--cron', '30 6 * * mon-fri', '--timezone', 'Europe/Berlin', '--payload', payload]
     const all = [...words, '--paused', ...schedule]
     for (const [flag, value] of flags) all.push(flag, value)
-    const [line] = await lines(all, { stderr: secretNote })
+    // In the environment, where other users do not see it.
+    const env = { CUBBY_AUTHORIZATION: 'Bearer abc' }
+    const [line] = await lines(all, { env, stderr: secretNote })
     const task = JSON.parse(line!)
     for (const [, , member, value] of flags) expect([member, task[member]]).toEqual([member, value])
-    expect(task.paused).toBe(true)
+    expect(task).toMatchObject({ paused: true, authorization: '****' })
     expect(task.secret).toStartWith('whsec_')
     expect(task.schedule).toMatchObject({ cron: '30 6 * * mon-fri', timezone: 'Europe/Berlin' })
     expect(line).toContain(`"payload":${minified}`)
@@ -148,13 +149,6 @@ describe('tasks', () => {
     expect(again.secret).toBeUndefined()
     await expectRefused([...words, '--if-match', String(task.updatedAt)], 1, /./)
     await expectRefused([...words, '--if-absent'], 1, /./)
-  })
-
-  test('the authorization may come from the environment, where other users do not see it', async () => {
-    const db = newDb()
-    const env = { CUBBY_AUTHORIZATION: 'Bearer from-env' }
-    await lines(['tasks', 'declare', 'mail', '--db', db, '--push-to', target], { env, stderr: secretNote })
-    expect((await stored(db, 'mail')).declaration.authorization).toBe('Bearer from-env')
   })
 
   test('list is a table: state, oldest due run, next run, target', async () => {
@@ -370,7 +364,6 @@ describe('runs lists', () => {
       (await lines([...list, db, '--json', ...flags], { stderr })).map((line) => JSON.parse(line).id)
     expect(await shown(['--status', 'queued', '--oldest'])).toEqual([ids[1]!, ids[2]!])
     expect(await shown(['--limit', '1'], 'there are more: give a larger --limit\n')).toEqual(['bad'])
-    expect(await shown(['--limit', '3'])).toEqual(['bad', ids[2]!, ids[1]!])
     expect(await lines([...list, db, '--count', '--status', 'queued'])).toEqual(['2'])
   })
 
