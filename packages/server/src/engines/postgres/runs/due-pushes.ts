@@ -1,5 +1,6 @@
-import type { DuePushes } from '../../../store/runs.ts'
+import type { DuePushes, Runs } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
+import { bigintArray } from '../connection/arrays.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import { toTable } from '../registry/rows.ts'
 import { step } from './run-transaction.ts'
@@ -8,26 +9,35 @@ import * as sql from './statements.ts'
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
 
+export type Without = NonNullable<Parameters<Runs['duePushes']>[1]>
+
+interface Queued {
+  queued: QueuedTask[]
+  nowMs: number
+}
+
 interface QueuedTask {
   task: Table
   runAtMs: number
 }
 
 /** The tasks with a queued run, the longest waiting first, and the time of the database. One seek for each task with one. */
-const readQueued = async (db: Database, at: number | null): Promise<{ queued: QueuedTask[]; nowMs: number }> => {
-  const [found] = await db.read(noOrg, step(sql.duePushesInOne, duePushTasksMax + 1, at))
+const readQueued = async (db: Database, at: number | null, without: Without): Promise<Queued> => {
+  const lists = [bigintArray(without.orgIds), bigintArray(without.taskIds)]
+  const [found] = await db.read(noOrg, step(sql.duePushesInOne, duePushTasksMax + 1, at, ...lists))
   const queued = found!.rows.map((row) => ({ task: toTable(row), runAtMs: Number(row.at(-2)) }))
   return { queued, nowMs: Number(found!.rows[0]?.at(-1) ?? 0) }
 }
 
 /** Where no statement may name runs and tasks. */
-const readQueuedInTwo = async (db: Database, at: number | null): Promise<{ queued: QueuedTask[]; nowMs: number }> => {
+const readQueuedInTwo = async (db: Database, at: number | null, without: Without): Promise<Queued> => {
   const [tasks, runs] = await db.read(noOrg, step(sql.pushingTasks, at), step(sql.findQueued))
   const runAtOf = new Map(runs!.rows.map(([id, runAt]) => [Number(id), Number(runAt)]))
   const queued = tasks!.rows.flatMap((row) => {
     const task = toTable(row)
     const runAtMs = runAtOf.get(task.id)
-    return runAtMs === undefined ? [] : [{ task, runAtMs }]
+    const isLeftOut = without.orgIds.includes(task.orgId) || without.taskIds.includes(task.id)
+    return runAtMs === undefined || isLeftOut ? [] : [{ task, runAtMs }]
   })
   return { queued: queued.sort((a, b) => a.runAtMs - b.runAtMs), nowMs: Number(tasks!.rows[0]?.at(-1) ?? 0) }
 }
@@ -37,8 +47,9 @@ export const findDuePushes = async (
   at: number | null,
   namesManyTables: boolean,
   callersMs: number,
+  without: Without = { orgIds: [], taskIds: [] },
 ): Promise<DuePushes> => {
-  const { queued, nowMs } = await (namesManyTables ? readQueued(db, at) : readQueuedInTwo(db, at))
+  const { queued, nowMs } = await (namesManyTables ? readQueued : readQueuedInTwo)(db, at, without)
   const due = queued.filter(({ runAtMs }) => runAtMs <= nowMs).slice(0, duePushTasksMax)
   const next = queued.find(({ runAtMs }) => runAtMs > nowMs)
   return {

@@ -20,7 +20,7 @@ import { type Database, noOrg, organization } from '../connection/database.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import { notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
-import { findDuePushes } from './due-pushes.ts'
+import { findDuePushes, type Without } from './due-pushes.ts'
 import { expireLeases, fireSchedules, sweepFinished } from './due-runs.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { toRun } from './run-rows.ts'
@@ -148,8 +148,8 @@ export class PostgresRuns implements Runs {
 
   // ── For the dispatcher and the scheduler ─────────────────────────────────────────────────────────────────
 
-  duePushes(nowMs: number): Promise<DuePushes> {
-    return findDuePushes(this.#db, this.#clock(nowMs), this.#options.namesManyTables, nowMs)
+  duePushes(nowMs: number, without?: Without): Promise<DuePushes> {
+    return findDuePushes(this.#db, this.#clock(nowMs), this.#options.namesManyTables, nowMs, without)
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {

@@ -206,7 +206,8 @@ export const duePushesInOne: Statement = {
     select ${tableColumns}, ${epochColumn}, q.run_at, ${statementNow(2)} from q
       cross join lateral (select 1 from cubby_task k where k.table_id = q.task_id and k.pushes limit 1) as k
       cross join lateral (select t.* from cubby_table t where t.id = q.task_id limit 1) as t
-    where not q.held and ${isActive} order by q.run_at limit $1::bigint`,
+    where not q.held and ${isActive} and t.org_id <> all ($3::bigint[]) and t.id <> all ($4::bigint[])
+    order by q.run_at limit $1::bigint`,
 }
 
 /** The same in two: the tasks, and when the first run of each task is due. $1 the time of a test. */
