@@ -103,6 +103,7 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
     async (request, signal) => {
       // As a real answer, it takes a turn of the event loop: a worker that asks without a pause fails a test, but ends.
       await Bun.sleep(0)
+      signal.throwIfAborted()
       const given = await state.intercept?.(request, signal)
       if (given !== undefined) return given
       if (state.isAway) return broken()
