@@ -5,6 +5,7 @@ import { CubbyError } from '../../src/core/errors.ts'
 import { planFileQuery } from '../../src/core/files/file-query.ts'
 import { planQuery } from '../../src/core/records/query.ts'
 import { type Indices, slots } from '../../src/core/tables/indices.ts'
+import { planRunQuery } from '../../src/core/tasks/run-query.ts'
 import { catalogue } from '../../src/operations/catalogue.ts'
 import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
 import type { Json } from '../harness.ts'
@@ -43,6 +44,7 @@ const refusalOf = (entry: CatalogueEntry, input: Json): CubbyError | undefined =
     const parsed = entry.parse(JSON.stringify(input), nowMs)
     if (entry.id === 'queryRecords') planQuery(parsed.query, 1, everyIndex, seal)
     if (entry.id === 'queryFiles') planFileQuery(parsed.query, false, 1, seal)
+    if (entry.id === 'queryRuns') planRunQuery(parsed.query, 1, seal)
     return undefined
   } catch (error) {
     if (error instanceof CubbyError) return error
