@@ -1,6 +1,7 @@
-import { leaseSecondsMax, pageBytesMax } from '../../../core/limits.ts'
+import { leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
+import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {
@@ -19,12 +20,26 @@ import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from '../registry/rows.ts'
 import { clockErrorMs } from './due-runs.ts'
-import { dueRuns, dueSchedules, expiredLeases, firstPushes, leasesAhead, schedulesAhead } from './look-statements.ts'
+import {
+  dueRuns,
+  dueSchedules,
+  expiredLeases,
+  firstPushes,
+  leasesAhead,
+  runsToSweep,
+  schedulesAhead,
+  tasksToSweep,
+} from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
 import type { Extension } from './run-writes.ts'
+import { type ChosenStep, chooseStep, type Reached, reachedRowsMax } from './step.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
+
+/** Of a walk through the tasks: rows that are read at once, and how long it goes on before others have a turn. */
+const walkRowsMax = 20
+const walkMsMax = 2
 
 export class SqliteRuns implements Runs {
   readonly #store: OpenStore
@@ -184,28 +199,54 @@ export class SqliteRuns implements Runs {
   }
 
   /** If nothing was committed since the last look, and nothing has become due, the answer is the same: none. */
-  duePushes(nowMs: number, without: Parameters<Runs['duePushes']>[1] = { orgIds: [], taskIds: [] }): DuePushes {
-    return this.#read(() => {
-      const sql = 'PRAGMA data_version'
-      const dataVersion = this.#all<{ data_version: number }>(sql)[0]!.data_version
-      const last = this.#lastLook
-      if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs)
-        return { tasks: [], nextAtMs: known(last.nextAtMs) }
-      const rows = this.#all<{ id: number; at: number | null }>(firstPushes).filter(
-        (row): row is { id: number; at: number } => row.at !== null,
-      )
-      const due = rows.filter(({ at }) => at <= nowMs).sort((a, b) => a.at - b.at)
-      const nextAtMs = Math.min(...rows.filter(({ at }) => at > nowMs).map(({ at }) => at), Number.POSITIVE_INFINITY)
-      this.#lastLook = due.length > 0 ? undefined : { dataVersion, nextAtMs }
-      const tasks: TableRow[] = []
-      for (const { id } of due) {
-        if (tasks.length === duePushTasksMax) break
-        if (without.taskIds.includes(id)) continue
-        const sql = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`
-        tasks.push(...this.#all<TableRow>(sql, id).filter((row) => !without.orgIds.includes(row.org_id)))
+  async duePushes(
+    nowMs: number,
+    without: Parameters<Runs['duePushes']>[1] = { orgIds: [], taskIds: [] },
+  ): Promise<DuePushes> {
+    const dataVersion = this.#read(() => this.#all<{ data_version: number }>('PRAGMA data_version')[0]!.data_version)
+    const last = this.#lastLook
+    if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs) return { tasks: [], nextAtMs: known(last.nextAtMs) }
+    const due: { row: TableRow; at: number }[] = []
+    const leftOut = { orgs: new Set(without.orgIds), tasks: new Set(without.taskIds) }
+    let isAnyDue = false
+    let nextAtMs = Number.POSITIVE_INFINITY
+    const find = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`
+    await this.#walk<{ id: number; at: number | null }>(firstPushes, ({ id, at }) => {
+      if (at === null) return
+      if (at > nowMs) {
+        nextAtMs = Math.min(nextAtMs, at)
+        return
       }
-      return { tasks: tasks.map((row) => toTable(row, 0)), nextAtMs: known(nextAtMs) }
+      isAnyDue = true
+      if (leftOut.tasks.has(id)) return
+      const row = this.#all<TableRow>(find, id)[0]
+      if (row !== undefined && !leftOut.orgs.has(row.org_id)) due.push({ row, at })
     })
+    this.#lastLook = isAnyDue ? undefined : { dataVersion, nextAtMs }
+    due.sort((a, b) => a.at - b.at)
+    const tasks = takeTurns(due, ({ row }) => row.org_id).slice(0, duePushTasksMax)
+    return { tasks: tasks.map(({ row }) => toTable(row, 0)), nextAtMs: known(nextAtMs) }
+  }
+
+  /**
+   * Calls `visit` for the rows of a statement about tasks that takes ?1 the last task seen and ?2 rows, until it returns true.
+   * A tenant decides how many tasks there are, and this is the thread that answers requests: they get their turns in between.
+   */
+  async #walk<Row extends { id: number }>(sql: string, visit: (row: Row) => unknown): Promise<void> {
+    for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+      const startedAt = performance.now()
+      const isEnded = this.#read(() => {
+        do {
+          const rows = this.#all<Row>(sql, last, walkRowsMax)
+          for (const row of rows) if (visit(row) === true) return true
+          if (rows.length < walkRowsMax) return true
+          last = rows.at(-1)!.id
+        } while (performance.now() - startedAt < walkMsMax)
+        return false
+      })
+      if (isEnded) return
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
@@ -221,22 +262,39 @@ export class SqliteRuns implements Runs {
     return this.#read(() => this.#all(sql, bound, 1).length > 0)
   }
 
+  #choose(sql: string, nowMs: number, rowsMax: number): ChosenStep {
+    return chooseStep(
+      this.#read(() => this.#all<Reached>(sql, nowMs, reachedRowsMax)),
+      rowsMax,
+    )
+  }
+
   // The background asks every half second, and mostly for nothing: a read is cheaper than a turn of the writer.
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
-    const edge = nowMs + leaseSecondsMax * 1000
-    if (!this.#finds(expiredLeases, nowMs) && !this.#finds(leasesAhead, edge)) return []
-    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', nowMs, rowsMax })
+    const { ids: seqs } = this.#choose(expiredLeases, nowMs, rowsMax)
+    if (seqs.length === 0 && !this.#finds(leasesAhead, nowMs + leaseSecondsMax * 1000)) return []
+    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, nowMs, rowsMax })
   }
 
   async fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {
-    if (!this.#finds(dueSchedules, nowMs) && !this.#finds(schedulesAhead, nowMs + clockErrorMs))
-      return { due: 0, created: [] }
-    return this.#store.channel.submitMaintenance<'fireSchedules'>({ kind: 'fireSchedules', nowMs, rowsMax })
+    const { ids: taskIds, isMore } = this.#choose(dueSchedules, nowMs, rowsMax)
+    if (taskIds.length === 0 && !this.#finds(schedulesAhead, nowMs + clockErrorMs)) return { due: 0, created: [] }
+    const command = { kind: 'fireSchedules' as const, taskIds, nowMs, rowsMax }
+    const created = await this.#store.channel.submitMaintenance<'fireSchedules'>(command)
+    return { due: isMore ? rowsMax : taskIds.length, created }
   }
 
-  sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', nowMs, rowsMax })
+  async sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
+    const before = nowMs - sweepGraceMs
+    const seqs: number[] = []
+    await this.#walk<{ id: number; keepSeconds: number }>(tasksToSweep, ({ id, keepSeconds }) => {
+      const found = this.#all<{ seq: number }>(runsToSweep, id, before - 1000 * keepSeconds, rowsMax - seqs.length)
+      seqs.push(...found.map(({ seq }) => seq))
+      return seqs.length >= rowsMax
+    })
+    if (seqs.length === 0) return 0
+    return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', seqs, before })
   }
 }
 
