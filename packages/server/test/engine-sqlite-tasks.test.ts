@@ -229,7 +229,7 @@ describe('what one organization has due', () => {
 
   test('is not all done before the first of another one: schedules and leases', async () => {
     const [many, other] = [await makeTenant(engine), await makeTenant(engine, 'other')]
-    const tasks = await declareMany(many, 20, { every: 1, payload: '{}' })
+    const tasks = await declareMany(many, 6, { every: 1, payload: '{}' })
     const [last] = await declareMany(other, 1, { every: 1, payload: '{}' }, 'last')
     const fired = await engine.runs.fireSchedules(startMs + 2_000, 4)
     expect(fired.due).toBe(4)
@@ -241,11 +241,30 @@ describe('what one organization has due', () => {
     expect(expired.map(({ taskId }) => taskId)).toContain(last!.id)
   })
 
+  test('is not claimed or changed in one commit, for which the write of another would wait', async () => {
+    const { tenant, task, add } = await declareAt(startMs, {})
+    await Promise.all(Array.from({ length: 100 }, () => add()))
+    const run = { id: newRunId(), isNamed: false, key: null, payload: large, at: { delayMs: hourMs } }
+    await engine.runs.add(tenant.caller, task, run, startMs)
+    const other = await makeTenant(engine, 'other')
+    const floods = [
+      () => engine.runs.claim(tenant.caller, task, { limit: 100, leaseMs: undefined }, startMs),
+      () => engine.runs.cancel(tenant.caller, task, run.id, startMs),
+    ]
+    for (const [i, write] of floods.entries()) {
+      let left = 60
+      const flood = Array.from({ length: left }, () => write().then(() => left--))
+      await engine.tables.create(other.caller, 'app', `table${i}`, {}, startMs)
+      expect(left).toBeGreaterThan(10)
+      await Promise.all(flood)
+    }
+  })
+
   test('does not stop the thread that answers requests while it is looked through', async () => {
     const tenant = await makeTenant(engine)
     await declareMany(tenant, 1, null)
     // Tasks as they are stored, many at once.
-    await change(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+    await change(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
       INSERT INTO tasks SELECT 1000 + i, declaration, updated_at, 1, keep_seconds, NULL, NULL, secrets FROM n, tasks`)
     for (const look of [() => engine.runs.duePushes(startMs), () => engine.runs.sweepFinished(startMs + yearMs, 10)]) {
       let turns = 0
@@ -300,7 +319,7 @@ test('looks and claims seek in the indexes of what waits, never in finished or f
       .join('; ')
   for (const [name, sql] of Object.entries(others)) {
     expect(`${name}: ${planOf(sql)}`).toMatch(
-      /USING (COVERING )?INDEX (runs_due|runs_by_lease|runs_by_status|tasks_by_next_run|tasks_pushing)/,
+      /USING (COVERING )?INDEX (runs_due|runs_by_lease|runs_by_status|runs_by_id|tasks_by_next_run|tasks_pushing)/,
     )
     expect(`${name}: ${planOf(sql)}`).not.toMatch(/SCAN runs|SCAN t$|SCAN tasks|TEMP B-TREE/)
   }

@@ -45,3 +45,7 @@ export const tasksToSweep = `SELECT table_id AS id, keep_seconds AS keepSeconds 
  */
 export const runsToSweep = `SELECT seq FROM runs INDEXED BY runs_by_status
   WHERE task_id = ?1 AND status IN ('succeeded', 'failed', 'cancelled') AND updated_at <= ?2 LIMIT ?3`
+
+/** ?1 task, ?2 id. */
+export const runBytes = `SELECT octet_length(payload) + coalesce(octet_length(result), 0) AS bytes FROM runs
+  WHERE task_id = ?1 AND id = ?2`

@@ -1,4 +1,4 @@
-import { leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
+import { claimBytesMax, leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { takeTurns } from '../../../core/tasks/take-turns.ts'
@@ -26,6 +26,7 @@ import {
   expiredLeases,
   firstPushes,
   leasesAhead,
+  runBytes,
   runsToSweep,
   schedulesAhead,
   tasksToSweep,
@@ -36,6 +37,9 @@ import { type ChosenStep, chooseStep, type Reached, reachedRowsMax } from './ste
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
+
+/** What a short run counts in a claim: about what a record does whose writing takes as long. */
+const claimedRowBytes = 4_096
 
 /** Of a walk through the tasks: rows that are read at once, and how long it goes on before others have a turn. */
 const walkRowsMax = 20
@@ -130,6 +134,19 @@ export class SqliteRuns implements Runs {
     }
   }
 
+  // A change of a run writes its whole row, which may be long, and a claim writes many. The request is short. So that a commit
+  // stays within its bytes, and everybody's writes with it, the rows are counted as they are now.
+
+  #bytesOf(taskId: number, id: string): number {
+    return this.#read(() => this.#all<{ bytes: number }>(runBytes, taskId, id)[0]?.bytes ?? 0)
+  }
+
+  #dueBytes(taskId: number, limit: number, nowMs: number): number {
+    const due = this.#read(() => this.#all<{ bytes: number }>(dueRuns, taskId, nowMs, limit))
+    const bytes = due.reduce((sum, row) => sum + row.bytes, 0)
+    return due.length * claimedRowBytes + Math.min(bytes, claimBytesMax)
+  }
+
   add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
     const command = { kind: 'addRun' as const, fence: this.#store.fence(caller, task), run, nowMs }
     return this.#store.channel.submit<'addRun'>(caller.orgId, run.payload.length, command)
@@ -137,28 +154,29 @@ export class SqliteRuns implements Runs {
 
   claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
     const command = { kind: 'claimRuns' as const, fence: this.#store.fence(caller, task), options, nowMs }
-    return this.#store.channel.submit<'claimRuns'>(caller.orgId, 0, command)
+    return this.#store.channel.submit<'claimRuns'>(caller.orgId, this.#dueBytes(task.id, options.limit, nowMs), command)
   }
 
   extend(caller: Caller, { id: taskId }: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
     const command = { kind: 'extendRun' as const, fence: this.#store.fence(caller), taskId, id, extension, nowMs }
-    return this.#store.channel.submit<'extendRun'>(caller.orgId, extension.progress?.length ?? 0, command)
+    const bytes = this.#bytesOf(taskId, id) + (extension.progress?.length ?? 0)
+    return this.#store.channel.submit<'extendRun'>(caller.orgId, bytes, command)
   }
 
   finish(caller: Caller, { id: taskId }: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
     const command = { kind: 'finishRun' as const, fence: this.#store.fence(caller), taskId, id, finish, nowMs }
-    const bytes = 'result' in finish ? (finish.result?.length ?? 0) : 0
+    const bytes = this.#bytesOf(taskId, id) + ('result' in finish ? (finish.result?.length ?? 0) : 0)
     return this.#store.channel.submit<'finishRun'>(caller.orgId, bytes, command)
   }
 
   cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
     const command = { kind: 'cancelRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
-    return this.#store.channel.submit<'cancelRun'>(caller.orgId, 0, command)
+    return this.#store.channel.submit<'cancelRun'>(caller.orgId, this.#bytesOf(task.id, id), command)
   }
 
   retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
     const command = { kind: 'retryRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
-    return this.#store.channel.submit<'retryRun'>(caller.orgId, 0, command)
+    return this.#store.channel.submit<'retryRun'>(caller.orgId, this.#bytesOf(task.id, id), command)
   }
 
   applyBatch(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
@@ -169,7 +187,10 @@ export class SqliteRuns implements Runs {
       const { task, ...others } = operation
       fence.stamp = Math.min(fence.stamp, task.stamp)
       if (others.op === 'run') bytes += others.run.payload.length
-      else if ('result' in others.finish) bytes += others.finish.result?.length ?? 0
+      else {
+        bytes += this.#bytesOf(task.id, others.id)
+        if ('result' in others.finish) bytes += others.finish.result?.length ?? 0
+      }
       return { taskId: task.id, ...others }
     })
     const command = { kind: 'batch' as const, fence, records, tasks: commands, nowMs }
