@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import { newRunId } from '../src/core/tasks/run-id.ts'
+import type { Schedule } from '../src/core/tasks/schedule.ts'
 import { newTaskSecret } from '../src/core/tasks/task-secret.ts'
 import { type EmbeddedEngine, openSqliteEngine } from '../src/engines/sqlite/engine.ts'
 import { makeSchema } from '../src/engines/sqlite/migrations/schema.ts'
 import * as statements from '../src/engines/sqlite/runs/look-statements.ts'
-import { expectRefusal, makeTenant, startMs } from './conformance/material.ts'
+import type { Table } from '../src/store/tables.ts'
+import { expectRefusal, makeTenant, startMs, type Tenant } from './conformance/material.ts'
 import { declared, makeBench } from './conformance/runs.ts'
 import { expectSound } from './engine-conformance.ts'
 
@@ -183,6 +185,97 @@ test('the sweep removes finished runs after their time and the grace period', as
   expect(await engine.transfer.lastRunSeq()).toBe(0)
 })
 
+describe('what one organization has due', () => {
+  const large = JSON.stringify({ a: 'x'.repeat(390_000) })
+  const declareMany = async (tenant: Tenant, count: number, schedule: Schedule | null, name = 't') => {
+    const tasks: Table[] = []
+    for (let i = 0; i < count; i++) {
+      const more = { schedule, keepsAuthorization: false, newSecret: newTaskSecret() }
+      const result = await engine.tasks.declare(
+        ...([tenant.caller, 'app', `${name}${i}`, { ...declared, ...more }, undefined, startMs] as const),
+      )
+      if (!result.applied) throw new Error('not declared')
+      tasks.push(result.task)
+    }
+    return tasks
+  }
+
+  test('is done in steps of few bytes, since all writes wait for a step: schedules', async () => {
+    await declareMany(await makeTenant(engine), 5, { every: 1, payload: large })
+    const created: number[] = []
+    for (let left = true; left; ) {
+      const fired = await engine.runs.fireSchedules(startMs + 2_000, 50)
+      created.push(fired.created.length)
+      left = fired.due === 50
+    }
+    expect(created).toEqual([2, 2, 1])
+    // The times of all are set, and their declarations are whole.
+    expect(await engine.runs.fireSchedules(startMs + 2_000, 50)).toEqual({ due: 0, created: [] })
+    await expectSound(engine)
+  })
+
+  test('is done in steps of few bytes, since all writes wait for a step: leases', async () => {
+    const { tenant, task } = await declareAt(startMs, {})
+    for (let i = 0; i < 5; i++) {
+      const run = { id: newRunId(), isNamed: false, key: null, payload: large, at: { delayMs: 0 } }
+      await engine.runs.add(tenant.caller, task, run, startMs)
+      await engine.runs.claim(tenant.caller, task, { limit: 1, leaseMs: 1_000 }, startMs)
+    }
+    const counts: number[] = []
+    do counts.push((await engine.runs.expireLeases(startMs + 2_000, 50)).length)
+    while (counts.at(-1)! > 0)
+    expect(counts).toEqual([2, 2, 1, 0])
+  })
+
+  test('is not all done before the first of another one: schedules and leases', async () => {
+    const [many, other] = [await makeTenant(engine), await makeTenant(engine, 'other')]
+    const tasks = await declareMany(many, 6, { every: 1, payload: '{}' })
+    const [last] = await declareMany(other, 1, { every: 1, payload: '{}' }, 'last')
+    const fired = await engine.runs.fireSchedules(startMs + 2_000, 4)
+    expect(fired.due).toBe(4)
+    expect(fired.created.map(({ taskId }) => taskId)).toContain(last!.id)
+    while ((await engine.runs.fireSchedules(startMs + 2_000, 50)).due > 0);
+    for (const task of tasks) await engine.runs.claim(many.caller, task, { limit: 1, leaseMs: 1_000 }, startMs + 2_000)
+    await engine.runs.claim(other.caller, last!, { limit: 1, leaseMs: 1_500 }, startMs + 2_000)
+    const expired = await engine.runs.expireLeases(startMs + 9_000, 4)
+    expect(expired.map(({ taskId }) => taskId)).toContain(last!.id)
+  })
+
+  test('is not claimed or changed in one commit, for which the write of another would wait', async () => {
+    const { tenant, task, add } = await declareAt(startMs, {})
+    await Promise.all(Array.from({ length: 100 }, () => add()))
+    const run = { id: newRunId(), isNamed: false, key: null, payload: large, at: { delayMs: hourMs } }
+    await engine.runs.add(tenant.caller, task, run, startMs)
+    const other = await makeTenant(engine, 'other')
+    const floods = [
+      () => engine.runs.claim(tenant.caller, task, { limit: 100, leaseMs: undefined }, startMs),
+      () => engine.runs.cancel(tenant.caller, task, run.id, startMs),
+    ]
+    for (const [i, write] of floods.entries()) {
+      let left = 60
+      const flood = Array.from({ length: left }, () => write().then(() => left--))
+      await engine.tables.create(other.caller, 'app', `table${i}`, {}, startMs)
+      expect(left).toBeGreaterThan(10)
+      await Promise.all(flood)
+    }
+  })
+
+  test('does not stop the thread that answers requests while it is looked through', async () => {
+    const tenant = await makeTenant(engine)
+    await declareMany(tenant, 1, null)
+    // Tasks as they are stored, many at once.
+    await change(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+      INSERT INTO tasks SELECT 1000 + i, declaration, updated_at, 1, keep_seconds, NULL, NULL, secrets FROM n, tasks`)
+    for (const look of [() => engine.runs.duePushes(startMs), () => engine.runs.sweepFinished(startMs + yearMs, 10)]) {
+      let turns = 0
+      const timer = setInterval(() => turns++, 1)
+      await look()
+      clearInterval(timer)
+      expect(turns).toBeGreaterThan(2)
+    }
+  })
+})
+
 test('a store with tasks and runs is copied as it is', async () => {
   const bench = await makeBench(engine, { url: 'https://example.com/', concurrency: 2 })
   await bench.add({ key: 'k\0' })
@@ -215,7 +308,7 @@ test('a store with tasks and runs is copied as it is', async () => {
 })
 
 test('looks and claims seek in the indexes of what waits, never in finished or future runs', () => {
-  const { runsToSweep, ...others } = statements
+  const { runsToSweep, tasksToSweep, ...others } = statements
   const db = new Database(':memory:')
   db.run(makeSchema('00'.repeat(32)))
   const planOf = (sql: string): string =>
@@ -226,12 +319,13 @@ test('looks and claims seek in the indexes of what waits, never in finished or f
       .join('; ')
   for (const [name, sql] of Object.entries(others)) {
     expect(`${name}: ${planOf(sql)}`).toMatch(
-      /USING (COVERING )?INDEX (runs_due|runs_by_lease|runs_by_status|tasks_by_next_run|tasks_pushing)/,
+      /USING (COVERING )?INDEX (runs_due|runs_by_lease|runs_by_status|runs_by_id|tasks_by_next_run|tasks_pushing)/,
     )
     expect(`${name}: ${planOf(sql)}`).not.toMatch(/SCAN runs|SCAN t$|SCAN tasks|TEMP B-TREE/)
   }
+  expect(planOf(tasksToSweep)).toBe('SEARCH tasks USING INTEGER PRIMARY KEY (rowid>?)')
   expect(planOf(runsToSweep)).toBe(
-    'SCAN t; SEARCH r USING COVERING INDEX runs_by_status (task_id=? AND status=? AND updated_at<?)',
+    'SEARCH runs USING COVERING INDEX runs_by_status (task_id=? AND status=? AND updated_at<?)',
   )
   db.close()
 })

@@ -34,28 +34,17 @@ export const startScheduler = (options: SchedulerOptions): Background => {
     for (const taskId of new Set(changed.map((run) => run.taskId))) signals.changed(taskId)
   }
 
-  /** Both steps return 0 if they were not full: then nothing is left. */
+  /** Both steps return 0 if nothing is left. A step may be short because its texts are long. */
   const expire = async (): Promise<number> => {
     const expired = await runs.expireLeases(now(), stepRowsMax)
     onExpired?.(expired)
     tell(expired)
-    return expired.length < stepRowsMax ? 0 : expired.length
+    return expired.length
   }
   const fire = async (): Promise<number> => {
     const { due, created } = await runs.fireSchedules(now(), stepRowsMax)
     tell(created)
     return due < stepRowsMax ? 0 : due
-  }
-
-  /** Whether it worked. One of the two must not keep the other from its work. */
-  const drain = async (step: () => Promise<number>, failed: (cause: string) => void): Promise<boolean> => {
-    try {
-      await steps.drain(step)
-      return true
-    } catch (error) {
-      if (!steps.isStopped) failed(String(error))
-      return false
-    }
   }
 
   const rare = new RareLog(options.log, logEveryMs)
@@ -64,13 +53,40 @@ export const startScheduler = (options: SchedulerOptions): Background => {
     log('warn', 'looking for expired leases failed; it is retried', { cause })
   const fireFailed = (cause: string): void => log('warn', 'looking for due schedules failed; it is retried', { cause })
 
+  /**
+   * Both in turns, until nothing is left or the time for the next look has come: a tenant decides how much there is, and could
+   * keep one of them busy for ever. One that has failed must not keep the other from its work.
+   */
+  const round = async (): Promise<{ worked: boolean; isMore: boolean }> => {
+    const left = new Map([[expire, expireFailed], ...(firesSchedules ? [[fire, fireFailed] as const] : [])])
+    const endsAt = performance.now() + everyMs
+    let worked = true
+    await steps.drain(async () => {
+      let done = 0
+      if (performance.now() >= endsAt) return 0
+      for (const [step, failed] of [...left]) {
+        if (steps.isStopped) return 0
+        try {
+          const count = await step()
+          if (count === 0) left.delete(step)
+          done += count
+        } catch (error) {
+          left.delete(step)
+          worked = false
+          if (!steps.isStopped) failed(String(error))
+        }
+      }
+      return done
+    })
+    return { worked, isMore: left.size > 0 }
+  }
+
   const run = async (): Promise<void> => {
     let failures = 0
     while (!steps.isStopped) {
-      const expired = await drain(expire, expireFailed)
-      const fired = !firesSchedules || (await drain(fire, fireFailed))
-      failures = expired && fired ? 0 : failures + 1
-      if (!steps.isStopped) await steps.rest(everyMs * 2 ** Math.min(failures, backoffsMax))
+      const { worked, isMore } = await round()
+      failures = worked ? 0 : failures + 1
+      if (!steps.isStopped && (!worked || !isMore)) await steps.rest(everyMs * 2 ** Math.min(failures, backoffsMax))
     }
   }
 

@@ -1,10 +1,14 @@
 import { CubbyError } from '../core/errors.ts'
 import type { Allow } from './allow.ts'
-import { type Resolve, resolveName } from './resolve.ts'
+import { atMostAtOnce, type Resolve, resolveName } from './resolve.ts'
 import { checkedAddresses, parseTarget, TargetRefused } from './target.ts'
 
 /** A declaration does not wait longer for a name server. */
 const resolveMsMax = 3_000
+
+/** Of all declarations of the process, those included that no longer wait. Names above that count as unknown. */
+const lookupsMax = 256
+const resolveSome = atMostAtOnce(resolveName, lookupsMax)
 
 /**
  * For a declaration: throws `push_target_refused` with the field `url` if the target must not be pushed to. A name that does
@@ -13,7 +17,7 @@ const resolveMsMax = 3_000
 export const checkTarget = async (
   url: string,
   allow: Allow,
-  resolve: Resolve = resolveName,
+  resolve: Resolve = resolveSome,
   msMax = resolveMsMax,
 ): Promise<void> => {
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -9,3 +9,17 @@ export const resolveName: Resolve = async (name) => {
   const found = await Bun.dns.lookup(name, { backend: 'c-ares' })
   return found.map(({ address }) => address)
 }
+
+/** At most so many lookups at once: a name server that is silent keeps each for many seconds. Above that it rejects. */
+export const atMostAtOnce = (resolve: Resolve, max: number): Resolve => {
+  let count = 0
+  return async (name) => {
+    if (count >= max) throw new Error('too many lookups at once')
+    count++
+    try {
+      return await resolve(name)
+    } finally {
+      count--
+    }
+  }
+}

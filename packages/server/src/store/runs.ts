@@ -70,7 +70,7 @@ export interface Pushes {
 }
 
 export interface DuePushes {
-  /** Active tasks with a `url`, not paused, with a due run. At most `duePushTasksMax`, those that wait longest first. */
+  /** Active tasks with a `url`, not paused, with a due run. At most `duePushTasksMax`, in turns of their organizations, those that wait longest first. */
   tasks: Table[]
   /** When the next run of any such task is due, for a sleep; undefined: none is queued, or unknown. */
   nextAtMs: number | undefined
@@ -125,9 +125,12 @@ export interface Runs {
   duePushes(nowMs: number, without?: { orgIds: number[]; taskIds: number[] }): Awaitable<DuePushes>
   /** As `claim`, for a task with a `url`; no runs if it has none any more or is paused, undefined if it was deleted. */
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined>
-  /** Applies at most `rowsMax` expired leases. Returns the tasks concerned, one entry for each run. */
+  /** Applies at most `rowsMax` expired leases. Returns the tasks concerned, one entry for each run; none if none is left. */
   expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]>
-  /** Creates the runs of at most `rowsMax` due schedules, and sets their next times. Returns the runs created and how many schedules were due. */
+  /**
+   * Creates the runs of at most `rowsMax` due schedules, and sets their next times. Returns the runs created and how many
+   * schedules were due: `rowsMax` if some may be left.
+   */
   fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }>
   /** Removes at most `rowsMax` finished runs that are no longer kept, after the grace period. Returns 0 if nothing is left. */
   sweepFinished(nowMs: number, rowsMax: number): Promise<number>

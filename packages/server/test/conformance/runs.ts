@@ -401,6 +401,25 @@ export const runCases = (test: Case): void => {
     expect(await engine.runs.claimPushes(bench.task, 10, Date.now())).toBeUndefined()
   })
 
+  test('organizations take turns on the list of due pushes, however long one of them waits', async ({ engine }) => {
+    const url = 'https://example.com/'
+    const many = await makeTenant(engine)
+    const now = Date.now()
+    const dueAt = async (tenant: Tenant, name: string, runAtMs: number): Promise<number> => {
+      const bench = await makeBench(engine, { url }, { tenant, name })
+      await bench.add({ at: { runAtMs } })
+      return bench.task.id
+    }
+    const olds: number[] = []
+    for (let i = 0; i < 4; i++) olds.push(await dueAt(many, `old-${i}`, now - 90_000 + i))
+    const other = await makeTenant(engine, 'other')
+    const others = [await dueAt(other, 'a', now - 2_000), await dueAt(other, 'b', now - 1_000)]
+    await dueAt(other, 'later', now + 60_000)
+    const { tasks, nextAtMs } = await engine.runs.duePushes(now)
+    expect(tasks.map(({ id }) => id)).toEqual([olds[0]!, others[0]!, olds[1]!, others[1]!, olds[2]!, olds[3]!])
+    expect(Math.abs(nextAtMs! - (now + 60_000))).toBeLessThan(10_000)
+  })
+
   test('duePushes leaves out organizations and tasks that may hold no more pushes', async ({ engine }) => {
     const push = { url: 'https://example.com/hook' }
     const one = await makeBench(engine, push)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CubbyError } from '../../src/core/errors.ts'
 import { allowNothing, parseAllow } from '../../src/push/allow.ts'
 import { checkTarget } from '../../src/push/check-target.ts'
+import { atMostAtOnce } from '../../src/push/resolve.ts'
 import { comes, http, type Listener, listen, push } from './push-fixture.ts'
 
 // Without these checks a tenant could read from, and write into, the networks that this server is in. The listener here stands
@@ -246,6 +247,20 @@ describe('the form of the URL', () => {
     }
     const late = await push('https://slow.example.com/', { allow: allowNothing, resolve: silent, ms: 50 })
     expect(late).toMatchObject({ status: 'failed', retry: true, error: { code: 'timeout' } })
+  })
+
+  test('lookups for declarations are bounded: names above the bound count as unknown', async () => {
+    const answers: (() => void)[] = []
+    const slow = atMostAtOnce(() => new Promise((done) => answers.push(() => done(['10.0.0.1']))), 2)
+    const checkSlow = () => codeOf(checkTarget('https://hook.example.com/', allowNothing, slow))
+    const first = [checkSlow(), checkSlow()]
+    expect(await checkSlow()).toBe('accepted')
+    expect(answers).toHaveLength(2)
+    for (const answer of answers) answer()
+    expect(await Promise.all(first)).toEqual(['push_target_refused url', 'push_target_refused url'])
+    const next = checkSlow()
+    answers[2]!()
+    expect(await next).toBe('push_target_refused url')
   })
 })
 

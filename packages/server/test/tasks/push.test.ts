@@ -352,8 +352,16 @@ describe('a restart', () => {
     expect({ status: refused.status, body: refused.body }).toMatchObject({
       ...{ status: 400, body: { error: { code: 'push_target_refused', field: 'url' } } },
     })
+    // A task whose target has become refused can be paused as it is, and nothing else.
+    const path = `/v1/app/_tasks/${task}`
+    const putStatus = async (body: Json): Promise<number> => (await trialApi.put(path, body)).status
+    expect(await putStatus({ url: receiver.url('/other'), paused: true })).toBe(400)
+    expect(await putStatus({ url: receiver.url() })).toBe(400)
+    expect(await putStatus({ url: receiver.url(), paused: true })).toBe(200)
+    expect(await putStatus({ url: receiver.url(), paused: false })).toBe(400)
     await trial.stop()
     await server.start()
+    expect((await api.put(path, { url: receiver.url(), backoffSeconds: 1 })).status).toBe(200)
     await untilStatus(task, id, 'succeeded')
   })
 })

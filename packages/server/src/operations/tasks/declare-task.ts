@@ -21,7 +21,7 @@ export interface DeclaredTask extends TaskAndState {
 
 export const declareTask = async (access: Access, input: DeclareTaskInput, nowMs: number): Promise<DeclaredTask> => {
   const { db, task: name, declaration, condition } = input
-  if (declaration.url !== null) await access.tasks.checkTarget(declaration.url)
+  await checkUrl(access, input, nowMs)
   const newSecret = newTaskSecret()
   const toStore = { ...declaration, newSecret }
   const declared = await access.engine.tasks.declare(callerOf(access), db, name, toStore, condition, nowMs)
@@ -32,6 +32,26 @@ export const declareTask = async (access: Access, input: DeclareTaskInput, nowMs
   // It may have been resumed, or may take more runs at once than before.
   access.tasks.signals.changed(task.id)
   return { task, state, created, secret: secretStored ? newSecret : undefined }
+}
+
+/**
+ * A task must stay pausable whatever has become of its target, so a declaration that pauses may keep the present url: nothing
+ * is pushed there, and the one that resumes is checked again.
+ */
+const checkUrl = async (
+  access: Access,
+  { db, task: name, declaration }: DeclareTaskInput,
+  nowMs: number,
+): Promise<void> => {
+  const { url, paused } = declaration
+  if (url === null) return
+  try {
+    await access.tasks.checkTarget(url)
+  } catch (error) {
+    const task = paused ? await access.engine.tasks.find(access.apiKey.orgId, db, name) : undefined
+    const present = task && (await access.engine.tasks.read([task], nowMs))[0]
+    if (present?.declaration.url !== url) throw error
+  }
 }
 
 const nothingToKeep = (): CubbyError =>

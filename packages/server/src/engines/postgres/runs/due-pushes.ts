@@ -1,3 +1,4 @@
+import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import type { DuePushes, Runs } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray } from '../connection/arrays.ts'
@@ -21,7 +22,7 @@ interface QueuedTask {
   runAtMs: number
 }
 
-/** The tasks with a queued run, the longest waiting first, and the time of the database. One seek for each task with one. */
+/** The tasks with a queued run, in turns of their organizations, and the time of the database. One seek for each task with one. */
 const readQueued = async (db: Database, at: number | null, without: Without): Promise<Queued> => {
   const lists = [bigintArray(without.orgIds), bigintArray(without.taskIds)]
   const [found] = await db.read(noOrg, step(sql.duePushesInOne, duePushTasksMax + 1, at, ...lists))
@@ -39,7 +40,8 @@ const readQueuedInTwo = async (db: Database, at: number | null, without: Without
     const isLeftOut = without.orgIds.includes(task.orgId) || without.taskIds.includes(task.id)
     return runAtMs === undefined || isLeftOut ? [] : [{ task, runAtMs }]
   })
-  return { queued: queued.sort((a, b) => a.runAtMs - b.runAtMs), nowMs: Number(tasks!.rows[0]?.at(-1) ?? 0) }
+  queued.sort((a, b) => a.runAtMs - b.runAtMs)
+  return { queued: takeTurns(queued, ({ task }) => task.orgId), nowMs: Number(tasks!.rows[0]?.at(-1) ?? 0) }
 }
 
 export const findDuePushes = async (
@@ -51,10 +53,10 @@ export const findDuePushes = async (
 ): Promise<DuePushes> => {
   const { queued, nowMs } = await (namesManyTables ? readQueued : readQueuedInTwo)(db, at, without)
   const due = queued.filter(({ runAtMs }) => runAtMs <= nowMs).slice(0, duePushTasksMax)
-  const next = queued.find(({ runAtMs }) => runAtMs > nowMs)
+  const next = queued.reduce((least, { runAtMs }) => (runAtMs > nowMs ? Math.min(least, runAtMs) : least), Infinity)
   return {
     tasks: due.map(({ task }) => task),
     // For a sleep of the caller, so by the caller's clock.
-    nextAtMs: next && next.runAtMs - nowMs + callersMs,
+    nextAtMs: next === Infinity ? undefined : next - nowMs + callersMs,
   }
 }

@@ -190,8 +190,8 @@ export const lockQueuedKeys: Statement = {
 const isActive = 'coalesce(t.deleted_at_ms, 0) = 0'
 
 /**
- * $1 rows at most, $2 the time of a test. Tasks that push and have a run that is queued, those that wait longest first. The
- * limits force one look for each task: in an empty store, the planner would choose to scan all tables.
+ * $1 rows at most, $2 the time of a test. Tasks that push and have a run that is queued, in turns of their
+ * organizations, those that wait longest first, and those that are not due at the end. The limits force one look for each task: in an empty store, the planner would choose to scan all tables.
  */
 export const duePushesInOne: Statement = {
   name: 'runs_due_pushes',
@@ -207,7 +207,8 @@ export const duePushesInOne: Statement = {
       cross join lateral (select 1 from cubby_task k where k.table_id = q.task_id and k.pushes limit 1) as k
       cross join lateral (select t.* from cubby_table t where t.id = q.task_id limit 1) as t
     where not q.held and ${isActive} and t.org_id <> all ($3::bigint[]) and t.id <> all ($4::bigint[])
-    order by q.run_at limit $1::bigint`,
+    order by q.run_at > ${statementNow(2)}, row_number() over (partition by t.org_id order by q.run_at), q.run_at
+    limit $1::bigint`,
 }
 
 /** The same in two: the tasks, and when the first run of each task is due. $1 the time of a test. */

@@ -1,15 +1,29 @@
-import { leaseSecondsMax, sweepGraceMs } from '../../../core/limits.ts'
+import { leaseSecondsMax } from '../../../core/limits.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
 import { nextAfterServed, scheduleKey } from '../../../core/tasks/schedule.ts'
 import { expireAttempt } from '../../../core/tasks/transitions.ts'
 import type { RunReference } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { dueSchedules, expiredLeases, leasesAhead, runsToSweep, schedulesAhead } from './look-statements.ts'
+import { leasesAhead, schedulesAhead } from './look-statements.ts'
 import { type RunRow, readRun, runColumns } from './run-rows.ts'
 import type { RunWrites } from './run-writes.ts'
 
 // What time does to runs, in steps: each is one command of the background, in the transaction that is open on `db`.
+
+/** `seqs`: runs whose leases were found to have expired. `rowsMax`: of those whose leases are too far ahead. */
+export interface ExpireStep {
+  seqs: number[]
+  nowMs: number
+  rowsMax: number
+}
+
+/** `taskIds`: tasks whose schedules were found to be due. `rowsMax`: of those that were served too far ahead. */
+export interface FireStep {
+  taskIds: number[]
+  nowMs: number
+  rowsMax: number
+}
 
 /** A lease is never this far ahead, unless the clock was set back after it was given. */
 const leaseMsMax = leaseSecondsMax * 1000
@@ -18,18 +32,14 @@ export const expireLeases = (
   db: Connection,
   tasks: TaskWrites,
   runs: RunWrites,
-  nowMs: number,
-  rowsMax: number,
+  { seqs, nowMs, rowsMax }: ExpireStep,
 ): RunReference[] => {
-  const seqs = (sql: string, bound: number): number[] =>
-    db
-      .prepare<{ seq: number }, [number, number]>(sql)
-      .all(bound, rowsMax)
-      .map(({ seq }) => seq)
   const find = db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE seq = ?1`)
   const references: RunReference[] = []
-  for (const seq of seqs(expiredLeases, nowMs)) {
-    const row = find.get(seq)!
+  for (const seq of seqs) {
+    const row = find.get(seq)
+    // Finished or extended since it was found.
+    if (row === null || row.status !== 'running' || row.lease_until === null || row.lease_until > nowMs) continue
     const run = readRun(row)
     const task = tasks.find(row.task_id)
     // Damage, which verify reports. It must not come back in every step.
@@ -42,7 +52,8 @@ export const expireLeases = (
     runs.replace(run, expireAttempt(run, task.declaration, runs.isQueued(run.taskId, run.key), Math.random(), nowMs))
     references.push({ taskId: run.taskId, id: run.id })
   }
-  for (const seq of seqs(leasesAhead, nowMs + leaseMsMax)) {
+  const ahead = db.prepare<{ seq: number }, [number, number]>(leasesAhead).all(nowMs + leaseMsMax, rowsMax)
+  for (const { seq } of ahead) {
     const leaseSeconds = tasks.find(find.get(seq)!.task_id)?.declaration.leaseSeconds ?? leaseSecondsMax
     db.prepare<unknown, [number, number]>('UPDATE runs SET lease_until = ?2 WHERE seq = ?1').run(
       seq,
@@ -59,35 +70,34 @@ export const fireSchedules = (
   db: Connection,
   tasks: TaskWrites,
   runs: RunWrites,
-  nowMs: number,
-  rowsMax: number,
-): { due: number; created: RunReference[] } => {
-  const find = (sql: string, bound: number): number[] =>
-    db
-      .prepare<{ id: number }, [number, number]>(sql)
-      .all(bound, rowsMax)
-      .map(({ id }) => id)
-  const due = find(dueSchedules, nowMs)
+  { taskIds, nowMs, rowsMax }: FireStep,
+): RunReference[] => {
   const created: RunReference[] = []
-  for (const taskId of due) {
-    const task = tasks.find(taskId)!
+  for (const taskId of taskIds) {
+    const task = tasks.find(taskId)
+    // Served, paused or deleted since it was found.
+    if (task === undefined || task.nextRunAtMs === null || task.nextRunAtMs > nowMs) continue
     const { schedule } = task.declaration
     if (schedule !== null && !runs.isQueued(taskId, scheduleKey)) {
-      const at = { runAtMs: task.nextRunAtMs! }
+      const at = { runAtMs: task.nextRunAtMs }
       const run = { id: newRunId(), isNamed: false, key: scheduleKey, payload: schedule.payload, at }
       created.push({ taskId, id: runs.insert(taskId, run, nowMs).id })
     }
-    tasks.put({ ...task, servedAtMs: nowMs, nextRunAtMs: schedule && nextAfterServed(schedule, nowMs, nowMs) })
+    tasks.setSchedule(taskId, schedule && nextAfterServed(schedule, nowMs, nowMs), nowMs)
   }
-  for (const taskId of find(schedulesAhead, nowMs + clockErrorMs)) {
-    const task = tasks.find(taskId)!
-    const { schedule } = task.declaration
-    tasks.put({ ...task, servedAtMs: null, nextRunAtMs: schedule && nextAfterServed(schedule, task.servedAtMs, nowMs) })
+  const ahead = db.prepare<{ id: number }, [number, number]>(schedulesAhead).all(nowMs + clockErrorMs, rowsMax)
+  for (const { id } of ahead) {
+    const { declaration, servedAtMs } = tasks.find(id)!
+    const { schedule } = declaration
+    tasks.setSchedule(id, schedule && nextAfterServed(schedule, servedAtMs, nowMs), null)
   }
-  return { due: due.length, created }
+  return created
 }
 
-export const sweepFinished = (db: Connection, nowMs: number, rowsMax: number): number =>
-  db
-    .prepare<unknown, [number, number]>(`DELETE FROM runs WHERE seq IN (${runsToSweep})`)
-    .run(nowMs - sweepGraceMs, rowsMax).changes
+/** `seqs`: runs that were found to be finished for long. One that was retried since has another version. */
+export const sweepFinished = (db: Connection, seqs: number[], before: number): number => {
+  const remove = db.prepare<unknown, [number, number]>(
+    `DELETE FROM runs WHERE seq = ?1 AND status IN ('succeeded', 'failed', 'cancelled') AND updated_at <= ?2`,
+  )
+  return seqs.reduce((count, seq) => count + remove.run(seq, before).changes, 0)
+}

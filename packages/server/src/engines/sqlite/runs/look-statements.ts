@@ -12,26 +12,40 @@ export const countRunning = `SELECT count(*) AS n FROM (
 /** ?1 task, ?2 whether its key holds it back. */
 export const firstQueued = `SELECT min(run_at) AS at FROM runs WHERE task_id = ?1 AND held = ?2 AND status = 'queued'`
 
-/** ?1 now, ?2 rows. */
-export const expiredLeases = `SELECT seq FROM runs WHERE status = 'running' AND lease_until <= ?1 ORDER BY lease_until LIMIT ?2`
+/** ?1 now, ?2 rows. As `Reached`. */
+export const expiredLeases = `SELECT r.seq AS id, t.org_id AS orgId,
+    octet_length(r.payload) + coalesce(octet_length(r.result), 0) AS bytes
+  FROM runs r LEFT JOIN tables t ON t.id = r.task_id
+  WHERE r.status = 'running' AND r.lease_until <= ?1 ORDER BY r.lease_until LIMIT ?2`
 
 /** ?1 the last time that a lease can have, ?2 rows. */
 export const leasesAhead = `SELECT seq FROM runs WHERE status = 'running' AND lease_until > ?1 LIMIT ?2`
 
-/** ?1 now, ?2 rows. */
-export const dueSchedules = 'SELECT table_id AS id FROM tasks WHERE next_run_at <= ?1 ORDER BY next_run_at LIMIT ?2'
+/** ?1 now, ?2 rows. As `Reached`. */
+export const dueSchedules = `SELECT k.table_id AS id, t.org_id AS orgId, octet_length(k.declaration) AS bytes
+  FROM tasks k LEFT JOIN tables t ON t.id = k.table_id
+  WHERE k.next_run_at <= ?1 ORDER BY k.next_run_at LIMIT ?2`
 
 /** ?1 a time that no schedule can have been served for, ?2 rows. */
 export const schedulesAhead = `SELECT table_id AS id FROM tasks
   WHERE next_run_at IS NOT NULL AND served_at > ?1 ORDER BY next_run_at LIMIT ?2`
 
-/** The first queued run of every task that pushes now. */
+/** ?1 after this task, ?2 tasks. Those that push now, each with the time of its first queued run. */
 export const firstPushes = `SELECT t.table_id AS id,
     (SELECT min(run_at) FROM runs WHERE task_id = t.table_id AND held = 0 AND status = 'queued') AS at
-  FROM tasks t WHERE t.pushes = 1`
+  FROM tasks t WHERE t.pushes = 1 AND t.table_id > ?1 ORDER BY t.table_id LIMIT ?2`
 
-/** ?1 the sweep's now, ?2 rows. `updated_at` of a finished run is never before `finished_at`, and the index has it. */
-export const runsToSweep = `SELECT r.seq FROM tasks t CROSS JOIN runs r INDEXED BY runs_by_status
-    ON r.task_id = t.table_id AND r.status IN ('succeeded', 'failed', 'cancelled')
-      AND r.updated_at <= ?1 - 1000 * t.keep_seconds
-  LIMIT ?2`
+/** ?1 after this task, ?2 tasks. */
+export const tasksToSweep = `SELECT table_id AS id, keep_seconds AS keepSeconds FROM tasks
+  WHERE table_id > ?1 ORDER BY table_id LIMIT ?2`
+
+/**
+ * ?1 task, ?2 the last version to sweep, ?3 rows. `updated_at` of a finished run is never before `finished_at`, and the index
+ * has it.
+ */
+export const runsToSweep = `SELECT seq FROM runs INDEXED BY runs_by_status
+  WHERE task_id = ?1 AND status IN ('succeeded', 'failed', 'cancelled') AND updated_at <= ?2 LIMIT ?3`
+
+/** ?1 task, ?2 id. */
+export const runBytes = `SELECT octet_length(payload) + coalesce(octet_length(result), 0) AS bytes FROM runs
+  WHERE task_id = ?1 AND id = ?2`

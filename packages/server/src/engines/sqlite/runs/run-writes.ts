@@ -59,15 +59,21 @@ export class RunWrites {
   }
 
   isQueued(taskId: number, key: string | null): boolean {
-    return key !== null && this.#ofKey(taskId, key, 'queued') !== undefined
+    return key !== null && this.#isAny(taskId, key, 'queued')
   }
 
   isRunning(taskId: number, key: string | null): boolean {
-    return key !== null && this.#ofKey(taskId, key, 'running') !== undefined
+    return key !== null && this.#isAny(taskId, key, 'running')
+  }
+
+  /** Without the row, whose payload may be long. */
+  #isAny(taskId: number, key: string, status: 'queued' | 'running'): boolean {
+    const sql = `SELECT 1 FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`
+    return this.#one(sql, taskId, key) !== undefined
   }
 
   /** The status is part of the text, so that SQLite takes the partial index. */
-  #ofKey(taskId: number, key: string, status: 'queued' | 'running'): RunRow | undefined {
+  #ofKey(taskId: number, key: string, status: 'queued'): RunRow | undefined {
     return this.#one<RunRow>(
       `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = '${status}'`,
       ...[taskId, key],

@@ -1,6 +1,7 @@
-import { leaseSecondsMax, pageBytesMax } from '../../../core/limits.ts'
+import { claimBytesMax, leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
+import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {
@@ -19,12 +20,30 @@ import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from '../registry/rows.ts'
 import { clockErrorMs } from './due-runs.ts'
-import { dueRuns, dueSchedules, expiredLeases, firstPushes, leasesAhead, schedulesAhead } from './look-statements.ts'
+import {
+  dueRuns,
+  dueSchedules,
+  expiredLeases,
+  firstPushes,
+  leasesAhead,
+  runBytes,
+  runsToSweep,
+  schedulesAhead,
+  tasksToSweep,
+} from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
 import type { Extension } from './run-writes.ts'
+import { type ChosenStep, chooseStep, type Reached, reachedRowsMax } from './step.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
+
+/** What a short run counts in a claim: about what a record does whose writing takes as long. */
+const claimedRowBytes = 4_096
+
+/** Of a walk through the tasks: rows that are read at once, and how long it goes on before others have a turn. */
+const walkRowsMax = 20
+const walkMsMax = 2
 
 export class SqliteRuns implements Runs {
   readonly #store: OpenStore
@@ -115,6 +134,19 @@ export class SqliteRuns implements Runs {
     }
   }
 
+  // A change of a run writes its whole row, which may be long, and a claim writes many. The request is short. So that a commit
+  // stays within its bytes, and everybody's writes with it, the rows are counted as they are now.
+
+  #bytesOf(taskId: number, id: string): number {
+    return this.#read(() => this.#all<{ bytes: number }>(runBytes, taskId, id)[0]?.bytes ?? 0)
+  }
+
+  #dueBytes(taskId: number, limit: number, nowMs: number): number {
+    const due = this.#read(() => this.#all<{ bytes: number }>(dueRuns, taskId, nowMs, limit))
+    const bytes = due.reduce((sum, row) => sum + row.bytes, 0)
+    return due.length * claimedRowBytes + Math.min(bytes, claimBytesMax)
+  }
+
   add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
     const command = { kind: 'addRun' as const, fence: this.#store.fence(caller, task), run, nowMs }
     return this.#store.channel.submit<'addRun'>(caller.orgId, run.payload.length, command)
@@ -122,28 +154,29 @@ export class SqliteRuns implements Runs {
 
   claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
     const command = { kind: 'claimRuns' as const, fence: this.#store.fence(caller, task), options, nowMs }
-    return this.#store.channel.submit<'claimRuns'>(caller.orgId, 0, command)
+    return this.#store.channel.submit<'claimRuns'>(caller.orgId, this.#dueBytes(task.id, options.limit, nowMs), command)
   }
 
   extend(caller: Caller, { id: taskId }: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
     const command = { kind: 'extendRun' as const, fence: this.#store.fence(caller), taskId, id, extension, nowMs }
-    return this.#store.channel.submit<'extendRun'>(caller.orgId, extension.progress?.length ?? 0, command)
+    const bytes = this.#bytesOf(taskId, id) + (extension.progress?.length ?? 0)
+    return this.#store.channel.submit<'extendRun'>(caller.orgId, bytes, command)
   }
 
   finish(caller: Caller, { id: taskId }: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
     const command = { kind: 'finishRun' as const, fence: this.#store.fence(caller), taskId, id, finish, nowMs }
-    const bytes = 'result' in finish ? (finish.result?.length ?? 0) : 0
+    const bytes = this.#bytesOf(taskId, id) + ('result' in finish ? (finish.result?.length ?? 0) : 0)
     return this.#store.channel.submit<'finishRun'>(caller.orgId, bytes, command)
   }
 
   cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
     const command = { kind: 'cancelRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
-    return this.#store.channel.submit<'cancelRun'>(caller.orgId, 0, command)
+    return this.#store.channel.submit<'cancelRun'>(caller.orgId, this.#bytesOf(task.id, id), command)
   }
 
   retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
     const command = { kind: 'retryRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
-    return this.#store.channel.submit<'retryRun'>(caller.orgId, 0, command)
+    return this.#store.channel.submit<'retryRun'>(caller.orgId, this.#bytesOf(task.id, id), command)
   }
 
   applyBatch(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
@@ -154,7 +187,10 @@ export class SqliteRuns implements Runs {
       const { task, ...others } = operation
       fence.stamp = Math.min(fence.stamp, task.stamp)
       if (others.op === 'run') bytes += others.run.payload.length
-      else if ('result' in others.finish) bytes += others.finish.result?.length ?? 0
+      else {
+        bytes += this.#bytesOf(task.id, others.id)
+        if ('result' in others.finish) bytes += others.finish.result?.length ?? 0
+      }
       return { taskId: task.id, ...others }
     })
     const command = { kind: 'batch' as const, fence, records, tasks: commands, nowMs }
@@ -184,28 +220,54 @@ export class SqliteRuns implements Runs {
   }
 
   /** If nothing was committed since the last look, and nothing has become due, the answer is the same: none. */
-  duePushes(nowMs: number, without: Parameters<Runs['duePushes']>[1] = { orgIds: [], taskIds: [] }): DuePushes {
-    return this.#read(() => {
-      const sql = 'PRAGMA data_version'
-      const dataVersion = this.#all<{ data_version: number }>(sql)[0]!.data_version
-      const last = this.#lastLook
-      if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs)
-        return { tasks: [], nextAtMs: known(last.nextAtMs) }
-      const rows = this.#all<{ id: number; at: number | null }>(firstPushes).filter(
-        (row): row is { id: number; at: number } => row.at !== null,
-      )
-      const due = rows.filter(({ at }) => at <= nowMs).sort((a, b) => a.at - b.at)
-      const nextAtMs = Math.min(...rows.filter(({ at }) => at > nowMs).map(({ at }) => at), Number.POSITIVE_INFINITY)
-      this.#lastLook = due.length > 0 ? undefined : { dataVersion, nextAtMs }
-      const tasks: TableRow[] = []
-      for (const { id } of due) {
-        if (tasks.length === duePushTasksMax) break
-        if (without.taskIds.includes(id)) continue
-        const sql = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`
-        tasks.push(...this.#all<TableRow>(sql, id).filter((row) => !without.orgIds.includes(row.org_id)))
+  async duePushes(
+    nowMs: number,
+    without: Parameters<Runs['duePushes']>[1] = { orgIds: [], taskIds: [] },
+  ): Promise<DuePushes> {
+    const dataVersion = this.#read(() => this.#all<{ data_version: number }>('PRAGMA data_version')[0]!.data_version)
+    const last = this.#lastLook
+    if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs) return { tasks: [], nextAtMs: known(last.nextAtMs) }
+    const due: { row: TableRow; at: number }[] = []
+    const leftOut = { orgs: new Set(without.orgIds), tasks: new Set(without.taskIds) }
+    let isAnyDue = false
+    let nextAtMs = Number.POSITIVE_INFINITY
+    const find = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`
+    await this.#walk<{ id: number; at: number | null }>(firstPushes, ({ id, at }) => {
+      if (at === null) return
+      if (at > nowMs) {
+        nextAtMs = Math.min(nextAtMs, at)
+        return
       }
-      return { tasks: tasks.map((row) => toTable(row, 0)), nextAtMs: known(nextAtMs) }
+      isAnyDue = true
+      if (leftOut.tasks.has(id)) return
+      const row = this.#all<TableRow>(find, id)[0]
+      if (row !== undefined && !leftOut.orgs.has(row.org_id)) due.push({ row, at })
     })
+    this.#lastLook = isAnyDue ? undefined : { dataVersion, nextAtMs }
+    due.sort((a, b) => a.at - b.at)
+    const tasks = takeTurns(due, ({ row }) => row.org_id).slice(0, duePushTasksMax)
+    return { tasks: tasks.map(({ row }) => toTable(row, 0)), nextAtMs: known(nextAtMs) }
+  }
+
+  /**
+   * Calls `visit` for the rows of a statement about tasks that takes ?1 the last task seen and ?2 rows, until it returns true.
+   * A tenant decides how many tasks there are, and this is the thread that answers requests: they get their turns in between.
+   */
+  async #walk<Row extends { id: number }>(sql: string, visit: (row: Row) => unknown): Promise<void> {
+    for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+      const startedAt = performance.now()
+      const isEnded = this.#read(() => {
+        do {
+          const rows = this.#all<Row>(sql, last, walkRowsMax)
+          for (const row of rows) if (visit(row) === true) return true
+          if (rows.length < walkRowsMax) return true
+          last = rows.at(-1)!.id
+        } while (performance.now() - startedAt < walkMsMax)
+        return false
+      })
+      if (isEnded) return
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
@@ -221,22 +283,39 @@ export class SqliteRuns implements Runs {
     return this.#read(() => this.#all(sql, bound, 1).length > 0)
   }
 
+  #choose(sql: string, nowMs: number, rowsMax: number): ChosenStep {
+    return chooseStep(
+      this.#read(() => this.#all<Reached>(sql, nowMs, reachedRowsMax)),
+      rowsMax,
+    )
+  }
+
   // The background asks every half second, and mostly for nothing: a read is cheaper than a turn of the writer.
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
-    const edge = nowMs + leaseSecondsMax * 1000
-    if (!this.#finds(expiredLeases, nowMs) && !this.#finds(leasesAhead, edge)) return []
-    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', nowMs, rowsMax })
+    const { ids: seqs } = this.#choose(expiredLeases, nowMs, rowsMax)
+    if (seqs.length === 0 && !this.#finds(leasesAhead, nowMs + leaseSecondsMax * 1000)) return []
+    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, nowMs, rowsMax })
   }
 
   async fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {
-    if (!this.#finds(dueSchedules, nowMs) && !this.#finds(schedulesAhead, nowMs + clockErrorMs))
-      return { due: 0, created: [] }
-    return this.#store.channel.submitMaintenance<'fireSchedules'>({ kind: 'fireSchedules', nowMs, rowsMax })
+    const { ids: taskIds, isMore } = this.#choose(dueSchedules, nowMs, rowsMax)
+    if (taskIds.length === 0 && !this.#finds(schedulesAhead, nowMs + clockErrorMs)) return { due: 0, created: [] }
+    const command = { kind: 'fireSchedules' as const, taskIds, nowMs, rowsMax }
+    const created = await this.#store.channel.submitMaintenance<'fireSchedules'>(command)
+    return { due: isMore ? rowsMax : taskIds.length, created }
   }
 
-  sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', nowMs, rowsMax })
+  async sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
+    const before = nowMs - sweepGraceMs
+    const seqs: number[] = []
+    await this.#walk<{ id: number; keepSeconds: number }>(tasksToSweep, ({ id, keepSeconds }) => {
+      const found = this.#all<{ seq: number }>(runsToSweep, id, before - 1000 * keepSeconds, rowsMax - seqs.length)
+      seqs.push(...found.map(({ seq }) => seq))
+      return seqs.length >= rowsMax
+    })
+    if (seqs.length === 0) return 0
+    return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', seqs, before })
   }
 }
 

@@ -29,6 +29,13 @@ export class TaskWrites {
     this.#db.prepare<unknown, (string | number | null)[]>(putTask('INSERT OR REPLACE')).run(...taskValues(task))
   }
 
+  /** The declaration, which may be long, is not written again. */
+  setSchedule(tableId: number, nextRunAtMs: number | null, servedAtMs: number | null): void {
+    this.#db
+      .prepare<unknown, (number | null)[]>('UPDATE tasks SET next_run_at = ?2, served_at = ?3 WHERE table_id = ?1')
+      .run(tableId, nextRunAtMs, servedAtMs)
+  }
+
   #state(task: DumpedTask, nowMs: number): TaskState {
     const { declaration, updatedAtMs, nextRunAtMs, tableId } = task
     return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldestRunAt(this.#db, tableId, nowMs) }

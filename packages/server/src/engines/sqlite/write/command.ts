@@ -14,6 +14,7 @@ import type { LoadRows } from '../../../store/transfer.ts'
 import type { DamagedRows } from '../maintenance/add-checksums.ts'
 import type { TableName } from '../registry/registry-writes.ts'
 import type { TaskCommand } from '../runs/batch-writes.ts'
+import type { ExpireStep, FireStep } from '../runs/due-runs.ts'
 import type { Extension } from '../runs/run-writes.ts'
 
 /**
@@ -83,9 +84,9 @@ type RunCommand =
   | { kind: 'retryRun'; fence: Fence; id: string; nowMs: number }
   | { kind: 'batch'; fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number }
   | { kind: 'claimPushes'; taskId: number; limit: number; nowMs: number }
-  | { kind: 'expireLeases'; nowMs: number; rowsMax: number }
-  | { kind: 'fireSchedules'; nowMs: number; rowsMax: number }
-  | { kind: 'sweepRuns'; nowMs: number; rowsMax: number }
+  | ({ kind: 'expireLeases' } & ExpireStep)
+  | ({ kind: 'fireSchedules' } & FireStep)
+  | { kind: 'sweepRuns'; seqs: number[]; before: number }
 
 type MaintenanceCommand =
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
@@ -146,7 +147,7 @@ export interface CommandResults {
   /** Undefined if the task was deleted. */
   claimPushes: Pushes | undefined
   expireLeases: RunReference[]
-  fireSchedules: { due: number; created: RunReference[] }
+  fireSchedules: RunReference[]
   sweepRuns: number
   sweepExpired: number
   purgeTables: number

@@ -223,11 +223,11 @@ export class WriteConnection {
           ? this.#runs.claimPushes(command.taskId, command.limit, command.nowMs)
           : undefined
       case 'expireLeases':
-        return expireLeases(this.#db, this.#tasks, this.#runs, command.nowMs, command.rowsMax)
+        return expireLeases(this.#db, this.#tasks, this.#runs, command)
       case 'fireSchedules':
-        return fireSchedules(this.#db, this.#tasks, this.#runs, command.nowMs, command.rowsMax)
+        return fireSchedules(this.#db, this.#tasks, this.#runs, command)
       case 'sweepRuns':
-        return sweepFinished(this.#db, command.nowMs, command.rowsMax)
+        return sweepFinished(this.#db, command.seqs, command.before)
       case 'load':
         // The loaded rows may have ids above the reserved block.
         this.#records.forgetReservedIds()
