@@ -64,7 +64,7 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
   { statement: sql.findAhead, values: [nowMs, dueRows, 3_600_000], looks: { cubby_run_by_lease: /lease_until >/ } },
   {
     statement: sql.duePushesInOne,
-    values: [100, nowMs],
+    values: [100, nowMs, '{}', '{}'],
     // One look for each task that has a queued run.
     looks: {
       ...{ cubby_run_due: /task_id >|^$/, cubby_task_pkey: /table_id =/, cubby_task_pushing: /table_id =/ },
