@@ -338,6 +338,31 @@ describe('a clock that jumps', () => {
       expect((await moved.runs.fireSchedules(noon + hourMs, 10)).due).toBe(1)
     }))
 
+  test('does not leave a schedule, its run, or the next attempt of a run a year ahead', () =>
+    withMovedTime(async (moved) => {
+      const { caller } = await makeTenant(moved)
+      const ahead = startMs + 365 * 24 * hourMs
+      const result = await moved.tasks.declare(caller, 'app', 'mail', hourly, undefined, ahead)
+      if (!result.applied) throw new Error('not declared')
+      const { task } = result
+      const nextOf = async () => (await moved.tasks.read([task], startMs))[0]!.nextRunAtMs
+      await moved.runs.fireSchedules(startMs, 10)
+      const noon = (Math.floor(startMs / hourMs) + 1) * hourMs
+      expect(await nextOf()).toBe(noon)
+      await moved.runs.add(caller, task, newRun(), startMs)
+      const later = await moved.runs.add(caller, task, newRun({ at: { delayMs: 2 * (ahead - startMs) } }), startMs)
+      const [run] = await moved.runs.claim(caller, task, { limit: 1, leaseMs: undefined }, startMs)
+      expect(await moved.runs.expireLeases(ahead, 10)).toHaveLength(1)
+      await moved.runs.fireSchedules(ahead, 10)
+      const [scheduled] = await moved.runs.claim(caller, task, { limit: 1, leaseMs: 1 }, ahead)
+      await moved.runs.expireLeases(ahead + 1, 10)
+      const timeOf = async ({ id }: Run) => (await moved.runs.get(task, id, startMs))!.runAtMs
+      for (const one of [run!, scheduled!]) expect(await timeOf(one)).toBeGreaterThan(ahead)
+      await moved.runs.expireLeases(startMs + 5, 10)
+      for (const one of [run!, scheduled!]) expect(await timeOf(one)).toBe(startMs + 5)
+      expect(await timeOf((later as { run: Run }).run)).toBe(startMs + 2 * (ahead - startMs))
+    }))
+
   test('does not leave a lease a year ahead', () =>
     withMovedTime(async (moved) => {
       const { caller } = await makeTenant(moved)

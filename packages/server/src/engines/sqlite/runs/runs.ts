@@ -1,6 +1,8 @@
 import { leaseSecondsMax, pageBytesMax } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
+import { clockErrorMs } from '../../../core/tasks/schedule.ts'
+import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {
@@ -18,8 +20,15 @@ import type {
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from '../registry/rows.ts'
-import { clockErrorMs } from './due-runs.ts'
-import { dueRuns, dueSchedules, expiredLeases, firstPushes, leasesAhead, schedulesAhead } from './look-statements.ts'
+import {
+  dueRuns,
+  dueSchedules,
+  expiredLeases,
+  firstPushes,
+  leasesAhead,
+  runsFromAhead,
+  schedulesAhead,
+} from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
 import type { Extension } from './run-writes.ts'
 
@@ -30,6 +39,7 @@ export class SqliteRuns implements Runs {
   readonly #store: OpenStore
   /** What the last look for pushes found, and the state of the database that it saw. */
   #lastLook: { dataVersion: number; nextAtMs: number } | undefined
+  readonly #wakes = new WakeLooks()
 
   constructor(store: OpenStore) {
     this.#store = store
@@ -225,8 +235,10 @@ export class SqliteRuns implements Runs {
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
     const edge = nowMs + leaseSecondsMax * 1000
-    if (!this.#finds(expiredLeases, nowMs) && !this.#finds(leasesAhead, edge)) return []
-    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', nowMs, rowsMax })
+    const wakes = this.#wakes.isDue(nowMs) && this.#finds(runsFromAhead, nowMs)
+    if (!wakes) this.#wakes.looked(nowMs)
+    if (!wakes && !this.#finds(expiredLeases, nowMs) && !this.#finds(leasesAhead, edge)) return []
+    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', nowMs, rowsMax, wakes })
   }
 
   async fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {

@@ -83,7 +83,7 @@ type RunCommand =
   | { kind: 'retryRun'; fence: Fence; id: string; nowMs: number }
   | { kind: 'batch'; fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number }
   | { kind: 'claimPushes'; taskId: number; limit: number; nowMs: number }
-  | { kind: 'expireLeases'; nowMs: number; rowsMax: number }
+  | { kind: 'expireLeases'; nowMs: number; rowsMax: number; wakes: boolean }
   | { kind: 'fireSchedules'; nowMs: number; rowsMax: number }
   | { kind: 'sweepRuns'; nowMs: number; rowsMax: number }
 
