@@ -58,8 +58,8 @@ const expireOfTask = (db: Database, taskId: number, rows: Row[], at: number | nu
   })
 }
 
-/** Undefined if its lease holds. */
-const leaseChange = (run: Run, { declaration, nowMs }: LockedTask, queuedKeys: Set<string>): Run | undefined => {
+/** Undefined if its lease holds: it may have been extended since it was found. */
+export const leaseChange = (run: Run, { declaration, nowMs }: LockedTask, queuedKeys: Set<string>): Run | undefined => {
   if (run.leaseUntilMs! <= nowMs) {
     return expireAttempt(run, declaration, run.key !== null && queuedKeys.has(run.key), Math.random(), nowMs)
   }
