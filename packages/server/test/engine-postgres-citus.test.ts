@@ -155,7 +155,7 @@ describe('the rules find', () => {
 const notOnCitus = [
   ...['sweep', 'put_batch', 'put_together', 'load_records', 'check_stray', 'check_is_table'],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
-  ...['runs_due_pushes', 'runs_sweep', 'check_stray_runs'],
+  ...['runs_due_pushes', 'runs_find_from_ahead', 'runs_sweep', 'check_stray_runs'],
   // Names no table at all, and needs a write that hangs while a key is revoked.
   'cancel',
 ]

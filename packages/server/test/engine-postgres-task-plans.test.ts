@@ -79,6 +79,11 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
       cubby_run_pkey: /task_id = .*id =/,
     },
   },
+  {
+    statement: sql.findFromAhead,
+    values: [nowMs, dueRows, 3_600_000, Buffer.from('schedule')],
+    looks: { cubby_run_by_status: /task_id = .*status = .*updated_at >/ },
+  },
   { statement: sql.anyRun, values: [1], looks: { cubby_run_pkey: /task_id =/, cubby_run_by_time: /task_id =/ } },
   {
     statement: nextRuns,
@@ -207,8 +212,9 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       async (_, { statement, values, looks }) => {
         const nodes = await planOf(client, statement, values)
         const walks = nodes.filter(isWalk)
-        // The sweep walks over all tasks.
-        const ofRuns = walks.filter((node) => statement !== sql.sweepInOne || node['Relation Name'] !== 'cubby_task')
+        // Two walk over all tasks.
+        const isOfAll = statement === sql.sweepInOne || statement === sql.findFromAhead
+        const ofRuns = walks.filter((node) => !isOfAll || node['Relation Name'] !== 'cubby_task')
         expect(ofRuns.length > 0).toBe(Object.keys(looks).length > 0)
         for (const node of ofRuns) {
           expect(Object.keys(looks)).toContain(node['Index Name']!)

@@ -4,6 +4,8 @@ import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import type { Finish, NewRun, Run } from '../src/core/tasks/run.ts'
 import { newRunId } from '../src/core/tasks/run-id.ts'
 import { openPostgresEngine, type PostgresOptions } from '../src/engines/postgres/engine.ts'
+import { leaseChange } from '../src/engines/postgres/runs/due-runs.ts'
+import { holdKey } from '../src/engines/postgres/runs/statements.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { expectRefusal, makeTenant, putOf, startMs } from './conformance/material.ts'
 import { declared, makeBench } from './conformance/runs.ts'
@@ -78,6 +80,62 @@ describe('claimers on several pools', () => {
     })
     expect(handed).toHaveLength(added.length)
     expect(new Set(handed)).toEqual(new Set(added.map(({ id }) => id)))
+    await expectSound(engine)
+  })
+
+  test('whose connections are killed again and again: no run is lost, none counts twice', async () => {
+    const bench = await makeBench(engine, { attempts: 50 })
+    const { caller } = bench.tenant
+    const { table } = await engine.tables.create(caller, 'app', 'counts', {}, 0)
+    const added = await Promise.all(Array.from({ length: 15 }, () => bench.add()))
+    const counted = async (id: string) => {
+      const { rangeKey } = putOf(table, id)
+      return (await engine.records.get(table, { hashKey: id, rangeKey }, 0))?.data
+    }
+    const open = () =>
+      engine.runs.finishedAmong(
+        added.map(({ id }) => ({ taskId: bench.task.id, id })),
+        0,
+      )
+    let killed = 0
+    const orFailure = async <T>(work: Promise<T>): Promise<T | undefined> => {
+      try {
+        return await work
+      } catch (error) {
+        expect(['unavailable', 'outcome_unknown']).toContain((error as { code?: string }).code!)
+        return undefined
+      }
+    }
+    const endAt = performance.now() + 30_000
+    let isOver = false
+    const work = async (): Promise<void> => {
+      while (!isOver && performance.now() < endAt) {
+        const runs = await orFailure(engine.runs.claim(caller, bench.task, { limit: 3, leaseMs: 1_000 }, 0))
+        for (const { id, lease } of runs ?? []) {
+          // The condition makes a second count of the run impossible to overlook.
+          const records = [putOf(table, id, { data: { n: 1 }, condition: 'absent' })]
+          const tasks = [{ op: 'finish' as const, task: bench.task, id, finish: { lease: lease!, result: null } }]
+          const done = await orFailure(engine.runs.applyBatch(caller, { table, records, tasks }, 0))
+          if (done?.applied === false) expect(done).toMatchObject({ refused: 'lease_lost' })
+        }
+        await orFailure(engine.runs.expireLeases(0, 50))
+        if (runs?.length === 0) await Bun.sleep(20)
+      }
+    }
+    const working = Promise.all([work(), work(), work(), work()])
+    for (let round = 0; round < 10; round++) {
+      await Bun.sleep(15)
+      const sql = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cubby'`
+      killed += (await server.query(sql)).length
+    }
+    await eventually('all are finished', async () => ((await open()).length === added.length ? true : undefined))
+    isOver = true
+    await working
+    expect(killed).toBeGreaterThan(5)
+    for (const { id } of added) {
+      expect(await counted(id)).toBe('{"n":1}')
+      expect(await bench.get({ id })).toMatchObject({ status: 'succeeded' })
+    }
     await expectSound(engine)
   })
 
@@ -338,6 +396,31 @@ describe('a clock that jumps', () => {
       expect((await moved.runs.fireSchedules(noon + hourMs, 10)).due).toBe(1)
     }))
 
+  test('does not leave a schedule, its run, or the next attempt of a run a year ahead', () =>
+    withMovedTime(async (moved) => {
+      const { caller } = await makeTenant(moved)
+      const ahead = startMs + 365 * 24 * hourMs
+      const result = await moved.tasks.declare(caller, 'app', 'mail', hourly, undefined, ahead)
+      if (!result.applied) throw new Error('not declared')
+      const { task } = result
+      const nextOf = async () => (await moved.tasks.read([task], startMs))[0]!.nextRunAtMs
+      await moved.runs.fireSchedules(startMs, 10)
+      const noon = (Math.floor(startMs / hourMs) + 1) * hourMs
+      expect(await nextOf()).toBe(noon)
+      await moved.runs.add(caller, task, newRun(), startMs)
+      const later = await moved.runs.add(caller, task, newRun({ at: { delayMs: 2 * (ahead - startMs) } }), startMs)
+      const [run] = await moved.runs.claim(caller, task, { limit: 1, leaseMs: undefined }, startMs)
+      expect(await moved.runs.expireLeases(ahead, 10)).toHaveLength(1)
+      await moved.runs.fireSchedules(ahead, 10)
+      const [scheduled] = await moved.runs.claim(caller, task, { limit: 1, leaseMs: 1 }, ahead)
+      await moved.runs.expireLeases(ahead + 1, 10)
+      const timeOf = async ({ id }: Run) => (await moved.runs.get(task, id, startMs))!.runAtMs
+      for (const one of [run!, scheduled!]) expect(await timeOf(one)).toBeGreaterThan(ahead)
+      await moved.runs.expireLeases(startMs + 5, 10)
+      for (const one of [run!, scheduled!]) expect(await timeOf(one)).toBe(startMs + 5)
+      expect(await timeOf((later as { run: Run }).run)).toBe(startMs + 2 * (ahead - startMs))
+    }))
+
   test('does not leave a lease a year ahead', () =>
     withMovedTime(async (moved) => {
       const { caller } = await makeTenant(moved)
@@ -424,6 +507,82 @@ test('a write of runs with a revoked key is refused, and a revocation waits for 
   await expectRefusal(bench.claim(), 'revoked_api_key')
   await expectRefusal(bench.add(), 'revoked_api_key')
   await expectRefusal(bench.add({ key: 'k' }), 'revoked_api_key')
+})
+
+// ── Races that are too rare to wait for ────────────────────────────────────────────────────────────────────
+
+/** In a transaction of another process, which is open until `work` has ended. */
+const whileOpen = async (statements: (client: pg.Client) => Promise<unknown>, work: () => Promise<void>) => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('begin')
+    await statements(client)
+    await work()
+    await client.query('commit')
+  } finally {
+    await client.end()
+  }
+}
+
+test('a run that is queued behind one that ends at this moment is released by that end', async () => {
+  const bench = await makeBench(engine)
+  await bench.add({ key: 'k' })
+  const [running] = await bench.claim()
+  let finishing: Promise<unknown> | undefined
+  let isFinished = false
+  // As when the claim came between the two round trips of the request.
+  await whileOpen(
+    async (client) => {
+      await client.query(
+        `insert into cubby_run (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
+         values (nextval('cubby_record_id'), ${bench.task.id}, 'behind', 'queued', 'k'::bytea, 1, 0, false, 1, 1, '{}')`,
+      )
+      const { rowCount } = await client.query(holdKey.text, [bench.task.id, Buffer.from('k')])
+      expect(rowCount).toBe(1)
+    },
+    async () => {
+      finishing = bench.finish(running!).then(() => {
+        isFinished = true
+      })
+      await Bun.sleep(100)
+      expect(isFinished).toBe(false)
+    },
+  )
+  await finishing
+  expect((await bench.claim()).map(({ id }) => id)).toEqual(['behind'])
+  await expectSound(engine)
+})
+
+test('a schedule that another process serves at this moment is left to it', async () => {
+  await makeBench(engine, { schedule: { every: 1, payload: '{}' } })
+  await Bun.sleep(1_000)
+  let firing: Promise<{ created: unknown[] }> | undefined
+  let created: unknown[] | undefined
+  await whileOpen(
+    (client) => client.query('select 1 from cubby_task for update'),
+    async () => {
+      firing = engine.runs.fireSchedules(0, 10)
+      void firing.then((fired) => {
+        created = fired.created
+      })
+      for (let i = 0; i < 200 && created === undefined; i++) await Bun.sleep(10)
+      expect(created).toEqual([])
+    },
+  )
+  await firing
+  expect((await engine.runs.fireSchedules(0, 10)).created).toHaveLength(1)
+})
+
+test('a lease that was extended between the look and the lock does not expire', async () => {
+  const bench = await makeBench(engine)
+  await bench.add()
+  const [run] = await bench.claim(1, 30_000)
+  const nowMs = run!.leaseUntilMs!
+  const task = { tableId: 1, declaration: declared, updatedAtMs: 1, nextRunAtMs: null, servedAtMs: null, secrets: [] }
+  const change = (atMs: number) => leaseChange(run!, { ...task, isActive: true, nowMs: atMs }, new Set())
+  expect(change(nowMs - 1)).toBeUndefined()
+  expect(change(nowMs)).toMatchObject({ status: 'queued', error: { code: 'lease_expired' } })
 })
 
 // ── Verify and copy ────────────────────────────────────────────────────────────────────────────────────────

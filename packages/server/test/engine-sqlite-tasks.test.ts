@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
+import type { Run } from '../src/core/tasks/run.ts'
 import { newRunId } from '../src/core/tasks/run-id.ts'
 import type { Schedule } from '../src/core/tasks/schedule.ts'
 import { newTaskSecret } from '../src/core/tasks/task-secret.ts'
@@ -96,6 +97,50 @@ describe('a clock that jumps', () => {
     expect((await engine.runs.fireSchedules(noon + hourMs, 10)).due).toBe(1)
   })
 
+  test('a schedule that was declared, resumed or restored while it was a year ahead loses no later time', async () => {
+    const ahead = startMs + yearMs
+    const { tenant, task } = await declareAt(ahead, hourly)
+    const { caller } = tenant
+    const declare = (more: object, nowMs: number) => {
+      const whole = { ...declared, ...hourly, ...more, keepsAuthorization: false, newSecret: newTaskSecret() }
+      return engine.tasks.declare(caller, 'app', 'mail', whole, undefined, nowMs)
+    }
+    const goesOn = async (): Promise<void> => {
+      expect(await nextOf(task, startMs)).toBeGreaterThan(ahead)
+      await engine.runs.fireSchedules(startMs, 10)
+      expect(await nextOf(task, startMs)).toBe((Math.floor(startMs / hourMs) + 1) * hourMs)
+    }
+    await goesOn()
+    await declare({ paused: true }, ahead)
+    await declare({}, ahead)
+    await goesOn()
+    await engine.tasks.delete(caller, 'app', 'mail', undefined, ahead)
+    await engine.tasks.restore(caller, 'app', 'mail', undefined, ahead)
+    await goesOn()
+  })
+
+  test('does not leave the next attempt, or the run of a schedule, a year ahead; a time that was asked for stays', async () => {
+    const ahead = startMs + yearMs
+    const { tenant, task, add } = await declareAt(startMs, hourly)
+    const fired = async (nowMs: number) => (await engine.runs.fireSchedules(nowMs, 10)).created
+    await add()
+    const later = await add(2 * yearMs)
+    const [run] = await engine.runs.claim(tenant.caller, task, { limit: 1, leaseMs: undefined }, startMs)
+    // Its lease expires by the wrong clock, and a time of the schedule waits for it.
+    expect(await engine.runs.expireLeases(ahead, 10)).toHaveLength(1)
+    await fired(ahead)
+    const [scheduled] = await engine.runs.claim(tenant.caller, task, { limit: 1, leaseMs: 1 }, ahead)
+    await engine.runs.expireLeases(ahead + 1, 10)
+    const timeOf = async (id: string) => (await engine.runs.get(task, id, startMs))!.runAtMs
+    for (const { id } of [run!, scheduled!]) expect(await timeOf(id)).toBeGreaterThan(ahead)
+    await engine.runs.expireLeases(startMs + 5, 10)
+    for (const { id } of [run!, scheduled!]) expect(await timeOf(id)).toBe(startMs + 5)
+    expect(await timeOf((later as { run: Run }).run.id)).toBe(startMs + 2 * yearMs)
+    const claimed = await engine.runs.claim(tenant.caller, task, { limit: 9, leaseMs: undefined }, startMs + 5)
+    expect(claimed.map(({ id }) => id)).toEqual([run!.id, scheduled!.id])
+    await expectSound(engine)
+  })
+
   test('many times that were missed create one run', async () => {
     const { task } = await declareAt(startMs, hourly)
     const fired = await engine.runs.fireSchedules(startMs + 30 * hourMs, 10)
@@ -131,6 +176,19 @@ describe('damage', () => {
     )
     expect(claimed.map(({ id }) => id)).toEqual([good.id])
     expect(await engine.runs.dueAmong([bench.task.id], Date.now())).toEqual([])
+  })
+
+  test('a running run that is damaged does not hold back the one behind it for ever', async () => {
+    const bench = await makeBench(engine, { leaseSeconds: 1 })
+    const { id } = await bench.add({ key: 'k', payload: '{"n":1}' })
+    expect(await bench.claim()).toHaveLength(1)
+    const behind = await bench.add({ key: 'k', payload: '{"n":2}' })
+    expect(behind.held).toBe(true)
+    await change(`UPDATE runs SET payload = replace(payload, '1', '7') WHERE id = '${id}'`)
+    const later = Date.now() + 2_000
+    await engine.runs.expireLeases(later, 10)
+    const claimed = await engine.runs.claim(bench.tenant.caller, bench.task, { limit: 9, leaseMs: undefined }, later)
+    expect(claimed.map((run) => run.id)).toEqual([behind.id])
   })
 
   const wrongs: [string, (id: string) => string, string][] = [
@@ -308,7 +366,7 @@ test('a store with tasks and runs is copied as it is', async () => {
 })
 
 test('looks and claims seek in the indexes of what waits, never in finished or future runs', () => {
-  const { runsToSweep, tasksToSweep, ...others } = statements
+  const { runsToSweep, tasksToSweep, runsFromAhead, ...others } = statements
   const db = new Database(':memory:')
   db.run(makeSchema('00'.repeat(32)))
   const planOf = (sql: string): string =>
@@ -326,6 +384,9 @@ test('looks and claims seek in the indexes of what waits, never in finished or f
   expect(planOf(tasksToSweep)).toBe('SEARCH tasks USING INTEGER PRIMARY KEY (rowid>?)')
   expect(planOf(runsToSweep)).toBe(
     'SEARCH runs USING COVERING INDEX runs_by_status (task_id=? AND status=? AND updated_at<?)',
+  )
+  expect(planOf(runsFromAhead)).toBe(
+    'SCAN t; SEARCH r USING INDEX runs_by_status (task_id=? AND status=? AND updated_at>?)',
   )
   db.close()
 })

@@ -357,6 +357,39 @@ export const runCases = (test: Case): void => {
     await expectSound(engine)
   })
 
+  test('a reader that polls during batches never sees records without their runs, nor runs without records', async ({
+    engine,
+  }) => {
+    const bench = await makeBench(engine)
+    const { caller } = bench.tenant
+    const { table } = await engine.tables.create(caller, 'app', 'orders', {}, Date.now())
+    const { rangeKey } = putOf(table, 'o')
+    const batches = 30
+    let written = 0
+    const write = async (): Promise<void> => {
+      for (; written < batches; written++) {
+        const run = { id: `r${written}`, isNamed: true, key: null, payload: '{}', at: { delayMs: 0 } }
+        const tasks = [{ op: 'run' as const, task: bench.task, run }]
+        await engine.runs.applyBatch(caller, { table, records: [putOf(table, `o${written}`)], tasks }, Date.now())
+      }
+    }
+    /** Whichever is read first: if it is there, the other is too. */
+    const read = async (runFirst: boolean): Promise<void> => {
+      for (let n = 0; n < batches; ) {
+        const looks = [
+          async () => (await bench.get({ id: `r${n}` })) !== undefined,
+          async () => (await engine.records.get(table, { hashKey: `o${n}`, rangeKey }, Date.now())) !== undefined,
+        ]
+        const [first, second] = runFirst ? looks : looks.reverse()
+        if (await first!()) {
+          expect([n, runFirst, await second!()]).toEqual([n, runFirst, true])
+          n++
+        } else await Bun.sleep(0)
+      }
+    }
+    await Promise.all([write(), read(true), read(false)])
+  })
+
   test('nothing of a deleted task is handed out, but its attempts may finish', async ({ engine }) => {
     const bench = await makeBench(engine)
     const { caller } = bench.tenant

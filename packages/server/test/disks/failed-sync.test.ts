@@ -319,7 +319,27 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
     expect((await put('b')).status).toBe(200)
     expect((await api.get(`${tablePath}/a`)).status).toBe(404)
     expect((await api.get(`${tablePath}/b`)).status).toBe(200)
+    // A run that the failed commit would have handed out is handed out by the next one.
+    expect((await api.put('/v1/app/_tasks/pull', {})).status).toBe(201)
+    const { body: run } = await api.post('/v1/app/_tasks/pull/run', {})
+    shim.set('fullWalWrites', 1)
+    expect((await api.post('/v1/app/_tasks/pull/claim')).body.error.code).toBe('storage_full')
+    expect((await api.post('/v1/app/_tasks/pull/claim')).body.runs).toMatchObject([{ id: run.id, attempt: 1 }])
     expect(await server.cubby('verify')).toMatchObject({ exitCode: 0 })
     expect(mark()).toBe(false)
+  })
+
+  test('a claim that cannot be synced is outcome_unknown; whether or not it was applied, the run comes back', async () => {
+    const api = await startOnShim()
+    expect((await api.put('/v1/app/_tasks/pull', { leaseSeconds: 1, backoffSeconds: 1 })).status).toBe(201)
+    const { body: run } = await api.post('/v1/app/_tasks/pull/run', {})
+    shim.set('failWalSyncs', 1)
+    expect((await api.post('/v1/app/_tasks/pull/claim')).body.error.code).toBe('outcome_unknown')
+    expect(await server.exited).toBe(1)
+    const again = await startWithoutShim()
+    const [claimed] = (await again.post('/v1/app/_tasks/pull/claim', { waitSeconds: 20, leaseSeconds: 30 })).body.runs
+    expect(claimed).toMatchObject({ id: run.id })
+    const done = await again.post(`/v1/app/_tasks/pull/runs/${run.id}/finish`, { lease: claimed.lease })
+    expect(done).toMatchObject({ status: 200, body: { status: 'succeeded' } })
   })
 })

@@ -4,7 +4,7 @@ import { nextScheduledMs, type Schedule } from './schedule.ts'
 export interface ScheduleState {
   declaration: Declaration
   nextRunAtMs: number | null
-  /** Until when the times of the schedule have been served; null: since it was declared. */
+  /** Until when the times of the schedule have been served, or its declaration; null: `nextRunAtMs` tells. */
   servedAtMs: number | null
 }
 
@@ -24,5 +24,6 @@ export const scheduleAfterDeclaring = (
   const before = present?.declaration.schedule ?? null
   if (present !== undefined && present.nextRunAtMs !== null && before !== null && timesOf(before) === timesOf(schedule))
     return { nextRunAtMs: present.nextRunAtMs, servedAtMs: present.servedAtMs }
-  return { nextRunAtMs: nextScheduledMs(schedule, nowMs), servedAtMs: null }
+  // Not null: if the clock is ahead and is set back later, this is how it is noticed.
+  return { nextRunAtMs: nextScheduledMs(schedule, nowMs), servedAtMs: nowMs }
 }

@@ -41,8 +41,8 @@ const nextFixedMs = (cron: Cron, zone: ZoneTime, afterMs: number): number | null
   }
 }
 
-/** Times of the schedule that lie this far ahead of the clock were taken while it was wrong. */
-const clockErrorMs = 60 * 60 * 1000
+/** What was written this far ahead of the clock was written while it was wrong. */
+export const clockErrorMs = 60 * 60 * 1000
 
 /**
  * The next time after the schedule was served for `servedMs` (null: never). A clock that was set back by up to an hour

@@ -1,5 +1,6 @@
 import { backoffMs, type Declaration } from './declaration.ts'
 import { type Finish, isFinished, type NewRun, type Run, type RunError } from './run.ts'
+import { clockErrorMs, scheduleKey } from './schedule.ts'
 
 // The rules of runs. Each function returns the changed run, and changes nothing itself. Both engines apply them inside a
 // transaction that holds the run.
@@ -24,6 +25,17 @@ export const mergeRun = (queued: Run, run: NewRun, nowMs: number): Run => ({
   runAtMs: queued.attempt === 0 ? Math.min(queued.runAtMs, runAtOf(run, nowMs)) : queued.runAtMs,
   updatedAtMs: nextVersion(queued, nowMs),
 })
+
+/**
+ * A queued run that was written while the clock was ahead may have a time that nobody meant: that of its next attempt, or
+ * one of its schedule. It is due now; otherwise it would wait for as long as the clock was set back. Undefined: the time
+ * stays, because the caller chose it, or it has come.
+ */
+export const wakeRun = (run: Run, nowMs: number): Run | undefined => {
+  const isMeant = run.attempt === 0 && run.key !== scheduleKey
+  if (run.status !== 'queued' || isMeant || run.runAtMs <= nowMs || run.updatedAtMs <= nowMs + clockErrorMs) return
+  return { ...run, runAtMs: nowMs, updatedAtMs: nextVersion(run, nowMs) }
+}
 
 export const startAttempt = (run: Run, lease: string, leaseMs: number, nowMs: number): Run => ({
   ...run,

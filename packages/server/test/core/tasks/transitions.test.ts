@@ -12,6 +12,7 @@ import {
   mergeRun,
   retryRun,
   startAttempt,
+  wakeRun,
 } from '../../../src/core/tasks/transitions.ts'
 
 // Every edge of the table of states, in the words of the contract. The engines apply these rules and add none.
@@ -70,6 +71,25 @@ describe('a request for a key of which a run is queued', () => {
   test('must not defeat the backoff: after an attempt the time stays', () => {
     const between = queued({ key: 'k', attempt: 1, runAtMs: now + 1_000 })
     expect(merge(between, { delayMs: 0 })).toMatchObject({ runAtMs: now + 1_000, attempt: 1, payload: '{"n":2}' })
+  })
+})
+
+describe('a queued run that was written while the clock was ahead', () => {
+  const hourMs = 60 * 60 * 1000
+  const ahead = { updatedAtMs: now + hourMs + 1, runAtMs: now + 2 * hourMs }
+
+  test('is due now, if its time is that of an attempt or of a schedule', () => {
+    for (const more of [{ attempt: 1 }, { key: 'schedule' }]) {
+      const run = queued({ ...ahead, ...more })
+      expect(wakeRun(run, now)).toEqual({ ...run, runAtMs: now, updatedAtMs: ahead.updatedAtMs + 1 })
+    }
+  })
+
+  test('keeps a time that was asked for, and one that a clock within the hour gave', () => {
+    expect(wakeRun(queued(ahead), now)).toBeUndefined()
+    expect(wakeRun(queued({ ...ahead, attempt: 1, updatedAtMs: now + hourMs }), now)).toBeUndefined()
+    expect(wakeRun(queued({ ...ahead, attempt: 1, runAtMs: now }), now)).toBeUndefined()
+    expect(wakeRun(running(ahead), now)).toBeUndefined()
   })
 })
 

@@ -1,11 +1,11 @@
 import { leaseSecondsMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { Run } from '../../../core/tasks/run.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
-import { nextAfterServed, scheduleKey } from '../../../core/tasks/schedule.ts'
-import { createRun, expireAttempt } from '../../../core/tasks/transitions.ts'
+import { clockErrorMs, nextAfterServed, scheduleKey } from '../../../core/tasks/schedule.ts'
+import { createRun, expireAttempt, wakeRun } from '../../../core/tasks/transitions.ts'
 import type { RunReference } from '../../../store/runs.ts'
 import { bytesArray, textArray } from '../connection/arrays.ts'
-import { fromHex } from '../connection/bytes.ts'
+import { fromHex, toBytes } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Row, Step } from '../connection/driver.ts'
 import { drawIds } from '../records/statements.ts'
@@ -20,9 +20,6 @@ import * as sql from './statements.ts'
 
 /** A lease is never this far ahead, unless the clock was set back after it was given. */
 const leaseMsMax = leaseSecondsMax * 1000
-
-/** More than this ahead of the clock, `served_at` was written by a clock that was wrong. */
-const clockErrorMs = 60 * 60 * 1000
 
 // ── Leases ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -61,8 +58,8 @@ const expireOfTask = (db: Database, taskId: number, rows: Row[], at: number | nu
   })
 }
 
-/** Undefined if its lease holds. */
-const leaseChange = (run: Run, { declaration, nowMs }: LockedTask, queuedKeys: Set<string>): Run | undefined => {
+/** Undefined if its lease holds: it may have been extended since it was found. */
+export const leaseChange = (run: Run, { declaration, nowMs }: LockedTask, queuedKeys: Set<string>): Run | undefined => {
   if (run.leaseUntilMs! <= nowMs) {
     return expireAttempt(run, declaration, run.key !== null && queuedKeys.has(run.key), Math.random(), nowMs)
   }
@@ -75,6 +72,27 @@ const failStray = (run: Run): Run => ({
   ...run,
   ...{ status: 'failed', finishedAtMs: run.updatedAtMs, lease: null, leaseUntilMs: null },
 })
+
+/** The clock was set back: see `wakeRun`. Whether there were any. Not where no statement may name runs and tasks. */
+export const wakeRuns = async (db: Database, at: number | null, rowsMax: number): Promise<boolean> => {
+  const [found] = await db.read(noOrg, step(sql.findFromAhead, at, rowsMax, clockErrorMs, toBytes(scheduleKey)))
+  for (const [taskId, rows] of Map.groupBy(found!.rows, ([id]) => Number(id))) {
+    await changeRuns(db, {
+      holder: noOrg,
+      locks: rows.map(([, id]) => step(sql.lockRun, taskId, id!)),
+      state: stateStep(taskId, undefined, at),
+      judge: (locked, task) => {
+        const runs = locked.flatMap(([row]) => (row === undefined ? [] : [toRun(row)]))
+        const writes = runs.flatMap((run) => {
+          const woken = task && wakeRun(run, task.nowMs)
+          return woken === undefined ? [] : replaceSteps(run, woken)
+        })
+        return { answer: undefined, writes }
+      },
+    })
+  }
+  return found!.rows.length > 0
+}
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
 

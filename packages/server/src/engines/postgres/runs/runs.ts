@@ -1,5 +1,6 @@
 import type { TimeScan } from '../../../core/records/scan.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
+import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {
@@ -21,7 +22,7 @@ import type { RecordWrites } from '../records/record-writes.ts'
 import { notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
 import { findDuePushes, type Without } from './due-pushes.ts'
-import { expireLeases, fireSchedules, sweepFinished } from './due-runs.ts'
+import { expireLeases, fireSchedules, sweepFinished, wakeRuns } from './due-runs.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { toRun } from './run-rows.ts'
 import { type Clock, step } from './run-transaction.ts'
@@ -45,6 +46,7 @@ export class PostgresRuns implements Runs {
   readonly #clock: Clock
   readonly #writes: RunWrites
   readonly #batches: BatchWrites
+  readonly #wakes = new WakeLooks()
 
   constructor(options: RunsOptions) {
     const { db, clock, records } = options
@@ -156,8 +158,11 @@ export class PostgresRuns implements Runs {
     return this.#writes.claimPushes(task, limit, nowMs)
   }
 
-  expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
-    return expireLeases(this.#db, this.#clock(nowMs), rowsMax)
+  async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
+    const at = this.#clock(nowMs)
+    if (this.#options.namesManyTables && this.#wakes.isDue(nowMs) && !(await wakeRuns(this.#db, at, rowsMax)))
+      this.#wakes.looked(nowMs)
+    return expireLeases(this.#db, at, rowsMax)
   }
 
   fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {

@@ -172,6 +172,20 @@ export const findAhead: Statement = {
     order by r.lease_until limit $2::bigint`,
 }
 
+/**
+ * $3 how far ahead of the clock, $4 the key of schedules. Queued runs that were written while the clock was ahead, as `wakeRun`
+ * has it. One seek for each task.
+ */
+export const findFromAhead: Statement = {
+  name: 'runs_find_from_ahead',
+  text: `select f.task_id, f.id from cubby_task k cross join lateral (
+      select r.task_id, r.id from cubby_run as r where r.task_id = k.table_id and r.status = 'queued'
+        and r.updated_at > ${statementNow(1)} + $3::bigint and r.run_at > ${statementNow(1)}
+        and (r.attempt > 0 or r.key = $4::bytea)
+      order by r.task_id, r.status, r.updated_at, r.seq limit $2::bigint
+    ) as f limit $2::bigint`,
+}
+
 /** $2 ids. Another process that has locked one deals with it. */
 export const lockRunning: Statement = {
   name: 'run_lock_running',

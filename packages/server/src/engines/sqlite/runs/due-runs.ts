@@ -1,11 +1,11 @@
 import { leaseSecondsMax } from '../../../core/limits.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
-import { nextAfterServed, scheduleKey } from '../../../core/tasks/schedule.ts'
-import { expireAttempt } from '../../../core/tasks/transitions.ts'
+import { clockErrorMs, nextAfterServed, scheduleKey } from '../../../core/tasks/schedule.ts'
+import { expireAttempt, wakeRun } from '../../../core/tasks/transitions.ts'
 import type { RunReference } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { leasesAhead, schedulesAhead } from './look-statements.ts'
+import { leasesAhead, runsFromAhead, schedulesAhead } from './look-statements.ts'
 import { type RunRow, readRun, runColumns } from './run-rows.ts'
 import type { RunWrites } from './run-writes.ts'
 
@@ -47,6 +47,7 @@ export const expireLeases = (
       db.prepare<unknown, [number]>(
         `UPDATE runs SET status = 'failed', lease = NULL, lease_until = NULL, finished_at = updated_at WHERE seq = ?1`,
       ).run(row.seq)
+      runs.release(row.task_id, row.key)
       continue
     }
     runs.replace(run, expireAttempt(run, task.declaration, runs.isQueued(run.taskId, run.key), Math.random(), nowMs))
@@ -63,8 +64,15 @@ export const expireLeases = (
   return references
 }
 
-/** More than this ahead of the clock, `served_at` was written by a clock that was wrong. */
-export const clockErrorMs = 60 * 60 * 1000
+/** The clock was set back: see `wakeRun`. */
+export const wakeRuns = (db: Connection, runs: RunWrites, nowMs: number, rowsMax: number): void => {
+  const sql = `SELECT ${runColumns} FROM runs WHERE seq IN (${runsFromAhead})`
+  const rows = db.prepare<RunRow, [number, number]>(sql).all(nowMs, rowsMax)
+  for (const run of rows.map(readRun)) {
+    const woken = run && wakeRun(run, nowMs)
+    if (woken !== undefined) runs.replace(run!, woken)
+  }
+}
 
 export const fireSchedules = (
   db: Connection,

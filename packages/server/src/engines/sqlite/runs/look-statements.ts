@@ -1,3 +1,5 @@
+import { clockErrorMs, scheduleKey } from '../../../core/tasks/schedule.ts'
+
 // The statements that run again and again while nothing may be due. Each is a seek in an index that holds only what waits,
 // however many runs are finished or lie in the future. A test reads their plans.
 
@@ -34,6 +36,12 @@ export const schedulesAhead = `SELECT table_id AS id FROM tasks
 export const firstPushes = `SELECT t.table_id AS id,
     (SELECT min(run_at) FROM runs WHERE task_id = t.table_id AND held = 0 AND status = 'queued') AS at
   FROM tasks t WHERE t.pushes = 1 AND t.table_id > ?1 ORDER BY t.table_id LIMIT ?2`
+
+/** ?1 now, ?2 rows. Queued runs that were written while the clock was ahead, as `wakeRun` has it. Not for every look. */
+export const runsFromAhead = `SELECT r.seq FROM tasks t CROSS JOIN runs r INDEXED BY runs_by_status
+    ON r.task_id = t.table_id AND r.status = 'queued' AND r.updated_at > ?1 + ${clockErrorMs}
+      AND r.run_at > ?1 AND (r.attempt > 0 OR r.key = CAST('${scheduleKey}' AS BLOB))
+  LIMIT ?2`
 
 /** ?1 after this task, ?2 tasks. */
 export const tasksToSweep = `SELECT table_id AS id, keep_seconds AS keepSeconds FROM tasks

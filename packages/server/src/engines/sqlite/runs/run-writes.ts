@@ -88,7 +88,7 @@ export class RunWrites {
     return created
   }
 
-  /** Writes a run over its row. If it stopped running, a run of its key that waited behind it can start. */
+  /** Writes a run over its row. */
   replace(before: Run, run: Run): Run {
     const [seq, , , status, , runAt, attempt, held, lease, leaseUntil, doneLease, , ...others] = runValues(run)
     const [updatedAt, finishedAt, errorCode, errorMessage, progress, payload, result] = others
@@ -103,14 +103,18 @@ export class RunWrites {
          WHERE seq = ?1`,
       )
       .run(seq!, status!, ...times, errorCode!, errorMessage!, progress!, result!)
-    if (before.status === 'running' && run.status !== 'running' && run.key !== null) {
-      this.#db
-        .prepare<unknown, RunValue[]>(
-          `UPDATE runs SET held = 0 WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = 'queued'`,
-        )
-        .run(run.taskId, run.key)
-    }
+    if (before.status === 'running' && run.status !== 'running') this.release(run.taskId, run.key)
     return run
+  }
+
+  /** The running run of the key has ended: one that waited behind it can start. */
+  release(taskId: number, key: string | null): void {
+    if (key === null) return
+    this.#db
+      .prepare<unknown, RunValue[]>(
+        `UPDATE runs SET held = 0 WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = 'queued'`,
+      )
+      .run(taskId, key)
   }
 
   add(taskId: number, run: NewRun, nowMs: number): AddResult {

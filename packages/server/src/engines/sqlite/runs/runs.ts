@@ -1,7 +1,9 @@
 import { claimBytesMax, leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
+import { clockErrorMs } from '../../../core/tasks/schedule.ts'
 import { takeTurns } from '../../../core/tasks/take-turns.ts'
+import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {
@@ -19,7 +21,6 @@ import type {
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { type TableRow, tableColumns, toTable } from '../registry/rows.ts'
-import { clockErrorMs } from './due-runs.ts'
 import {
   dueRuns,
   dueSchedules,
@@ -27,6 +28,7 @@ import {
   firstPushes,
   leasesAhead,
   runBytes,
+  runsFromAhead,
   runsToSweep,
   schedulesAhead,
   tasksToSweep,
@@ -49,6 +51,7 @@ export class SqliteRuns implements Runs {
   readonly #store: OpenStore
   /** What the last look for pushes found, and the state of the database that it saw. */
   #lastLook: { dataVersion: number; nextAtMs: number } | undefined
+  readonly #wakes = new WakeLooks()
 
   constructor(store: OpenStore) {
     this.#store = store
@@ -293,9 +296,11 @@ export class SqliteRuns implements Runs {
   // The background asks every half second, and mostly for nothing: a read is cheaper than a turn of the writer.
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
+    const wakes = this.#wakes.isDue(nowMs) && this.#finds(runsFromAhead, nowMs)
+    if (!wakes) this.#wakes.looked(nowMs)
     const { ids: seqs } = this.#choose(expiredLeases, nowMs, rowsMax)
-    if (seqs.length === 0 && !this.#finds(leasesAhead, nowMs + leaseSecondsMax * 1000)) return []
-    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, nowMs, rowsMax })
+    if (!wakes && seqs.length === 0 && !this.#finds(leasesAhead, nowMs + leaseSecondsMax * 1000)) return []
+    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, nowMs, rowsMax, wakes })
   }
 
   async fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {

@@ -84,7 +84,7 @@ type RunCommand =
   | { kind: 'retryRun'; fence: Fence; id: string; nowMs: number }
   | { kind: 'batch'; fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number }
   | { kind: 'claimPushes'; taskId: number; limit: number; nowMs: number }
-  | ({ kind: 'expireLeases' } & ExpireStep)
+  | ({ kind: 'expireLeases'; wakes: boolean } & ExpireStep)
   | ({ kind: 'fireSchedules' } & FireStep)
   | { kind: 'sweepRuns'; seqs: number[]; before: number }
 
