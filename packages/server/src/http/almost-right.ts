@@ -58,13 +58,16 @@ const belowTask = (method: string, names: Names, rest: string): string =>
 const tasksListed: Say = (names) => `tasks are listed by ${to('listTasks', names)}`
 const tasksDeclared: Say = (names) => `tasks are declared by ${to('declareTask', names)}`
 const runsAdded: Say = (names) => `a run is added by ${belowTask('POST', names, '/run')}`
+const taskOrRun: Say = (names) => `${tasksDeclared(names)}; ${runsAdded(names)}`
 const runsListed: Say = (names) => `runs are listed by ${belowTask('POST', names, '/query')}`
 const runsCancelled: Say = (names) =>
   `a run is cancelled, not deleted: ${belowTask('POST', names, '/runs/:run/cancel')}`
 const taskPaused: Say = (names) =>
   `a task is paused and resumed by its declaration: ${to('declareTask', names)} with paused`
+const runParts: Say = (names) =>
+  `below ${belowTask('', names, '').trim()}/runs/:run are cancel, retry, extend and finish`
 const taskParts: Say = (names) =>
-  `below ${belowTask('', names, '').trim()} are run, query, claim, batch, secret, restore and runs/:run`
+  `below ${belowTask('', names, '').trim()} are run, query, claim, batch, secret, restore and runs/:run; ${runParts(names)}`
 const replaced: Say = (names) => `a record is always written as a whole; ${written(names)}`
 const itemWritten: Say = (names) => `an item is written by ${to('putItem', names)} with the document as the body`
 const itemIsAt: Say = (names) => `an item is at ${to('getItem', names)}`
@@ -147,7 +150,7 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
   },
   { methods: 'POST PUT', path: '/v1/:db/_tasks', say: tasksDeclared },
   { methods: 'DELETE', path: '/v1/:db/_tasks', say: (names) => `tasks are deleted by ${to('deleteTask', names)}` },
-  { methods: 'POST', path: '/v1/:db/_tasks/:task', say: (names) => `${tasksDeclared(names)}; ${runsAdded(names)}` },
+  { methods: 'POST', path: '/v1/:db/_tasks/:task', say: taskOrRun },
   {
     methods: 'PATCH',
     path: '/v1/:db/_tasks/:task',
@@ -164,6 +167,11 @@ const wrongMethods: readonly { methods: string; path: string; words?: readonly s
     say: (names) => `a secret is shown once, when it is created: ${to('createTaskSecret', names)}`,
   },
   { methods: 'DELETE', path: '/v1/:db/_tasks/:task/runs/:run', say: runsCancelled },
+  {
+    methods: 'POST PUT PATCH',
+    path: '/v1/:db/_tasks/:task/runs/:run',
+    say: (names) => `${runsAdded(names)}; ${runParts(names)}`,
+  },
   { methods: 'PUT', path: '/api/keys', say: () => `keys are created by ${to('createApiKey', {})}` },
   { methods: 'DELETE', path: '/api/keys', say: () => `keys are revoked by ${to('revokeApiKey', {})}` },
   {
@@ -196,7 +204,11 @@ export const wrongMethodHint = (method: string, path: string, params: Params, al
     ({ methods, path: of, words }) =>
       of === short && methods.split(' ').includes(method) && (words === undefined || isOneOf(words, last)),
   )
-  return row === undefined ? `It takes ${allow}.` : `${sentence(row.say(namesIn(params)))} This path takes ${allow}.`
+  const own =
+    row === undefined ? `It takes ${allow}.` : `${sentence(row.say(namesIn(params)))} This path takes ${allow}.`
+  // `/v1/app/tasks/mail` may be a record of a table, so this comes after.
+  if (params.table !== 'tasks') return own
+  return `${own} ${sentence(taskOrRun(namesIn({ db: params.db, task: params.hashKey })))}`
 }
 
 // ── 400 and 404 of a route: the input belongs to another request ───────────────────────────────────────────
@@ -389,6 +401,11 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
     say: (part) => runsCancelled(namesAt(part)),
   },
   {
+    methods: 'POST PUT',
+    path: /^(\/v1\/[^/]+\/_tasks\/[^/]+)\/runs$/,
+    say: (part) => `${runsAdded(namesAt(part))}; ${runsListed(namesAt(part))}`,
+  },
+  {
     methods: 'GET HEAD POST',
     path: /^(\/v1\/[^/]+\/_tasks\/[^/]+)\/(?:runs|list|search)$/,
     say: (part) => runsListed(namesAt(part)),
@@ -432,6 +449,10 @@ const lostPaths: readonly { methods?: string; path: RegExp; say: (part: string) 
   {
     path: new RegExp(`^((?!/(?:v\\d+|api|keys|docs|healthz|readyz)/)(?:/[a-z0-9-][a-z0-9_-]{0,63}){2}${plain}{0,2})$`),
     say: (part) => `tables and records are below /v1: /v1${part}`,
+  },
+  {
+    path: /^(\/v1\/[^/]+)\/tasks\/[^/]+(?:\/[^/]+){2,}$/,
+    say: (part) => `tasks and runs are below ${to('listTasks', namesAt(part)).slice(4)}; ${taskParts(namesAt(part))}`,
   },
   {
     path: /^\/v1(?:\/[^/]+){5,}$/,

@@ -50,7 +50,8 @@ export const parameters = {
   table: fromInput('getRecord', 'table', 'path'),
   bucket: fromInput('describeBucket', 'bucket', 'path'),
   task: fromInput('describeTask', 'task', 'path'),
-  run: fromInput('getRun', 'run', 'path'),
+  // Any text is looked for, but an empty segment is another path.
+  run: { ...fromInput('getRun', 'run', 'path'), schema: { type: 'string', minLength: 1 } },
   hashKey: fromInput('getRecord', 'hashKey', 'path', encoded),
   rangeKey: fromInput('getRecord', 'rangeKey', 'path', encoded),
   name: fromInput(

@@ -248,6 +248,48 @@ describe('and others that are tried often', () => {
   })
 })
 
+describe('tasks', () => {
+  const mail = '/v1/app/_tasks/mail'
+  const finished = { lease: 'x', error: 'no' }
+  beforeAll(async () => {
+    ok(await service.api.put(mail), 201)
+    ok(await service.api.post(`${mail}/run`, { id: 'r1' }), 201)
+  })
+
+  attempts({
+    'POST of a task': near(`POST ${mail}`, noMethod, `PUT ${mail}`, {}, { says: `POST ${mail}/run` }),
+    'PATCH of a task': near(`PATCH ${mail}`, noMethod, `PUT ${mail}`, {}),
+    'POST …/pause': near(`POST ${mail}/pause`, noRoute, `PUT ${mail}`, { paused: false }),
+    'GET …/runs': near(`GET ${mail}/runs?status=queued`, noRoute, `POST ${mail}/query`),
+    'GET of a task with status': near(`GET ${mail}?status=queued`, badRequest, `POST ${mail}/query`),
+    'POST …/runs': near(`POST ${mail}/runs`, noRoute, `POST ${mail}/run`, { payload: { n: 1 } }),
+    'POST …/enqueue': near(`POST ${mail}/enqueue`, noRoute, `POST ${mail}/run`, { payload: { n: 1 } }),
+    'POST …/runs/:run': near(`POST ${mail}/runs/r1`, noMethod, `POST ${mail}/run`, {}, { says: 'extend and finish' }),
+    'PUT of a task with a payload': near(`PUT ${mail}`, badRequest, `POST ${mail}/run`, {}, { body: { payload: {} } }),
+    'GET of no task': near('GET /v1/app/_tasks/nope', '404 task_not_found', 'PUT /v1/app/_tasks/nope', {}),
+  })
+
+  test('where an id is missing in the path, the hint has its place', async () => {
+    for (const [method, path, says] of [
+      ['POST', '/v1/app/_tasks', 'PUT /v1/app/_tasks/:task'],
+      ['DELETE', `${mail}/runs/r1`, `POST ${mail}/runs/:run/cancel`],
+      ['DELETE', `${mail}?id=r1`, `POST ${mail}/runs/:run/cancel`],
+      ['POST', `${mail}/finish`, `Below ${mail} are run, query`],
+      ['POST', `${mail}/runs/r1/ack`, `below ${mail}/runs/:run are cancel, retry, extend and finish`],
+      ['POST', '/v1/app/tasks/mail/runs/r1', 'Tasks and runs are below /v1/app/_tasks'],
+      ['PUT', '/v1/app/tasks/mail', `declared by PUT ${mail}; a run is added by POST ${mail}/run`],
+      ['POST', '/v1/app/tasks/mail/run', `a run is added by POST ${mail}/run`],
+      ['GET', '/v1/app/tasks/mail', 'Tasks are listed by GET /v1/app/_tasks'],
+      ['GET', '/v1/_tasks/mail', 'Tasks are listed by GET /v1/:db/_tasks'],
+    ] as const) {
+      const answer = await send(method, path)
+      expect([path, answer.body.error.hint]).toEqual([path, expect.stringContaining(says)])
+    }
+    const { hint } = refused(await send('POST', `${mail}/runs/r1/finish`, finished), 400, 'invalid_request', 'error')
+    expect(hint).toContain('{ "message": ')
+  })
+})
+
 function attempts(cases: Record<string, Attempt>): void {
   for (const [what, { method, path, body, status, code, meant, works, says }] of Object.entries(cases)) {
     test(`${what}: ${status} ${code}, and the request in the hint works`, async () => {

@@ -234,6 +234,8 @@ test('with --no-tasks claims answer empty, after their wait; the rest works', as
     expect(ms).toBeGreaterThan(950)
     refused(await task.tryClaim({ limit: 101 }), 400, 'invalid_request', 'limit')
     ok(await task.cancel(id))
+    const pushed = await makeTask(api, { url: 'https://1.1.1.1/' })
+    expect(refused(await pushed.tryClaim(), 400, 'invalid_request').message).toContain('has a url')
   } finally {
     await server.stop()
   }

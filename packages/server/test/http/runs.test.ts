@@ -326,3 +326,25 @@ test('unknown paths below a task are route_not_found, and other methods 405', as
   refused(await task.api.get(`${task.path}/claim`), 405, 'method_not_allowed')
   refused(await task.api.post(task.at('a')), 405, 'method_not_allowed')
 })
+
+test('bodies: 1 MiB for a declaration, a run and a finish, 12 MiB for a batch, 64 KiB for the rest', async () => {
+  const task = await makeTask(service.api)
+  await task.run({ id: 'a' })
+  const [kib, mib] = [1_024, 1_048_576]
+  for (const [method, path, body, bytesMax, status] of [
+    ['PUT', task.path, '{}', mib, 200],
+    ['POST', `${task.path}/run`, '{}', mib, 201],
+    ['POST', task.at('a', 'finish'), '{"lease":"x"}', mib, 409],
+    ['POST', `${task.path}/batch`, '{"operations":[{"op":"run"}]}', 12 * mib, 200],
+    ['POST', task.at('a', 'extend'), '{"lease":"x"}', 64 * kib, 409],
+    ['POST', task.at('a', 'cancel'), '{}', 64 * kib, 200],
+    ['POST', task.at('a', 'retry'), '{}', 64 * kib, 200],
+    ['POST', `${task.path}/query`, '{}', 64 * kib, 200],
+    ['POST', `${task.path}/claim`, '{}', 64 * kib, 200],
+    ['POST', `${task.path}/secret`, '{}', 64 * kib, 200],
+    ['POST', `${task.path}/restore`, '{}', 64 * kib, 200],
+  ] as const) {
+    expect([path, (await task.api.request(method, path, body.padEnd(bytesMax))).status]).toEqual([path, status])
+    refused(await task.api.request(method, path, body.padEnd(bytesMax + 1)), 413, 'body_too_large')
+  }
+})

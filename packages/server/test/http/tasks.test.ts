@@ -586,7 +586,7 @@ describe('almost right: the hint names the request that is meant', () => {
       ['GET', `${path}/runs`, undefined, `Runs are listed by POST ${path}/query.`],
       ['POST', `${path}/trigger`, {}, `A run is added by POST ${path}/run.`],
       ['POST', `${path}/pause`, {}, `A task is paused and resumed by its declaration: PUT ${path} with paused.`],
-      ['GET', `${path}/x`, undefined, `Below ${path} are run, query, claim, batch, secret, restore and runs/:run.`],
+      ['GET', `${path}/x`, undefined, `Below ${path} are run, query, claim, batch, secret, restore and runs/:run;`],
       ['DELETE', `${path}/runs/a`, undefined, `POST ${path}/runs/:run/cancel.`],
       ['GET', '/app/_tasks/outbox', undefined, 'Tasks and runs are below /v1: /v1/app/_tasks/outbox.'],
       ['GET', '/tasks', undefined, 'Tasks are listed by GET /v1/:db/_tasks.'],

@@ -30,16 +30,18 @@ export const cutMessage = (message: string): string => {
   return wellFormed.slice(0, end)
 }
 
+const errorForm = 'Write it as { "message": "why the attempt failed" }.'
+
 const parseMessage = (body: RunBody, prefix: string): string => {
+  const given = body.members.error
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    refuse(`${prefix}error`, `is ${describeValue(given)}; it takes a JSON object.`, errorForm)
+  }
   const error = membersOf(body, 'error', prefix)
   refuseUnknownMembers(error, ['message'], `${prefix}error.`)
   const { message } = error
   if (typeof message === 'string') return cutMessage(message)
-  return refuse(
-    `${prefix}error.message`,
-    `is ${describeValue(message)}; it takes a string.`,
-    'Write it as { "message": "why the attempt failed" }.',
-  )
+  return refuse(`${prefix}error.message`, `is ${describeValue(message)}; it takes a string.`, errorForm)
 }
 
 const parseRetry = (value: unknown, field: string): boolean => {
