@@ -147,6 +147,19 @@ describe('finished', () => {
     expect(Math.max(...timers.pauses)).toBeLessThanOrEqual(1_000)
   })
 
+  test('after a poll of 20 s it asks again at once, without a warning of a negative timer', async () => {
+    const { mail } = client([json(queued), json(succeeded)], { timeoutMs: pollMs })
+    let nowMs = 0
+    const clock = spyOn(performance, 'now').mockImplementation(() => (nowMs += 20_000))
+    try {
+      await mail.finished('r-1')
+    } finally {
+      clock.mockRestore()
+    }
+    expect(timers.pauses).toContain(0)
+    expect(Math.min(...timers.pauses)).toBe(0)
+  })
+
   test('survives a restart: ten retries of a poll, and as many of the next one', async () => {
     const away = [...Array.from({ length: 5 }, broken), ...Array.from({ length: 5 }, unavailable)]
     const { mail, requests } = client([...away, json(queued), ...away.map(() => broken()), json(succeeded)], {

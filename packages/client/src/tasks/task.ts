@@ -119,7 +119,7 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
         { retries: finishedRetries, ...options },
       )
       if (found.finishedAt) return found as FinishedRun<Payload, Result>
-      await pause(pollMsMin + askedAtMs - performance.now(), options.signal)
+      await pause(Math.max(0, pollMsMin + askedAtMs - performance.now()), options.signal)
     }
   }
 
