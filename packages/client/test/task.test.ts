@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { CubbyError } from '../src/index.ts'
 import { broken, failureOf, fakeCubby, json, type Reply, refused, silence } from './fake-fetch.ts'
 import { fakeTimers, timeoutMs } from './fake-timers.ts'
@@ -133,6 +133,31 @@ describe('finished', () => {
     const { mail } = client([json(queued), json(queued), json(succeeded)], { timeoutMs: pollMs })
     await mail.finished('r-1')
     expect(timers.pauses.filter((ms) => ms > 900 && ms <= 1000)).toHaveLength(2)
+  })
+
+  test('a clock that is set back an hour does not make it wait an hour', async () => {
+    const { mail } = client([json(queued), json(succeeded)], { timeoutMs: pollMs })
+    let nowMs = Date.now()
+    const clock = spyOn(Date, 'now').mockImplementation(() => (nowMs -= 3_600_000))
+    try {
+      await mail.finished('r-1')
+    } finally {
+      clock.mockRestore()
+    }
+    expect(Math.max(...timers.pauses)).toBeLessThanOrEqual(1_000)
+  })
+
+  test('after a poll of 20 s it asks again at once, without a warning of a negative timer', async () => {
+    const { mail } = client([json(queued), json(succeeded)], { timeoutMs: pollMs })
+    let nowMs = 0
+    const clock = spyOn(performance, 'now').mockImplementation(() => (nowMs += 20_000))
+    try {
+      await mail.finished('r-1')
+    } finally {
+      clock.mockRestore()
+    }
+    expect(timers.pauses).toContain(0)
+    expect(Math.min(...timers.pauses)).toBe(0)
   })
 
   test('survives a restart: ten retries of a poll, and as many of the next one', async () => {

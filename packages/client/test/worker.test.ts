@@ -347,7 +347,7 @@ describe('finishWith', () => {
   })
 
   test('an extension that arrives after the finish is not a lost lease', async () => {
-    const tasks = fakeTasks({ leaseMs: 1_000 })
+    const tasks = fakeTasks({ leaseMs: 3_000 })
     tasks.add('a')
     let isExtended = false
     let aborted: boolean | undefined

@@ -112,13 +112,14 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
   async finished(run: RunReference, options: RequestOptions = {}): Promise<FinishedRun<Payload, Result>> {
     const path = `${this.#path}${this.#pathOf(run)}?waitSeconds=${waitSecondsMax}`
     for (;;) {
-      const askedAtMs = Date.now()
+      // Not Date.now: if the clock is set back meanwhile, the pause would be as long as that.
+      const askedAtMs = performance.now()
       const found = await this.#send<TaskRun<Payload, Result>>(
         { method: 'GET', path, effect: 'read', waitMs: waitSecondsMax * 1000 },
         { retries: finishedRetries, ...options },
       )
       if (found.finishedAt) return found as FinishedRun<Payload, Result>
-      await pause(pollMsMin + askedAtMs - Date.now(), options.signal)
+      await pause(Math.max(0, pollMsMin + askedAtMs - performance.now()), options.signal)
     }
   }
 

@@ -48,10 +48,14 @@ export class Lease<Payload extends object, Result extends object> {
   #lastsFrom(sentMs: number): void {
     this.#endMs = Math.max(this.#endMs, sentMs + this.#seconds * 1000)
     clearTimeout(this.#endTimer)
-    this.#endTimer = setTimeout(() => {
-      const why = 'The lease has expired: the server could not be reached in time.'
-      this.lose(new CubbyError('lease_lost', why))
-    }, this.restMs)
+    this.#endTimer = setTimeout(
+      () => {
+        const why = 'The lease has expired: the server could not be reached in time.'
+        this.lose(new CubbyError('lease_lost', why))
+        // Negative if this process was stopped for longer than the lease lasts.
+      },
+      Math.max(0, this.restMs),
+    )
   }
 
   /** Tells the handler to stop. The lease goes on. */

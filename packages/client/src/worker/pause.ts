@@ -7,7 +7,8 @@ export const pauseUntil = (ms: number, signal: AbortSignal | undefined): Promise
       signal?.removeEventListener('abort', end)
       resolve()
     }
-    const timer = setTimeout(end, ms)
+    // Bun and newer versions of Node warn about a negative time.
+    const timer = setTimeout(end, Math.max(0, ms))
     signal?.addEventListener('abort', end)
   })
 

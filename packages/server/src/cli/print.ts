@@ -14,16 +14,21 @@ export const printNote = (line: string): void => {
 
 export const printJson = (value: unknown): void => printLine(JSON.stringify(value))
 
-const columnWidths = (rows: string[][]): number[] =>
-  rows.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
+/** The cells as they are printed: with their escapes, which are longer than what they stand for. */
+const shownCells = (rows: string[][]): string[][] => rows.map((row) => row.map(printable))
+
+const columnWidths = (shown: string[][]): number[] =>
+  shown.reduce<number[]>((widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)), [])
 
 /** The columns of a terminal that `printTable` needs. */
-export const tableWidth = (rows: string[][]): number => columnWidths(rows).reduce((sum, width) => sum + width + 2, -2)
+export const tableWidth = (rows: string[][]): number =>
+  columnWidths(shownCells(rows)).reduce((sum, width) => sum + width + 2, -2)
 
 /** Each column is as wide as its widest cell. */
 export const printTable = (rows: string[][]): void => {
-  const widths = columnWidths(rows)
-  for (const row of rows)
+  const shown = shownCells(rows)
+  const widths = columnWidths(shown)
+  for (const row of shown)
     printLine(
       row
         .map((cell, i) => cell.padEnd(widths[i]!))
