@@ -252,7 +252,7 @@ describe('tasks', () => {
   const mail = '/v1/app/_tasks/mail'
   const finished = { lease: 'x', error: 'no' }
   beforeAll(async () => {
-    ok(await service.api.put(mail), 201)
+    ok(await service.api.put(mail, {}), 201)
     ok(await service.api.post(`${mail}/run`, { id: 'r1' }), 201)
   })
 

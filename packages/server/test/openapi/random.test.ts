@@ -149,7 +149,7 @@ const isBeyondSchemas = ({ body }: Answer): boolean =>
 
 /** The table with two records and the task with a run, whatever earlier requests did to them. */
 const prepare = async (): Promise<void> => {
-  await service.api.put('/v1/app/_tasks/random')
+  await service.api.put('/v1/app/_tasks/random', {})
   ok(await service.api.post('/v1/app/_tasks/random/batch', { operations: [{ op: 'run', id: own.run }] }))
   await service.api.post('/v1/app/random', { indices })
   const { hashKey, rangeKey } = own
