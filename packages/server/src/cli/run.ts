@@ -41,19 +41,17 @@ import {
 } from './commands/table.ts'
 import {
   tasksCancelCommand,
-  tasksGetCommand,
-  tasksRetryCommand,
-  tasksRunCommand,
-  tasksRunsCommand,
-} from './commands/task-runs.ts'
-import {
   tasksDeclareCommand,
   tasksDescribeCommand,
   tasksDropCommand,
+  tasksGetCommand,
   tasksListCommand,
   tasksPauseCommand,
   tasksRestoreCommand,
   tasksResumeCommand,
+  tasksRetryCommand,
+  tasksRunCommand,
+  tasksRunsCommand,
   tasksSecretCommand,
 } from './commands/tasks.ts'
 import { verifyCommand } from './commands/verify.ts'
