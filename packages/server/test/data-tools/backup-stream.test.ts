@@ -84,7 +84,7 @@ describe.skipIf(!storeIsEmbedded())('a backup through a pipe', () => {
   test('standard output has the backup and nothing else, also with --json', async () => {
     expect(Buffer.from(backup.subarray(0, 15)).toString()).toBe('SQLite format 3')
     const { stderr } = await shell(`cubby backup create - --json --data '${server.dataDir}' > json`)
-    const counts = { organizations: 1, tables: 1, records: 2_000, buckets: 0, files: 0 }
+    const counts = { organizations: 1, tables: 1, records: 2_000, buckets: 0, files: 0, tasks: 0, runs: 0 }
     expect(JSON.parse(stderr)).toEqual({ file: '-', bytes: backup.length, ...counts })
     expect(statSync(join(dir, 'json')).size).toBe(backup.length)
     expect(leftovers()).toEqual([])
