@@ -46,6 +46,7 @@ describe('the engine behind the protocol is found, not configured', () => {
     expect(citus.afterSchema).toEqual([
       `select create_distributed_table('cubby_record', 'table_id')`,
       `select create_distributed_table('cubby_blob', 'table_id', colocate_with => 'cubby_record')`,
+      `select create_distributed_table('cubby_run', 'task_id')`,
     ])
     expect(citus.planning).toContain('set plan_cache_mode = force_custom_plan')
     expect(detectDialect(facts({}), 1).planning).toContain('set plan_cache_mode = force_generic_plan')
