@@ -73,7 +73,9 @@ const scoreOf = (word: string, title: string, path: string, text: string): numbe
   if (title === word) return 60
   if (title.startsWith(word)) return 40
   if (title.includes(word)) return 30
-  if (new RegExp(`(^|[^\\p{L}\\p{N}])${escapePattern(word)}`, 'u').test(text)) return 20
+  const start = `(^|[^\\p{L}\\p{N}])${escapePattern(word)}`
+  if (new RegExp(`${start}($|[^\\p{L}\\p{N}])`, 'u').test(text)) return 22
+  if (new RegExp(start, 'u').test(text)) return 20
   if (text.includes(word)) return 12
   return path.includes(word) ? 6 : 0
 }
