@@ -8,6 +8,7 @@ const root = new URL('../../..', import.meta.url).pathname
 /** Beginnings of paths. */
 const alone = [
   'bench/',
+  'packages/server/test/background/',
   'packages/server/test/crash',
   'packages/server/test/disks/',
   'packages/server/test/engine-postgres-faults',

@@ -119,13 +119,13 @@ describe('a push', () => {
 
   test('starts at once when a signal tells of it; without one at the next look', async () => {
     const mail = runs.declare(1, 'mail')
-    start({ everyMs: 300 })
+    start({ everyMs: 2_000 })
     await until('the first look', () => runs.looks === 1)
     runs.add(mail, 1)
     const toldAt = performance.now()
     signals.changed(mail.id)
     await until('it has finished', () => runs.count('succeeded') === 1)
-    expect(performance.now() - toldAt).toBeLessThan(200)
+    expect(performance.now() - toldAt).toBeLessThan(1_500)
     // Its own finish is a signal too: after it, there is one more look.
     await Bun.sleep(100)
     runs.add(mail, 1)
@@ -407,7 +407,7 @@ describe('a stop', () => {
     await until('they are in flight', () => inFlight.size === 3)
     const at = performance.now()
     await stopped.stop()
-    expect(performance.now() - at).toBeLessThan(500)
+    expect(performance.now() - at).toBeLessThan(5_000)
     expect(runs.finishes).toEqual([])
     expect(runs.count('running')).toBe(3)
   })

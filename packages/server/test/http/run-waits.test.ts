@@ -183,7 +183,7 @@ test('waiting requests do not hold up others, and a process that stops answers t
     )
     await Bun.sleep(500)
     const { ms } = await timed(task.get(id))
-    expect(ms).toBeLessThan(2_000)
+    expect(ms).toBeLessThan(8_000)
     const stopped = server.end('SIGTERM')
     const answers = await Promise.all(waiting)
     for (const [i, { answer }] of answers.entries()) {
