@@ -75,9 +75,14 @@ const packagesIn = (inputs: string[]): string[] => {
 /**
  * Writes `main.js` and a file for each thread into `outDir`. The packages in `external` stay imports. All others are in
  * the bundle, their licences in `LICENSES.txt`; returns how many that are. `splitting` keeps what is loaded on demand
- * (an engine, the docs page) in files of its own, so that a start does not parse it.
+ * (an engine, the docs page) in files of its own, so that a start does not parse it. `compact` leaves out comments and
+ * indentation.
  */
-export const bundle = async (outDir: string, external: string[], splitting: boolean): Promise<number> => {
+export const bundle = async (
+  outDir: string,
+  external: string[],
+  { splitting = false, compact = false },
+): Promise<number> => {
   const { outputs, metafile } = await Bun.build({
     entrypoints: [join(source, 'main.ts'), ...threadFiles()],
     target: 'bun',
@@ -85,6 +90,7 @@ export const bundle = async (outDir: string, external: string[], splitting: bool
     naming: '[name].[ext]',
     external,
     splitting,
+    minify: { whitespace: compact },
     plugins: [threadUrls],
     metafile: true,
   })
@@ -102,7 +108,7 @@ export const bundle = async (outDir: string, external: string[], splitting: bool
 /** The dependencies are installed with the package; the client, which is not, is in the bundle. */
 export const build = async (outDir: string): Promise<void> => {
   await rm(outDir, { recursive: true, force: true })
-  await bundle(outDir, Object.keys(manifest.dependencies), true)
+  await bundle(outDir, Object.keys(manifest.dependencies), { splitting: true })
 }
 
 if (import.meta.main) {

@@ -48,7 +48,7 @@ for (const version of versions.filter((name) => existsSync(programOf(name)))) {
       expect((await runCubby(['--version'], { program })).stdout).toBe(`cubby ${releases[version]}\n`)
       const dir = dirname(program)
       const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0)
-      expect(bytes).toBeLessThan(2_000_000)
+      expect(bytes).toBeLessThan(1_500_000)
     })
 
     const kinds: StoreKind[] = [sqliteStores, postgresStores(() => postgres)]

@@ -24,7 +24,7 @@ if (existsSync(target)) throw new Error(`${target} exists; the program of a rele
 // The bundler's comments name files relative to this directory.
 process.chdir(serverDir)
 try {
-  const packages = await bundle(target, [], false)
+  const packages = await bundle(target, [], { compact: true })
   writeFileSync(
     join(target, 'README.md'),
     `# The program of version ${packageJson.version}

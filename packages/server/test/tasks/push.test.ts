@@ -17,9 +17,6 @@ import { never, Receiver } from './receiver.ts'
 
 setDefaultTimeout(30_000)
 
-/** The page says a second. A machine that is busy with other things needs longer; a push that waits for a lease or a backoff, much longer. */
-const soonMs = 5_000
-
 const allow = ['--push-allow', '127.0.0.1/32']
 const payloadSecret = 'the-payload-is-private'
 const answerSecret = 'the-answer-is-private'
@@ -79,7 +76,7 @@ describe('one process', () => {
     const [push, ...others] = receiver.of(task)
     expect(others).toEqual([])
     expect(push!.text).toBe(payload)
-    expect(push!.atMs - addedAtMs).toBeLessThan(soonMs)
+    expect(push!.atMs - addedAtMs).toBeLessThan(1_000)
     expect(Object.fromEntries(push!.headers)).toMatchObject({
       ...{ 'content-type': 'application/json', 'webhook-id': answer.body.id, 'cubby-database': 'app' },
       ...{ 'cubby-task': task, 'cubby-attempt': '1', authorization: 'Bearer receiver-token' },
@@ -239,7 +236,7 @@ describe('one process', () => {
     const [push] = await receiver.until(task, 1)
     const runAtMs = Date.parse(body.runAt) || body.runAt
     expect(push!.atMs).toBeGreaterThanOrEqual(runAtMs)
-    expect(push!.atMs - runAtMs).toBeLessThan(soonMs)
+    expect(push!.atMs - runAtMs).toBeLessThan(1_000)
   })
 
   test('a receiver that hangs delays neither other tasks nor other organizations', async () => {
@@ -256,7 +253,7 @@ describe('one process', () => {
       const { task } = await declare({}, by)
       const addedAtMs = Date.now()
       await untilStatus(task, await run(task, {}, by), 'succeeded', by)
-      expect(receiver.of(task)[0]!.atMs - addedAtMs).toBeLessThan(soonMs)
+      expect(receiver.of(task)[0]!.atMs - addedAtMs).toBeLessThan(1_000)
     }
     // Half of what the organization may hold.
     expect(receiver.of(hanging.task)).toHaveLength(64)
@@ -412,7 +409,7 @@ test.skipIf(process.platform !== 'linux')('with --workers the owner pushes, each
     for (const id of ids) await untilStatus(task, id, 'succeeded')
     const pushes = receiver.of(task)
     expect(pushes.map((push) => push.run).sort()).toEqual(ids.sort())
-    expect(Math.max(...pushes.map(({ atMs }) => atMs)) - addedAtMs).toBeLessThan(2 * soonMs)
+    expect(Math.max(...pushes.map(({ atMs }) => atMs)) - addedAtMs).toBeLessThan(1_500)
     // A wait in a worker ends although the owner has finished the run.
     receiver.answer = async () => {
       await Bun.sleep(400)
