@@ -1,3 +1,6 @@
+import { endOutput } from './cli/print.ts'
 import { run } from './cli/run.ts'
 
-process.exit(await run(process.argv.slice(2), process.env))
+const exitCode = await run(process.argv.slice(2), process.env)
+await endOutput()
+process.exit(exitCode)

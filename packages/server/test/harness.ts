@@ -11,7 +11,7 @@ export type { Answer, Json }
 // The real server process on a directory of its own, and two ways to speak with it: `fetch`, and a raw socket
 // for what fetch would correct before sending (paths, headers, partial bodies).
 
-const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+export const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
 // ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -36,3 +36,17 @@ export const printTable = (rows: string[][]): void => {
         .trimEnd(),
     )
 }
+
+/**
+ * Ends the output; resolves when everything printed was handed over, or nobody reads it any more. Where the output is a
+ * socket, as under some supervisors, Bun writes in the background, and an exit loses what was not written yet. (The callback
+ * of an empty `write` comes too early.)
+ */
+export const endOutput = async (): Promise<void> => {
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise<void>((resolve) => {
+      stream.once('error', () => resolve())
+      stream.end(() => resolve())
+    })
+  }
+}

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Organization, type Server, startServer } from '../harness.ts'
+import { mainFile, type Organization, type Server, startServer } from '../harness.ts'
 import { ok } from '../http/service.ts'
 import { asClient, linesOf, type RunOptions, runCommand } from './commands.ts'
 
@@ -147,6 +147,16 @@ describe('cubby db list', () => {
     for (let i = 0; i < names.length; i += 50) {
       await Promise.all(names.slice(i, i + 50).map((name) => api.post(`/v1/${name}/t`)))
     }
-    expect(linesOf((await run(['db', 'list'], { env: asClient(server, many) })).stdout)).toEqual(names)
+    const env = asClient(server, many)
+    expect(linesOf((await run(['db', 'list'], { env })).stdout)).toEqual(names)
+    // Nobody reads until long after the command could have ended: it must not exit before all is written.
+    const child = Bun.spawn([process.execPath, mainFile, 'db', 'list'], {
+      env: { ...process.env, ...env },
+      stdout: 'pipe',
+      stderr: 'ignore',
+    })
+    Bun.sleepSync(2_000)
+    expect(linesOf(await new Response(child.stdout).text())).toEqual(names)
+    expect(await child.exited).toBe(0)
   })
 })
