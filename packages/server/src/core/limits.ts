@@ -47,6 +47,16 @@ export const pageBytesMax = 1 * MIB
 /** Expired rows that one page may skip before it ends early, with a cursor. */
 export const pageExpiredRowsMax = 10_000
 
+// Tools of agents: what they answer goes into the context of a model.
+/** Of the JSON of one answer. */
+export const toolAnswerBytesMax = 40_000
+/** Records or keys in one call. */
+export const toolRecordsMax = 25
+export const toolRowsDefault = 20
+export const toolRowsMax = 100
+/** Members of `data` that a query may pick. */
+export const toolFieldsMax = 50
+
 // Resources of a process. Of a shared resource, an organization may hold half of what the others leave, and an API key half
 // of that: see shares.ts.
 export const bodiesInFlightBytesMax = 128 * MIB

@@ -2,6 +2,7 @@ import type { BunRequest, Server } from 'bun'
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import type { McpServer } from '../mcp/server.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
 import { AnswerEnds } from './answer-ends.ts'
@@ -10,6 +11,7 @@ import { Answers } from './answers.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
+import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
 import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
@@ -117,6 +119,20 @@ export class Pipeline implements Shared {
     return observed(this.#observer, { path, operationOf }, async (request) => asUrlAnswer(await answer(request)))
   }
 
+  /** The handler for the tools of agents. */
+  mcp(path: string, server: McpServer, options: McpDoorOptions): Handler {
+    const route = mcpRoute(server)
+    const foreign = foreignCaller(options)
+    const operationOf = (method: string): string | undefined => (method === 'POST' ? route.operationId : undefined)
+    return observed(this.#observer, { path, operationOf }, (request) => {
+      if (request.method !== 'POST') return this.#withoutRoute(request, path, 'OPTIONS, POST')
+      const requestId = requestIdOf(request.headers)
+      const reason = foreign(request.headers)
+      if (reason !== undefined) return closingIfUnread(request, respondForeign(requestId, reason))
+      return this.#answer(new McpExchange(request, {}, requestId, route, this))
+    })
+  }
+
   /** A route that needs no key and answers only GET and HEAD. */
   open(path: string, operation: string, answer: OpenAnswer): Handler {
     const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
@@ -217,7 +233,7 @@ export class Pipeline implements Shared {
   #admit(exchange: RequestExchange): void {
     this.admission.admit(exchange)
     // The answer to a write cannot be rejected afterwards.
-    if (exchange.keyNeeded !== 'read') this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
+    if (!exchange.isRead) this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
   }
 
   #leave(exchange: RequestExchange): void {

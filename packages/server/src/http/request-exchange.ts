@@ -60,6 +60,11 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     return this.route.keyNeeded
   }
 
+  /** The answer to a read may still be refused. */
+  get isRead(): boolean {
+    return this.keyNeeded === 'read'
+  }
+
   get orgId(): number {
     return this.access.apiKey.orgId
   }
@@ -184,7 +189,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     const { request, shared } = this
     // The answer to HEAD has no body; Bun uses the text only for Content-Length.
     if (request.method === 'HEAD') return text
-    const stream = shared.answers.stream(this, text, this.keyNeeded === 'read', () =>
+    const stream = shared.answers.stream(this, text, this.isRead, () =>
       shared.setIdleTimeout(request, connectionIdleSecondsMax),
     )
     if (stream === undefined) return text
@@ -209,7 +214,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
       onEnd: waitForUs,
       onFault: (error: unknown) => shared.log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
     }
-    return shared.answers.streamFrom(this, answer, this.keyNeeded === 'read')
+    return shared.answers.streamFrom(this, answer, this.isRead)
   }
 
   fileBodyOf(stored: StoredBytes): Promise<FileBody> {

@@ -10,7 +10,7 @@ export const exposedHeaders =
   'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id'
 
 export const allowedHeaders =
-  'authorization, content-digest, content-type, if-match, if-none-match, if-range, prefer, range, x-request-id'
+  'authorization, content-digest, content-type, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, x-request-id'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
@@ -126,6 +126,13 @@ export const respondError = (requestId: string, error: CubbyError, { allow, name
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))
   if (allow !== undefined) response.headers.set('Allow', allow)
+  return response
+}
+
+/** A message that needs no answer. */
+export const respondAccepted = (requestId: string): Response => {
+  const response = respond(requestId, null, 202)
+  response.headers.delete('Content-Type')
   return response
 }
 

@@ -1,10 +1,15 @@
 import type { Server } from 'bun'
 import type { Awaitable } from '../core/awaitable.ts'
+import type { SuggestedCall } from '../core/hint.ts'
 import { connectionIdleSecondsMax } from '../core/limits.ts'
+import type { ReadPage } from '../mcp/resources.ts'
+import { McpServer } from '../mcp/server.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
 import { baseUrl, entryPoint } from './entry-point.ts'
 import { doorPaths } from './files-door.ts'
+import { httpHint } from './hint-text.ts'
+import { mcpPath } from './mcp-door.ts'
 import { type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { tasksPath } from './routes/tasks.ts'
@@ -17,6 +22,8 @@ export interface HttpOptions extends PipelineOptions {
   publicUrl?: string
   /** The OpenAPI document and the page that shows it. */
   pages: Pages
+  /** Absent: without the tools of agents. */
+  mcp?: { readPage: ReadPage; allowedOrigins: readonly string[] }
   /** Share the port with other Cubby processes. */
   reusePort?: boolean
   /** The routes that need a key. Default: those of the API. */
@@ -55,6 +62,14 @@ const openHandlersOf = (
   }
 }
 
+const mcpHandlers = (pipeline: Pipeline, { mcp, log, host, publicUrl }: HttpOptions): Record<string, Handler> => {
+  if (mcp === undefined) return {}
+  const { readPage, allowedOrigins } = mcp
+  const callText = (call: SuggestedCall): string => httpHint([call])!
+  const server = new McpServer({ readPage, log, callText })
+  return { [mcpPath]: pipeline.mcp(mcpPath, server, { host, publicUrl, allowedOrigins }) }
+}
+
 export const startHttp = (options: HttpOptions): HttpServer => {
   const pipeline = new Pipeline(options)
   const handlers = Object.fromEntries(
@@ -74,6 +89,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
       // Otherwise these paths would be those of records.
       [`${tasksPath}/*`]: pipeline.notFound(),
       ...openHandlersOf(pipeline, options),
+      ...mcpHandlers(pipeline, options),
       ...Object.fromEntries(doorPaths.map((path) => [path, pipeline.door(path, options)])),
     },
     fetch: pipeline.notFound() as (request: Request, server: Server<undefined>) => Awaitable<Response>,

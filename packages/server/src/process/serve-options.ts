@@ -19,6 +19,10 @@ export interface ServeOptions {
   pushAllow: Allow
   /** False with --no-tasks: nothing is pushed or scheduled, and claims answer empty. */
   handsOutTasks: boolean
+  /** False with --no-mcp. */
+  hasMcp: boolean
+  /** Origins of web pages that may use the tools of agents. */
+  allowedOrigins: readonly string[]
   /** The number of processes that serve requests; with 1, this process serves them itself. */
   workers: number
   /** Create the first organization on an empty store. */

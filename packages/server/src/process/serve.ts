@@ -8,6 +8,7 @@ import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { bootstrap } from './bootstrap.ts'
 import { openFilePlace } from './file-place.ts'
 import { listenFailure } from './listen.ts'
+import { mcpOptions } from './mcp.ts'
 import { serveWithWorkers } from './owner.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, stopWithin, untilSignal } from './signals.ts'
@@ -56,6 +57,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
       log,
       logRequests,
       pages: descriptionPages(publicUrl),
+      mcp: mcpOptions(options),
       onKeyUse: keyUse.note,
     })
   } catch (error) {

@@ -4,6 +4,7 @@ import { startHttp } from '../http/server.ts'
 import { descriptionPages } from '../openapi/pages.ts'
 import type { WorkerChannel } from '../store/worker-channel.ts'
 import { openFilePlace } from './file-place.ts'
+import { mcpOptions } from './mcp.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
 import { makeTaskServices } from './tasks.ts'
@@ -45,6 +46,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
     log,
     logRequests,
     pages: descriptionPages(publicUrl),
+    mcp: mcpOptions(options),
     onKeyUse: keyUse.note,
   })
   send({ ready: true })

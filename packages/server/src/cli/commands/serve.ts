@@ -7,6 +7,7 @@ import { testVariable } from '../../process/test-environment.ts'
 import { isWorker } from '../../process/worker.ts'
 import { type Allow, allowNothing, parseAllow } from '../../push/allow.ts'
 import type { EngineFlag } from '../../store/settings.ts'
+import { allowedOriginsFlag, parseAllowedOrigins } from '../allowed-origins.ts'
 import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printLine } from '../print.ts'
@@ -37,6 +38,8 @@ the server after the accepted requests are answered.`,
       help: 'networks to which runs of tasks may be pushed although they are not public; http too',
     },
     'no-tasks': { type: 'boolean', help: 'push and schedule nothing, answer claims empty: for a trial restore' },
+    'no-mcp': { type: 'boolean', help: 'without the tools of agents at /mcp' },
+    'allowed-origins': allowedOriginsFlag,
     workers: { type: 'string', value: 'N', help: 'processes that serve the port', default: '1' },
     ...Object.fromEntries(Object.entries(engineFlags).map(([name, declared]) => [name, toFlag(declared)])),
     'no-bootstrap': { type: 'boolean', help: 'create no organization on an empty store' },
@@ -52,6 +55,8 @@ the server after the accepted requests are answered.`,
       publicUrl: parsePublicUrl(args.text('public-url')),
       pushAllow: parsePushAllow(args),
       handsOutTasks: !args.flag('no-tasks'),
+      hasMcp: !args.flag('no-mcp'),
+      allowedOrigins: parseAllowedOrigins(args.text('allowed-origins')),
       workers: parseCount(args, 'workers', 1, 256),
       bootstrap: !args.flag('no-bootstrap'),
       logRequests: parseLog(args.text('log')),

@@ -175,12 +175,12 @@ export class ArrayWalk {
 
 /**
  * Visits the members of the object that starts at `at`. `visit` gets each name, unescaped, with the start of its value, and
- * returns the end of that value. Duplicate names are rejected.
+ * returns the end of that value. With a path, duplicate names are rejected.
  */
 export const walkObject = (
   text: string,
   at: number,
-  path: string,
+  path: string | undefined,
   visit: (name: string, valueStart: number) => number,
 ): number => {
   const walk = new ObjectWalk(text, at, path)

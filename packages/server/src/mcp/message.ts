@@ -1,0 +1,79 @@
+import { CubbyError } from '../core/errors.ts'
+import type { Members } from '../core/members.ts'
+import { runThrough, type Steps } from '../core/steps.ts'
+import { type Envelope, readEnvelope, type Span, valueSpan } from '../core/text/json-span.ts'
+import { RpcError, rpcCodes } from './rpc-error.ts'
+
+/** One JSON-RPC message. Values inside `params` are read when they are needed: the arguments of a tool stay text. */
+export interface Message {
+  /** As JSON text, so that a number comes back as it was sent; undefined for a notification. */
+  id: string | undefined
+  method: string
+  /** Members of `params`, shallow: an object or array in it is empty. */
+  params: Members
+  /** The text of a member of `params` that is an object or array. */
+  partOf(name: string): string | undefined
+}
+
+const invalid = (message: string): RpcError => new RpcError(rpcCodes.invalidRequest, message, { status: 400 })
+
+/** A second member with the same name is refused: two readers could take different ones. */
+const refusingTwice = <T>(read: () => T): T => {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof CubbyError ? invalid(error.message) : error
+  }
+}
+
+const idOf = (text: string, { value, ids }: { value: unknown; ids: Span | undefined }): string | undefined => {
+  if (value === undefined) return undefined
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'number' && Number.isInteger(value) && ids !== undefined) return text.slice(ids.start, ids.end)
+  throw invalid('id is neither a string nor an integer.')
+}
+
+/** Reads the message at `at` in text that is checked to be JSON. */
+export function* readMessage(text: string, at = 0): Steps<Message & { end: number }> {
+  let ids: Span | undefined
+  let inner: Envelope | undefined
+  const steps = readEnvelope(text, at, '', {
+    into(name, start) {
+      if (name === 'id') ids = valueSpan(text, start)
+      return name === 'params' && text[start] === '{' ? into(start) : undefined
+    },
+  })
+  function* into(start: number): Steps<number> {
+    inner = yield* readEnvelope(text, start, 'params')
+    return inner.end
+  }
+  let step = refusingTwice(() => steps.next())
+  while (step.done !== true) {
+    yield
+    step = refusingTwice(() => steps.next())
+  }
+  const { value, end } = step.value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('The body is not a JSON-RPC message.')
+  }
+  const { jsonrpc, method, id, params } = value as Members
+  if (jsonrpc !== '2.0') throw invalid('jsonrpc is not "2.0".')
+  if (typeof method !== 'string') throw invalid('method is not a string.')
+  if (params !== undefined && inner === undefined) throw invalid('params is not an object.')
+  return {
+    id: idOf(text, { value: id, ids }),
+    method,
+    params: (inner?.value ?? {}) as Members,
+    partOf(name) {
+      const span = name === 'data' ? inner?.data : inner?.parts?.get(name)
+      return span === undefined ? undefined : text.slice(span.start, span.end)
+    },
+    end,
+  }
+}
+
+/** The members of a small object inside `params`, shallow. */
+export const membersOf = (text: string | undefined): Members => {
+  if (text === undefined || text[0] !== '{') return {}
+  return refusingTwice(() => runThrough(readEnvelope(text, 0, ''))).value as Members
+}

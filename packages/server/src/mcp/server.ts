@@ -1,0 +1,303 @@
+import packageJson from '../../package.json' with { type: 'json' }
+import { CubbyError, type ErrorCode } from '../core/errors.ts'
+import { hintText, type SuggestedCall } from '../core/hint.ts'
+import type { Log } from '../core/log.ts'
+import { isName } from '../core/names.ts'
+import { type Steps, stepUnits } from '../core/steps.ts'
+import { isCheapToBuild, JsonScan, parseJson } from '../core/text/json-scan.ts'
+import { ArrayWalk, readEnvelope } from '../core/text/json-span.ts'
+import { authorize } from '../operations/authorize.ts'
+import { type McpHeaders, revisionOfMessage } from './headers.ts'
+import { toolLanguage } from './hint-text.ts'
+import { instructions } from './instructions.ts'
+import { markedText } from './marked-text.ts'
+import { type Message, membersOf, readMessage } from './message.ts'
+import { promptJson, promptListJson } from './prompts.ts'
+import {
+  contentsJson,
+  findPage,
+  type ReadPage,
+  readTable,
+  resourceListJson,
+  tableOf,
+  templateListJson,
+} from './resources.ts'
+import { handshakeVersion, type Revision, revisionOf, supportedVersions } from './revisions.ts'
+import { RpcError, rpcCodes, rpcErrorJson } from './rpc-error.ts'
+import type { Tool, ToolCall } from './tools/tool.ts'
+import { type Endpoint, findTool, toolListJson } from './tools.ts'
+
+/** One request to the endpoint, after its key was checked. */
+export interface McpRequest extends Omit<ToolCall, 'text'> {
+  readonly headers: McpHeaders
+  readonly body: string
+  readonly endpoint: Endpoint
+  readonly requestId: string
+}
+
+/** `text` is JSON; null: no body. */
+export interface McpAnswer {
+  readonly status: number
+  readonly text: string | null
+}
+
+export interface McpOptions {
+  readPage: ReadPage
+  log: Log
+  /** A call of an operation that no tool does, in the words of HTTP. */
+  callText(call: SuggestedCall): string
+}
+
+/** These end the request: the answer is an HTTP status with our error body, not a result that a model reads. */
+const answeredByHttp: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'missing_api_key',
+  'invalid_api_key',
+  'expired_api_key',
+  'revoked_api_key',
+  'secret_key_in_browser',
+  'unavailable',
+])
+
+const batchMessagesMax = 25
+const listTtlMs = 300_000
+const cached = `"ttlMs":${listTtlMs},"cacheScope":"private"`
+const capabilities = '{"tools":{},"resources":{},"prompts":{}}'
+const serverInfo = JSON.stringify({ name: 'cubby', title: 'Cubby', version: packageJson.version })
+const resultMeta = `"_meta":{"io.modelcontextprotocol/serverInfo":${serverInfo}}`
+
+const invalidParams = (message: string): RpcError => new RpcError(rpcCodes.invalidParams, message)
+
+function* checkJsonInSteps(text: string): Steps<void> {
+  if (isCheapToBuild(text)) {
+    parseJson(text)
+    return
+  }
+  const scan = new JsonScan(text)
+  while (!scan.run(stepUnits)) yield
+}
+
+/** Methods that only one kind of revision has. */
+const isStatelessOnly: ReadonlyMap<string, boolean> = new Map([
+  ['server/discover', true],
+  ['initialize', false],
+  ['ping', false],
+])
+
+/** The members of a result, as JSON text without braces. */
+type Result = string
+
+/** Speaks the Model Context Protocol. It keeps nothing between two requests. */
+export class McpServer {
+  readonly #options: McpOptions
+
+  constructor(options: McpOptions) {
+    this.#options = options
+  }
+
+  async answer(request: McpRequest): Promise<McpAnswer> {
+    const { body, runSteps } = request
+    try {
+      await runSteps(checkJsonInSteps(body))
+    } catch (error) {
+      if (!(error instanceof CubbyError)) throw error
+      return refused(new RpcError(rpcCodes.parseError, error.message, { status: 400 }), undefined)
+    }
+    if (body.trimStart().startsWith('[')) return this.#answerBatch(request)
+    return this.#answerMessage(request, 0)
+  }
+
+  async #answerMessage(request: McpRequest, at: number): Promise<McpAnswer & { end: number }> {
+    let message: (Message & { end: number }) | undefined
+    try {
+      message = await request.runSteps(readMessage(request.body, at))
+      const revision = revisionOfMessage(message, request.headers)
+      if (message.id === undefined) return { status: 202, text: null, end: message.end }
+      const result = await this.#run(message, revision, request)
+      const kind = revision.isStateless ? '"resultType":"complete",' : ''
+      const members = result === '' ? '' : `${result},`
+      const text = `{"jsonrpc":"2.0","id":${message.id},"result":{${kind}${members}${resultMeta}}}`
+      return { status: 200, text, end: message.end }
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      return { ...refused(error, message?.id), end: message?.end ?? request.body.length }
+    }
+  }
+
+  /** Clients of the first revision may send several messages at once. */
+  async #answerBatch(request: McpRequest): Promise<McpAnswer> {
+    const { headers, body } = request
+    const revision = revisionOf(headers.version?.trim() ?? '2025-03-26')
+    if (revision?.takesBatches !== true) {
+      return refused(new RpcError(rpcCodes.invalidRequest, 'The body is an array; send one message.', { status: 400 }))
+    }
+    const texts: string[] = []
+    const walk = new ArrayWalk(body, body.indexOf('['))
+    while (walk.next()) {
+      if (walk.position >= batchMessagesMax) {
+        const message = `The body has more than ${batchMessagesMax} messages; the first ${batchMessagesMax} were handled.`
+        texts.push(rpcErrorJson(new RpcError(rpcCodes.invalidRequest, message), undefined))
+        break
+      }
+      const { text, end } = await this.#answerMessage(request, walk.at)
+      if (text !== null) texts.push(text)
+      walk.at = end
+    }
+    if (walk.position === 0)
+      return refused(new RpcError(rpcCodes.invalidRequest, 'The body is empty.', { status: 400 }))
+    return texts.length === 0 ? { status: 202, text: null } : { status: 200, text: `[${texts.join(',')}]` }
+  }
+
+  #run(message: Message, revision: Revision, request: McpRequest): Promise<Result> | Result {
+    const { method, params } = message
+    const method404 = (): RpcError =>
+      new RpcError(rpcCodes.methodNotFound, `There is no method ${method.slice(0, 80)}.`, {
+        status: revision.isStateless ? 404 : 200,
+      })
+    if (isStatelessOnly.get(method) === !revision.isStateless) throw method404()
+    switch (method) {
+      case 'server/discover':
+        return `"supportedVersions":${JSON.stringify(supportedVersions)},"capabilities":${capabilities},"instructions":${JSON.stringify(instructions)},${cached}`
+      case 'initialize':
+        return `"protocolVersion":"${handshakeWith(params.protocolVersion)}","capabilities":${capabilities},"serverInfo":${serverInfo},"instructions":${JSON.stringify(instructions)}`
+      case 'ping':
+        return ''
+      case 'tools/list':
+        refuseCursor(params.cursor)
+        return `"tools":${toolListJson(request.access.apiKey, request.endpoint)},${cached}`
+      case 'tools/call':
+        return this.#callTool(message, request)
+      case 'resources/list':
+        refuseCursor(params.cursor)
+        return `"resources":${resourceListJson},${cached}`
+      case 'resources/templates/list':
+        refuseCursor(params.cursor)
+        return `"resourceTemplates":${templateListJson},${cached}`
+      case 'resources/read':
+        return this.#readResource(params.uri, revision, request)
+      case 'prompts/list':
+        refuseCursor(params.cursor)
+        return `"prompts":${promptListJson},${cached}`
+      case 'prompts/get':
+        return `"messages":${promptJson(params.name, membersOf(message.partOf('arguments')))}`
+      default:
+        throw method404()
+    }
+  }
+
+  async #callTool(message: Message, request: McpRequest): Promise<Result> {
+    const { name, arguments: given } = message.params
+    if (typeof name !== 'string') throw invalidParams('params.name is not a string.')
+    const tool = findTool(name, request.access.apiKey, request.endpoint)
+    if (tool === undefined) throw invalidParams(`Unknown tool: ${name.slice(0, 80)}`)
+    const text = message.partOf('arguments')
+    if (given !== undefined && (text === undefined || text[0] !== '{')) {
+      throw invalidParams('params.arguments is not an object.')
+    }
+    const names: Record<string, string> = {}
+    try {
+      const json = await this.#runTool(tool, text ?? '{}', request, names)
+      return `"content":[{"type":"text","text":${JSON.stringify(markedText(json))}}],"structuredContent":${json},"isError":false`
+    } catch (error) {
+      const body = this.#errorBody(error, request, names)
+      return `"content":[{"type":"text","text":${JSON.stringify(body)}}],"isError":true`
+    }
+  }
+
+  /** `names` gets the names in the arguments, for hints. */
+  async #runTool(tool: Tool, given: string, request: McpRequest, names: Record<string, string>): Promise<string> {
+    const { runSteps, endpoint, access } = request
+    const { value } = await runSteps(readEnvelope(given, 0, ''))
+    const members = value as Record<string, unknown>
+    const bound = endpoint.db
+    if (bound !== undefined && members.db !== undefined) {
+      throw new CubbyError('invalid_request', 'db is not an argument here: this endpoint is bound to one database.', {
+        field: 'db',
+        hint: `Leave db out; the database is ${bound}.`,
+      })
+    }
+    const db = bound ?? members.db
+    for (const member of ['table', 'bucket', 'task']) {
+      if (isName(members[member])) names[member] = members[member]
+    }
+    if (isName(db)) names.db = db
+    authorize(access.apiKey, tool.keyNeeded, db)
+    return tool.run(callOf(request, bound === undefined ? given : withDb(given, bound)))
+  }
+
+  async #readResource(uri: unknown, revision: Revision, request: McpRequest): Promise<Result> {
+    if (typeof uri !== 'string') throw invalidParams('params.uri is not a string.')
+    const page = findPage(uri)
+    if (page !== undefined) {
+      const text = this.#options.readPage(page, request.baseUrl)
+      return `"contents":${contentsJson(uri, 'text/markdown', text)},${cached}`
+    }
+    const address = tableOf(uri)
+    const notFound = (body?: string): RpcError =>
+      new RpcError(revision.resourceNotFound, 'Resource not found', {
+        data: { uri: uri.slice(0, 200), ...(body === undefined ? {} : JSON.parse(body)) },
+      })
+    const bound = request.endpoint.db
+    if (address === undefined || (bound !== undefined && bound !== address.db)) throw notFound()
+    try {
+      authorize(request.access.apiKey, 'read', address.db)
+      const text = await readTable(callOf(request, JSON.stringify(address)))
+      return `"contents":${contentsJson(uri, 'text/plain', text)},"ttlMs":0,"cacheScope":"private"`
+    } catch (error) {
+      throw notFound(this.#errorBody(error, request, address))
+    }
+  }
+
+  /** The error as every door answers it. Throws it again if HTTP answers it. */
+  #errorBody(error: unknown, { requestId, endpoint }: McpRequest, names: Record<string, string>): string {
+    const { log, callText } = this.#options
+    if (error instanceof RpcError || (error instanceof CubbyError && answeredByHttp.has(error.code))) throw error
+    const known = error instanceof CubbyError ? error : internalError(error)
+    const { code, message, field, hint } = known
+    if (code === 'internal' || code === 'outcome_unknown') {
+      log('error', 'request failed', { requestId, code, cause: known.cause })
+    }
+    const text =
+      hint === undefined ? undefined : hintText(hint, toolLanguage(names, endpoint.db !== undefined, callText))
+    return JSON.stringify({ error: { code, message, field, hint: text, requestId } })
+  }
+}
+
+const internalError = (error: unknown): CubbyError =>
+  new CubbyError('internal', 'The server failed to answer this call.', {
+    hint: 'This is a fault of the server; its log has the cause under this requestId.',
+    cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  })
+
+const refused = (error: RpcError, id?: string): McpAnswer => ({ status: error.status, text: rpcErrorJson(error, id) })
+
+const refuseCursor = (cursor: unknown): void => {
+  if (cursor !== undefined) throw invalidParams('cursor is not one of this list: it has one page.')
+}
+
+const handshakeWith = (asked: unknown): string => {
+  const revision = typeof asked === 'string' ? revisionOf(asked) : undefined
+  return revision === undefined || revision.isStateless ? handshakeVersion : (asked as string)
+}
+
+/** The arguments with the database of the endpoint. */
+const withDb = (text: string, db: string): string => {
+  const rest = text.slice(1).trimStart()
+  return `{"db":${JSON.stringify(db)}${rest === '}' ? '' : ','}${rest}`
+}
+
+/** The request as a tool sees it. Access and time are read when they are needed: a wait checks the key again. */
+const callOf = (request: McpRequest, text: string): ToolCall => ({
+  get access() {
+    return request.access
+  },
+  get nowMs() {
+    return request.nowMs
+  },
+  get signal() {
+    return request.signal
+  },
+  pause: (wait) => request.pause(wait),
+  runSteps: (steps) => request.runSteps(steps),
+  baseUrl: request.baseUrl,
+  text,
+})

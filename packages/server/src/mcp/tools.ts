@@ -1,0 +1,84 @@
+import type { ApiKey } from '../store/api-keys.ts'
+import { getFileUrlTool, listFilesTool } from './tools/files.ts'
+import { getRecordsTool, queryRecordsTool } from './tools/records.ts'
+import {
+  createTableTool,
+  deleteTableTool,
+  describeTableTool,
+  listTablesTool,
+  restoreTableTool,
+} from './tools/tables.ts'
+import { getRunTool, runTaskTool } from './tools/tasks.ts'
+import type { Tool } from './tools/tool.ts'
+import { deleteRecordsTool, putRecordsTool } from './tools/write-records.ts'
+
+/** Every tool, by name. */
+export const tools: readonly Tool[] = [
+  createTableTool,
+  deleteRecordsTool,
+  deleteTableTool,
+  describeTableTool,
+  getFileUrlTool,
+  getRecordsTool,
+  getRunTool,
+  listFilesTool,
+  listTablesTool,
+  putRecordsTool,
+  queryRecordsTool,
+  restoreTableTool,
+  runTaskTool,
+]
+
+/** What the address of the endpoint says: `/mcp?readOnly=true&db=app`. */
+export interface Endpoint {
+  readonly readOnly: boolean
+  /** Undefined: each call names its database. */
+  readonly db: string | undefined
+}
+
+const mayUse = ({ keyNeeded }: Tool, kind: ApiKey['kind'], { readOnly }: Endpoint): boolean =>
+  keyNeeded === 'read' || (kind === 'secret' && !readOnly)
+
+const byName = new Map(tools.map((tool) => [tool.name, tool]))
+
+/** The tool, if this key may use it here. */
+export const findTool = (name: string, { kind }: ApiKey, endpoint: Endpoint): Tool | undefined => {
+  const tool = byName.get(name)
+  return tool !== undefined && mayUse(tool, kind, endpoint) ? tool : undefined
+}
+
+const describe = ({ name, description, keyNeeded, hints = {}, properties, required, output }: Tool, db: boolean) => {
+  const { db: _, ...rest } = properties
+  const reads = keyNeeded === 'read'
+  return {
+    name,
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: db ? properties : rest,
+      ...(required.length > 0 && { required: db ? required : required.filter((member) => member !== 'db') }),
+      additionalProperties: false,
+    },
+    outputSchema: output,
+    annotations: {
+      ...(reads ? { readOnlyHint: true } : { destructiveHint: hints.destructive ?? false }),
+      ...(!reads && hints.idempotent && { idempotentHint: true }),
+      openWorldHint: false,
+    },
+  }
+}
+
+const lists = new Map<string, string>()
+
+/** The list of tools as JSON. It depends on nothing but the kind of key and the endpoint, so it is made once. */
+export const toolListJson = ({ kind }: ApiKey, endpoint: Endpoint): string => {
+  const hasDb = endpoint.db === undefined
+  const which = `${kind} ${endpoint.readOnly} ${hasDb}`
+  let list = lists.get(which)
+  if (list === undefined) {
+    const listed = tools.filter((tool) => mayUse(tool, kind, endpoint))
+    list = JSON.stringify(listed.map((tool) => describe(tool, hasDb)))
+    lists.set(which, list)
+  }
+  return list
+}

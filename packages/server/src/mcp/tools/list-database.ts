@@ -1,0 +1,90 @@
+import { CubbyError } from '../../core/errors.ts'
+import { toolAnswerBytesMax } from '../../core/limits.ts'
+import { presentBucket } from '../../operations/buckets/present-bucket.ts'
+import { parseListing } from '../../operations/listing.ts'
+import { listOfDatabase } from '../../operations/tables/lifecycle.ts'
+import { listDatabases as readDatabases } from '../../operations/tables/list-databases.ts'
+import { presentTable } from '../../operations/tables/present-table.ts'
+import type { Table, Tables } from '../../store/tables.ts'
+import type { ToolCall } from './tool.ts'
+
+const rowsMax = 100
+
+/** Reads with fewer rows until the answer fits. */
+const fitting = async (read: (rows: number) => Promise<string>): Promise<string> => {
+  for (let rows = rowsMax; ; rows = Math.ceil(rows / 2)) {
+    const text = await read(rows)
+    if (rows === 1 || Buffer.byteLength(text) <= toolAnswerBytesMax) return text
+  }
+}
+
+/** A name has at most 64 characters, so a page of names always fits. */
+export const listDatabases = async ({ access }: ToolCall, cursor: unknown): Promise<string> =>
+  JSON.stringify(await readDatabases(access, parseListing({ limit: rowsMax, cursor: cursor ?? undefined })))
+
+interface Part {
+  name: 'tables' | 'buckets' | 'tasks'
+  /** The first letter of its cursors. */
+  letter: string
+  registry: Pick<Tables, 'list' | 'listDeleted'>
+  /** The names of its listings, as they are in cursors. */
+  active: string
+  deleted: string
+  present(table: Table): unknown
+}
+
+/** A task without its target and its payloads, which may be secrets of the people who declared it. */
+const presentTask = ({ name, createdAtMs }: Table) => ({ task: name, createdAt: createdAtMs })
+
+const partsOf = ({ access: { engine, apiKey } }: ToolCall): Part[] => {
+  const { tables, buckets, tasks } = engine
+  const parts: Part[] = [
+    { name: 'tables', letter: 't', registry: tables, active: 'tables', deleted: 'deleted', present: presentTable },
+    {
+      name: 'buckets',
+      letter: 'b',
+      registry: buckets,
+      active: 'buckets',
+      deleted: 'deletedBuckets',
+      present: presentBucket,
+    },
+  ]
+  if (apiKey.kind === 'public') return parts
+  return [
+    ...parts,
+    { name: 'tasks', letter: 'k', registry: tasks, active: 'tasks', deleted: 'deletedTasks', present: presentTask },
+  ]
+}
+
+/** A cursor goes on in one part: its first letter says in which. */
+const placeOf = (cursor: unknown, parts: Part[]): { from: number; cursor: string | undefined } => {
+  if (cursor === undefined || cursor === null) return { from: 0, cursor: undefined }
+  const from = typeof cursor === 'string' ? parts.findIndex(({ letter }) => cursor.startsWith(letter)) : -1
+  if (from >= 0) return { from, cursor: (cursor as string).slice(1) || undefined }
+  throw new CubbyError('invalid_cursor', 'cursor is not one of this tool.', {
+    field: 'cursor',
+    hint: 'Leave it out for the first page, or send the cursor of the last answer.',
+  })
+}
+
+/** The tables of a database, then its buckets, then its tasks. */
+export const listDatabase = (call: ToolCall, db: string, deleted: boolean, cursor: unknown): Promise<string> => {
+  const { access, nowMs } = call
+  const parts = partsOf(call)
+  const place = placeOf(cursor, parts)
+  return fitting(async (rows) => {
+    const answer: Record<string, unknown> = { db }
+    let left = rows
+    for (let i = place.from; i < parts.length; i++) {
+      const { name, letter, registry, active, deleted: gone, present } = parts[i]!
+      if (left === 0) return JSON.stringify({ ...answer, cursor: letter })
+      const input = { db, deleted, limit: left, cursor: i === place.from ? place.cursor : undefined }
+      const listing = deleted ? gone : active
+      const page = await listOfDatabase(registry, access.engine.cursorSeal, access.apiKey.orgId, listing, input, nowMs)
+      answer[name] = page.rows.map(present)
+      if (page.cursor !== null) return JSON.stringify({ ...answer, cursor: letter + page.cursor })
+      left -= page.rows.length
+    }
+    return JSON.stringify({ ...answer, cursor: null })
+  })
+}

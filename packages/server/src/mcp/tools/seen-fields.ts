@@ -1,0 +1,130 @@
+import { planQuery } from '../../core/records/query.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
+import { type Steps, stepUnits } from '../../core/steps.ts'
+import { ObjectWalk, type Span, valueSpan } from '../../core/text/json-span.ts'
+import type { Table } from '../../store/tables.ts'
+import { itemsBytesMax, takeFitting } from './fitting.ts'
+import type { ToolCall } from './tool.ts'
+
+// What a table looks like, from its newest records. Nothing is built from them: only names and short texts are kept.
+
+const recordsRead = 50
+/** Objects in objects are looked into to this depth. */
+const levelsMax = 3
+const fieldsMax = 200
+const nameCharactersMax = 100
+const exampleCharactersMax = 80
+
+type JsonType = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
+
+interface Seen {
+  types: Set<JsonType>
+  count: number
+  example: string | undefined
+}
+
+const typeAt = (text: string, at: number): JsonType => {
+  switch (text[at]) {
+    case '{':
+      return 'object'
+    case '[':
+      return 'array'
+    case '"':
+      return 'string'
+    case 't':
+    case 'f':
+      return 'boolean'
+    case 'n':
+      return 'null'
+    default:
+      return 'number'
+  }
+}
+
+const shorten = (text: string): string =>
+  text.length <= exampleCharactersMax ? text : `${text.slice(0, exampleCharactersMax - 1).toWellFormed()}…`
+
+/** A string without its quotes; of a number its text; of others the JSON. At most 80 characters. */
+const exampleOf = (text: string, { start, end }: Span, type: JsonType): string => {
+  const json = text.slice(start, Math.min(end, start + 8 * exampleCharactersMax))
+  if (type !== 'string' || json.length < end - start) return shorten(json)
+  return shorten(JSON.parse(json) as string)
+}
+
+class Fields {
+  readonly #seen = new Map<string, Seen>()
+
+  /** Adds the members of the object at `at`. */
+  add(text: string, at: number, prefix: string, level: number): void {
+    const walk = new ObjectWalk(text, at, undefined)
+    const names = new Set<string>()
+    while (walk.next()) {
+      const span = valueSpan(text, walk.at)
+      const type = typeAt(text, span.start)
+      walk.at = span.end
+      if (walk.name.length > nameCharactersMax || names.has(walk.name)) continue
+      const path = `${prefix}${walk.name}`
+      const field = this.#field(path)
+      if (field === undefined) continue
+      names.add(walk.name)
+      field.count++
+      field.types.add(type)
+      if (type === 'object' && level < levelsMax) this.add(text, span.start, `${path}.`, level + 1)
+      else if (type !== 'null') field.example ??= exampleOf(text, span, type)
+    }
+  }
+
+  #field(path: string): Seen | undefined {
+    let field = this.#seen.get(path)
+    if (field !== undefined) return field
+    if (this.#seen.size >= fieldsMax) return undefined
+    field = { types: new Set(), count: 0, example: undefined }
+    this.#seen.set(path, field)
+    return field
+  }
+
+  /** Most frequent first; of equally frequent ones in the order in which they were seen. */
+  list(records: number): string[] {
+    return [...this.#seen]
+      .sort(([, a], [, b]) => b.count - a.count)
+      .map(([path, { types, count, example }]) =>
+        JSON.stringify({ path, types: [...types], share: Math.round((count / records) * 100) / 100, example }),
+      )
+  }
+}
+
+function* readFields(records: readonly StoredRecord[]): Steps<Fields> {
+  const fields = new Fields()
+  let units = 0
+  for (const { data } of records) {
+    fields.add(data, 0, '', 1)
+    units += data.length
+    if (units < stepUnits) continue
+    yield
+    units = 0
+  }
+  return fields
+}
+
+const newest = {
+  index: 't',
+  hash: undefined,
+  range: undefined,
+  select: 'data',
+  limit: recordsRead,
+  ascending: false,
+  cursor: undefined,
+} as const
+
+/** JSON texts, and how many records they are from. */
+export const seenFields = async (
+  { access, nowMs, runSteps }: ToolCall,
+  table: Table,
+): Promise<{ fields: string[]; records: number }> => {
+  const { engine, apiKey } = access
+  const { page } = planQuery(newest, table.id, table.indices, engine.cursorSeal)
+  const { records } = await engine.records.scan(table, page, recordsRead, nowMs, apiKey.seq)
+  const fields = await runSteps(readFields(records))
+  // A field is well below the bound, so that one more than fits is never taken.
+  return { fields: takeFitting(fields.list(records.length), itemsBytesMax - 8_000), records: records.length }
+}

@@ -1,0 +1,75 @@
+import { andThen } from '../../core/awaitable.ts'
+import { toolAnswerBytesMax } from '../../core/limits.ts'
+import type { Run } from '../../core/tasks/run.ts'
+import { getRun, getRunOperation } from '../../operations/runs/get-run.ts'
+import { runJson } from '../../operations/runs/present-run.ts'
+import { runTaskOperation } from '../../operations/runs/run-task.ts'
+import { anyObject, db, described, integer, object, text } from './schemas.ts'
+import type { Tool, ToolCall } from './tool.ts'
+
+const nothing = 'null'
+
+/** A run as it is sent. One that does not fit comes without its payload and its result. */
+const fittingRun = ({ access }: ToolCall, run: Run, task: string): string => {
+  const isPublic = access.apiKey.kind === 'public'
+  const whole = runJson(run, task, { isPublic })
+  if (whole.length * 3 <= toolAnswerBytesMax || Buffer.byteLength(whole) <= toolAnswerBytesMax) return whole
+  const bytes = {
+    ...(isPublic ? {} : { payloadBytes: Buffer.byteLength(run.payload) }),
+    resultBytes: run.result === null ? 0 : Buffer.byteLength(run.result),
+  }
+  // Progress is small, and an error has at most a few kilobytes.
+  const {
+    payload: _,
+    result: __,
+    ...rest
+  } = JSON.parse(runJson({ ...run, payload: nothing, result: nothing }, task, { isPublic }))
+  return JSON.stringify({ ...rest, ...bytes })
+}
+
+const runOut = object({
+  id: text,
+  task: text,
+  status: text,
+  payload: anyObject,
+  result: {},
+  error: {},
+  updatedAt: integer(),
+})
+
+export const runTaskTool: Tool = {
+  name: 'run_task',
+  description:
+    'Add a run to a declared task; its worker or url does it. id makes the call repeatable; key keeps at most one run queued for one thing.',
+  keyNeeded: 'write',
+  properties: {
+    db,
+    task: text,
+    payload: anyObject,
+    id: text,
+    key: text,
+    runAt: described({ type: ['integer', 'string'] }, 'epoch ms or ISO date-time'),
+    delaySeconds: integer(0),
+  },
+  required: ['db', 'task'],
+  output: runOut,
+  async run(call) {
+    const { access, text, nowMs } = call
+    const { run, task } = await runTaskOperation.run(access, runTaskOperation.parse(text, nowMs), nowMs)
+    return fittingRun(call, run, task)
+  },
+}
+
+export const getRunTool: Tool = {
+  name: 'get_run',
+  description: 'Get a run; waitSeconds: wait until it is finished.',
+  keyNeeded: 'read',
+  properties: { db, task: text, run: text, waitSeconds: integer(0, { maximum: 30 }) },
+  required: ['db', 'task', 'run'],
+  output: runOut,
+  run(call) {
+    const { access, text, nowMs } = call
+    const input = getRunOperation.parse(text, nowMs)
+    return andThen(getRun(access, input, nowMs, call), (run) => fittingRun(call, run, input.task))
+  },
+}

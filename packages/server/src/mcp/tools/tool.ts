@@ -1,0 +1,34 @@
+import type { Awaitable } from '../../core/awaitable.ts'
+import type { RunSteps } from '../../core/steps.ts'
+import type { Access } from '../../operations/access.ts'
+import type { Waiting } from '../../operations/runs/waiting.ts'
+
+/** The part of JSON Schema that tools use. */
+export type ToolSchema = Readonly<Record<string, unknown>>
+
+/** One call of a tool. `Waiting` is for tools that wait for a run. */
+export interface ToolCall extends Waiting {
+  readonly access: Access
+  readonly nowMs: number
+  /** The arguments as JSON text, with `db`. Text, because the data of a record is stored as it was sent. */
+  readonly text: string
+  /** The address at which the caller reached the server, without a slash at its end. */
+  readonly baseUrl: string
+  /** Runs long work in parts. */
+  readonly runSteps: RunSteps
+}
+
+export interface Tool {
+  readonly name: string
+  /** For the model that chooses: what it does, and what the model must know before. */
+  readonly description: string
+  readonly keyNeeded: 'read' | 'write'
+  /** What a client may show before it calls. A tool that only reads is not destructive and may be repeated. */
+  readonly hints?: { readonly destructive?: true; readonly idempotent?: true }
+  /** The properties of the arguments. `db` is first in every one of them. */
+  readonly properties: Readonly<Record<string, ToolSchema>>
+  readonly required: readonly string[]
+  readonly output: ToolSchema
+  /** The answer as JSON text of at most `toolAnswerBytesMax` bytes: an object that `output` describes. */
+  run(call: ToolCall): Awaitable<string>
+}

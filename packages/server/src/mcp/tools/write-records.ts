@@ -1,0 +1,174 @@
+import { describeValue } from '../../core/describe-value.ts'
+import { CubbyError } from '../../core/errors.ts'
+import { toolRecordsMax } from '../../core/limits.ts'
+import { parseFlag, parseObject, refuseUnknownMembers } from '../../core/members.ts'
+import { shownKey } from '../../core/records/find.ts'
+import { parseRecordToPut } from '../../core/records/record-data.ts'
+import { parseRecordKey } from '../../core/records/record-key.ts'
+import { readIndexEntries } from '../../core/tables/indices.ts'
+import type { Envelope } from '../../core/text/json-span.ts'
+import { type ElementList, readListBody } from '../../core/text/list-body.ts'
+import { parseAddress, requireTable, type TableAddress, writeRecords } from '../../operations/access.ts'
+import { parseIfUpdatedAt } from '../../operations/records/condition.ts'
+import { refuseSameRecord } from '../../operations/records/refuse-same-record.ts'
+import type { Condition, OperationResult, RecordOperation } from '../../store/records.ts'
+import { refuseTooMany } from './records.ts'
+import { anyObject, bool, closedObject, db, integer, list, object, recordKey, text } from './schemas.ts'
+import type { Tool, ToolCall } from './tool.ts'
+
+// Several records in one commit: all are written, or none.
+
+type Parse<T> = (envelope: Envelope, field: string) => T
+
+const readRecords = async <T extends { hashKey: string; rangeKey: string }>(
+  { text, runSteps }: ToolCall,
+  parse: Parse<T>,
+): Promise<TableAddress & { records: T[] }> => {
+  const { members, list } = await runSteps(readListBody(text, 'records', toolRecordsMax))
+  const { db, table, ...rest } = members
+  refuseUnknownMembers(rest, ['records'])
+  const address = parseAddress(db, table)
+  refuseCount(rest.records, list)
+  const records = list.first.map((envelope, i) => parse(envelope, `records[${i}]`))
+  refuseSameRecord(records, 'records', 'Name each record once.')
+  return { ...address, records }
+}
+
+const refuseCount = (records: unknown, { count }: ElementList): void => {
+  refuseTooMany(count, 'records')
+  if (Array.isArray(records) && count > 0) return
+  throw new CubbyError(
+    'invalid_request',
+    `records is ${Array.isArray(records) ? 'empty' : describeValue(records)}; it takes 1 to ${toolRecordsMax} records.`,
+    { field: 'records', hint: 'Write it as [{ "hashKey": …, "data": { … } }].' },
+  )
+}
+
+/** Writes all, or throws what `refused` says of the first whose condition did not hold. */
+const writeAll = async (
+  { access, nowMs }: ToolCall,
+  address: TableAddress,
+  operations: RecordOperation[],
+  table: Awaited<ReturnType<typeof requireTable>>,
+  refused: (field: string, current: number | undefined) => CubbyError,
+): Promise<OperationResult[]> => {
+  const written = await writeRecords(access, address, table, operations, nowMs)
+  if (written.applied) return written.results
+  throw refused(`records[${written.failedOperation}]`, written.current)
+}
+
+const conditionOfPut = (ifUpdatedAt: unknown, overwrite: unknown, field: string): Condition | undefined => {
+  const condition = parseIfUpdatedAt(ifUpdatedAt, `${field}.ifUpdatedAt`)
+  if (!parseFlag(overwrite, `${field}.overwrite`)) return condition ?? 'absent'
+  if (condition === undefined) return undefined
+  throw new CubbyError('invalid_request', `${field}.overwrite cannot be combined with ifUpdatedAt.`, {
+    field: `${field}.overwrite`,
+    hint: 'Give the version that is to be replaced, or overwrite: true for any.',
+  })
+}
+
+const putRefused = (field: string, current: number | undefined): CubbyError =>
+  current === undefined
+    ? new CubbyError('precondition_failed', `The record of ${field} does not exist; nothing was written.`, {
+        field: `${field}.ifUpdatedAt`,
+        hint: 'Leave ifUpdatedAt out to create it.',
+      })
+    : new CubbyError(
+        'precondition_failed',
+        `The record of ${field} exists, at version ${current}; nothing was written.`,
+        {
+          field: `${field}.ifUpdatedAt`,
+          hint: `Get the record, apply your change to it, and send "ifUpdatedAt": ${current}; or send "overwrite": true to replace it unseen.`,
+        },
+      )
+
+export const putRecordsTool: Tool = {
+  name: 'put_records',
+  description:
+    'Write records, all or none. data is replaced as a whole. A record that exists is replaced only with ifUpdatedAt, its version, or overwrite: true. ttl: epoch seconds at which it expires.',
+  keyNeeded: 'write',
+  hints: { destructive: true },
+  properties: {
+    db,
+    table: text,
+    records: list(
+      closedObject(
+        { ...recordKey, data: anyObject, ttl: integer(), ifUpdatedAt: { type: ['integer', 'null'] }, overwrite: bool },
+        ['hashKey', 'data'],
+      ),
+      { minItems: 1, maxItems: toolRecordsMax },
+    ),
+  },
+  required: ['db', 'table', 'records'],
+  output: object({ written: list(object({ ...recordKey, updatedAt: integer() })) }),
+  async run(call) {
+    const { access, nowMs } = call
+    const { records, ...address } = await readRecords(call, ({ value, data }, field) => {
+      const members = parseObject(value, field)
+      const known = ['ifUpdatedAt', 'overwrite']
+      const record = parseRecordToPut(members, call.text, data, nowMs, `${field}.`, known)
+      return { ...record, condition: conditionOfPut(members.ifUpdatedAt, members.overwrite, field) }
+    })
+    const table = await requireTable(access, address, nowMs)
+    const operations = records.map(({ hashKey, rangeKey, data, ttlSeconds, condition }, i) => {
+      try {
+        const entries = readIndexEntries(table.indices, { data })
+        return { op: 'put' as const, hashKey, rangeKey, data, ttlSeconds, entries, condition }
+      } catch (error) {
+        throw error instanceof CubbyError ? error.within(`records[${i}]`) : error
+      }
+    })
+    const results = await writeAll(call, address, operations, table, putRefused)
+    const written = records.map((record, i) => ({
+      ...shownKey(record),
+      updatedAt: (results[i] as { updatedAtMs: number }).updatedAtMs,
+    }))
+    return JSON.stringify({ written })
+  },
+}
+
+const deleteRefused = (field: string, current: number | undefined): CubbyError =>
+  current === undefined
+    ? new CubbyError('precondition_failed', `The record of ${field} does not exist; nothing was deleted.`, {
+        field: `${field}.ifUpdatedAt`,
+        hint: 'It may be deleted already. Leave it out of records.',
+      })
+    : new CubbyError('precondition_failed', `The record of ${field} is at version ${current}; nothing was deleted.`, {
+        field: `${field}.ifUpdatedAt`,
+        hint: `Look at the record, and if it is still to be deleted, send "ifUpdatedAt": ${current}.`,
+      })
+
+export const deleteRecordsTool: Tool = {
+  name: 'delete_records',
+  description:
+    'Delete records, all or none. ifUpdatedAt: the version of the record, from get_records or query_records.',
+  keyNeeded: 'write',
+  hints: { destructive: true, idempotent: true },
+  properties: {
+    db,
+    table: text,
+    records: list(closedObject({ ...recordKey, ifUpdatedAt: integer() }, ['hashKey', 'ifUpdatedAt']), {
+      minItems: 1,
+      maxItems: toolRecordsMax,
+    }),
+  },
+  required: ['db', 'table', 'records'],
+  output: object({ deleted: list(anyObject) }),
+  async run(call) {
+    const { records, ...address } = await readRecords(call, ({ value }, field) => {
+      const members = parseObject(value, field)
+      refuseUnknownMembers(members, ['hashKey', 'rangeKey', 'ifUpdatedAt'], `${field}.`)
+      const key = parseRecordKey(members.hashKey, members.rangeKey, `${field}.`)
+      const condition = parseIfUpdatedAt(members.ifUpdatedAt ?? undefined, `${field}.ifUpdatedAt`)
+      if (condition !== undefined) return { ...key, condition }
+      throw new CubbyError('invalid_request', `${field}.ifUpdatedAt is missing; it takes the version of the record.`, {
+        field: `${field}.ifUpdatedAt`,
+        hint: 'Get the record first, and send its updatedAt.',
+      })
+    })
+    const table = await requireTable(call.access, address, call.nowMs)
+    const operations = records.map((record) => ({ op: 'delete' as const, ...record }))
+    await writeAll(call, address, operations, table, deleteRefused)
+    return JSON.stringify({ deleted: records.map(shownKey) })
+  },
+}
