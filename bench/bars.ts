@@ -153,6 +153,13 @@ const taskBars = ({ tasks }: Results): Bar[] => {
   ]
 }
 
+const agentsBar = ({ agents }: Results): Bar =>
+  atLeast(
+    'tools/call get_records / get by key',
+    0.6,
+    agents && medianRatio(agents.callsPerSecond, agents.getsPerSecond),
+  )
+
 const workersBar = ({ workers }: Results): Bar => {
   const what = 'two workers against one, the best scenario'
   const wanted = 'reported; on four cores or more 1.6 times'
@@ -179,5 +186,6 @@ export const findBars = (results: Results): Bar[] => {
     workersBar(results),
     ...fileBars(results),
     ...taskBars(results),
+    agentsBar(results),
   ]
 }

@@ -111,6 +111,15 @@ export interface TasksResult {
   idleRuns: number
 }
 
+/** Tools of agents: `tools/call get_records` for one record. */
+export interface AgentsResult {
+  getsPerSecond: Rounds
+  callsPerSecond: Rounds
+  /** All calls of the run, and the memory of the server after each round of them. */
+  calls: number
+  residentBytes: Rounds
+}
+
 export interface GrowthSize {
   records: number
   bytesPerRecord: number
@@ -144,5 +153,6 @@ export interface Results {
   purge?: PurgeResult
   files?: FilesResult
   tasks?: TasksResult
+  agents?: AgentsResult
   growth?: { sizes: GrowthSize[] }
 }

@@ -7,6 +7,7 @@ import { writePage } from './report/page.ts'
 import { renderTerminal } from './report/terminal.ts'
 import type { Results } from './results.ts'
 import { help, parseSettings, type Settings, type Suite, UsageError } from './settings.ts'
+import { runAgents } from './suites/agents.ts'
 import type { Context } from './suites/context.ts'
 import { runFiles } from './suites/files.ts'
 import { runGeneratorCheck } from './suites/generator.ts'
@@ -36,6 +37,7 @@ const runSuite: { [S in Suite]: (context: Context) => Promise<Results[S]> } = {
   purge: runPurge,
   files: runFiles,
   tasks: runTasks,
+  agents: runAgents,
   growth: runGrowth,
 }
 

@@ -17,6 +17,7 @@ export const suites = [
   'purge',
   'files',
   'tasks',
+  'agents',
   'growth',
 ] as const
 export type Suite = (typeof suites)[number]

@@ -109,7 +109,7 @@ const rounds = (values: number[], format: (value: number) => string): string =>
   `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`
 
 export const furtherTable = (results: Results): Table => {
-  const { scenarios: suite, tail, readers, workers, start, purge, files, tasks } = results
+  const { scenarios: suite, tail, readers, workers, start, purge, files, tasks, agents } = results
   const rows: string[][] = []
   const ms = (value: number) => `${formatMs(value)} ms`
   const batches = suite && seriesOf(suite, 'batch', 'cubby')
@@ -182,6 +182,14 @@ export const furtherTable = (results: Results): Table => {
     rows.push(['runs claimed and finished per second, beside 64 writers', rounds(tasks.runsPerSecond, formatRate)])
     rows.push(['durable puts per second, alone', rounds(tasks.putsPerSecond, formatRate)])
     rows.push(['durable puts per second, beside the runs', rounds(tasks.putsBesidePerSecond, formatRate)])
+  }
+  if (agents !== undefined) {
+    rows.push(['get by key per second', rounds(agents.getsPerSecond, formatRate)])
+    rows.push([`tools/call get_records per second`, rounds(agents.callsPerSecond, formatRate)])
+    rows.push([
+      `memory after the rounds of ${formatCount(agents.calls)} calls`,
+      rounds(agents.residentBytes, formatMegabytes),
+    ])
   }
   return { title: 'Further figures', rows: [['what', 'median (lowest to highest)'], ...rows] }
 }

@@ -36,6 +36,11 @@ type Place = Pick<Run, 'taskId' | 'seq' | 'id'>
 const withChecksum = ({ taskId, seq, id }: Place, field: 'payload' | 'result', text: string): string =>
   storedData(taskId, { hashKey: id, rangeKey: field, data: text, ttlSeconds: null, updatedAtMs: seq })
 
+export const storedPayload = (run: Run): string => withChecksum(run, 'payload', run.payload)
+
+export const storedResult = (run: Run): string | null =>
+  run.result === null ? null : withChecksum(run, 'result', run.result)
+
 /** Undefined if it is damaged. */
 const withoutChecksum = ({ taskId, seq, id }: Place, field: 'payload' | 'result', text: string): string | undefined => {
   const record = { hashKey: id, rangeKey: field, data: text, ttlSeconds: null, updatedAtMs: seq }
@@ -73,8 +78,7 @@ export type RunValue = string | number | null
 export const runValues = (run: Run): RunValue[] => [
   ...[run.seq, run.taskId, run.id, run.status, run.key, run.runAtMs, run.attempt, run.held ? 1 : 0],
   ...[run.lease, run.leaseUntilMs, run.doneLease, run.createdAtMs, run.updatedAtMs, run.finishedAtMs],
-  ...[run.error?.code ?? null, run.error?.message ?? null, run.progress, withChecksum(run, 'payload', run.payload)],
-  run.result === null ? null : withChecksum(run, 'result', run.result),
+  ...[run.error?.code ?? null, run.error?.message ?? null, run.progress, storedPayload(run), storedResult(run)],
 ]
 
 export const insertRun = `INSERT INTO runs (seq, task_id, id, status, key, run_at, attempt, held, lease, lease_until, done_lease,

@@ -17,14 +17,28 @@ import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { countRunning, dueRuns } from './look-statements.ts'
-import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun } from './run-rows.ts'
+import { countRunning, dueRunRows } from './look-statements.ts'
+import {
+  insertRun,
+  type RunRow,
+  type RunValue,
+  readRun,
+  runColumns,
+  runValues,
+  storedPayload,
+  storedResult,
+  toRun,
+} from './run-rows.ts'
 
 export interface Extension {
   lease: string
   leaseMs: number | undefined
   progress: string | undefined
 }
+
+const updateRun = (more: '' | ', result = ?14'): string =>
+  `UPDATE runs SET status = ?2, run_at = ?3, attempt = ?4, held = ?5, lease = ?6, lease_until = ?7, done_lease = ?8,
+     updated_at = ?9, finished_at = ?10, error_code = ?11, error_message = ?12, progress = ?13${more} WHERE seq = ?1`
 
 /** Changes runs inside the transaction that is open on `db`. */
 export class RunWrites {
@@ -88,21 +102,19 @@ export class RunWrites {
     return created
   }
 
-  /** Writes a run over its row. */
+  /** Writes a run over its row. Payload and result may be long and have checksums: they are written if they have changed. */
   replace(before: Run, run: Run): Run {
-    const [seq, , , status, , runAt, attempt, held, lease, leaseUntil, doneLease, , ...others] = runValues(run)
-    const [updatedAt, finishedAt, errorCode, errorMessage, progress, payload, result] = others
-    const times = [runAt!, attempt!, held!, lease!, leaseUntil!, doneLease!, updatedAt!, finishedAt!]
-    // The payload may be long, and only a new request for a queued key changes it.
+    const { seq } = run
     if (run.payload !== before.payload)
-      this.#db.prepare<unknown, RunValue[]>('UPDATE runs SET payload = ?2 WHERE seq = ?1').run(seq!, payload!)
-    this.#db
-      .prepare<unknown, RunValue[]>(
-        `UPDATE runs SET status = ?2, run_at = ?3, attempt = ?4, held = ?5, lease = ?6, lease_until = ?7, done_lease = ?8,
-           updated_at = ?9, finished_at = ?10, error_code = ?11, error_message = ?12, progress = ?13, result = ?14
-         WHERE seq = ?1`,
-      )
-      .run(seq!, status!, ...times, errorCode!, errorMessage!, progress!, result!)
+      this.#db
+        .prepare<unknown, RunValue[]>('UPDATE runs SET payload = ?2 WHERE seq = ?1')
+        .run(...[seq, storedPayload(run)])
+    const values: RunValue[] = [
+      ...[seq, run.status, run.runAtMs, run.attempt, run.held ? 1 : 0, run.lease, run.leaseUntilMs, run.doneLease],
+      ...[run.updatedAtMs, run.finishedAtMs, run.error?.code ?? null, run.error?.message ?? null, run.progress],
+    ]
+    if (run.result === before.result) this.#db.prepare<unknown, RunValue[]>(updateRun('')).run(...values)
+    else this.#db.prepare<unknown, RunValue[]>(updateRun(', result = ?14')).run(...values, storedResult(run))
     if (before.status === 'running' && run.status !== 'running') this.release(run.taskId, run.key)
     return run
   }
@@ -164,15 +176,17 @@ export class RunWrites {
     const rowsMax =
       concurrency === null ? limit : Math.min(limit, concurrency - this.#countRunning(taskId, concurrency))
     if (rowsMax <= 0) return []
-    const due = this.#db.prepare<{ seq: number; bytes: number }, RunValue[]>(dueRuns).all(taskId, nowMs, rowsMax)
-    const runs: Run[] = []
+    const rows: RunRow[] = []
     let bytes = 0
-    for (const { seq, bytes: more } of due) {
-      bytes += more
-      if (runs.length > 0 && bytes > claimBytesMax) break
-      const row = this.#one<RunRow>(`SELECT ${runColumns} FROM runs WHERE seq = ?1`, seq)
-      const run = row && readRun(row)
-      if (run === undefined) this.#failDamaged(seq, nowMs)
+    for (const row of this.#db.prepare<RunRow, RunValue[]>(dueRunRows).iterate(taskId, nowMs, rowsMax)) {
+      bytes += Buffer.byteLength(row.payload)
+      if (rows.length > 0 && bytes > claimBytesMax) break
+      rows.push(row)
+    }
+    const runs: Run[] = []
+    for (const row of rows) {
+      const run = readRun(row)
+      if (run === undefined) this.#failDamaged(row.seq, nowMs)
       else runs.push(this.replace(run, startAttempt(run, newLease(), leaseMs, nowMs)))
     }
     return runs
