@@ -3,7 +3,7 @@ import { type Flag, UsageError } from './arguments.ts'
 export const allowedOriginsFlag: Flag = {
   type: 'string',
   value: 'ORIGIN,…',
-  help: 'web pages of other origins that may call /mcp, with public keys only',
+  help: 'web pages of other origins that may call /mcp (public keys only)',
 }
 
 /** As browsers send them: scheme and host, without a path. */

@@ -28,6 +28,7 @@ import {
 import { getCommand } from './commands/get.ts'
 import { importCommand } from './commands/import.ts'
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './commands/keys.ts'
+import { mcpCommand } from './commands/mcp.ts'
 import { orgsCreateCommand, orgsListCommand } from './commands/orgs.ts'
 import { putCommand } from './commands/put.ts'
 import { queryCommand } from './commands/query.ts'
@@ -100,6 +101,7 @@ export const commands: CliCommand[] = [
   tasksGetCommand,
   tasksRetryCommand,
   tasksCancelCommand,
+  mcpCommand,
   copyCommand,
   exportCommand,
   importCommand,

@@ -46,6 +46,9 @@ export interface Caller {
   readonly keyNeeded: KeyNeeded
   access: Access
   nowMs: number
+  /** What the headers say, read once: a request with a body is authenticated again when the body has arrived. */
+  presentedKey?: string
+  isFromForeignPage?: boolean
 }
 
 export interface AuthenticatorOptions {
@@ -82,8 +85,9 @@ export class Authenticator {
     const nowMs = this.#now()
     caller.nowMs = nowMs
     const { request } = caller
-    return andThen(findActiveKey(this.#engine, request, nowMs), (apiKey) => {
-      refuseInForeignPage(apiKey, request.headers)
+    caller.presentedKey ??= presentedKey(request)
+    return andThen(findActiveKey(this.#engine, caller.presentedKey, nowMs), (apiKey) => {
+      refuseInForeignPage(apiKey, caller)
       authorize(apiKey, caller.keyNeeded, databaseOf(caller.params))
       this.#noteKeyUse(apiKey.id, nowMs)
       caller.access = { engine: this.#engine, apiKey, place: this.#place, tasks: this.#tasks }
@@ -101,8 +105,8 @@ export class Authenticator {
 }
 
 /** Checks that the key is known, then that it is not revoked, then that it has not expired. */
-const findActiveKey = (engine: Engine, request: Request, nowMs: number): Awaitable<ApiKey> =>
-  andThen(engine.apiKeys.find(presentedKey(request)), (apiKey) => {
+const findActiveKey = (engine: Engine, presented: string, nowMs: number): Awaitable<ApiKey> =>
+  andThen(engine.apiKeys.find(presented), (apiKey) => {
     if (apiKey === undefined) throw invalid('The API key is unknown.')
     refuseRetired(apiKey, nowMs)
     return apiKey
@@ -123,8 +127,10 @@ const refuseRetired = (apiKey: ApiKey, nowMs: number): void => {
 }
 
 /** Only HTTP knows of browsers; a public key may be in one. */
-const refuseInForeignPage = (apiKey: ApiKey, headers: Headers): void => {
-  if (apiKey.kind === 'public' || !isFromForeignPage(headers)) return
+const refuseInForeignPage = (apiKey: ApiKey, caller: Caller): void => {
+  if (apiKey.kind === 'public') return
+  caller.isFromForeignPage ??= isFromForeignPage(caller.request.headers)
+  if (!caller.isFromForeignPage) return
   throw new CubbyError('secret_key_in_browser', 'A secret key was sent by a web page of another origin.', {
     hint: 'Use a public key (svc_pub_…) in browsers, revoke this one, and keep secret keys on your server.',
   })

@@ -36,7 +36,13 @@ const isLoopbackName = (name: string): boolean =>
   name === '::1' ||
   /^127(?:\.[0-9]{1,3}){3}$/.test(name)
 
-const hostOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).host : undefined)
+/** The values of `Host` that name the host of this URL: some proxies add the default port. None if it is no URL. */
+const hostsOf = (text: string): readonly string[] => {
+  const url = URL.parse(text)
+  if (url === null) return []
+  const { host, port, protocol } = url
+  return port === '' ? [host, `${host}:${protocol === 'https:' ? 443 : 80}`] : [host]
+}
 
 /**
  * Whether to refuse a request for the page that sent it: a page of another origin, or one whose name was made to point at this
@@ -44,16 +50,21 @@ const hostOf = (url: string): string | undefined => (URL.canParse(url) ? new URL
  */
 export const foreignCaller = ({ host, publicUrl, allowedOrigins }: McpDoorOptions) => {
   const listensOnLoopback = isLoopbackName(nameOf(host.includes(':') ? `[${host}]` : host))
-  const known = [...allowedOrigins, ...(publicUrl === undefined ? [] : [publicUrl])].map((url) => hostOf(url)!)
+  const known = [...allowedOrigins, ...(publicUrl === undefined ? [] : [publicUrl])].flatMap(hostsOf)
+  /** The last one that was not refused: nearly every request has the same. */
+  let ownBefore: string | undefined
   return (headers: Headers): string | undefined => {
     const origin = headers.get('origin')
-    const own = headers.get('host')?.toLowerCase() ?? ''
-    if (origin !== null && hostOf(origin) !== own && !allowedOrigins.includes(origin.toLowerCase())) {
+    const sent = headers.get('host') ?? ''
+    if (origin === null && sent === ownBefore) return undefined
+    const own = sent.toLowerCase()
+    if (origin !== null && !hostsOf(origin).includes(own) && !allowedOrigins.includes(origin.toLowerCase())) {
       return 'The request was sent by a web page of another origin. Name that origin in --allowed-origins.'
     }
     if (listensOnLoopback && !isLoopbackName(nameOf(own)) && !known.includes(own)) {
       return 'Host is not a name of this machine. If a proxy passes it, give the server --public-url.'
     }
+    ownBefore = sent
     return undefined
   }
 }
@@ -129,7 +140,9 @@ export const mcpRoute = (server: McpServer): Route<'callMcp'> => ({
       get baseUrl() {
         return exchange.baseUrl
       },
-      signal: exchange.signal,
+      get signal() {
+        return exchange.signal
+      },
       pause: (wait) => exchange.pause(wait),
       runSteps: (steps) => exchange.runSteps(steps),
     })

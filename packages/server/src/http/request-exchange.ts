@@ -41,6 +41,8 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   access!: Access
   nowMs = 0
   heldBytes = 0
+  presentedKey: string | undefined = undefined
+  isFromForeignPage: boolean | undefined = undefined
   isAdmitted = false
   /** The body of an upload without a declared length. */
   #chunked: ChunkedBody | undefined

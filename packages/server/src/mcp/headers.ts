@@ -1,6 +1,5 @@
 import type { Members } from '../core/members.ts'
 import type { Message } from './message.ts'
-import { membersOf } from './message.ts'
 import { type Revision, revisionOf, revisions, supportedVersions, versionWithoutHeader } from './revisions.ts'
 import { RpcError, rpcCodes } from './rpc-error.ts'
 
@@ -33,6 +32,7 @@ const namedBy: Readonly<Record<string, string>> = {
 
 /** A value that no header can carry is sent in Base64. Undefined if it is not valid. */
 const decodeHeader = (value: string): string | undefined => {
+  if (/[^\t\x20-\x7e]/.test(value)) return undefined
   const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1]
   if (encoded === undefined) return value
   const bytes = Buffer.from(encoded, 'base64')
@@ -57,7 +57,7 @@ const checkStateless = ({ method, params }: Message, headers: McpHeaders, meta: 
 
 /** The revision that a message is written in. Throws if its headers and its body do not agree. */
 export const revisionOfMessage = (message: Message, headers: McpHeaders): Revision => {
-  const meta = membersOf(message.partOf('_meta'))
+  const meta = message.membersOf('_meta')
   const inBody = meta[versionKey]
   const inHeader = headers.version?.trim()
   if (inBody !== undefined && typeof inBody !== 'string')

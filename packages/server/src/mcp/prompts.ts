@@ -53,8 +53,9 @@ const refuse = (message: string): never => {
 export const promptJson = (name: unknown, given: Members): string => {
   const prompt = prompts.find((candidate) => candidate.name === name) ?? refuse('There is no such prompt.')
   for (const member in given) {
-    if (!prompt.arguments.some((known) => known.name === member)) refuse(`${prompt.name} has no argument ${member}.`)
-    if (typeof given[member] !== 'string') refuse(`${member} is not a string.`)
+    if (!prompt.arguments.some((known) => known.name === member))
+      refuse(`${prompt.name} has no argument ${member.slice(0, 80)}.`)
+    if (typeof given[member] !== 'string') refuse(`${member.slice(0, 80)} is not a string.`)
   }
   for (const { name: member, required } of prompt.arguments) {
     if (required && given[member] === undefined) refuse(`${member} is missing.`)

@@ -1,17 +1,19 @@
 import packageJson from '../../package.json' with { type: 'json' }
+import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
 import { hintText, type SuggestedCall } from '../core/hint.ts'
 import type { Log } from '../core/log.ts'
+import type { Members } from '../core/members.ts'
 import { isName } from '../core/names.ts'
-import { type Steps, stepUnits } from '../core/steps.ts'
+import { runThrough, type Steps, stepUnits } from '../core/steps.ts'
 import { isCheapToBuild, JsonScan, parseJson } from '../core/text/json-scan.ts'
-import { ArrayWalk, readEnvelope } from '../core/text/json-span.ts'
+import { ArrayWalk, readEnvelope, valueSpan } from '../core/text/json-span.ts'
 import { authorize } from '../operations/authorize.ts'
 import { type McpHeaders, revisionOfMessage } from './headers.ts'
 import { toolLanguage } from './hint-text.ts'
 import { instructions } from './instructions.ts'
 import { markedText } from './marked-text.ts'
-import { type Message, membersOf, readMessage } from './message.ts'
+import { builtMessage, type ReadMessage, readMessage } from './message.ts'
 import { promptJson, promptListJson } from './prompts.ts'
 import {
   contentsJson,
@@ -25,10 +27,10 @@ import {
 import { handshakeVersion, type Revision, revisionOf, supportedVersions } from './revisions.ts'
 import { RpcError, rpcCodes, rpcErrorJson } from './rpc-error.ts'
 import type { Tool, ToolCall } from './tools/tool.ts'
-import { type Endpoint, findTool, toolListJson } from './tools.ts'
+import { type Endpoint, findTool, refuseLongArguments, toolListJson } from './tools.ts'
 
 /** One request to the endpoint, after its key was checked. */
-export interface McpRequest extends Omit<ToolCall, 'text'> {
+export interface McpRequest extends Omit<ToolCall, 'text' | 'built'> {
   readonly headers: McpHeaders
   readonly body: string
   readonly endpoint: Endpoint
@@ -58,6 +60,7 @@ const answeredByHttp: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unavailable',
 ])
 
+const smallBodyUnits = 16 * 1024
 const batchMessagesMax = 25
 const listTtlMs = 300_000
 const cached = `"ttlMs":${listTtlMs},"cacheScope":"private"`
@@ -66,6 +69,17 @@ const serverInfo = JSON.stringify({ name: 'cubby', title: 'Cubby', version: pack
 const resultMeta = `"_meta":{"io.modelcontextprotocol/serverInfo":${serverInfo}}`
 
 const invalidParams = (message: string): RpcError => new RpcError(rpcCodes.invalidParams, message)
+
+/** Why the text is not JSON, in the words of every door. */
+const reasonOf = (text: string, error: Error): string => {
+  if (error instanceof CubbyError) return error.message
+  try {
+    parseJson(text)
+  } catch (known) {
+    return (known as Error).message
+  }
+  return error.message
+}
 
 function* checkJsonInSteps(text: string): Steps<void> {
   if (isCheapToBuild(text)) {
@@ -95,31 +109,47 @@ export class McpServer {
   }
 
   async answer(request: McpRequest): Promise<McpAnswer> {
-    const { body, runSteps } = request
+    const { body } = request
+    let built: ReadMessage | undefined
     try {
-      await runSteps(checkJsonInSteps(body))
+      built = builtMessage(body)
+      if (built === undefined) await this.#runSteps(request, checkJsonInSteps(body))
     } catch (error) {
-      if (!(error instanceof CubbyError)) throw error
-      return refused(new RpcError(rpcCodes.parseError, error.message, { status: 400 }), undefined)
+      if (!(error instanceof CubbyError) && !(error instanceof SyntaxError)) throw error
+      return refused(new RpcError(rpcCodes.parseError, reasonOf(body, error), { status: 400 }), undefined)
     }
-    if (body.trimStart().startsWith('[')) return this.#answerBatch(request)
-    return this.#answerMessage(request, 0)
+    if (built === undefined && body.trimStart().startsWith('[')) return this.#answerBatch(request)
+    return this.#answerMessage(request, 0, false, built)
   }
 
-  async #answerMessage(request: McpRequest, at: number): Promise<McpAnswer & { end: number }> {
-    let message: (Message & { end: number }) | undefined
+  /** Work on the body. For a small one it takes microseconds: to wait for a turn three times would take longer. */
+  #runSteps<T>({ body, runSteps }: McpRequest, steps: Steps<T>): Awaitable<T> {
+    return body.length <= smallBodyUnits ? runThrough(steps) : runSteps(steps)
+  }
+
+  /** `isLater`: messages before it in the batch may have changed something, so it cannot refuse the request as a whole. */
+  async #answerMessage(
+    request: McpRequest,
+    at: number,
+    isLater = false,
+    built?: ReadMessage,
+  ): Promise<McpAnswer & { end?: number }> {
+    let message = built
     try {
-      message = await request.runSteps(readMessage(request.body, at))
+      message ??= await this.#runSteps(request, readMessage(request.body, at))
       const revision = revisionOfMessage(message, request.headers)
       if (message.id === undefined) return { status: 202, text: null, end: message.end }
       const result = await this.#run(message, revision, request)
-      const kind = revision.isStateless ? '"resultType":"complete",' : ''
-      const members = result === '' ? '' : `${result},`
-      const text = `{"jsonrpc":"2.0","id":${message.id},"result":{${kind}${members}${resultMeta}}}`
+      // The older revisions want nothing but `{}` as the answer to a ping.
+      const members = revision.isStateless ? `"resultType":"complete",${result},${resultMeta}` : result
+      const text = `{"jsonrpc":"2.0","id":${message.id},"result":{${members}}}`
       return { status: 200, text, end: message.end }
     } catch (error) {
-      if (!(error instanceof RpcError)) throw error
-      return { ...refused(error, message?.id), end: message?.end ?? request.body.length }
+      if (error instanceof RpcError) return { ...refused(error, message?.id), end: message?.end }
+      if (!isLater || !(error instanceof CubbyError)) throw error
+      const { code, message: text } = error
+      const later = new RpcError(rpcCodes.internalError, text, { data: { error: { code, message: text } } })
+      return { ...refused(later, message?.id), end: message?.end }
     }
   }
 
@@ -138,16 +168,17 @@ export class McpServer {
         texts.push(rpcErrorJson(new RpcError(rpcCodes.invalidRequest, message), undefined))
         break
       }
-      const { text, end } = await this.#answerMessage(request, walk.at)
+      const { text, end } = await this.#answerMessage(request, walk.at, walk.position > 0)
       if (text !== null) texts.push(text)
-      walk.at = end
+      // A message that could not be read has no end.
+      walk.at = end ?? valueSpan(body, walk.at).end
     }
     if (walk.position === 0)
       return refused(new RpcError(rpcCodes.invalidRequest, 'The body is empty.', { status: 400 }))
     return texts.length === 0 ? { status: 202, text: null } : { status: 200, text: `[${texts.join(',')}]` }
   }
 
-  #run(message: Message, revision: Revision, request: McpRequest): Promise<Result> | Result {
+  #run(message: ReadMessage, revision: Revision, request: McpRequest): Promise<Result> | Result {
     const { method, params } = message
     const method404 = (): RpcError =>
       new RpcError(rpcCodes.methodNotFound, `There is no method ${method.slice(0, 80)}.`, {
@@ -178,13 +209,13 @@ export class McpServer {
         refuseCursor(params.cursor)
         return `"prompts":${promptListJson},${cached}`
       case 'prompts/get':
-        return `"messages":${promptJson(params.name, membersOf(message.partOf('arguments')))}`
+        return `"messages":${promptJson(params.name, message.membersOf('arguments'))}`
       default:
         throw method404()
     }
   }
 
-  async #callTool(message: Message, request: McpRequest): Promise<Result> {
+  async #callTool(message: ReadMessage, request: McpRequest): Promise<Result> {
     const { name, arguments: given } = message.params
     if (typeof name !== 'string') throw invalidParams('params.name is not a string.')
     const tool = findTool(name, request.access.apiKey, request.endpoint)
@@ -195,7 +226,8 @@ export class McpServer {
     }
     const names: Record<string, string> = {}
     try {
-      const json = await this.#runTool(tool, text ?? '{}', request, names)
+      const built = message.isBuilt && message.membersOf('arguments')
+      const json = await this.#runTool(tool, text ?? '{}', built, request, names)
       return `"content":[{"type":"text","text":${JSON.stringify(markedText(json))}}],"structuredContent":${json},"isError":false`
     } catch (error) {
       const body = this.#errorBody(error, request, names)
@@ -204,10 +236,16 @@ export class McpServer {
   }
 
   /** `names` gets the names in the arguments, for hints. */
-  async #runTool(tool: Tool, given: string, request: McpRequest, names: Record<string, string>): Promise<string> {
-    const { runSteps, endpoint, access } = request
-    const { value } = await runSteps(readEnvelope(given, 0, ''))
-    const members = value as Record<string, unknown>
+  async #runTool(
+    tool: Tool,
+    given: string,
+    built: Members | undefined,
+    request: McpRequest,
+    names: Record<string, string>,
+  ): Promise<string> {
+    refuseLongArguments(tool, given)
+    const { endpoint, access } = request
+    const members = built ?? ((await this.#runSteps(request, readEnvelope(given, 0, ''))).value as Members)
     const bound = endpoint.db
     if (bound !== undefined && members.db !== undefined) {
       throw new CubbyError('invalid_request', 'db is not an argument here: this endpoint is bound to one database.', {
@@ -221,7 +259,9 @@ export class McpServer {
     }
     if (isName(db)) names.db = db
     authorize(access.apiKey, tool.keyNeeded, db)
-    return tool.run(callOf(request, bound === undefined ? given : withDb(given, bound)))
+    return tool.run(
+      callOf(request, bound === undefined ? given : withDb(given, bound), bound === undefined ? built : undefined),
+    )
   }
 
   async #readResource(uri: unknown, revision: Revision, request: McpRequest): Promise<Result> {
@@ -286,7 +326,8 @@ const withDb = (text: string, db: string): string => {
 }
 
 /** The request as a tool sees it. Access and time are read when they are needed: a wait checks the key again. */
-const callOf = (request: McpRequest, text: string): ToolCall => ({
+const callOf = (request: McpRequest, text: string, built?: Members): ToolCall => ({
+  built,
   get access() {
     return request.access
   },

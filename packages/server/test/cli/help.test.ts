@@ -88,6 +88,7 @@ const commands: Record<string, string[]> = {
   'tasks get': ['--db NAME', '--wait', ...server],
   'tasks retry': ['--db NAME', ...server],
   'tasks cancel': ['--db NAME', ...server],
+  mcp: ['--read-only', '--db NAME', ...server],
   copy: ['--from STORE', '--to STORE', '--files PLACE', '--from-files PLACE', '--resume', '--json'],
   export: [...table, '--out FILE', '--force', ...server, ...store, '--org NAME', '--json'],
   import: [

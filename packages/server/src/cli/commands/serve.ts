@@ -35,7 +35,7 @@ the server after the accepted requests are answered.`,
     'push-allow': {
       type: 'string',
       value: 'CIDR,…',
-      help: 'networks to which runs of tasks may be pushed although they are not public; http too',
+      help: 'networks to which runs may be pushed although they are not public; http too',
     },
     'no-tasks': { type: 'boolean', help: 'push and schedule nothing, answer claims empty: for a trial restore' },
     'no-mcp': { type: 'boolean', help: 'without the tools of agents at /mcp' },

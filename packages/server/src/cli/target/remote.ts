@@ -35,6 +35,16 @@ export interface BytesCall {
   signal: AbortSignal
 }
 
+/** A message to pass on. Whatever the status, the answer is for the caller to read. */
+export interface TextCall {
+  path: string
+  headers: Record<string, string>
+  /** JSON text. */
+  body: string
+  repeatable: boolean
+  signal: AbortSignal
+}
+
 export interface Remote {
   url: string
   /** For messages: the key's kind and last four characters. */
@@ -43,6 +53,8 @@ export interface Remote {
   request(call: Call): Promise<string>
   /** The answer once its head is there. Throws as `request` does. */
   exchangeBytes(call: BytesCall): Promise<Response>
+  /** One attempt. Throws OperatorError if there is no answer, or one that is too long. */
+  exchangeText(call: TextCall): Promise<{ status: number; text: string }>
 }
 
 const attemptMsMax = 60_000
@@ -63,6 +75,7 @@ export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
     maskedKey: maskKey(key),
     request: (call) => repeat(() => send(url, key, call), call.repeatable, attemptsMax),
     exchangeBytes: (call) => repeat(() => sendBytes(url, key, call), call.repeatable, call.attemptsMax ?? attemptsMax),
+    exchangeText: (call) => sendText(url, key, call),
   }
 }
 
@@ -143,6 +156,36 @@ const sendBytes = async (url: string, key: string, call: BytesCall): Promise<Res
   } catch (error) {
     return { error: noAnswer(url, call, error as Error), unanswered: true, retryAfterMs: 0 }
   }
+}
+
+const sendText = async (url: string, key: string, call: TextCall): Promise<{ status: number; text: string }> => {
+  try {
+    const response = await fetch(url + call.path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...call.headers },
+      body: call.body,
+      redirect: 'error',
+      signal: call.signal,
+      timeout: false,
+    })
+    return { status: response.status, text: await readText(response) }
+  } catch (error) {
+    throw noAnswer(url, call, error as Error)
+  }
+}
+
+/** No answer of a Cubby server to a message is longer. */
+const answerBytesMax = 12 * 1024 * 1024
+
+const readText = async (response: Response): Promise<string> => {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.length
+    if (bytes > answerBytesMax) throw new Error(`the answer is longer than ${answerBytesMax} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
 }
 
 const readFailure = (url: string, response: Response, text: string): Failure => {
