@@ -86,7 +86,8 @@ describe('who may import whom', () => {
   test('every import between parts is allowed, and every allowed pair is needed', () => {
     const found = new Map<string, string>()
     for (const { from, file } of imports) {
-      if (file === undefined || file === '../package.json') continue
+      // The pages of docs/ are imported as text.
+      if (file === undefined || file === '../package.json' || /^(\.\.\/){3}docs\/[a-z-]+\.md$/.test(file)) continue
       const to = partOf(join(source, file))
       if (partOf(join(source, from)) !== to) found.set(`${partOf(join(source, from))} → ${to}`, from)
     }
@@ -152,7 +153,7 @@ describe('who may import whom', () => {
       'http/uploads.ts',
       'operations/access.ts',
     ])
-    expect(by('main.ts')).toEqual(['cli/run.ts'])
+    expect(by('main.ts').sort()).toEqual(['cli/print.ts', 'cli/run.ts'])
   })
 })
 

@@ -205,6 +205,9 @@ describe('from an empty directory, with Node only', () => {
 
       // Loaded on demand: a file of the bundle that is missing shows only now.
       for (const path of ['/docs', '/openapi.json', '/readyz']) expect((await fetch(url + path)).status).toBe(200)
+      // Texts of the repository that the bundle must contain.
+      expect(await (await fetch(`${url}/docs.md`)).text()).toContain('\n## Routes\n')
+      expect(await (await fetch(`${url}/SKILL.md`)).text()).toContain(url)
     } finally {
       const { exitCode, log } = await stop('SIGTERM')
       expect(log).toContain('"message":"stopped"')

@@ -1,5 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { prefersHtml } from './accept.ts'
+import { mcpPath } from './mcp-door.ts'
 import { respondEntryPoint, respondRedirect } from './respond.ts'
 
 // `GET /`: where everything else is, for programs and agents. Browsers are sent to the page for people.
@@ -16,7 +17,7 @@ export const baseUrl = (publicUrl: string | undefined, host: string | null, ownU
   return host !== null && plainHost.test(host) ? `http://${host}` : ownUrl
 }
 
-export const entryPoint = (publicUrl: string | undefined) => {
+export const entryPoint = (publicUrl: string | undefined, hasMcp: boolean) => {
   // Behind a proxy that adds a path, the redirect needs that path too.
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
   return (requestId: string, { headers }: Request, ownUrl: string): Response => {
@@ -28,6 +29,9 @@ export const entryPoint = (publicUrl: string | undefined) => {
       version,
       docs: `${base}/docs`,
       openapi: `${base}/openapi.json`,
+      skill: `${base}/SKILL.md`,
+      llms: `${base}/llms.txt`,
+      ...(hasMcp && { mcp: `${base}${mcpPath}` }),
     })
   }
 }

@@ -5,8 +5,11 @@ import { exposedHeaders } from './respond.ts'
 /** An answer that is the same for every caller. */
 export interface Page {
   body: Blob
-  /** The same text compressed. Answers with records are never compressed: that would take time of the thread that serves. */
-  gzipped: Blob
+  /**
+   * The same text compressed. Answers with records are never compressed: that would take time of the thread that serves.
+   * Absent: the page is not compressed for this caller.
+   */
+  gzipped?: Blob
   /** Changes when the text does. */
   version: string
   headers: Record<string, string>
@@ -16,6 +19,14 @@ export interface Page {
 export interface Pages {
   document(): Promise<Page>
   docs(): Promise<Page>
+}
+
+/** Pages for agents, and for other readers without MCP. */
+export type AgentPath = '/SKILL.md' | '/.well-known/agent-skills/index.json' | '/llms.txt' | '/docs.md'
+
+export interface AgentPages {
+  /** `baseUrl` is the address at which the caller reached the server. */
+  page(path: AgentPath, baseUrl: string): Page
 }
 
 export const respondPage = (requestId: string, request: Request, page: Page): Response => {
@@ -31,6 +42,7 @@ export const respondPage = (requestId: string, request: Request, page: Page): Re
     ...page.headers,
   }
   if (matchesIfNoneMatch(request.headers, page.version)) return new Response(null, { status: 304, headers })
-  if (!acceptsGzip(request.headers.get('accept-encoding'))) return new Response(page.body, { headers })
+  const isPlain = page.gzipped === undefined || !acceptsGzip(request.headers.get('accept-encoding'))
+  if (isPlain) return new Response(page.body, { headers })
   return new Response(page.gzipped, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
 }

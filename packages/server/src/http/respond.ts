@@ -79,6 +79,10 @@ export interface EntryPoint {
   /** Absolute URLs. */
   docs: string
   openapi: string
+  skill: string
+  llms: string
+  /** Absent with --no-mcp. */
+  mcp?: string
 }
 
 /** It depends on Accept, and on the host by which the server was reached: `private` keeps shared caches from storing it. */

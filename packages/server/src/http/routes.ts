@@ -76,6 +76,10 @@ export const openRoutes = {
   '/readyz': 'checkReadiness',
   '/openapi.json': 'getDescription',
   '/docs': 'getDocsPage',
+  '/docs.md': 'getDocsText',
+  '/SKILL.md': 'getSkill',
+  '/.well-known/agent-skills/index.json': 'getSkillIndex',
+  '/llms.txt': 'getLlmsText',
 } as const
 
 export type OpenOperationId = (typeof openRoutes)[keyof typeof openRoutes]

@@ -10,7 +10,7 @@ import { baseUrl, entryPoint } from './entry-point.ts'
 import { doorPaths } from './files-door.ts'
 import { httpHint } from './hint-text.ts'
 import { mcpPath } from './mcp-door.ts'
-import { type Pages, respondPage } from './pages.ts'
+import { type AgentPages, type AgentPath, type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { tasksPath } from './routes/tasks.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
@@ -22,6 +22,8 @@ export interface HttpOptions extends PipelineOptions {
   publicUrl?: string
   /** The OpenAPI document and the page that shows it. */
   pages: Pages
+  /** The pages for agents. */
+  agentPages: AgentPages
   /** Absent: without the tools of agents. */
   mcp?: { readPage: ReadPage; allowedOrigins: readonly string[] }
   /** Share the port with other Cubby processes. */
@@ -49,16 +51,25 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
 
 const openHandlersOf = (
   pipeline: Pipeline,
-  { engine, pages, publicUrl }: HttpOptions,
+  { engine, pages, agentPages, publicUrl, mcp }: HttpOptions,
 ): Record<keyof typeof openRoutes, Handler> => {
   const open = (path: keyof typeof openRoutes, answer: OpenAnswer): Handler =>
     pipeline.open(path, openRoutes[path], answer)
+  const openAgentPage = (path: AgentPath): Handler =>
+    open(path, (id, request, ownUrl) => {
+      const base = baseUrl(publicUrl, request.headers.get('host'), ownUrl)
+      return respondPage(id, request, agentPages.page(path, base))
+    })
   return {
-    '/': open('/', entryPoint(publicUrl)),
+    '/': open('/', entryPoint(publicUrl, mcp !== undefined)),
     '/healthz': pipeline.health('/healthz', openRoutes['/healthz'], () => true, 'ok'),
     '/readyz': pipeline.health('/readyz', openRoutes['/readyz'], () => engine.ready(), 'ready'),
     '/openapi.json': open('/openapi.json', async (id, request) => respondPage(id, request, await pages.document())),
     '/docs': open('/docs', async (id, request) => respondPage(id, request, await pages.docs())),
+    '/docs.md': openAgentPage('/docs.md'),
+    '/SKILL.md': openAgentPage('/SKILL.md'),
+    '/.well-known/agent-skills/index.json': openAgentPage('/.well-known/agent-skills/index.json'),
+    '/llms.txt': openAgentPage('/llms.txt'),
   }
 }
 

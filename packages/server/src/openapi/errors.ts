@@ -100,7 +100,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
   invalid_name: {
     message: 'db is "Shop"; a name matches [a-z0-9_-]{1,64}.',
     field: 'db',
-    hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-".',
+    hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-", for example "shop".',
   },
   reserved_name: {
     message: 'db is "_shop"; names that start with "_" are reserved.',

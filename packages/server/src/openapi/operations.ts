@@ -57,6 +57,8 @@ export interface HttpOperation {
   bytes?: { description: string }
   /** No API key is read: the URL is enough. No error is cached. */
   byUrl?: true
+  /** Shared caches may keep the answer: it is the same for every caller. */
+  isShared?: true
   answers: Record<number, Answer>
   /** Error codes, apart from those that HTTP adds. */
   codes: ErrorCode[]
@@ -113,6 +115,8 @@ const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
 const copies =
   'Compressed for clients that accept gzip. The answer has an `ETag`; with it in `If-None-Match` the answer is 304 while the copy is current.'
 const currentCopy = { 304: { description: 'The copy is current.' } }
+const ownAddress =
+  'Its URLs begin with the address at which the request reached the server, or with the address that the operator has set.'
 /** Parameters of requests for bytes. */
 const bytesParameters = ['If-Match: bytes', 'If-None-Match: bytes', 'Range', 'If-Range'] as const
 /** Answers to them. */
@@ -443,6 +447,51 @@ export const operations = {
     },
     codes: ['internal'],
     examples: service.getDocsPage,
+  },
+  getDocsText: {
+    tag: 'Service',
+    summary: 'Get the manual of the API as Markdown',
+    description: `Every route, rule and limit in one text. ${ownAddress} ${copies}`,
+    isShared: true,
+    answers: {
+      200: { description: 'The text.', contentType: 'text/markdown', schema: 'Markdown' },
+      ...currentCopy,
+    },
+    codes: ['internal'],
+    examples: service.getDocsText,
+  },
+  getSkill: {
+    tag: 'Service',
+    summary: 'Get the skill for agents',
+    description: `An Agent Skill: the way from the first request to queries, pages, conditions, batches and errors, in under 5,000 tokens. ${ownAddress} ${copies}`,
+    isShared: true,
+    answers: {
+      200: { description: 'The skill.', contentType: 'text/markdown', schema: 'Markdown' },
+      ...currentCopy,
+    },
+    codes: ['internal'],
+    examples: service.getSkill,
+  },
+  getSkillIndex: {
+    tag: 'Service',
+    summary: 'Find the skill',
+    description: `The skill with its address and digest, for programs that install skills: Agent Skills discovery, draft 0.2.0. ${copies}`,
+    isShared: true,
+    answers: { 200: { description: 'The index.', schema: 'SkillIndex' }, ...currentCopy },
+    codes: ['internal'],
+    examples: service.getSkillIndex,
+  },
+  getLlmsText: {
+    tag: 'Service',
+    summary: 'List the pages for agents',
+    description: `A short text with links, for agents that know only the address of the server. ${ownAddress} ${copies}`,
+    isShared: true,
+    answers: {
+      200: { description: 'The text.', contentType: 'text/plain', schema: 'Markdown' },
+      ...currentCopy,
+    },
+    codes: ['internal'],
+    examples: service.getLlmsText,
   },
   preflight: {
     tag: 'Service',

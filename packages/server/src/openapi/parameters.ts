@@ -211,6 +211,7 @@ export const headers = {
     schema: { type: 'string', minLength: 1, maxLength: requestIdCharactersMax, pattern: '^[\\x21-\\x7e]+$' },
   },
   'Cache-Control': fixed('Clients may cache the answer but must revalidate it.', 'private, no-cache'),
+  'Cache-Control: shared': fixed('Every cache may keep the answer but must revalidate it.', 'no-cache'),
   'Cache-Control: URL': {
     description:
       '`public, no-cache` at a permanent URL, `public, max-age=31536000, immutable` if it has the current `v`, and `private, no-cache` at a signed one.',

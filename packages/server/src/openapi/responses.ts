@@ -30,6 +30,7 @@ const bytesHeaders: HeaderName[] = ['Accept-Ranges', 'Repr-Digest', 'Content-Dis
 const headersOfSuccess = ({ method, operation }: ServedOperation): HeaderName[] => {
   // The browser may cache a preflight; it has its own header for that.
   if (method === 'OPTIONS') return everywhere
+  if (operation.isShared) return [...everywhere, 'Cache-Control: shared']
   if (!operation.byUrl) return commonHeaders
   return [...everywhere, method === 'PUT' ? 'Cache-Control' : 'Cache-Control: URL', ...safetyHeaders]
 }

@@ -12,11 +12,14 @@ export const asComponent = <T extends object>(schema: T): T =>
 
 /** The schemas that only HTTP has. */
 const httpSchemas = {
-  EntryPoint: objectOf<EntryPoint>('Where everything is.', ['name', 'version', 'docs', 'openapi'], {
+  EntryPoint: objectOf<EntryPoint>('Where everything is.', ['name', 'version', 'docs', 'openapi', 'skill', 'llms'], {
     name: { type: 'string', enum: ['Cubby'] },
     version: { type: 'string', description: 'The version of the server.' },
     docs: { type: 'string', description: 'The URL of the description for people.' },
     openapi: { type: 'string', description: 'The URL of the description for programs.' },
+    skill: { type: 'string', description: 'The URL of the skill for agents.' },
+    llms: { type: 'string', description: 'The URL of the list of pages for agents.' },
+    mcp: { type: 'string', description: 'The URL of the tools for agents (MCP). Absent if they are switched off.' },
   }),
   Health: {
     type: 'object',
@@ -35,6 +38,35 @@ const httpSchemas = {
     additionalProperties: true,
   },
   Page: { type: 'string', description: 'HTML.' },
+  Markdown: { type: 'string', description: 'Markdown in UTF-8.' },
+  SkillIndex: {
+    type: 'object',
+    description: 'The skills that the server publishes.',
+    properties: {
+      $schema: { type: 'string', description: 'The version of the format.' },
+      skills: {
+        type: 'array',
+        description: 'One skill.',
+        items: {
+          type: 'object',
+          description: 'A skill.',
+          properties: {
+            name: { type: 'string', description: 'The name of the skill.' },
+            type: { type: 'string', enum: ['skill-md'] },
+            description: { type: 'string', description: 'What the skill is for, and when to use it.' },
+            url: { type: 'string', description: 'Where the skill is.' },
+            digest: {
+              type: 'string',
+              pattern: '^sha256:[0-9a-f]{64}$',
+              description: 'The SHA-256 of the bytes at that URL, before any compression.',
+            },
+          },
+          required: ['name', 'type', 'description', 'url', 'digest'],
+        },
+      },
+    },
+    required: ['$schema', 'skills'],
+  },
   Error: objectOf<ErrorResponse>('The body of every error.', ['error'], {
     error: objectOf<ErrorResponse['error']>('The error.', ['code', 'message', 'requestId'], {
       code: {

@@ -1,3 +1,4 @@
+import { servedAgentPages } from '../agents/served-pages.ts'
 import { startChecksums } from '../background/checksums.ts'
 import { startKeyUse } from '../background/key-use.ts'
 import { startSweeps } from '../background/sweeps.ts'
@@ -57,6 +58,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
       log,
       logRequests,
       pages: descriptionPages(publicUrl),
+      agentPages: servedAgentPages(options.hasMcp),
       mcp: mcpOptions(options),
       onKeyUse: keyUse.note,
     })

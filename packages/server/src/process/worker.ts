@@ -1,3 +1,4 @@
+import { servedAgentPages } from '../agents/served-pages.ts'
 import { startKeyUse } from '../background/key-use.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { startHttp } from '../http/server.ts'
@@ -46,6 +47,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
     log,
     logRequests,
     pages: descriptionPages(publicUrl),
+    agentPages: servedAgentPages(options.hasMcp),
     mcp: mcpOptions(options),
     onKeyUse: keyUse.note,
   })

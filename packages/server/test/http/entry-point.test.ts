@@ -21,6 +21,9 @@ const expectJson = (answer: Answer, base: string): void => {
     version: packageJson.version,
     docs: `${base}/docs`,
     openapi: `${base}/openapi.json`,
+    skill: `${base}/SKILL.md`,
+    llms: `${base}/llms.txt`,
+    mcp: `${base}/mcp`,
   })
   expect(answer.headers.get('vary')).toBe('Accept')
   expect(answer.headers.get('cache-control')).toBe('private, no-cache')
@@ -30,7 +33,9 @@ describe('GET /', () => {
   test('without a key: name, version and absolute URLs that lead somewhere', async () => {
     const answer = await get()
     expectJson(answer, `http://127.0.0.1:${service.server.port}`)
-    for (const url of [answer.body.docs, answer.body.openapi]) expect((await fetch(url)).status).toBe(200)
+    const { docs, openapi, skill, llms, mcp } = answer.body
+    for (const url of [docs, openapi, skill, llms]) expect((await fetch(url)).status).toBe(200)
+    expect((await fetch(mcp, { method: 'POST' })).status).toBe(401)
   })
 
   test('HEAD as GET, OPTIONS 204, other methods 405 with Allow', async () => {

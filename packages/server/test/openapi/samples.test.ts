@@ -84,8 +84,9 @@ const prepare = async (sample: Sample): Promise<{ stage: Stage; key: string; ans
   return { stage, key, answer }
 }
 
-/** The document and the page are shown cut short. */
-const isCutShort = ({ entry }: Sample): boolean => ['/openapi.json', '/docs'].includes(entry.path)
+/** The document and the pages are shown cut short. */
+const isCutShort = ({ entry }: Sample): boolean =>
+  ['/openapi.json', '/docs', '/docs.md', '/SKILL.md', '/llms.txt'].includes(entry.path)
 
 const expectAnswer = (sample: Sample, stage: Stage, answer: Json, said: Said, at: string) => {
   if (said.error !== undefined) throw new Error(`${at} failed: ${said.error}`)

@@ -1,3 +1,4 @@
+import { servedAgentPages } from '../../src/agents/served-pages.ts'
 import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { openEngine } from '../../src/engines/open-engine.ts'
@@ -121,6 +122,7 @@ if (import.meta.main) {
     log,
     logRequests: false,
     pages: descriptionPages(),
+    agentPages: servedAgentPages(false),
     onKeyUse: () => {},
     routes: ownRoutes,
   })

@@ -11,6 +11,9 @@ export const getEntryPoint: HttpExample[] = [
       version: packageJson.version,
       docs: 'http://127.0.0.1:4600/docs',
       openapi: 'http://127.0.0.1:4600/openapi.json',
+      skill: 'http://127.0.0.1:4600/SKILL.md',
+      llms: 'http://127.0.0.1:4600/llms.txt',
+      mcp: 'http://127.0.0.1:4600/mcp',
     },
   },
 ]
@@ -37,6 +40,56 @@ export const getDocsPage: HttpExample[] = [
     status: 200,
     answer: '<!doctype html>\n<html lang="en">',
     contentType: 'text/html',
+  },
+]
+
+export const getDocsText: HttpExample[] = [
+  {
+    name: 'text',
+    summary: 'The text, shortened',
+    status: 200,
+    answer: '# HTTP API\n',
+    contentType: 'text/markdown',
+  },
+]
+
+export const getSkill: HttpExample[] = [
+  {
+    name: 'skill',
+    summary: 'The skill, shortened',
+    status: 200,
+    answer: '---\nname: cubby\n',
+    contentType: 'text/markdown',
+  },
+]
+
+export const getSkillIndex: HttpExample[] = [
+  {
+    name: 'index',
+    summary: 'The index, with a shortened description',
+    status: 200,
+    answer: {
+      $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
+      skills: [
+        {
+          name: 'cubby',
+          type: 'skill-md',
+          description: 'Store, find and change JSON records, files and background work …',
+          url: 'http://127.0.0.1:4600/SKILL.md',
+          digest: 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+        },
+      ],
+    },
+  },
+]
+
+export const getLlmsText: HttpExample[] = [
+  {
+    name: 'list',
+    summary: 'The list, shortened',
+    status: 200,
+    answer: '# Cubby\n',
+    contentType: 'text/plain',
   },
 ]
 

@@ -63,6 +63,10 @@ export const titles: Record<string, string> = {
   checkReadiness: 'Is it ready?',
   getDescription: 'OpenAPI document',
   getDocsPage: 'This page',
+  getDocsText: 'Manual as Markdown',
+  getSkill: 'Skill for agents',
+  getSkillIndex: 'Index of skills',
+  getLlmsText: 'Pages for agents',
 }
 
 const operation = ({ method, operation: { operationId, summary } }: Entry): Html => html`

@@ -1,0 +1,37 @@
+// Pages are written with an example address and with links to their neighbours in `docs`. A reader of this server has neither.
+
+/** The address in the texts: the server's default. */
+const exampleBase = 'http://127.0.0.1:4600'
+
+/** Where the neighbours of a page are, by the names of their files. */
+export type Neighbours = Readonly<Record<string, string>>
+
+/** Links to other files: `[text](errors.md#code)`, but neither `[text](#heading)` nor `[text](https://…)`. */
+const fileLink = /\[([^\]\n]*)\]\((?!#|[a-z]+:)([^)#\s]+)(#[^)\s]*)?\)/g
+
+/** A link to a neighbour leads to its address. What this server does not have is plain text. */
+export const withWorkingLinks = (text: string, neighbours: Neighbours): string =>
+  text.replaceAll(fileLink, (_, shown: string, file: string, anchor = '') => {
+    const address = neighbours[file]
+    return address === undefined ? shown : `[${shown}](${address}${anchor})`
+  })
+
+/** With or without the part that is about MCP. */
+export const withMcpPart = (text: string, hasMcp: boolean): string =>
+  text.replaceAll(/^<!-- mcp -->\n(.*?)^<!-- \/mcp -->\n/gms, hasMcp ? '$1' : '')
+
+/** A text in which the address of the server is filled in. That costs little: every caller may name another one. */
+export class Template {
+  readonly #parts: readonly string[]
+  /** Changes when the text does. */
+  readonly version: string
+
+  constructor(text: string) {
+    this.#parts = text.split(exampleBase)
+    this.version = new Bun.CryptoHasher('sha256').update(text).digest('base64url')
+  }
+
+  fill(baseUrl: string): string {
+    return this.#parts.join(baseUrl)
+  }
+}
