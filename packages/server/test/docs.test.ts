@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { commands } from '../src/cli/run.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
 import * as limits from '../src/core/limits.ts'
+import { mcpPath } from '../src/http/mcp-door.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { mainFile, type ServeProcess, spawnServe } from './cli/serve-process.ts'
@@ -474,7 +475,7 @@ describe('docs/http-api.md', () => {
       key,
     ])
     const open = Object.keys(openRoutes).map((path) => [`GET ${path}`, 'none'])
-    expect(listed.sort()).toEqual([...served, ...open].sort())
+    expect(listed.sort()).toEqual([...served, ...open, [`POST ${mcpPath}`, 'any']].sort())
   })
 
   test('every code that it names exists', () => {

@@ -56,6 +56,10 @@ export const toolRowsDefault = 20
 export const toolRowsMax = 100
 /** Members of `data` that a query may pick. */
 export const toolFieldsMax = 50
+/** Addresses of the server for which the pages for agents are kept: callers choose the address. */
+export const agentBasesMax = 8
+/** How often they are made for another address and compressed; meanwhile they are sent without being kept. */
+export const agentPagesEveryMs = 1_000
 
 // Resources of a process. Of a shared resource, an organization may hold half of what the others leave, and an API key half
 // of that: see shares.ts.

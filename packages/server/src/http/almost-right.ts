@@ -258,8 +258,6 @@ const wrongInputs: readonly WrongInput[] = [
   wrongInput('getRecord', queryFields, found),
   wrongInput('getItem', [...queryFields, ...listingFields], found),
   wrongInput('getRecord', ['rangeKey'], () => 'the range key is a segment of the path, after the hash key'),
-  wrongInput('queryRecords', ['hashKey'], () => 'in a query it is "hash"'),
-  wrongInput('queryRecords', ['rangeKey'], () => 'in a query it is "range", for example { "eq": "…" }'),
   wrongInput('createBucket', fileFields, filesWrittenByPut),
   // Only a file is so large or of another type.
   { operation: 'createBucket', code: 'body_too_large', say: filesWrittenByPut },

@@ -30,7 +30,9 @@ const parseIfMatch = (value: string): Condition => {
   return refuse(
     'If-Match',
     'is not one strong entity tag.',
-    'Send the ETag of a record unchanged, quotes included, for example "1767225600000"; or *.',
+    /^[0-9]{1,16}$/.test(value)
+      ? `Write it with quotes: If-Match: "${value}".`
+      : 'Send the ETag of a record unchanged, quotes included, for example "1767225600000"; or *.',
   )
 }
 

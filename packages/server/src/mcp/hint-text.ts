@@ -1,4 +1,5 @@
 import type { HintLanguage, SuggestedCall } from '../core/hint.ts'
+import { tools } from './tools.ts'
 
 /** The tool that does what an operation does, if there is one, with what its arguments need beside the known input. */
 const toolOf: Readonly<Record<string, string>> = {
@@ -24,7 +25,7 @@ const argumentsOf = ({ operation, input }: SuggestedCall): Record<string, unknow
   if (operation === 'deleteTable') return { ...rest, confirm: `${input.db}/${input.table}` }
   if (hashKey === undefined) return rest
   const key = rangeKey === undefined ? { hashKey } : { hashKey, rangeKey }
-  return { ...rest, [operation === 'getRecord' ? 'keys' : 'records']: [key] }
+  return { ...rest, [toolOf[operation] === 'get_records' ? 'keys' : 'records']: [key] }
 }
 
 /** Hints that name tools. `known`: names in the call; `isBound`: the endpoint names the database, so calls do not; `otherwise`: what has no tool, in the words of HTTP. */
@@ -36,7 +37,10 @@ export const toolLanguage = (
   call(suggested) {
     const tool = toolOf[suggested.operation]
     if (tool === undefined) return otherwise(suggested)
-    const { db, ...rest } = argumentsOf({ ...suggested, input: { ...known, ...suggested.input } })
+    const { properties } = tools.find(({ name }) => name === tool)!
+    // The call that failed may have names that this tool does not take.
+    const taken = Object.fromEntries(Object.entries(known).filter(([name]) => name in properties))
+    const { db, ...rest } = argumentsOf({ ...suggested, input: { ...taken, ...suggested.input } })
     return `${tool} ${JSON.stringify(isBound || db === undefined ? rest : { db, ...rest })}`
   },
   send: (members) => JSON.stringify(members),

@@ -1,3 +1,5 @@
+import { CubbyError } from '../core/errors.ts'
+import { plainBodyBytesMax } from '../core/limits.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import { getFileUrlTool, listFilesTool } from './tools/files.ts'
 import { getRecordsTool, queryRecordsTool } from './tools/records.ts'
@@ -45,6 +47,19 @@ const byName = new Map(tools.map((tool) => [tool.name, tool]))
 export const findTool = (name: string, { kind }: ApiKey, endpoint: Endpoint): Tool | undefined => {
   const tool = byName.get(name)
   return tool !== undefined && mayUse(tool, kind, endpoint) ? tool : undefined
+}
+
+/** A call has at most 12 MiB; of that, only records that are written need more than a request of their kind over HTTP. */
+export const refuseLongArguments = ({ name, argumentsBytesMax = plainBodyBytesMax }: Tool, text: string): void => {
+  // A unit of UTF-16 takes at most three bytes.
+  if (text.length * 3 <= argumentsBytesMax) return
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= argumentsBytesMax) return
+  throw new CubbyError(
+    'body_too_large',
+    `The arguments have ${bytes} bytes; ${name} takes at most ${argumentsBytesMax}.`,
+    { hint: 'Make several calls with less in each.' },
+  )
 }
 
 const describe = ({ name, description, keyNeeded, hints = {}, properties, required, output }: Tool, db: boolean) => {

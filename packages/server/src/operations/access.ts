@@ -1,9 +1,10 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { call, type SuggestedCall } from '../core/hint.ts'
-import { recoveryMs } from '../core/limits.ts'
+import { pageRowsDefault, recoveryMs } from '../core/limits.ts'
 import { refuseUnknownMembers } from '../core/members.ts'
 import { parseName } from '../core/names.ts'
+import { similarName } from '../core/similar-name.ts'
 import { parsePlainBody } from '../core/text/plain-body.ts'
 import type { ApiKey, Caller } from '../store/api-keys.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
@@ -38,9 +39,20 @@ export interface TableAddress {
   table: string
 }
 
+/** How a caller that left a name out finds it. Over HTTP names are in the path, so none is missing. */
+const listings = {
+  db: ['Give db: ', call('listDatabases'), ' lists the databases.'],
+  table: ['Give table: ', call('listTables'), ' lists the tables.'],
+} as const
+
+const parseNameOf = (value: unknown, field: 'db' | 'table'): string => {
+  if (value !== undefined) return parseName(value, field)
+  throw new CubbyError('invalid_name', `${field} is missing; it takes a name.`, { field, hint: listings[field] })
+}
+
 export const parseAddress = (db: unknown, table: unknown): TableAddress => ({
-  db: parseName(db, 'db'),
-  table: parseName(table, 'table'),
+  db: parseNameOf(db, 'db'),
+  table: parseNameOf(table, 'table'),
 })
 
 /** For operations whose input is only the address of a table. */
@@ -65,7 +77,25 @@ export const tableNotFound = async (access: Access, address: TableAddress, nowMs
   const { db, table } = address
   const deleted = await access.engine.tables.findDeleted(access.apiKey.orgId, db, table, nowMs)
   const calls = { create: call('createTable', { db, table }), restore: call('restoreTable', { db, table }) }
-  return notFound('table', `table ${table} in database ${db}`, calls, deleted)
+  const what = `table ${table} in database ${db}`
+  if (deleted !== undefined) return notFound('table', what, calls, deleted)
+  const { tables } = access.engine
+  // One bounded listing of the caller's own database. It runs only when a name is wrong.
+  const listed = await tables.list({ orgId: access.apiKey.orgId, db, after: undefined, limit: pageRowsDefault })
+  const similar = similarName(
+    table,
+    listed.map(({ name }) => name),
+  )
+  const other = notFound('table', what, calls, undefined)
+  if (similar === undefined) return other
+  return new CubbyError(other.code, other.message, {
+    hint: [
+      `A similar name exists: ${similar}. See `,
+      call('describeTable', { db, table: similar }),
+      '. Or create it: ',
+      calls.create,
+    ],
+  })
 }
 
 /** How a hint speaks of a new one. */

@@ -28,7 +28,8 @@ export class FoundRecords {
 }
 
 /** A key as it is sent. */
-export const shownKey = ({ hashKey, rangeKey }: RecordKey) => (rangeKey === noRangeKey ? { hashKey } : { hashKey, rangeKey })
+export const shownKey = ({ hashKey, rangeKey }: RecordKey) =>
+  rangeKey === noRangeKey ? { hashKey } : { hashKey, rangeKey }
 
 /** The answer to a find. `entries` has what was found for the first keys; there was no room for the others. */
 export const findJson = (keys: readonly RecordKey[], entries: readonly (StoredRecord | undefined)[]): string => {

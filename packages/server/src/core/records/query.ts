@@ -3,7 +3,7 @@ import type { CursorSeal } from '../cursor-seal.ts'
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { countRowsMax, pageRowsDefault, pageRowsMax } from '../limits.ts'
-import { type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
+import { asJson, type Members, parseLimit, refuseUnknownMembers } from '../members.ts'
 import { encodeIndexValue, type IndexScalar, indexValueFault } from '../tables/index-value.ts'
 import { type Indices, type Slot, slots } from '../tables/indices.ts'
 import { indexBounds, parseRange, primaryBounds, type RangeCondition, timeBounds } from './range.ts'
@@ -48,7 +48,40 @@ const parseSelection = (value: unknown): Selection => {
 const parseQueryLimit = (value: unknown, select: Selection): number =>
   select === 'count' ? parseLimit(value, countRowsMax, countRowsMax) : parseLimit(value, pageRowsDefault, pageRowsMax)
 
+const noFilters =
+  'There are no filters: { "index": "t" } reads the newest records, and a declared index those with one value: { "index": "i1", "hash": … }.'
+const byDirection = 'The order is given by "ascending": true or false.'
+const byCursor = 'Go on with "cursor": that of the last answer.'
+
+/** What queries of other services have. */
+const foreignFields: Readonly<Record<string, string>> = {
+  hashKey: 'In a query it is "hash".',
+  rangeKey: 'In a query it is "range", for example { "eq": "…" }.',
+  filter: noFilters,
+  filters: noFilters,
+  where: noFilters,
+  query: noFilters,
+  q: noFilters,
+  sort: byDirection,
+  order: byDirection,
+  orderBy: byDirection,
+  offset: byCursor,
+  skip: byCursor,
+  page: byCursor,
+}
+
+const refuseForeignFields = (members: Members): void => {
+  for (const field in members) {
+    if (!Object.hasOwn(foreignFields, field)) continue
+    throw new CubbyError('invalid_request', `${field} is not a field of this request.`, {
+      field,
+      hint: foreignFields[field],
+    })
+  }
+}
+
 export const parseQuery = (members: Members): Query => {
+  refuseForeignFields(members)
   refuseUnknownMembers(members, queryFields)
   const index = parseIndexName(members.index)
   if (index === 't' && members.hash !== undefined) {
@@ -63,6 +96,7 @@ export const parseQuery = (members: Members): Query => {
       `ascending is ${describeValue(members.ascending)}; it takes true or false.`,
       {
         field: 'ascending',
+        hint: asJson(members.ascending, 'boolean'),
       },
     )
   }
@@ -95,7 +129,7 @@ const declaredIndexScan = (query: Query, slot: Slot, indices: Indices): Scan => 
       field: 'index',
       hint:
         declared.length === 0
-          ? 'It declares none; indices are declared when a table is created.'
+          ? 'It declares none; indices are declared when a table is created. { "index": "t" } reads the newest records.'
           : `Declared: ${declared.join(', ')}.`,
     })
   }

@@ -1,5 +1,6 @@
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
+import { similarName } from '../similar-name.ts'
 import {
   coerceIndexValue,
   encodeIndexValue,
@@ -29,16 +30,27 @@ const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_range', `${field} ${message}`, { field, hint })
 }
 
+/** A date, or milliseconds in a string, as it is to be written. */
+const instantHint = (value: unknown): string => {
+  if (typeof value === 'string' && /^[0-9]{10,15}$/.test(value)) return `Write it as ${value}.`
+  const ms = typeof value === 'string' && value.length <= 40 ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(ms)) return 'Write it as 1767225600000 or "2026-01-01T00:00:00Z".'
+  return `Write it as "${new Date(ms).toISOString()}".`
+}
+
 const parseOperand = (value: unknown, over: RangeOver, field: string): IndexScalar => {
   if (over === 'primary') {
-    if (typeof value !== 'string') return refuse(field, `is ${describeValue(value)}; range keys are strings.`)
+    if (typeof value !== 'string') {
+      const hint = typeof value === 'number' ? `Write it as "${value}".` : undefined
+      return refuse(field, `is ${describeValue(value)}; range keys are strings.`, hint)
+    }
   } else if (over === 't') {
     const instant = typeof value === 'string' ? coerceIndexValue(value) : value
     if (typeof instant !== 'number' || !Number.isFinite(instant)) {
       return refuse(
         field,
         `is ${describeValue(value)}; t takes epoch milliseconds or an ISO-8601 date-time.`,
-        'Write it as 1767225600000 or "2026-01-01T00:00:00Z".',
+        instantHint(value),
       )
     }
     return instant
@@ -70,6 +82,12 @@ const refuseBounds = (field: string, low: IndexScalar, high: IndexScalar, over: 
   if (compareOperands(low, high, over) > 0) refuse(field, 'has its low bound above its high one.', hint)
 }
 
+/** With the bounds as they were written, if they are short. */
+const lowerFirst = ([low, high]: unknown[]): string => {
+  const swapped = JSON.stringify([high, low])
+  return `Put the lower bound first${swapped.length <= 80 ? `: ${swapped}` : ''}.`
+}
+
 const operatorsRule = 'it takes one operator, or one of gt and gte together with one of lt and lte'
 
 const isLower = (name: string): name is 'gt' | 'gte' => name === 'gt' || name === 'gte'
@@ -82,12 +100,37 @@ const operatorsHint = (names: string[]): string => {
   return 'For example { "gte": 10, "lt": 20 }.'
 }
 
+/** What other services call the operators. */
+const otherOperators: Readonly<Record<string, RangeOperator>> = {
+  '=': 'eq',
+  '==': 'eq',
+  '>': 'gt',
+  '>=': 'gte',
+  '<': 'lt',
+  '<=': 'lte',
+  from: 'gte',
+  after: 'gt',
+  to: 'lte',
+  before: 'lt',
+  startsWith: 'beginsWith',
+  prefix: 'beginsWith',
+}
+
+const operatorHint = (name: string): string => {
+  const bare = name.replace(/^\$/, '')
+  const meant = Object.hasOwn(otherOperators, bare) ? otherOperators[bare] : similarName(bare, rangeOperators)
+  const known = rangeOperators.find((operator) => operator === bare)
+  return meant === undefined && known === undefined
+    ? 'For example { "gte": 10, "lt": 20 }.'
+    : `Write ${JSON.stringify(name.slice(0, 80).toWellFormed())} as "${meant ?? known}".`
+}
+
 /** The operators of the range: one, or a lower and an upper bound in this order. */
 const parseOperators = (names: string[]): RangeOperator[] => {
   const unknown = names.find((name) => !rangeOperators.includes(name as RangeOperator))
   if (unknown !== undefined) {
     const found = `has the operator "${unknown.slice(0, 80).toWellFormed()}"`
-    return refuse('range', `${found}; the operators are ${rangeOperators.join(', ')}.`)
+    return refuse('range', `${found}; the operators are ${rangeOperators.join(', ')}.`, operatorHint(unknown))
   }
   if (names.length === 1) return names as RangeOperator[]
   const [lower, upper] = [names.find(isLower), names.find(isUpper)]
@@ -118,11 +161,11 @@ export const parseRange = (value: unknown, over: RangeOver): RangeCondition | un
   if (operator === 'beginsWith') return { operator, operand: parsePrefix(operand, over, field) }
   if (operator !== 'between') return { operator, operand: parseOperand(operand, over, field) }
   if (!Array.isArray(operand) || operand.length !== 2) {
-    return refuse(field, `is ${describeValue(operand)}; it takes [low, high].`)
+    return refuse(field, `is ${describeValue(operand)}; it takes [low, high].`, 'For example { "between": [10, 20] }.')
   }
   const low = parseOperand(operand[0], over, `${field}[0]`)
   const upper = parseOperand(operand[1], over, `${field}[1]`)
-  refuseBounds(field, low, upper, over, 'Put the lower bound first.')
+  refuseBounds(field, low, upper, over, lowerFirst(operand))
   return { operator, operand: low, upper }
 }
 

@@ -49,6 +49,11 @@ const recordHints: DataHints = {
   tooLarge: 'Split the record over several range keys.',
 }
 
+const notObjectHint = (value: unknown): string =>
+  typeof value === 'string' && /^\s*\{/.test(value)
+    ? 'Send the object itself, not a string with its JSON.'
+    : 'Wrap it: { "value": … }.'
+
 /**
  * The text of `data`. `value` is its shallow value, and `span` its place in `text`. The payload and the result of a run follow
  * the same rules, with hints of their own.
@@ -63,7 +68,7 @@ export const parseData = (
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes a JSON object.`, {
       field,
-      hint: value === undefined ? hints.missing : 'Wrap it: { "value": … }.',
+      hint: value === undefined ? hints.missing : notObjectHint(value),
     })
   }
   const data = text.slice(span!.start, span!.end)
@@ -102,9 +107,17 @@ export const parseTtl = (value: unknown, field: string, nowMs: number | undefine
       field,
       hint: milliseconds
         ? `It looks like milliseconds; give seconds: ${Math.floor((value as number) / 1000)}.`
-        : 'Leave ttl out for a record that does not expire.',
+        : (secondsHint(value) ?? 'Leave ttl out for a record that does not expire.'),
     },
   )
+}
+
+/** A date or a number in a string, as epoch seconds. */
+const secondsHint = (value: unknown): string | undefined => {
+  if (typeof value !== 'string' || value.length > 40) return undefined
+  if (/^[0-9]{10}$/.test(value)) return `Write it as ${value}.`
+  const ms = Date.parse(value)
+  return ms >= 0 ? `Write it as ${Math.floor(ms / 1000)}.` : undefined
 }
 
 /** Smaller numbers are probably durations; as epoch seconds they would be in the 1970s. */

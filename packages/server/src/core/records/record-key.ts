@@ -20,7 +20,7 @@ export const parseKeyPart = (value: unknown, field: string): string => {
   if (typeof value !== 'string') {
     throw new CubbyError('invalid_key', `${field} is ${describeValue(value)}; it takes a string.`, {
       field,
-      hint: `Give ${field} as a string of 1 to ${keyBytesMax} bytes.`,
+      hint: `Give ${field} as a string of 1 to ${keyBytesMax} bytes${typeof value === 'number' ? `: "${value}"` : ''}.`,
     })
   }
   if (value.length === 0) {

@@ -1,6 +1,7 @@
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
 import { indexFieldCharactersMax } from '../limits.ts'
+import { fieldMeant } from '../members.ts'
 import type { RecordToPut } from '../records/record-data.ts'
 import { isCheapToBuild } from '../text/json-scan.ts'
 import { pickMembers } from '../text/json-span.ts'
@@ -37,15 +38,36 @@ const parseFieldName = (value: unknown, field: string): string => {
   return value
 }
 
+/** The name of a field for an example. */
+const shownField = (value: unknown): string =>
+  typeof value === 'string' && value.length > 0 && value.length <= 80 ? value.toWellFormed() : 'status'
+
+/** The first of a list of indices, as it is declared. */
+const slotsHint = (value: unknown): string => {
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  const isDeclaration = typeof first === 'object' && first !== null && 'hashField' in first
+  const hashField = shownField(isDeclaration ? first.hashField : first)
+  return `Write it as ${JSON.stringify({ i1: { hashField } })}.`
+}
+
+const slotHint = (declared: Record<string, unknown>): string => {
+  const free = slots.find((slot) => !Object.hasOwn(declared, slot))
+  return `Slots are i1, i2, i3, i4 and i5${free === undefined ? '' : `; write it as "${free}"`}.`
+}
+
 export const parseIndices = (value: unknown): Indices => {
   if (value === undefined) return {}
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return refuse('indices', `is ${describeValue(value)}; it takes an object keyed by slot, i1 to i5.`)
+    return refuse(
+      'indices',
+      `is ${describeValue(value)}; it takes an object keyed by slot, i1 to i5.`,
+      slotsHint(value),
+    )
   }
   const declared = value as Record<string, unknown>
   for (const name in declared) {
     if (!slots.includes(name as Slot)) {
-      refuse(`indices.${name.slice(0, 80).toWellFormed()}`, 'is not a slot.', 'Slots are i1, i2, i3, i4 and i5.')
+      refuse(`indices.${name.slice(0, 80).toWellFormed()}`, 'is not a slot.', slotHint(declared))
     }
   }
   const indices: Indices = {}
@@ -54,15 +76,17 @@ export const parseIndices = (value: unknown): Indices => {
     const field = `indices.${slot}`
     const declaration = declared[slot]
     if (typeof declaration !== 'object' || declaration === null || Array.isArray(declaration)) {
-      refuse(field, `is ${describeValue(declaration)}; it takes { "hashField": …, "rangeField"?: … }.`)
+      const hint = `Write it as ${JSON.stringify({ hashField: shownField(declaration) })}.`
+      refuse(field, `is ${describeValue(declaration)}; it takes { "hashField": …, "rangeField"?: … }.`, hint)
     }
     const members = declaration as Record<string, unknown>
     for (const name in members) {
       if (name === 'hashField' || name === 'rangeField') continue
+      const meant = fieldMeant(name, members, ['hashField', 'rangeField'])
       refuse(
         `${field}.${name.slice(0, 80).toWellFormed()}`,
         'is not a field of an index.',
-        'Known fields: hashField, rangeField.',
+        meant === undefined ? 'Known fields: hashField, rangeField.' : `Write it as "${meant}".`,
       )
     }
     const hashField = parseFieldName(members.hashField, `${field}.hashField`)

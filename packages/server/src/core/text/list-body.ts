@@ -1,3 +1,4 @@
+import { CubbyError } from '../errors.ts'
 import { type Members, parseObject } from '../members.ts'
 import { type Steps, stepUnits } from '../steps.ts'
 import { isCheapToBuild, JsonScan, parseJson } from './json-scan.ts'
@@ -52,5 +53,10 @@ export function* readListBody(
     into: (member, at) =>
       member === name && text[at] === '[' ? readElements(text, at, name, elementsMax, list) : undefined,
   })
+  if (Array.isArray(value)) {
+    throw new CubbyError('invalid_request', 'The body is an array; it takes a JSON object.', {
+      hint: `Wrap it: { "${name}": … }.`,
+    })
+  }
   return { members: parseObject(value), list }
 }

@@ -3,6 +3,9 @@ import { CubbyError } from '../../core/errors.ts'
 import { toolFieldsMax } from '../../core/limits.ts'
 import { valueSpan, walkObject } from '../../core/text/json-span.ts'
 
+const exampleOf = (value: unknown): string =>
+  JSON.stringify(typeof value === 'string' && value.length <= 80 ? [value.toWellFormed()] : ['status', 'total'])
+
 /** `fields` of a query: names of members of `data`; undefined for all of it. */
 export const parseFields = (value: unknown): readonly string[] | undefined => {
   if (value === undefined) return undefined
@@ -11,7 +14,7 @@ export const parseFields = (value: unknown): readonly string[] | undefined => {
   throw new CubbyError(
     'invalid_request',
     `fields is ${Array.isArray(value) ? `a list of ${value.length}` : describeValue(value)}; it takes 1 to ${toolFieldsMax} names of members of data.`,
-    { field: 'fields', hint: 'Write it as ["status", "total"], or leave it out for all of data.' },
+    { field: 'fields', hint: `Write it as ${exampleOf(value)}, or leave it out for all of data.` },
   )
 }
 

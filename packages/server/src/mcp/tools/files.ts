@@ -6,8 +6,18 @@ import { parseBucketAddress } from '../../operations/buckets/bucket-access.ts'
 import { fileUrlJson, getFileUrl, getFileUrlOperation } from '../../operations/files/get-file-url.ts'
 import { presentListed, queryFiles } from '../../operations/files/query-files.ts'
 import { takeFitting } from './fitting.ts'
-import { anyObject, bool, cursorOut, db, integer, list, object, text } from './schemas.ts'
+import { bool, cursorIn, cursorOut, db, integer, list, object, text } from './schemas.ts'
 import type { Tool } from './tool.ts'
+
+const fileOut = object({
+  name: text,
+  size: integer(),
+  contentType: text,
+  visibility: text,
+  updatedAt: integer(),
+  url: { type: ['string', 'null'] },
+  urlExpiresAt: integer(),
+})
 
 export const listFilesTool: Tool = {
   name: 'list_files',
@@ -23,10 +33,15 @@ export const listFilesTool: Tool = {
     limit: integer(1, { maximum: toolRowsMax, default: toolRowsDefault }),
     select: { enum: ['data', 'count'] },
     expiresIn: integer(1),
-    cursor: text,
+    cursor: cursorIn,
   },
   required: ['db', 'bucket'],
-  output: object({ items: list(anyObject), count: integer(), cursor: cursorOut, cut: bool }),
+  output: object({ items: list(fileOut), count: integer(), cursor: cursorOut, cut: bool }, [
+    'items',
+    'count',
+    'cursor',
+    'cut',
+  ]),
   async run({ access, text, nowMs, baseUrl, runSteps }) {
     const { db, bucket, limit, ...members } = parsePlainBody(text)
     const address = parseBucketAddress(db, bucket)
@@ -55,7 +70,7 @@ export const getFileUrlTool: Tool = {
   keyNeeded: 'read',
   properties: { db, bucket: text, name: text, expiresIn: integer(1), download: { type: ['boolean', 'string'] } },
   required: ['db', 'bucket', 'name'],
-  output: object({ url: text, expiresAt: { type: ['integer', 'null'] } }),
+  output: object({ url: text, method: text, expiresAt: { type: ['integer', 'null'] } }, ['url']),
   async run({ access, text, nowMs, baseUrl }) {
     // Not a URL to upload with: this tool only reads, and is there with readOnly too.
     refuseUnknownMembers(parsePlainBody(text), urlFields)

@@ -1,6 +1,9 @@
+import { CubbyError } from '../../core/errors.ts'
 import { toolAnswerBytesMax } from '../../core/limits.ts'
+import { shownKey } from '../../core/records/find.ts'
 import { headJson, recordJson } from '../../core/records/record-json.ts'
-import type { RecordHead, StoredRecord } from '../../core/records/stored-record.ts'
+import type { RecordKey } from '../../core/records/record-key.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
 
 // The answer of a tool goes into the context of a model, so it is small. What does not fit is left for the next call.
 
@@ -15,12 +18,31 @@ const recordWithoutData = (record: StoredRecord): string =>
   `${headJson(record).slice(0, -1)},"dataBytes":${Buffer.byteLength(record.data)}}`
 
 /** A record as it is sent. One that does not fit into any answer comes without its data. */
-export const fittingRecord = (record: StoredRecord | RecordHead): string => {
-  if (!('data' in record)) return headJson(record)
+export const fittingRecord = (record: StoredRecord, bytesMax = itemsBytesMax): string => {
   const text = recordJson(record)
   // A unit of UTF-16 takes at most three bytes.
-  if (text.length * 3 <= itemsBytesMax || Buffer.byteLength(text) <= itemsBytesMax) return text
+  if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return text
   return recordWithoutData(record)
+}
+
+export const keysJson = (keys: readonly RecordKey[]): string => JSON.stringify(keys.map(shownKey))
+
+/** A byte of a key takes up to six in JSON, so 25 long keys can take more than an answer holds. */
+const keysBytesMax = 20_000
+
+/**
+ * The bytes of keys that the answer repeats. Refuses keys that leave no room in it: before anything is written, because
+ * afterwards it is too late.
+ */
+export const refuseLongKeys = (keys: readonly RecordKey[], field: string): number => {
+  // An updatedAt stands beside each key that was written.
+  const bytes = Buffer.byteLength(keysJson(keys)) + keys.length * '"updatedAt":1767225600000,'.length
+  if (bytes <= keysBytesMax) return bytes
+  throw new CubbyError(
+    'batch_too_large',
+    `The keys of ${field} take ${bytes} bytes of JSON together; one call takes at most ${keysBytesMax}.`,
+    { field, hint: `Send ${Math.max(1, Math.floor((keys.length * keysBytesMax) / (2 * bytes)))} at a time.` },
+  )
 }
 
 /** The first of the texts that fit together with commas between them; at least one. */

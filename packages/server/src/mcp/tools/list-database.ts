@@ -2,7 +2,7 @@ import { CubbyError } from '../../core/errors.ts'
 import { toolAnswerBytesMax } from '../../core/limits.ts'
 import { presentBucket } from '../../operations/buckets/present-bucket.ts'
 import { parseListing } from '../../operations/listing.ts'
-import { listOfDatabase } from '../../operations/tables/lifecycle.ts'
+import { listOfDatabase, presentLife } from '../../operations/tables/lifecycle.ts'
 import { listDatabases as readDatabases } from '../../operations/tables/list-databases.ts'
 import { presentTable } from '../../operations/tables/present-table.ts'
 import type { Table, Tables } from '../../store/tables.ts'
@@ -34,7 +34,7 @@ interface Part {
 }
 
 /** A task without its target and its payloads, which may be secrets of the people who declared it. */
-const presentTask = ({ name, createdAtMs }: Table) => ({ task: name, createdAt: createdAtMs })
+const presentTask = (task: Table) => ({ db: task.db, task: task.name, ...presentLife(task) })
 
 const partsOf = ({ access: { engine, apiKey } }: ToolCall): Part[] => {
   const { tables, buckets, tasks } = engine

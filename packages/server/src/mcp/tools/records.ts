@@ -1,32 +1,33 @@
 import { andThen } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { toolRecordsMax, toolRowsDefault, toolRowsMax } from '../../core/limits.ts'
+import { bodyBytesMax, toolRecordsMax, toolRowsDefault, toolRowsMax } from '../../core/limits.ts'
 import { parseLimit } from '../../core/members.ts'
-import { shownKey } from '../../core/records/find.ts'
 import { parseQuery } from '../../core/records/query.ts'
-import type { RecordKey } from '../../core/records/record-key.ts'
+import { headJson } from '../../core/records/record-json.ts'
+import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
-import { findRecords, findRecordsOperation } from '../../operations/records/find-records.ts'
+import { findRecords, findRecordsOperation, parseBuiltFind } from '../../operations/records/find-records.ts'
 import { type QueryRecordsInput, queryRecords } from '../../operations/records/query-records.ts'
 import { parseFields, pickFields } from './fields.ts'
-import { fittingRecord, takeFitting } from './fitting.ts'
+import { fittingRecord, itemsBytesMax, keysJson, refuseLongKeys, takeFitting } from './fitting.ts'
 import {
   anyObject,
   bool,
   closedObject,
+  cursorIn,
   cursorOut,
   db,
   described,
   integer,
+  keyOut,
   list,
   object,
   recordKey,
+  recordOut,
   text,
 } from './schemas.ts'
 import type { Tool, ToolCall } from './tool.ts'
-
-const keysJson = (keys: RecordKey[]): string => JSON.stringify(keys.map(shownKey))
 
 /** At most so many records or keys in one call. */
 export const refuseTooMany = (count: number, field: string): void => {
@@ -39,7 +40,8 @@ export const refuseTooMany = (count: number, field: string): void => {
 
 export const getRecordsTool: Tool = {
   name: 'get_records',
-  description: 'Get records by key. For what is in unread, call again.',
+  description:
+    'Get records by key. missing: do not exist; unread: did not fit, call again with these. A record with dataBytes was too long for the answer: ask for it alone, or read parts of it with fields of query_records.',
   keyNeeded: 'read',
   properties: {
     db,
@@ -47,14 +49,21 @@ export const getRecordsTool: Tool = {
     keys: list(closedObject(recordKey, ['hashKey']), { minItems: 1, maxItems: toolRecordsMax }),
   },
   required: ['db', 'table', 'keys'],
-  output: object({ records: list(anyObject), missing: list(anyObject), unread: list(anyObject) }),
-  run({ access, text, nowMs }) {
-    const input = findRecordsOperation.parse(text, nowMs)
+  argumentsBytesMax: bodyBytesMax,
+  output: object({ records: list(recordOut), missing: list(keyOut), unread: list(keyOut) }, [
+    'records',
+    'missing',
+    'unread',
+  ]),
+  run({ access, text, built, nowMs }) {
+    const input = built === undefined ? findRecordsOperation.parse(text, nowMs) : parseBuiltFind(built)
     refuseTooMany(input.keys.length, 'keys')
+    // The other keys may all be in missing or unread.
+    const bytesMax = itemsBytesMax - refuseLongKeys(input.keys, 'keys')
     return andThen(findRecords(access, input, nowMs), ({ keys, entries }) => {
       const found: string[] = []
-      for (const entry of entries) if (entry !== undefined) found.push(fittingRecord(entry))
-      const records = takeFitting(found)
+      for (const entry of entries) if (entry !== undefined) found.push(fittingRecord(entry, bytesMax))
+      const records = takeFitting(found, bytesMax)
       // The first key whose record did not fit, and all after it, are unread.
       let read = 0
       for (let taken = 0; read < entries.length; read++) {
@@ -77,11 +86,12 @@ const readPage = async (
   let isCut = false
   for (let { query } = input; ; ) {
     const { records, count, cursor } = await queryRecords(access, { ...input, query }, nowMs)
-    const texts = records.map((record) =>
-      fittingRecord(
-        fields !== undefined && 'data' in record ? { ...record, data: pickFields(record.data, fields) } : record,
-      ),
-    )
+    const texts =
+      query.select === 'data'
+        ? (records as StoredRecord[]).map((record) =>
+            fittingRecord(fields === undefined ? record : { ...record, data: pickFields(record.data, fields) }),
+          )
+        : records.map(headJson)
     const items = takeFitting(texts)
     if (items.length === records.length) {
       // A page that the engine has ended before its limit was cut too.
@@ -96,7 +106,7 @@ const readPage = async (
 export const queryRecordsTool: Tool = {
   name: 'query_records',
   description:
-    'Find records in one of three ways: hash (a hash key), ordered by range key; index "t" without hash, newest first; index "i1" to "i5" with hash, the value of its hashField, ordered by its rangeField. range: {"gte": …}, gt, lt, lte, eq, {"between": [low, high]} or {"beginsWith": …}; for t in epoch ms. There are no other filters. If cut is true, the cursor goes on.',
+    'Find records in one of three ways: hash (a hash key), ordered by range key; index "t" without hash, newest first; index "i1" to "i5" with hash, the value of its hashField, ordered by its rangeField. range: {"gte": …}, gt, lt, lte, eq, {"between": [low, high]} or {"beginsWith": …}; for t in epoch ms. There are no other filters. If cut is true, the answer was full: the cursor goes on. count is the number of items; select "count" counts up to limit (10000) without items.',
   keyNeeded: 'read',
   properties: {
     db,
@@ -108,10 +118,15 @@ export const queryRecordsTool: Tool = {
     limit: integer(1, { maximum: toolRowsMax, default: toolRowsDefault }),
     select: { enum: ['data', 'keys', 'count'] },
     fields: described(list(text), 'only these members of data'),
-    cursor: text,
+    cursor: cursorIn,
   },
   required: ['db', 'table'],
-  output: object({ items: list(anyObject), count: integer(), cursor: cursorOut, cut: bool }),
+  output: object({ items: list(recordOut), count: integer(), cursor: cursorOut, cut: bool }, [
+    'items',
+    'count',
+    'cursor',
+    'cut',
+  ]),
   async run(call) {
     const { db, table, fields, limit, ...members } = parsePlainBody(call.text)
     const address = parseAddress(db, table)

@@ -35,6 +35,17 @@ export const closedObject = (properties: Record<string, ToolSchema>, required: r
 export const anyObject: ToolSchema = { type: 'object' }
 
 export const db: ToolSchema = text
+export const cursorIn: ToolSchema = described(text, 'of the last answer; keep the other arguments')
 export const cursorOut: ToolSchema = { type: ['string', 'null'] }
 
 export const recordKey = { hashKey: text, rangeKey: text }
+export const keyOut: ToolSchema = object(recordKey)
+
+/** A record in an answer. `dataBytes` instead of `data`: it did not fit. */
+export const recordOut: ToolSchema = object({
+  ...recordKey,
+  data: anyObject,
+  ttl: integer(),
+  updatedAt: integer(),
+  dataBytes: integer(),
+})

@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { type Steps, stepUnits } from '../../core/steps.ts'
 import { ObjectWalk, type Span, valueSpan } from '../../core/text/json-span.ts'
 import type { Table } from '../../store/tables.ts'
-import { itemsBytesMax, takeFitting } from './fitting.ts'
+import { takeFitting } from './fitting.ts'
 import type { ToolCall } from './tool.ts'
 
 // What a table looks like, from its newest records. Nothing is built from them: only names and short texts are kept.
@@ -116,15 +116,15 @@ const newest = {
   cursor: undefined,
 } as const
 
-/** JSON texts, and how many records they are from. */
+/** JSON texts of at most `bytesMax` together, and how many records they are from. */
 export const seenFields = async (
   { access, nowMs, runSteps }: ToolCall,
   table: Table,
+  bytesMax: number,
 ): Promise<{ fields: string[]; records: number }> => {
   const { engine, apiKey } = access
   const { page } = planQuery(newest, table.id, table.indices, engine.cursorSeal)
   const { records } = await engine.records.scan(table, page, recordsRead, nowMs, apiKey.seq)
   const fields = await runSteps(readFields(records))
-  // A field is well below the bound, so that one more than fits is never taken.
-  return { fields: takeFitting(fields.list(records.length), itemsBytesMax - 8_000), records: records.length }
+  return { fields: takeFitting(fields.list(records.length), bytesMax), records: records.length }
 }

@@ -8,27 +8,45 @@ import { deleteTable } from '../../operations/tables/delete-table.ts'
 import { describeTable } from '../../operations/tables/describe-table.ts'
 import { presentTable, tableJson } from '../../operations/tables/present-table.ts'
 import { restoreTableOperation } from '../../operations/tables/restore-table.ts'
+import { itemsBytesMax } from './fitting.ts'
 import { listDatabase, listDatabases } from './list-database.ts'
-import { anyObject, bool, closedObject, cursorOut, db, described, integer, list, object, text } from './schemas.ts'
+import {
+  anyObject,
+  bool,
+  closedObject,
+  cursorIn,
+  cursorOut,
+  db,
+  described,
+  integer,
+  list,
+  object,
+  text,
+} from './schemas.ts'
 import { seenFields } from './seen-fields.ts'
 import type { Tool } from './tool.ts'
 
-const tableOut = object({ db, table: text, indices: anyObject, status: text })
+const tableMembers = { db, table: text, indices: anyObject, status: text }
+const tableOut = object(tableMembers)
 
 export const listTablesTool: Tool = {
   name: 'list_tables',
   description:
     'Without db: the databases. With db: its tables with their indices, its buckets and tasks. deleted: those that can be restored.',
   keyNeeded: 'read',
-  properties: { db, deleted: bool, cursor: text },
+  properties: { db, deleted: bool, cursor: cursorIn },
   required: [],
-  output: object({
-    databases: list(text),
-    tables: list(anyObject),
-    buckets: list(anyObject),
-    tasks: list(anyObject),
-    cursor: cursorOut,
-  }),
+  output: object(
+    {
+      db,
+      databases: list(text),
+      tables: list(object({ table: text, indices: anyObject, deletedAt: integer() })),
+      buckets: list(anyObject),
+      tasks: list(anyObject),
+      cursor: cursorOut,
+    },
+    ['cursor'],
+  ),
   run(call) {
     const { db, deleted, cursor, ...others } = parsePlainBody(call.text)
     refuseUnknownMembers({ deleted, cursor, ...others }, ['db', 'deleted', 'cursor'])
@@ -49,14 +67,24 @@ export const describeTableTool: Tool = {
   keyNeeded: 'read',
   properties: { db, table: text },
   required: ['db', 'table'],
-  output: object({ db, table: text, indices: anyObject, records: integer(), fields: list(anyObject) }),
+  output: object(
+    {
+      ...tableMembers,
+      records: integer(),
+      fields: list(object({ path: text, types: list(text), share: { type: 'number' }, example: text })),
+    },
+    ['indices', 'records', 'fields'],
+  ),
   async run(call) {
     const { access, nowMs } = call
     const { db, table: name, ...others } = parsePlainBody(call.text)
     refuseUnknownMembers(others, ['db', 'table'])
     const table = await describeTable(access, parseAddress(db, name), nowMs)
-    const { fields, records } = await seenFields(call, table)
-    return `${JSON.stringify({ ...presentTable(table), records }).slice(0, -1)},"fields":[${fields.join(',')}]}`
+    const declaration = presentTable(table)
+    // Names of indexed fields may take 15,000 bytes; the fields get the rest, and one of them has at most 2,500.
+    const bytesMax = itemsBytesMax - Buffer.byteLength(JSON.stringify(declaration))
+    const { fields, records } = await seenFields(call, table, bytesMax)
+    return `${JSON.stringify({ ...declaration, records }).slice(0, -1)},"fields":[${fields.join(',')}]}`
   },
 }
 
@@ -91,7 +119,7 @@ export const deleteTableTool: Tool = {
   hints: { destructive: true },
   properties: { db, table: text, confirm: described(text, '"db/table", the names of the table') },
   required: ['db', 'table', 'confirm'],
-  output: object({ db, table: text, recoverableUntil: integer() }),
+  output: object({ ...tableMembers, recoverableUntil: integer() }),
   async run({ access, text, nowMs }) {
     const { db, table, confirm, ...others } = parsePlainBody(text)
     refuseUnknownMembers(others, ['db', 'table', 'confirm'])

@@ -1,6 +1,6 @@
 import { andThen } from '../../core/awaitable.ts'
-import { toolAnswerBytesMax } from '../../core/limits.ts'
-import type { Run } from '../../core/tasks/run.ts'
+import { bodyBytesMax, toolAnswerBytesMax, waitSecondsMax } from '../../core/limits.ts'
+import { type Run, runStatuses } from '../../core/tasks/run.ts'
 import { getRun, getRunOperation } from '../../operations/runs/get-run.ts'
 import { runJson } from '../../operations/runs/present-run.ts'
 import { runTaskOperation } from '../../operations/runs/run-task.ts'
@@ -14,28 +14,18 @@ const fittingRun = ({ access }: ToolCall, run: Run, task: string): string => {
   const isPublic = access.apiKey.kind === 'public'
   const whole = runJson(run, task, { isPublic })
   if (whole.length * 3 <= toolAnswerBytesMax || Buffer.byteLength(whole) <= toolAnswerBytesMax) return whole
-  const bytes = {
-    ...(isPublic ? {} : { payloadBytes: Buffer.byteLength(run.payload) }),
-    resultBytes: run.result === null ? 0 : Buffer.byteLength(run.result),
-  }
-  // Progress is small, and an error has at most a few kilobytes.
-  const {
-    payload: _,
-    result: __,
-    ...rest
-  } = JSON.parse(runJson({ ...run, payload: nothing, result: nothing }, task, { isPublic }))
-  return JSON.stringify({ ...rest, ...bytes })
+  const resultBytes = run.result === null ? 0 : Buffer.byteLength(run.result)
+  // The rest is small: progress has at most 4,096 bytes. It stays text, so that its numbers stay as they were written.
+  const rest = runJson({ ...run, payload: nothing, result: nothing }, task, { isPublic })
+  // What a caller wrote stands behind the payload, and before the result or in strings, where quotes are escaped.
+  const result = rest.lastIndexOf('"result":null')
+  return `${rest.slice(0, result)}"resultBytes":${resultBytes}${rest.slice(result + '"result":null'.length)}`.replace(
+    '"payload":null',
+    `"payloadBytes":${Buffer.byteLength(run.payload)}`,
+  )
 }
 
-const runOut = object({
-  id: text,
-  task: text,
-  status: text,
-  payload: anyObject,
-  result: {},
-  error: {},
-  updatedAt: integer(),
-})
+const runMembers = { id: text, task: text, status: { enum: runStatuses }, runAt: integer() }
 
 export const runTaskTool: Tool = {
   name: 'run_task',
@@ -52,7 +42,8 @@ export const runTaskTool: Tool = {
     delaySeconds: integer(0),
   },
   required: ['db', 'task'],
-  output: runOut,
+  argumentsBytesMax: bodyBytesMax,
+  output: object(runMembers, ['id', 'status']),
   async run(call) {
     const { access, text, nowMs } = call
     const { run, task } = await runTaskOperation.run(access, runTaskOperation.parse(text, nowMs), nowMs)
@@ -64,9 +55,21 @@ export const getRunTool: Tool = {
   name: 'get_run',
   description: 'Get a run; waitSeconds: wait until it is finished.',
   keyNeeded: 'read',
-  properties: { db, task: text, run: text, waitSeconds: integer(0, { maximum: 30 }) },
+  properties: { db, task: text, run: text, waitSeconds: integer(0, { maximum: waitSecondsMax }) },
   required: ['db', 'task', 'run'],
-  output: runOut,
+  output: object(
+    {
+      ...runMembers,
+      payload: anyObject,
+      progress: {},
+      result: {},
+      error: {},
+      finishedAt: { type: ['integer', 'null'] },
+      payloadBytes: integer(),
+      resultBytes: integer(),
+    },
+    ['id', 'status'],
+  ),
   run(call) {
     const { access, text, nowMs } = call
     const input = getRunOperation.parse(text, nowMs)

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../core/awaitable.ts'
+import type { Members } from '../../core/members.ts'
 import type { RunSteps } from '../../core/steps.ts'
 import type { Access } from '../../operations/access.ts'
 import type { Waiting } from '../../operations/runs/waiting.ts'
@@ -12,6 +13,8 @@ export interface ToolCall extends Waiting {
   readonly nowMs: number
   /** The arguments as JSON text, with `db`. Text, because the data of a record is stored as it was sent. */
   readonly text: string
+  /** The same as values; undefined if that would lose something, as the text of a number. */
+  readonly built: Members | undefined
   /** The address at which the caller reached the server, without a slash at its end. */
   readonly baseUrl: string
   /** Runs long work in parts. */
@@ -29,6 +32,8 @@ export interface Tool {
   readonly properties: Readonly<Record<string, ToolSchema>>
   readonly required: readonly string[]
   readonly output: ToolSchema
+  /** Of the arguments as JSON. Default: that of a body without a record, because they are read at once. */
+  readonly argumentsBytesMax?: number
   /** The answer as JSON text of at most `toolAnswerBytesMax` bytes: an object that `output` describes. */
   run(call: ToolCall): Awaitable<string>
 }

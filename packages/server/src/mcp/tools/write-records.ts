@@ -1,19 +1,34 @@
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { toolRecordsMax } from '../../core/limits.ts'
+import { call } from '../../core/hint.ts'
+import { batchBodyBytesMax, bodyBytesMax, toolRecordsMax } from '../../core/limits.ts'
 import { parseFlag, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { shownKey } from '../../core/records/find.ts'
-import { parseRecordToPut } from '../../core/records/record-data.ts'
+import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey } from '../../core/records/record-key.ts'
-import { readIndexEntries } from '../../core/tables/indices.ts'
+import { type Steps, stepUnits } from '../../core/steps.ts'
+import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import { type ElementList, readListBody } from '../../core/text/list-body.ts'
 import { parseAddress, requireTable, type TableAddress, writeRecords } from '../../operations/access.ts'
 import { parseIfUpdatedAt } from '../../operations/records/condition.ts'
 import { refuseSameRecord } from '../../operations/records/refuse-same-record.ts'
 import type { Condition, OperationResult, RecordOperation } from '../../store/records.ts'
+import { refuseLongKeys } from './fitting.ts'
 import { refuseTooMany } from './records.ts'
-import { anyObject, bool, closedObject, db, integer, list, object, recordKey, text } from './schemas.ts'
+import {
+  anyObject,
+  bool,
+  closedObject,
+  db,
+  described,
+  integer,
+  keyOut,
+  list,
+  object,
+  recordKey,
+  text,
+} from './schemas.ts'
 import type { Tool, ToolCall } from './tool.ts'
 
 // Several records in one commit: all are written, or none.
@@ -31,6 +46,7 @@ const readRecords = async <T extends { hashKey: string; rangeKey: string }>(
   refuseCount(rest.records, list)
   const records = list.first.map((envelope, i) => parse(envelope, `records[${i}]`))
   refuseSameRecord(records, 'records', 'Name each record once.')
+  refuseLongKeys(records, 'records')
   return { ...address, records }
 }
 
@@ -40,7 +56,13 @@ const refuseCount = (records: unknown, { count }: ElementList): void => {
   throw new CubbyError(
     'invalid_request',
     `records is ${Array.isArray(records) ? 'empty' : describeValue(records)}; it takes 1 to ${toolRecordsMax} records.`,
-    { field: 'records', hint: 'Write it as [{ "hashKey": …, "data": { … } }].' },
+    {
+      field: 'records',
+      hint:
+        records !== null && typeof records === 'object' && !Array.isArray(records)
+          ? 'Put it into a list: [ … ].'
+          : 'Write it as [{ "hashKey": …, "data": { … } }].',
+    },
   )
 }
 
@@ -82,10 +104,31 @@ const putRefused = (field: string, current: number | undefined): CubbyError =>
         },
       )
 
+type Put = RecordToPut & { condition: Condition | undefined }
+
+/** In steps: 25 records may have 10 MB. */
+function* toOperations(records: readonly Put[], indices: Indices): Steps<RecordOperation[]> {
+  const operations: RecordOperation[] = []
+  let units = 0
+  for (const { hashKey, rangeKey, data, ttlSeconds, condition } of records) {
+    try {
+      const entries = readIndexEntries(indices, { data })
+      operations.push({ op: 'put', hashKey, rangeKey, data, ttlSeconds, entries, condition })
+    } catch (error) {
+      throw error instanceof CubbyError ? error.within(`records[${operations.length}]`) : error
+    }
+    units += data.length
+    if (units < stepUnits) continue
+    yield
+    units = 0
+  }
+  return operations
+}
+
 export const putRecordsTool: Tool = {
   name: 'put_records',
   description:
-    'Write records, all or none. data is replaced as a whole. A record that exists is replaced only with ifUpdatedAt, its version, or overwrite: true. ttl: epoch seconds at which it expires.',
+    'Write records, all or none. data is replaced as a whole. A record that exists is replaced only with ifUpdatedAt, its version, or overwrite: true.',
   keyNeeded: 'write',
   hints: { destructive: true },
   properties: {
@@ -93,14 +136,21 @@ export const putRecordsTool: Tool = {
     table: text,
     records: list(
       closedObject(
-        { ...recordKey, data: anyObject, ttl: integer(), ifUpdatedAt: { type: ['integer', 'null'] }, overwrite: bool },
+        {
+          ...recordKey,
+          data: anyObject,
+          ttl: described(integer(0), 'epoch seconds, not a duration, at which it expires'),
+          ifUpdatedAt: described({ type: ['integer', 'null'] }, 'null: must not exist'),
+          overwrite: bool,
+        },
         ['hashKey', 'data'],
       ),
       { minItems: 1, maxItems: toolRecordsMax },
     ),
   },
   required: ['db', 'table', 'records'],
-  output: object({ written: list(object({ ...recordKey, updatedAt: integer() })) }),
+  argumentsBytesMax: batchBodyBytesMax,
+  output: object({ written: list(object({ ...recordKey, updatedAt: integer() })) }, ['written']),
   async run(call) {
     const { access, nowMs } = call
     const { records, ...address } = await readRecords(call, ({ value, data }, field) => {
@@ -110,14 +160,7 @@ export const putRecordsTool: Tool = {
       return { ...record, condition: conditionOfPut(members.ifUpdatedAt, members.overwrite, field) }
     })
     const table = await requireTable(access, address, nowMs)
-    const operations = records.map(({ hashKey, rangeKey, data, ttlSeconds, condition }, i) => {
-      try {
-        const entries = readIndexEntries(table.indices, { data })
-        return { op: 'put' as const, hashKey, rangeKey, data, ttlSeconds, entries, condition }
-      } catch (error) {
-        throw error instanceof CubbyError ? error.within(`records[${i}]`) : error
-      }
-    })
+    const operations = await call.runSteps(toOperations(records, table.indices))
     const results = await writeAll(call, address, operations, table, putRefused)
     const written = records.map((record, i) => ({
       ...shownKey(record),
@@ -153,9 +196,10 @@ export const deleteRecordsTool: Tool = {
     }),
   },
   required: ['db', 'table', 'records'],
-  output: object({ deleted: list(anyObject) }),
-  async run(call) {
-    const { records, ...address } = await readRecords(call, ({ value }, field) => {
+  argumentsBytesMax: bodyBytesMax,
+  output: object({ deleted: list(keyOut) }, ['deleted']),
+  async run(toolCall) {
+    const { records, ...address } = await readRecords(toolCall, ({ value }, field) => {
       const members = parseObject(value, field)
       refuseUnknownMembers(members, ['hashKey', 'rangeKey', 'ifUpdatedAt'], `${field}.`)
       const key = parseRecordKey(members.hashKey, members.rangeKey, `${field}.`)
@@ -163,12 +207,16 @@ export const deleteRecordsTool: Tool = {
       if (condition !== undefined) return { ...key, condition }
       throw new CubbyError('invalid_request', `${field}.ifUpdatedAt is missing; it takes the version of the record.`, {
         field: `${field}.ifUpdatedAt`,
-        hint: 'Get the record first, and send its updatedAt.',
+        hint: [
+          'Get the record first: ',
+          call('getRecord', shownKey(key) as Record<string, string>),
+          '. Send its updatedAt as ifUpdatedAt.',
+        ],
       })
     })
-    const table = await requireTable(call.access, address, call.nowMs)
+    const table = await requireTable(toolCall.access, address, toolCall.nowMs)
     const operations = records.map((record) => ({ op: 'delete' as const, ...record }))
-    await writeAll(call, address, operations, table, deleteRefused)
+    await writeAll(toolCall, address, operations, table, deleteRefused)
     return JSON.stringify({ deleted: records.map(shownKey) })
   },
 }

@@ -74,7 +74,7 @@ export const createApiKey: Example[] = [
       code: 'invalid_name',
       message: 'databases[0] is "App"; a name matches [a-z0-9_-]{1,64}.',
       field: 'databases[0]',
-      hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-".',
+      hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-", for example "app".',
     },
   },
   {

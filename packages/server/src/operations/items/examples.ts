@@ -16,7 +16,7 @@ const overtaken = [putInOrders({ ...secondOrder, data: {} }, laterAt)]
 const wrongVersion: ExampleError = {
   code: 'precondition_failed',
   message: `The record is at version ${laterAt}; nothing was changed.`,
-  hint: 'Read the record again, apply your change to it, and write with its new version.',
+  hint: `Read the record again, apply your change to it, and write with its new version, ${laterAt}.`,
 }
 
 /** The table that the examples use. */

@@ -30,5 +30,5 @@ export const preconditionFailed = (current: number | undefined, field?: string):
       })
     : new CubbyError('precondition_failed', `The record is at version ${current}; nothing was changed.`, {
         field,
-        hint: 'Read the record again, apply your change to it, and write with its new version.',
+        hint: `Read the record again, apply your change to it, and write with its new version, ${current}.`,
       })

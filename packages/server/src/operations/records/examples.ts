@@ -19,7 +19,7 @@ const overtaken = [putInOrders({ ...secondOrder, data: {} }, laterAt)]
 const wrongVersion: ExampleError = {
   code: 'precondition_failed',
   message: `The record is at version ${laterAt}; nothing was changed.`,
-  hint: 'Read the record again, apply your change to it, and write with its new version.',
+  hint: `Read the record again, apply your change to it, and write with its new version, ${laterAt}.`,
 }
 
 const thirdOrder = {
@@ -70,7 +70,7 @@ export const putRecord: Example[] = [
       code: 'invalid_request',
       message: 'dat is not a field of this request.',
       field: 'dat',
-      hint: 'Known fields: hashKey, rangeKey, data, ttl.',
+      hint: 'What the record holds goes into data. Known fields: hashKey, rangeKey, data, ttl.',
     },
   },
   {
@@ -251,7 +251,7 @@ export const queryRecords: Example[] = [
       code: 'invalid_request',
       message: 'limt is not a field of this request.',
       field: 'limt',
-      hint: 'Known fields: index, hash, range, select, limit, ascending, cursor.',
+      hint: 'Write it as "limit".',
     },
   },
   {
@@ -413,7 +413,7 @@ export const applyBatch: Example[] = [
       code: 'precondition_failed',
       message: `The record is at version ${laterAt}; nothing was changed.`,
       field: 'operations[1].ifUpdatedAt',
-      hint: 'Read the record again, apply your change to it, and write with its new version.',
+      hint: `Read the record again, apply your change to it, and write with its new version, ${laterAt}.`,
     },
   },
   {

@@ -24,8 +24,8 @@ interface FindBody {
 const buildFind = (text: string): FindBody | undefined => {
   if (!isCheapToBuild(text)) return undefined
   const value = parseJson(text)
-  // Parsing keeps only one of two members with the same name.
-  if (JSON.stringify(value) !== text) return undefined
+  // Parsing keeps only one of two members with the same name. A list is rejected by the other way.
+  if (Array.isArray(value) || JSON.stringify(value) !== text) return undefined
   const members = parseObject(value)
   const first = Array.isArray(members.keys) ? members.keys : []
   return { members, first, count: first.length }
@@ -38,12 +38,15 @@ function* readFind(text: string): Steps<FindBody> {
   return { members, first: list.first.map(({ value }) => value), count: list.count }
 }
 
+const shownHash = (value: unknown): string =>
+  typeof value === 'string' && value.length <= 80 ? JSON.stringify(value.toWellFormed()) : '…'
+
 const parseKey = (value: unknown, position: number): RecordKey => {
   const name = `keys[${position}]`
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new CubbyError('invalid_request', `${name} is ${describeValue(value)}; it takes an object.`, {
       field: name,
-      hint: 'Write it as { "hashKey": … }, or as { "hashKey": …, "rangeKey": … }.',
+      hint: `Write it as { "hashKey": ${shownHash(value)} }, or as { "hashKey": …, "rangeKey": … }.`,
     })
   }
   const members = value as Members
@@ -74,6 +77,12 @@ const parseKeys = ({ members: { keys, ...others }, first, count }: FindBody): Re
 /** In steps, because a find may have 1 MiB. */
 export function* parseFindInSteps(text: string): Steps<RecordKey[]> {
   return parseKeys(yield* readFind(text))
+}
+
+/** The whole input as JSON.parse built it, from a text without two members of one name. */
+export const parseBuiltFind = ({ db, table, ...find }: Members): FindRecordsInput => {
+  const first = Array.isArray(find.keys) ? find.keys : []
+  return { ...parseAddress(db, table), keys: parseKeys({ members: find, first, count: first.length }) }
 }
 
 export interface FindRecordsInput extends TableAddress {

@@ -160,6 +160,7 @@ export const queryRuns: Example[] = [
       code: 'invalid_range',
       message: 'range has the operator "since"; the operators are eq, lt, lte, gt, gte, between, beginsWith.',
       field: 'range',
+      hint: 'For example { "gte": 10, "lt": 20 }.',
     },
   },
 ]

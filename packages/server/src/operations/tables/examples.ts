@@ -81,7 +81,7 @@ export const createTable: Example[] = [
       code: 'invalid_index',
       message: 'indices.email is not a slot.',
       field: 'indices.email',
-      hint: 'Slots are i1, i2, i3, i4 and i5.',
+      hint: 'Slots are i1, i2, i3, i4 and i5; write it as "i1".',
     },
   },
 ]
