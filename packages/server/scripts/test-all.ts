@@ -17,6 +17,7 @@ const alone = [
   'packages/server/test/http/file-memory',
   'packages/server/test/limits/',
   'packages/server/test/manners/',
+  'packages/server/test/operations/run-waits',
   'packages/server/test/streams/',
   'packages/server/test/tasks/',
   'packages/server/test/workers',

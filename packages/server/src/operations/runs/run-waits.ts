@@ -39,6 +39,7 @@ const tooMany = (): CubbyError =>
 export class RunWaits {
   readonly #runs: Pick<Runs, 'finishedAmong' | 'dueAmong'>
   readonly #now: () => number
+  readonly #lookEveryMs: number
   readonly #stopListening: () => void
   readonly #tasks = new Map<number, TaskWaits>()
   readonly #waits = new Set<Wait>()
@@ -52,8 +53,14 @@ export class RunWaits {
   #isLooking = false
   #isStopped = false
 
-  constructor(runs: Pick<Runs, 'finishedAmong' | 'dueAmong'>, signals: RunSignals, now: () => number) {
+  constructor(
+    runs: Pick<Runs, 'finishedAmong' | 'dueAmong'>,
+    signals: RunSignals,
+    now: () => number,
+    lookEveryMs = taskLookEveryMs,
+  ) {
     this.#runs = runs
+    this.#lookEveryMs = lookEveryMs
     this.#now = now
     this.#stopListening = signals.listen((taskId) => this.#changed(taskId))
   }
@@ -100,7 +107,7 @@ export class RunWaits {
       task.due.add(wait)
       if (isAgain) {
         task.wakes = 1
-        task.pausedUntilMs = performance.now() + taskLookEveryMs
+        task.pausedUntilMs = performance.now() + this.#lookEveryMs
       } else this.#soon.add(taskId)
       return () => {
         task.due.delete(wait)
@@ -183,7 +190,7 @@ export class RunWaits {
   #plan(): void {
     if (this.#isStopped || this.#isLooking || this.#tasks.size === 0) return
     const nowMs = performance.now()
-    if (this.#lookAtAllMs <= nowMs) this.#lookAtAllMs = nowMs + taskLookEveryMs
+    if (this.#lookAtAllMs <= nowMs) this.#lookAtAllMs = nowMs + this.#lookEveryMs
     const atMs = this.#soon.size > 0 ? Math.max(nowMs + lookSoonMs, this.#restUntilMs) : this.#lookAtAllMs
     if (atMs >= this.#timerAtMs) return
     this.#timerAtMs = atMs
@@ -196,7 +203,7 @@ export class RunWaits {
     this.#isLooking = true
     const startedMs = performance.now()
     const isForAll = startedMs >= this.#lookAtAllMs - 1
-    if (isForAll) this.#lookAtAllMs = startedMs + taskLookEveryMs
+    if (isForAll) this.#lookAtAllMs = startedMs + this.#lookEveryMs
     const taskIds = (isForAll ? [...this.#tasks.keys()] : [...this.#soon]).filter((id) => this.#tasks.has(id))
     this.#soon.clear()
     try {
