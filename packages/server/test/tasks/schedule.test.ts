@@ -161,18 +161,23 @@ describe.skipIf(!storeIsEmbedded())('by the clock of the server', () => {
   })
 })
 
-test('by the clock of the database or of the server: every second', async () => {
-  receiver = new Receiver()
-  server = await startServer({ args: ['--push-allow', '127.0.0.1/32'] })
-  try {
-    api = server.as((await server.createOrganization()).secretKey)
-    await api.put('/v1/app/_tasks/tick', { url: receiver.url(), schedule: { every: 1 } })
-    const pushes = await receiver.until('tick', 2)
-    const gaps = pushes.slice(1).map(({ atMs }, i) => atMs - pushes[i]!.atMs)
-    for (const gap of gaps) expect(gap).toBeGreaterThan(200)
-    expect(receiver.mostOpen).toBe(1)
-  } finally {
-    await server.stop()
-    await receiver.stop()
-  }
-})
+test(
+  'by the clock of the database or of the server: every second',
+  async () => {
+    receiver = new Receiver()
+    server = await startServer({ args: ['--push-allow', '127.0.0.1/32'] })
+    try {
+      api = server.as((await server.createOrganization()).secretKey)
+      await api.put('/v1/app/_tasks/tick', { url: receiver.url(), schedule: { every: 1 } })
+      const pushes = await receiver.until('tick', 2)
+      const gaps = pushes.slice(1).map(({ atMs }, i) => atMs - pushes[i]!.atMs)
+      for (const gap of gaps) expect(gap).toBeGreaterThan(200)
+      expect(receiver.mostOpen).toBe(1)
+    } finally {
+      await server.stop()
+      await receiver.stop()
+    }
+    // A machine that stands still for a second pushes two at once afterwards. A fault of ours does it every time.
+  },
+  { retry: 3 },
+)
