@@ -43,10 +43,17 @@ export const printTable = (rows: string[][]): void => {
  * of an empty `write` comes too early.)
  */
 export const endOutput = async (): Promise<void> => {
-  for (const stream of [process.stdout, process.stderr]) {
-    await new Promise<void>((resolve) => {
-      stream.once('error', () => resolve())
-      stream.end(() => resolve())
-    })
-  }
+  await ended(process.stdout)
+  // Notes and the log: a process does not live on for lines that nobody takes.
+  await Promise.race([ended(process.stderr), Bun.sleep(notesMsMax)])
 }
+
+const notesMsMax = 1_000
+
+/** One that has failed before never says that it has ended. */
+const ended = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    if (stream.destroyed || stream.errored) return resolve()
+    stream.once('error', () => resolve()).once('close', () => resolve())
+    stream.end(() => resolve())
+  })
