@@ -28,15 +28,21 @@ const files = [...new Bun.Glob('{packages,bench,examples}/**/*.test.ts').scanSyn
   .sort()
 const isAlone = (file: string): boolean => alone.some((start) => file.startsWith(start))
 
-const run = async (command: string[]): Promise<boolean> => {
-  const child = Bun.spawn([process.execPath, ...command], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+/** A test that never ends is to fail here, not to hang: its own time limit cannot stop a loop. */
+const run = async (command: string[], minutesMax: number): Promise<boolean> => {
+  const child = Bun.spawn([process.execPath, ...command], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    timeout: minutesMax * 60_000,
+    killSignal: 'SIGKILL',
+  })
   return (await child.exited) === 0
 }
 
 const workers = Math.min(availableParallelism(), 4)
 const passed = [
-  await run(['test', '--timeout', '60000', `--parallel=${workers}`, ...files.filter((file) => !isAlone(file))]),
-  await run(['test', '--timeout', '60000', ...files.filter(isAlone)]),
-  await run(['packages/server/scripts/test-on-postgres.ts']),
+  await run(['test', '--timeout', '60000', `--parallel=${workers}`, ...files.filter((file) => !isAlone(file))], 35),
+  await run(['test', '--timeout', '60000', ...files.filter(isAlone)], 30),
+  await run(['packages/server/scripts/test-on-postgres.ts'], 20),
 ]
 process.exit(passed.every(Boolean) ? 0 : 1)
