@@ -1,0 +1,89 @@
+import { readAnswer } from '../text/answer.ts'
+import { ApiError, noAnswer } from './error.ts'
+import { basePath, connection, keptMembers, pathOf, refusalOf } from './request.ts'
+import type { FileRow } from './types.ts'
+
+// Bytes of files, which are not text, and the paths of files.
+
+const segmentsMax = 16
+const nameBytesMax = 1024
+
+/**
+ * Why the server would not take this as the name of a file; undefined if it would. It is checked here because a browser drops
+ * `.` and `..` from a path: the request would name something else.
+ */
+export const fileNameFault = (name: string): string | undefined => {
+  const segments = name.split('/')
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
+    return 'A name has 1 to 16 parts with "/" between them; none of them is empty, "." or "..".'
+  }
+  if (segments.length > segmentsMax) return `The name has ${segments.length} parts; it takes at most ${segmentsMax}.`
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return 'The name has a control character; remove it.'
+  if (!name.isWellFormed()) return 'The name has half of a character; remove it.'
+  const bytes = new TextEncoder().encode(name).length
+  return bytes > nameBytesMax ? `The name has ${bytes} bytes; it takes at most ${nameBytesMax}.` : undefined
+}
+
+export const bucketPath = (db: string, bucket: string): string => pathOf('v1', db, '_buckets', bucket)
+
+/** Each segment is encoded, and the slashes stay. Throws for a name that must not go into a path. */
+export const filePath = (db: string, bucket: string, name: string): string => {
+  const fault = fileNameFault(name)
+  if (fault !== undefined) throw new ApiError(400, 'invalid_key', fault, undefined, 'name', undefined)
+  return bucketPath(db, bucket) + pathOf(...name.split('/'))
+}
+
+const authorization = (key: string | undefined): Record<string, string> =>
+  key === undefined ? {} : { Authorization: `Bearer ${key}` }
+
+/** The bytes, with the content type of the file. */
+export const readBytes = async (path: string, signal?: AbortSignal): Promise<Blob> => {
+  const { key } = connection
+  let response: Response
+  let body: Blob
+  try {
+    response = await fetch(basePath + path, {
+      signal,
+      credentials: 'omit',
+      cache: 'no-store',
+      headers: authorization(key),
+    })
+    body = await response.blob()
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw noAnswer()
+  }
+  if (response.ok) return body
+  throw refusalOf(response.status, await body.text(), response.headers.get('x-request-id'), key)
+}
+
+interface SendBytesOptions {
+  headers: Record<string, string>
+  /** From 0 to 1. */
+  onProgress: (part: number) => void
+  signal: AbortSignal
+}
+
+/** `fetch` reports no progress of an upload. Without a type of its own, the file gets that of its extension. */
+export const sendBytes = (
+  path: string,
+  body: Blob,
+  { headers, onProgress, signal }: SendBytesOptions,
+): Promise<FileRow> =>
+  new Promise((resolve, reject) => {
+    const { key } = connection
+    const xhr = new XMLHttpRequest()
+    xhr.open('PUT', basePath + path)
+    for (const [name, value] of Object.entries({ ...authorization(key), ...headers })) xhr.setRequestHeader(name, value)
+    xhr.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total)
+    const stop = () => xhr.abort()
+    signal.addEventListener('abort', stop)
+    xhr.onloadend = () => {
+      signal.removeEventListener('abort', stop)
+      if (signal.aborted) reject(signal.reason)
+      else if (xhr.status === 0) reject(noAnswer())
+      else if (xhr.status < 400) resolve(readAnswer<FileRow>(xhr.responseText, keptMembers))
+      else reject(refusalOf(xhr.status, xhr.responseText, xhr.getResponseHeader('x-request-id'), key))
+    }
+    xhr.send(body)
+  })

@@ -1,0 +1,46 @@
+import type { ActiveTask, DeletedTask, FileItem, OwnKey, Run, TableMetadata } from '@cubbydb/client'
+
+export type {
+  ActiveTable,
+  BucketMetadata,
+  CreateKeyResponse,
+  DeletedTable,
+  IndexDeclaration,
+  Indices,
+  KeyMetadata,
+  ListBucketsResponse,
+  ListDatabasesResponse,
+  ListKeysResponse,
+  ListTablesResponse,
+  RunStatus,
+  Slot,
+} from '@cubbydb/client'
+export type { OwnKey, TableMetadata }
+
+// Where a user's JSON is a member of an answer, the console has its text.
+
+export interface RecordRow {
+  hashKey: string
+  rangeKey?: string
+  /** The exact text. */
+  data: string
+  ttl?: number
+  updatedAt: number
+}
+
+export interface Page<Item> {
+  items: Item[]
+  count: number
+  cursor: string | null
+}
+
+export type FileRow = Omit<FileItem, 'metadata'> & { metadata: string }
+export type RunRow = Omit<Run, 'payload' | 'result' | 'progress' | 'key'> & {
+  /** A public key reads neither. */
+  payload?: string
+  key?: string | null
+  /** The text `null` if there is none. */
+  result: string
+  progress: string
+}
+export type TaskRow = ActiveTask | DeletedTask

@@ -1,0 +1,164 @@
+import { useSignal } from '@preact/signals'
+import { curlOf } from '../api/curl.ts'
+import { pathOf, read, send } from '../api/request.ts'
+import type { ActiveTable, DeletedTable, IndexDeclaration, Page, RecordRow } from '../api/types.ts'
+import { navigate } from '../router.ts'
+import { loadContents } from '../state/catalogue.ts'
+import { canWrite } from '../state/session.ts'
+import { showInstant } from '../text/instant.ts'
+import { memberNamed } from '../text/members.ts'
+import { Confirm } from '../ui/confirm.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { JsonView } from '../ui/json-view.tsx'
+import { Shown, useLoad } from '../ui/load.tsx'
+import { Screen } from '../ui/screen.tsx'
+import { Section } from '../ui/section.tsx'
+import { toast } from '../ui/toasts.tsx'
+import { IndexList } from './database.tsx'
+
+// `#/db/table/_about`: the declaration, one worked query for each index, and how to delete the table.
+
+interface Worked {
+  title: string
+  body: string
+}
+
+/** The text of a scalar member: what an index takes. */
+const scalarOf = (data: string, field: string): string | undefined => {
+  const span = memberNamed(data, field)
+  const text = span && data.slice(span.start, span.end)
+  return text !== undefined && /^["\-\dtf]/.test(text) ? text : undefined
+}
+
+const indexQuery = (slot: string, { hashField, rangeField }: IndexDeclaration, data: string): Worked => {
+  const hash = scalarOf(data, hashField) ?? '"a-value"'
+  if (rangeField === undefined) {
+    return { title: `${slot}: all with one ${hashField}`, body: `{ "index": "${slot}", "hash": ${hash} }` }
+  }
+  const bound = scalarOf(data, rangeField)
+  return {
+    title: `${slot}: all with one ${hashField}, by ${rangeField}, the largest first`,
+    body: `{ "index": "${slot}", "hash": ${hash}${bound === undefined ? '' : `, "range": { "lte": ${bound} }`}, "ascending": false }`,
+  }
+}
+
+/** With the values of the newest record, so that each query finds something. */
+const workedQueries = ({ indices }: ActiveTable, newest: RecordRow | undefined): Worked[] => [
+  { title: 'The newest records', body: '{ "index": "t", "limit": 10 }' },
+  { title: 'All records of one hash key', body: `{ "hash": ${JSON.stringify(newest?.hashKey ?? 'a-hash-key')} }` },
+  ...Object.entries(indices).map(([slot, index]) => indexQuery(slot, index, newest?.data ?? '{}')),
+]
+
+const Query = ({ path, query: { title, body } }: { path: string; query: Worked }) => (
+  <section class="section">
+    <div class="section-head">
+      <h3>{title}</h3>
+      <CopyButton
+        class="link"
+        label="Copy as curl"
+        what={title}
+        text={() => curlOf({ method: 'POST', path: `${path}/query`, body })}
+      />
+    </div>
+    <JsonView text={body} label={`Query: ${title}`} />
+  </section>
+)
+
+const restore = async (deleted: DeletedTable): Promise<void> => {
+  await send('POST', pathOf('v1', deleted.db, deleted.table, 'restore'), {
+    body: JSON.stringify({ deletedAt: deleted.deletedAt }),
+  })
+  await loadContents(deleted.db)
+  navigate({ screen: 'table', db: deleted.db, table: deleted.table })
+}
+
+export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
+  const path = pathOf('v1', db, table)
+  const isDeleting = useSignal(false)
+  const found = useLoad(
+    async (signal) => {
+      const about = await read<ActiveTable>('GET', path, { signal })
+      const body = '{"index":"t","limit":1}'
+      const { items } = await read<Page<RecordRow>>('POST', `${path}/query`, { body, signal })
+      return { about, newest: items[0] }
+    },
+    [path],
+  )
+  const remove = async () => {
+    const deleted = await read<DeletedTable>('DELETE', path)
+    await loadContents(db)
+    navigate({ screen: 'database', db })
+    toast(`${table} is deleted. It can be restored until ${showInstant(deleted.recoverableUntil).local}.`, () =>
+      restore(deleted),
+    )
+  }
+  return (
+    <Screen
+      path={[
+        { label: db, to: { screen: 'database', db } },
+        { label: table, to: { screen: 'table', db, table } },
+      ]}
+      title="About"
+    >
+      <div class="pad">
+        <Shown of={found}>
+          {({ about, newest }) => (
+            <>
+              <Section
+                title="Declaration"
+                actions={<CopyButton label="Copy as curl" text={() => curlOf({ method: 'GET', path })} />}
+              >
+                <dl class="facts">
+                  <dt>database</dt>
+                  <dd class="mono">{about.db}</dd>
+                  <dt>table</dt>
+                  <dd class="mono">{about.table}</dd>
+                  <dt>created</dt>
+                  <dd>{showInstant(about.createdAt).local}</dd>
+                  <dt>indices</dt>
+                  <dd>
+                    <IndexList indices={about.indices} />
+                  </dd>
+                </dl>
+              </Section>
+              <Section title="Queries that this table answers">
+                {workedQueries(about, newest).map((query) => (
+                  <Query key={query.title} path={path} query={query} />
+                ))}
+              </Section>
+              {canWrite.value && (
+                <Section title="Delete this table">
+                  <p class="muted">Its records can be restored for 7 days. The name is free at once.</p>
+                  <div>
+                    <button
+                      type="button"
+                      class="danger"
+                      onClick={() => {
+                        isDeleting.value = true
+                      }}
+                    >
+                      Delete the table
+                    </button>
+                  </div>
+                </Section>
+              )}
+            </>
+          )}
+        </Shown>
+      </div>
+      {isDeleting.value && (
+        <Confirm
+          title={`Delete ${table}?`}
+          action="Delete the table"
+          name={table}
+          run={remove}
+          onClose={() => {
+            isDeleting.value = false
+          }}
+        >
+          <p>Every request for its records is answered with an error from then on. You can restore it for 7 days.</p>
+        </Confirm>
+      )}
+    </Screen>
+  )
+}

@@ -1,0 +1,79 @@
+import { useSignal } from '@preact/signals'
+import { bucketPath } from '../../api/files.ts'
+import { baseUrl, read } from '../../api/request.ts'
+import type { BucketMetadata } from '../../api/types.ts'
+import { navigate } from '../../router.ts'
+import { canWrite } from '../../state/session.ts'
+import { showInstant } from '../../text/instant.ts'
+import { Confirm } from '../../ui/confirm.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Shown, useLoad } from '../../ui/load.tsx'
+import { toast } from '../../ui/toasts.tsx'
+import { refreshRail } from './buckets.tsx'
+
+interface Props {
+  db: string
+  bucket: string
+  onClose: () => void
+}
+
+/** What the bucket is, and its deletion. */
+export const BucketAbout = ({ db, bucket, onClose }: Props) => {
+  const path = bucketPath(db, bucket)
+  const isDeleting = useSignal(false)
+  const found = useLoad((signal) => read<BucketMetadata>('GET', path, { signal }), [])
+  const remove = async () => {
+    const deleted = await read<{ deletedAt: number }>('DELETE', path)
+    refreshRail(db)
+    navigate({ screen: 'buckets', db })
+    toast(`${bucket} is deleted. It can be restored for 7 days.`, async () => {
+      await read('POST', `${path}/restore`, { body: JSON.stringify({ deletedAt: deleted.deletedAt }) })
+      refreshRail(db)
+      navigate({ screen: 'bucket', db, bucket })
+      toast(`${bucket} is restored.`)
+    })
+  }
+  if (isDeleting.value) {
+    return (
+      <Confirm title={`Delete ${bucket}?`} action="Delete the bucket" name={bucket} run={remove} onClose={onClose}>
+        <p>The URLs of its files stop working at once. You can restore the bucket with its files for 7 days.</p>
+      </Confirm>
+    )
+  }
+  return (
+    <Dialog title={`About ${bucket}`} onClose={onClose}>
+      <div class="stack">
+        <Shown of={found} rows={3}>
+          {({ id, createdAt }) => (
+            <dl class="facts">
+              <dt>id</dt>
+              <dd class="mono">
+                {id} <CopyButton class="link" what="the id" text={() => id} />
+              </dd>
+              <dt>created</dt>
+              <dd>{showInstant(createdAt).local}</dd>
+              <dt>URLs</dt>
+              <dd class="mono">
+                {baseUrl}/files/{id}/…
+              </dd>
+            </dl>
+          )}
+        </Shown>
+        {canWrite.value && (
+          <div class="actions">
+            <button
+              type="button"
+              class="danger"
+              onClick={() => {
+                isDeleting.value = true
+              }}
+            >
+              Delete the bucket
+            </button>
+          </div>
+        )}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,123 @@
+import { useSignal } from '@preact/signals'
+import { ApiError } from '../api/error.ts'
+import { pathOf, send } from '../api/request.ts'
+import type { Slot } from '../api/types.ts'
+import { navigate } from '../router.ts'
+import { loadCatalogue, loadContents } from '../state/catalogue.ts'
+import { nameFault } from '../text/names.ts'
+import { FormDialog, TextField } from '../ui/form.tsx'
+
+const slots: Slot[] = ['i1', 'i2', 'i3', 'i4', 'i5']
+
+interface IndexRow {
+  hashField: string
+  rangeField: string
+}
+
+/** Without the rows that nothing was typed into. */
+const declarationOf = (rows: IndexRow[]) =>
+  Object.fromEntries(
+    rows
+      .filter(({ hashField, rangeField }) => hashField !== '' || rangeField !== '')
+      .map(({ hashField, rangeField }, index) => [
+        slots[index]!,
+        { hashField, ...(rangeField !== '' && { rangeField }) },
+      ]),
+  )
+
+/** Creates a table; with `db` in that database. */
+export const CreateTable = ({ db: givenDb, onClose }: { db?: string; onClose: () => void }) => {
+  const db = useSignal(givenDb ?? '')
+  const table = useSignal('')
+  const rows = useSignal<IndexRow[]>([])
+  const wasSubmitted = useSignal(false)
+  const faultOf = (name: string) => (wasSubmitted.value || name !== '' ? nameFault(name) : undefined)
+  const change = (at: number, field: keyof IndexRow, value: string) => {
+    rows.value = rows.value.map((row, index) => (index === at ? { ...row, [field]: value } : row))
+  }
+  const create = async () => {
+    wasSubmitted.value = true
+    if (nameFault(db.value) !== undefined || nameFault(table.value) !== undefined) return
+    const answer = await send('POST', pathOf('v1', db.value, table.value), {
+      body: JSON.stringify({ indices: declarationOf(rows.value) }),
+    })
+    if (answer.status === 200) {
+      throw new ApiError(200, 'table_exists', 'This table exists already.', 'Open it instead.', 'table', undefined)
+    }
+    await (givenDb === undefined ? loadCatalogue() : loadContents(db.value))
+    onClose()
+    navigate({ screen: 'table', db: db.value, table: table.value })
+  }
+  return (
+    <FormDialog title="Create a table" action="Create" isWide run={create} onClose={onClose}>
+      {givenDb === undefined && (
+        <TextField
+          label="Database"
+          value={db.value}
+          fault={faultOf(db.value)}
+          onText={(name) => {
+            db.value = name
+          }}
+        />
+      )}
+      <TextField
+        label="Table"
+        value={table.value}
+        fault={faultOf(table.value)}
+        onText={(name) => {
+          table.value = name
+        }}
+      />
+      <fieldset class="section plain">
+        <legend>Indices</legend>
+        <p class="muted">
+          Up to five, for queries by a field of the data. They cannot be changed later. Records without the field are
+          left out of the index.
+        </p>
+        {rows.value.map((row, index) => (
+          <div class="index-row" key={index}>
+            <code>{slots[index]}</code>
+            <input
+              class="mono"
+              aria-label={`${slots[index]} hash field`}
+              placeholder="hash field, such as status"
+              autocomplete="off"
+              value={row.hashField}
+              onInput={(event) => change(index, 'hashField', event.currentTarget.value)}
+            />
+            <input
+              class="mono"
+              aria-label={`${slots[index]} range field`}
+              placeholder="range field (optional)"
+              autocomplete="off"
+              value={row.rangeField}
+              onInput={(event) => change(index, 'rangeField', event.currentTarget.value)}
+            />
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Remove ${slots[index]}`}
+              onClick={() => {
+                rows.value = rows.value.filter((_, at) => at !== index)
+              }}
+            >
+              ×
+            </button>
+          </div>
+        ))}
+        {rows.value.length < slots.length && (
+          <div>
+            <button
+              type="button"
+              onClick={() => {
+                rows.value = [...rows.value, { hashField: '', rangeField: '' }]
+              }}
+            >
+              Add an index
+            </button>
+          </div>
+        )}
+      </fieldset>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,165 @@
+import { useSignal } from '@preact/signals'
+import { pathOf, read, send } from '../api/request.ts'
+import type { DeletedTable, Indices, TableMetadata } from '../api/types.ts'
+import { hrefOf } from '../router.ts'
+import { contents, loadContents } from '../state/catalogue.ts'
+import { canWrite } from '../state/session.ts'
+import { Deleted, type DeletedThing } from '../ui/deleted.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Shown, useLoad } from '../ui/load.tsx'
+import { Screen } from '../ui/screen.tsx'
+import { Section } from '../ui/section.tsx'
+import { Time } from '../ui/time.tsx'
+import { toast } from '../ui/toasts.tsx'
+import { CreateTable } from './create-table.tsx'
+import { RemoveSampleButton } from './sample/sample-button.tsx'
+import { sampleDatabase } from './sample/shop.ts'
+
+// `#/db`: its tables with their indices, and the deleted ones that can be restored.
+
+/** Every page: a database has few tables, and the list is cut nowhere else. */
+const readTables = async <T extends TableMetadata>(db: string, query: string, signal: AbortSignal): Promise<T[]> => {
+  const tables: T[] = []
+  let cursor: string | null = null
+  do {
+    const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const page: { tables: T[]; cursor: string | null } = await read(
+      'GET',
+      `${pathOf('v1', db)}?limit=1000${query}${more}`,
+      {
+        signal,
+      },
+    )
+    tables.push(...page.tables)
+    cursor = page.cursor
+  } while (cursor !== null)
+  return tables
+}
+
+export const IndexList = ({ indices }: { indices: Indices }) => {
+  const declared = Object.entries(indices)
+  if (declared.length === 0) return <span class="muted">none</span>
+  return (
+    <ul class="names">
+      {declared.map(([slot, { hashField, rangeField }]) => (
+        <li key={slot}>
+          <small>{slot}</small> <code>{rangeField === undefined ? hashField : `${hashField}, ${rangeField}`}</code>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Neighbours = ({ db }: { db: string }) => {
+  const found = contents.value.get(db)
+  if (found === undefined || 'error' in found) return null
+  return (
+    <>
+      <a class="button" href={hrefOf({ screen: 'buckets', db })}>
+        Buckets <small>{found.buckets.length}</small>
+      </a>
+      {canWrite.value && (
+        <a class="button" href={hrefOf({ screen: 'tasks', db })}>
+          Tasks <small>{found.tasks.length}</small>
+        </a>
+      )}
+    </>
+  )
+}
+
+export const DatabaseScreen = ({ db }: { db: string }) => {
+  const isCreating = useSignal(false)
+  const active = useLoad((signal) => readTables(db, '', signal), [db])
+  const deleted = useLoad((signal) => readTables<DeletedTable>(db, '&deleted=true', signal), [db])
+  const create = () => {
+    isCreating.value = true
+  }
+  const reload = () => Promise.all([active.reload(), deleted.reload(), loadContents(db)])
+  const restore = async ({ name, deletedAt }: DeletedThing) => {
+    await send('POST', pathOf('v1', db, name, 'restore'), { body: JSON.stringify({ deletedAt }) })
+    toast(`${name} is restored.`)
+    await reload()
+  }
+  return (
+    <Screen
+      path={[{ label: 'Databases', to: { screen: 'home' } }]}
+      title={db}
+      actions={
+        <>
+          <Neighbours db={db} />
+          {canWrite.value && db === sampleDatabase && <RemoveSampleButton />}
+          {canWrite.value && (
+            <button type="button" class="filled" onClick={create}>
+              Create a table
+            </button>
+          )}
+        </>
+      }
+    >
+      <div class="pad">
+        <Shown of={active}>
+          {(tables) =>
+            tables.length === 0 ? (
+              <Empty text="A table holds JSON records, found by their keys and by up to five indices. This database has none.">
+                {canWrite.value && (
+                  <button type="button" onClick={create}>
+                    Create a table
+                  </button>
+                )}
+              </Empty>
+            ) : (
+              <Section title="Tables">
+                <div class="scroll-x">
+                  <table class="list">
+                    <thead>
+                      <tr>
+                        <th scope="col">table</th>
+                        <th scope="col">indices</th>
+                        <th scope="col">created</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {tables.map(({ table, indices, createdAt }) => (
+                        <tr key={table}>
+                          <th scope="row">
+                            <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
+                          </th>
+                          <td>
+                            <IndexList indices={indices} />
+                          </td>
+                          <td class="nowrap">
+                            <Time ms={createdAt} />
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </div>
+              </Section>
+            )
+          }
+        </Shown>
+        {active.value.value !== undefined && (
+          <Shown of={deleted} rows={1}>
+            {(tables) => (
+              <Deleted
+                what="table"
+                things={tables.map((table) => ({ ...table, name: table.table }))}
+                restore={canWrite.value ? restore : undefined}
+              />
+            )}
+          </Shown>
+        )}
+      </div>
+      {isCreating.value && (
+        <CreateTable
+          db={db}
+          onClose={() => {
+            isCreating.value = false
+            reload()
+          }}
+        />
+      )}
+    </Screen>
+  )
+}

@@ -1,0 +1,298 @@
+import { useSignal } from '@preact/signals'
+import { serverNowMs } from '../api/clock.ts'
+import { pathOf, read } from '../api/request.ts'
+import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/types.ts'
+import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
+import { announce } from '../ui/announce.tsx'
+import { Confirm } from '../ui/confirm.tsx'
+import { CopyButton } from '../ui/copy-button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { ErrorBox } from '../ui/error-box.tsx'
+import { Choice, FormDialog, TextField } from '../ui/form.tsx'
+import { Shown, useLoad } from '../ui/load.tsx'
+import { Screen } from '../ui/screen.tsx'
+import { Time } from '../ui/time.tsx'
+
+// `#/_keys`: the API keys of the organization.
+
+const dayMs = 86_400_000
+const lifetimes = [
+  ['never', 'Never'],
+  [String(dayMs), 'In a day'],
+  [String(7 * dayMs), 'In 7 days'],
+  [String(30 * dayMs), 'In 30 days'],
+  [String(365 * dayMs), 'In a year'],
+] as const
+
+/** Commas or spaces between the names. */
+const databasesOf = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
+
+const statusClass = { active: 'ok', expired: 'warn', revoked: 'danger' }
+
+/** The key in full, this once. Nothing else in the console shows it. */
+const NewKey = ({ created, onClose }: { created: CreateKeyResponse; onClose: () => void }) => (
+  <Dialog title="Your new key" onClose={onClose}>
+    <div class="stack">
+      <div class="message warn">
+        <p>
+          <strong>Copy it now.</strong> It is shown only once: the server keeps a hash of it.
+        </p>
+      </div>
+      <code class="code wrap">{created.key}</code>
+      <div class="actions">
+        <CopyButton class="filled" label="Copy" what="the key" text={() => created.key} />
+        <button type="button" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </div>
+  </Dialog>
+)
+
+const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse) => void; onClose: () => void }) => {
+  const kind = useSignal<'secret' | 'public'>('public')
+  const name = useSignal('')
+  const databases = useSignal('')
+  const lifetime = useSignal<string>('never')
+  const create = async () => {
+    const scope = databasesOf(databases.value)
+    const body = JSON.stringify({
+      kind: kind.value,
+      ...(name.value.trim() !== '' && { name: name.value.trim() }),
+      ...(lifetime.value !== 'never' && { expiresAt: serverNowMs() + Number(lifetime.value) }),
+      ...(scope.length > 0 && { databases: scope }),
+    })
+    onCreated(await read<CreateKeyResponse>('POST', '/api/keys', { body }))
+  }
+  return (
+    <FormDialog
+      title="Create a key"
+      action="Create"
+      ifUnknown="The key may have been created all the same. Nobody can read it any more: if it is in the list, revoke it."
+      run={create}
+      onClose={onClose}
+    >
+      <fieldset class="section plain">
+        <legend>Kind</legend>
+        {(['public', 'secret'] as const).map((each) => (
+          <label class="check" key={each}>
+            <input
+              type="radio"
+              name="kind"
+              checked={kind.value === each}
+              onChange={() => {
+                kind.value = each
+              }}
+            />
+            <span>
+              {each}
+              <small>
+                {each === 'public'
+                  ? 'reads records, files and runs; can be in an app or a web page'
+                  : 'reads, writes and deletes; keep it on a server'}
+              </small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <TextField
+        label="Name"
+        hint="So that you know it again, such as the program that uses it."
+        value={name.value}
+        onText={(text) => {
+          name.value = text
+        }}
+      />
+      <TextField
+        label="Databases"
+        hint="Names with commas between them. Empty: all of them."
+        value={databases.value}
+        onText={(text) => {
+          databases.value = text
+        }}
+      />
+      <Choice
+        label="Expires"
+        options={lifetimes}
+        value={lifetime.value}
+        onText={(text) => {
+          lifetime.value = text
+        }}
+      />
+    </FormDialog>
+  )
+}
+
+const KeyRow = ({ of: key, revoke }: { of: KeyMetadata; revoke: () => void }) => {
+  const isOwn = key.id === session.value?.self.id
+  return (
+    <tr>
+      <th scope="row">
+        {key.name ?? <span class="muted">no name</span>}
+        {isOwn && <small class="block">you are signed in with it</small>}
+      </th>
+      <td>
+        <code class="nowrap">{key.masked}</code>
+      </td>
+      <td>{key.kind}</td>
+      <td>{key.databases === null ? 'all databases' : key.databases.join(', ')}</td>
+      <td>
+        <span class={`tag ${statusClass[key.status]}`}>{key.status}</span>
+        {key.status === 'active' && key.expiresAt !== null && (
+          <small class="block">
+            expires <Time ms={key.expiresAt} />
+          </small>
+        )}
+      </td>
+      <td class="nowrap" data-label="last use">
+        {key.lastUsedAt === null ? 'never' : <Time ms={key.lastUsedAt} />}
+      </td>
+      <td class="nowrap" data-label="created">
+        <Time ms={key.createdAt} />
+      </td>
+      <td class="num">
+        {key.status !== 'revoked' && (
+          <button type="button" class="danger" aria-label={`Revoke ${key.name ?? key.masked}`} onClick={revoke}>
+            Revoke
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+const KeyList = () => {
+  const cursor = useSignal<string | null>(null)
+  const moreError = useSignal<unknown>(undefined)
+  const isCreating = useSignal(false)
+  const created = useSignal<CreateKeyResponse | undefined>(undefined)
+  const revoking = useSignal<KeyMetadata | undefined>(undefined)
+  const found = useLoad(async (signal) => {
+    const page = await read<ListKeysResponse>('GET', '/api/keys', { signal })
+    cursor.value = page.cursor
+    return page.keys
+  }, [])
+  const more = async () => {
+    moreError.value = undefined
+    try {
+      const page = await read<ListKeysResponse>('GET', `/api/keys?cursor=${encodeURIComponent(cursor.value!)}`)
+      cursor.value = page.cursor
+      found.value.value = [...(found.value.value ?? []), ...page.keys]
+    } catch (thrown) {
+      moreError.value = thrown
+    }
+  }
+  const revoke = async (key: KeyMetadata) => {
+    const revoked = await read<KeyMetadata>('DELETE', pathOf('api', 'keys', key.id))
+    found.value.value = found.value.value?.map((each) => (each.id === revoked.id ? revoked : each))
+    forgetLiveKey(key.id)
+    announce(`${key.name ?? key.masked} is revoked`)
+    // The next request would be refused: this one says so at once.
+    if (key.id === session.value?.self.id) await found.reload()
+  }
+  return (
+    <Screen
+      title="Keys"
+      actions={
+        <button
+          type="button"
+          class="filled"
+          onClick={() => {
+            isCreating.value = true
+          }}
+        >
+          Create a key
+        </button>
+      }
+    >
+      <div class="pad wide">
+        <Shown of={found}>
+          {(keys) => (
+            <div class="scroll-x">
+              <table class="list blocks">
+                <thead>
+                  <tr>
+                    {['name', 'key', 'kind', 'scope', 'status', 'last use', 'created'].map((head) => (
+                      <th scope="col" key={head}>
+                        {head}
+                      </th>
+                    ))}
+                    <th scope="col">
+                      <span class="offscreen">actions</span>
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {keys.map((key) => (
+                    <KeyRow
+                      key={key.id}
+                      of={key}
+                      revoke={() => {
+                        revoking.value = key
+                      }}
+                    />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+        </Shown>
+        {moreError.value !== undefined && <ErrorBox error={moreError.value} />}
+        {cursor.value !== null && (
+          <div>
+            <button type="button" onClick={more}>
+              More keys
+            </button>
+          </div>
+        )}
+      </div>
+      {isCreating.value && (
+        <CreateKey
+          onClose={() => {
+            isCreating.value = false
+            // A key whose creation got no answer is in it.
+            found.reload()
+          }}
+          onCreated={(key) => {
+            isCreating.value = false
+            created.value = key
+            found.reload()
+          }}
+        />
+      )}
+      {created.value && (
+        <NewKey
+          created={created.value}
+          onClose={() => {
+            created.value = undefined
+          }}
+        />
+      )}
+      {revoking.value && (
+        <Confirm
+          title={`Revoke ${revoking.value.name ?? revoking.value.masked}?`}
+          action="Revoke the key"
+          run={() => revoke(revoking.value!)}
+          onClose={() => {
+            revoking.value = undefined
+          }}
+        >
+          <p>
+            Every request with <code>{revoking.value.masked}</code> is refused from now on. This cannot be undone.
+            {revoking.value.id === session.value?.self.id && ' You are signed in with it, and will be signed out.'}
+          </p>
+        </Confirm>
+      )}
+    </Screen>
+  )
+}
+
+export const KeysScreen = () =>
+  canManageKeys.value ? (
+    <KeyList />
+  ) : (
+    <Screen title="Keys">
+      <Empty text="Keys are managed with a secret key that is not limited to databases. Sign in with one to see them." />
+    </Screen>
+  )

@@ -1,0 +1,56 @@
+import { type DiffRow, diffLines } from '../../text/diff.ts'
+
+// What of two texts is shown side by side: the changed lines with a few equal ones around them, each cut where it is too
+// long. It is only looked at; what is saved is always the whole text.
+
+const contextLines = 3
+const rowsMax = 1_000
+const lineCharactersMax = 400
+const charactersBefore = 60
+
+export interface ShownRow extends DiffRow {
+  /** So many equal rows are left out here. */
+  equal?: number
+}
+
+/** Around the first difference, so that it is seen in a record that is one long line. */
+const cutRow = (row: DiffRow): DiffRow => {
+  const { left = '', right = '' } = row
+  const long = Math.max(left.length, right.length)
+  if (long <= lineCharactersMax) return row
+  let differs = 0
+  if (!row.same && row.left !== undefined && row.right !== undefined) {
+    while (differs < long && left[differs] === right[differs]) differs++
+  }
+  const from = Math.max(0, differs - charactersBefore)
+  const cut = (line: string): string =>
+    `${from > 0 ? '… ' : ''}${line.slice(from, from + lineCharactersMax)}${line.length > from + lineCharactersMax ? ' …' : ''}`
+  return {
+    ...row,
+    ...(row.left !== undefined && { left: cut(left) }),
+    ...(row.right !== undefined && { right: cut(right) }),
+  }
+}
+
+/** `hidden`: how many rows are not shown because there are too many. */
+export const shownDiff = (mine: string, stored: string): { rows: ShownRow[]; changes: number; hidden: number } => {
+  const all = diffLines(mine, stored)
+  const isNear = new Uint8Array(all.length)
+  let changes = 0
+  all.forEach(({ same }, i) => {
+    if (same) return
+    changes++
+    isNear.fill(1, Math.max(0, i - contextLines), i + contextLines + 1)
+  })
+  const rows: ShownRow[] = []
+  let i = 0
+  for (; i < all.length && rows.length < rowsMax; i++) {
+    if (isNear[i]) rows.push(cutRow(all[i]!))
+    else {
+      const from = i
+      while (i + 1 < all.length && !isNear[i + 1]) i++
+      rows.push({ same: true, equal: i - from + 1 })
+    }
+  }
+  return { rows, changes, hidden: all.length - i }
+}

@@ -1,0 +1,171 @@
+import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { lineStarts, placeOf } from '../../text/place.ts'
+import { ColouredLine } from './coloured-line.tsx'
+import { editedText, shownOffset, shownText } from './exact-text.ts'
+
+// A plain text field, and over it the same lines in colour. Only the lines in view are drawn, so the length of the text
+// hardly counts.
+
+/** As in record-screen.css. */
+const lineHeightPx = 20
+const spareLines = 4
+/** With a longer line the field shows its own text, without colours: drawing such a line twice would make typing slow. */
+const colouredLineMax = 2_000
+/** Up to here a change by the console can be undone by Ctrl+Z. Browsers insert long texts that way very slowly. */
+const undoableCharactersMax = 20_000
+
+export interface EditorControl {
+  /** Puts the caret there and scrolls to it. */
+  goTo: (offset: number) => void
+  /** As if the reader had typed it. */
+  replace: (text: string) => void
+}
+
+interface Props {
+  /** The exact text. */
+  text: ReadonlySignal<string>
+  isReadOnly: boolean
+  describedBy: string
+  isFaulty: boolean
+  onInput: (text: string) => void
+  onCaret: (place: { line: number; column: number }) => void
+  control: RefObject<EditorControl | null>
+}
+
+export const Editor = ({ text, isReadOnly, describedBy, isFaulty, onInput, onCaret, control }: Props) => {
+  const id = useId()
+  const area = useRef<HTMLTextAreaElement>(null)
+  const layer = useRef<HTMLDivElement>(null)
+  const gutter = useRef<HTMLDivElement>(null)
+  /** What the field has, so that its long value is not read again for each comparison. */
+  const inField = useRef('')
+  const shown = useComputed(() => shownText(text.value))
+  const starts = useComputed(() => lineStarts(shown.value))
+  const isPlain = useComputed(() => {
+    const all = starts.value
+    const end = shown.value.length + 1
+    return all.some((start, i) => (all[i + 1] ?? end) - start > colouredLineMax)
+  })
+  const view = useSignal({ first: 0, count: 60 })
+
+  const scroll = () => {
+    // A change of size may still be told after the field is gone.
+    if (area.current === null) return
+    const { scrollTop, scrollLeft, clientHeight } = area.current
+    const first = Math.max(0, Math.floor(scrollTop / lineHeightPx) - spareLines)
+    const count = Math.ceil(clientHeight / lineHeightPx) + 2 * spareLines
+    if (first !== view.value.first || count !== view.value.count) view.value = { first, count }
+    const y = first * lineHeightPx - scrollTop
+    if (layer.current) layer.current.style.transform = `translate(${-scrollLeft}px, ${y}px)`
+    gutter.current!.style.transform = `translateY(${y}px)`
+  }
+
+  useLayoutEffect(() => {
+    if (inField.current === shown.value) return
+    const field = area.current!
+    const at = field.selectionStart
+    field.value = shown.value
+    inField.current = shown.value
+    field.setSelectionRange(at, at)
+    scroll()
+  }, [shown.value])
+  useLayoutEffect(scroll, [view.value, isPlain.value])
+  useEffect(() => {
+    const watcher = new ResizeObserver(scroll)
+    watcher.observe(area.current!)
+    let frame = 0
+    const tellCaret = () => {
+      if (document.activeElement !== area.current) return
+      cancelAnimationFrame(frame)
+      frame = requestAnimationFrame(() => onCaret(placeOf(inField.current, area.current?.selectionStart ?? 0)))
+    }
+    document.addEventListener('selectionchange', tellCaret)
+    return () => {
+      watcher.disconnect()
+      cancelAnimationFrame(frame)
+      document.removeEventListener('selectionchange', tellCaret)
+    }
+  }, [])
+
+  const take = () => {
+    inField.current = area.current!.value
+    onInput(editedText(text.peek(), inField.current))
+    scroll()
+  }
+
+  control.current = {
+    goTo: (offset) => {
+      const field = area.current!
+      const at = shownOffset(text.peek(), offset)
+      field.focus()
+      field.setSelectionRange(at, at)
+      field.scrollTop = (placeOf(inField.current, at).line - 1) * lineHeightPx - field.clientHeight / 3
+    },
+    replace: (replacement) => {
+      const field = area.current!
+      if (Math.max(replacement.length, inField.current.length) <= undoableCharactersMax) {
+        field.focus()
+        field.select()
+        if (document.execCommand('insertText', false, replacement)) return field.setSelectionRange(0, 0)
+      }
+      onInput(replacement)
+    },
+  }
+
+  /** The next line begins where this one does. */
+  const indent = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || isReadOnly)
+      return
+    const { selectionStart } = area.current!
+    const before = inField.current.slice(inField.current.lastIndexOf('\n', selectionStart - 1) + 1, selectionStart)
+    const space = /^[ \t]*/.exec(before)![0] + (/[{[]\s*$/.test(before) ? '  ' : '')
+    if (space !== '' && document.execCommand('insertText', false, `\n${space}`)) event.preventDefault()
+  }
+
+  const { first, count } = view.value
+  const all = starts.value
+  const last = Math.min(all.length, first + count)
+  const lines = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i)
+  const digits = Math.max(2, String(all.length).length)
+  return (
+    <div class={isPlain.value ? 'editor plain' : 'editor'}>
+      <div class="editor-gutter" aria-hidden="true" style={{ width: `calc(${digits}ch + 24px)` }}>
+        <div ref={gutter}>
+          {lines.map((line) => (
+            <div key={line}>{line + 1}</div>
+          ))}
+        </div>
+      </div>
+      <div class="editor-text">
+        <label class="offscreen" for={id}>
+          Data as JSON text
+        </label>
+        <textarea
+          ref={area}
+          id={id}
+          wrap="off"
+          spellcheck={false}
+          autocomplete="off"
+          autocapitalize="off"
+          readOnly={isReadOnly}
+          aria-describedby={describedBy}
+          aria-invalid={isFaulty}
+          onInput={take}
+          onScroll={scroll}
+          onKeyDown={indent}
+        />
+        {!isPlain.value && (
+          <div class="editor-layer" aria-hidden="true">
+            <div ref={layer}>
+              {lines.map((line) => (
+                <ColouredLine key={line} text={shown.value.slice(all[line], all[line + 1] ?? undefined)} />
+              ))}
+            </div>
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,268 @@
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
+import { serverNowMs } from '../../api/clock.ts'
+import { curlOf } from '../../api/curl.ts'
+import { pathOf } from '../../api/request.ts'
+import type { RecordRow } from '../../api/types.ts'
+import { guardLeaving } from '../../router.ts'
+import { dropDraft } from '../../state/drafts.ts'
+import { canWrite } from '../../state/session.ts'
+import { formatJson } from '../../text/format.ts'
+import { alarm, announce } from '../../ui/announce.tsx'
+import { Confirm } from '../../ui/confirm.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { toast } from '../../ui/toasts.tsx'
+import { Conflict } from './conflict.tsx'
+import { useIndices } from './declaration.ts'
+import { Editing, newText, type Wanted } from './editing.ts'
+import { Editor, type EditorControl } from './editor.tsx'
+import { Facts, NewFacts } from './facts.tsx'
+import { MoreMenu } from './more-menu.tsx'
+import { Notices } from './notices.tsx'
+import { indexFields } from './placement.ts'
+import { keyFault, type RecordKey, showRecordKey } from './record-key.ts'
+import { conditionOf, putBody, recordPath } from './record-requests.ts'
+import { SaveAs } from './save-as.tsx'
+import { checkText, StatusLine, useChecked } from './status-line.tsx'
+import { readTtl } from './ttl.ts'
+
+interface Props {
+  db: string
+  table: string
+  /** undefined: a new record. */
+  recordKey?: RecordKey
+  /** undefined: there is none (any more). */
+  stored?: RecordRow
+  onSaved: (row: RecordRow) => void
+  onDeleted: () => void
+  /** A record with another key than this one was saved, or is to be shown. */
+  onOpen: (key: RecordKey) => void
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
+
+/** The record as text, with everything that can be done to it. It is mounted anew for each record. */
+export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, onOpen }: Props) => {
+  const editing = useMemo(() => new Editing(db, table, recordKey, stored), [])
+  const indices = useIndices(db, table)
+  const checked = useChecked(editing.text, indices)
+  const control = useRef<EditorControl>(null)
+  const caret = useSignal({ line: 1, column: 1 })
+  const asking = useSignal<'delete' | 'saveAs' | undefined>(undefined)
+  const statusId = useId()
+  const isNew = recordKey === undefined
+  const mayWrite = canWrite.value
+  useEffect(() => guardLeaving(() => canWrite.value && editing.isChanged.value), [])
+
+  const goTo = (offset: number) => control.current!.goTo(offset)
+  /** Whether the text can be sent. Otherwise it says why not. */
+  const isReady = (): boolean => {
+    const { fault } = checkText(editing.text.value, indices.value)
+    const ttlFault = readTtl(editing.ttl.value, serverNowMs()).fault
+    const { hashKey, rangeKey } = editing.keyToSave
+    const wrongKey = keyFault(hashKey, 'The hash key') ?? keyFault(rangeKey ?? '#', 'The range key')
+    if (fault !== undefined) goTo(fault.offset)
+    const message = wrongKey ?? ttlFault ?? fault?.message
+    if (message === undefined) return true
+    alarm(message)
+    if (fault === undefined) editing.trouble.value = { kind: 'error', error: new Error(message) }
+    return false
+  }
+  const done = (row: RecordRow | undefined) => {
+    if (row === undefined) return
+    // With the version, so that a second save is said too.
+    announce(`Saved, version ${row.updatedAt}`)
+    onSaved(row)
+    if (isNew) onOpen(row)
+  }
+  const save = async (version: number | undefined) => {
+    if (isReady()) done(await editing.save(version))
+  }
+  const saveChanges = () => {
+    if (editing.isChanged.value) return save(editing.base.value.version)
+    announce('Nothing has changed')
+  }
+  const gone = () => {
+    toast(`Deleted ${showRecordKey(editing.keyToSave).slice(0, 80)}`)
+    onDeleted()
+  }
+  const remove = async (version: number) => {
+    if (await editing.delete(version)) gone()
+  }
+  const readAgain = async (wanted: Wanted) => {
+    const found = await editing.readAgain(wanted)
+    if (found === 'deleted') gone()
+    else done(found)
+  }
+  const keepEditing = () => {
+    editing.trouble.value = undefined
+  }
+  const takeStored = (row: RecordRow | undefined) => {
+    if (isNew && row !== undefined) return onOpen(row)
+    const [text, ttl] = [editing.text.value, editing.ttl.value]
+    editing.take(row)
+    if (row === undefined) return onDeleted()
+    toast('Took the stored one', () => editing.change({ text, ttl }))
+  }
+  /** Without a stored text there is nothing left to show. */
+  const discard = () => {
+    editing.take()
+    if (!isNew && editing.base.value.version === undefined) onDeleted()
+  }
+  const format = () => {
+    const { fault } = checkText(editing.text.value, undefined)
+    if (fault !== undefined) return goTo(fault.offset)
+    const formatted = formatJson(editing.text.value)
+    if (formatted === editing.text.value) announce('Nothing to format')
+    else control.current!.replace(formatted)
+  }
+
+  const onKey = useRef((_event: KeyboardEvent) => {})
+  onKey.current = (event) => {
+    if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey || !mayWrite) return
+    event.preventDefault()
+    if (!document.querySelector('dialog[open]')) saveChanges()
+  }
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => onKey.current(event)
+    addEventListener('keydown', listen)
+    return () => removeEventListener('keydown', listen)
+  }, [])
+
+  const startFields = useComputed(() =>
+    isNew && editing.text.value === newText ? indexFields(indices.value ?? {}) : [],
+  )
+  const trouble = editing.trouble.value
+  const { version } = editing.base.value
+  const curl = () =>
+    mayWrite
+      ? curlOf({
+          method: 'PUT',
+          path: pathOf('v1', db, table),
+          body: putBody(editing.keyToSave, editing.text.value, editing.ttlSeconds),
+          headers: conditionOf(version),
+        })
+      : curlOf({ method: 'GET', path: recordPath(db, table, editing.keyToSave) })
+  return (
+    <div class="record">
+      <div class="record-top">
+        {isNew ? <NewFacts editing={editing} /> : <Facts editing={editing} />}
+        <Notices editing={editing} onDiscard={discard} onReadAgain={readAgain} />
+        {startFields.value.length > 0 && (
+          <p>
+            <button
+              type="button"
+              class="link"
+              onClick={() =>
+                control.current!.replace(
+                  `{\n${startFields.value.map((field) => `  ${JSON.stringify(field)}: ""`).join(',\n')}\n}`,
+                )
+              }
+            >
+              Start with the fields of the indices: {startFields.value.join(', ')}
+            </button>
+          </p>
+        )}
+      </div>
+      <Editor
+        text={editing.text}
+        isReadOnly={!mayWrite}
+        describedBy={statusId}
+        isFaulty={checked.value.fault !== undefined}
+        onInput={(text) => editing.change({ text })}
+        onCaret={(place) => {
+          caret.value = place
+        }}
+        control={control}
+      />
+      <StatusLine id={statusId} checked={checked.value} caret={caret.value} onGoTo={goTo} />
+      <div class="actions record-actions">
+        {mayWrite && (
+          <>
+            <button
+              type="button"
+              class="filled"
+              aria-keyshortcuts={isApple ? 'Meta+S' : 'Control+S'}
+              disabled={!editing.isChanged.value || editing.isBusy.value}
+              onClick={saveChanges}
+            >
+              {isNew ? 'Create' : 'Save'}{' '}
+              <span aria-hidden="true">
+                <kbd>{isApple ? '⌘S' : 'Ctrl S'}</kbd>
+              </span>
+            </button>
+            <button type="button" onClick={format}>
+              Format
+            </button>
+          </>
+        )}
+        <CopyButton text={() => editing.text.value} what="the whole text" />
+        <MoreMenu>
+          {mayWrite && !isNew && (
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                if (isReady()) asking.value = 'saveAs'
+              }}
+            >
+              Save as another key
+            </button>
+          )}
+          {!isNew && <CopyButton class="quiet" label="Copy the hash key" text={() => editing.keyToSave.hashKey} />}
+          <CopyButton class="quiet" label="Copy as curl" text={curl} />
+        </MoreMenu>
+        {mayWrite && version !== undefined && (
+          <button
+            type="button"
+            class="danger apart"
+            onClick={() => {
+              asking.value = 'delete'
+            }}
+          >
+            Delete
+          </button>
+        )}
+      </div>
+      {asking.value === 'delete' && version !== undefined && (
+        <Confirm
+          title="Delete this record?"
+          action="Delete"
+          run={() => remove(version)}
+          onClose={() => {
+            asking.value = undefined
+          }}
+        >
+          <p class="mono">{showRecordKey(editing.keyToSave)}</p>
+          <p>It cannot be restored. It is deleted only if it is still version {version}.</p>
+        </Confirm>
+      )}
+      {asking.value === 'saveAs' && (
+        <SaveAs
+          editing={editing}
+          onSaved={(row) => {
+            dropDraft(editing.place)
+            editing.take()
+            announce(`Saved, version ${row.updatedAt}`)
+            onSaved(row)
+            onOpen(row)
+          }}
+          onClose={() => {
+            asking.value = undefined
+          }}
+        />
+      )}
+      {trouble?.kind === 'conflict' && (
+        <Conflict
+          editing={editing}
+          wanted={trouble.wanted}
+          stored={trouble.stored}
+          onKeep={keepEditing}
+          onTake={() => takeStored(trouble.stored)}
+          onSave={save}
+          onDelete={remove}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,152 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { basePath } from '../api/request.ts'
+import type { OwnKey } from '../api/types.ts'
+import { hasDrafts } from '../state/drafts.ts'
+import { canCreateKeys, describeKey, noHoursReason, signIn, signInNotice } from '../state/session.ts'
+import { ErrorBox } from '../ui/error-box.tsx'
+import { Field } from '../ui/field.tsx'
+import { Check } from '../ui/form.tsx'
+import { LiveKeys } from '../ui/live-keys.tsx'
+
+const keyForm = /^svc_(live|pub)_[0-9A-Za-z]{38}$/
+
+const namesShownMax = 5
+
+const scopeOf = ({ databases }: OwnKey): string => {
+  if (databases === null) return 'all databases'
+  const more = databases.length - namesShownMax
+  const names = databases.slice(0, namesShownMax).join(', ')
+  return more > 0 ? `${names} and ${more} more databases` : `only ${names}`
+}
+
+/** `self` is undefined until the server has answered. */
+const whatItMayDo = (key: string, self: OwnKey | undefined): string | undefined => {
+  if (self !== undefined) {
+    return `A ${self.kind} key of ${self.organization}: it ${self.kind === 'secret' ? 'reads and writes' : 'reads'} ${scopeOf(self)}.`
+  }
+  if (key.startsWith('svc_live_')) return 'A secret key reads and writes all that it is not limited from.'
+  if (key.startsWith('svc_pub_')) return 'A public key only reads.'
+  return undefined
+}
+
+export const SignIn = () => {
+  const input = useRef<HTMLInputElement>(null)
+  const typed = useSignal('')
+  const keep = useSignal(false)
+  const forHours = useSignal(false)
+  const error = useSignal<unknown>(undefined)
+  const fault = useSignal<string | undefined>(undefined)
+  const isRunning = useSignal(false)
+  /** What the server says of the key that is typed. */
+  const self = useSignal<OwnKey | undefined>(undefined)
+  useEffect(() => {
+    document.title = 'Sign in · Cubby'
+    input.current?.focus()
+    // The session ended before they were saved.
+    const askAboutDrafts = (event: Event): void => {
+      if (hasDrafts()) event.preventDefault()
+    }
+    addEventListener('beforeunload', askAboutDrafts)
+    return () => removeEventListener('beforeunload', askAboutDrafts)
+  }, [])
+  const type = async (text: string) => {
+    typed.value = text
+    fault.value = undefined
+    self.value = undefined
+    const key = text.trim()
+    if (!keyForm.test(key)) return
+    try {
+      const described = await describeKey(key)
+      if (typed.value === text) self.value = described
+    } catch {
+      // Signing in says why.
+    }
+  }
+  const typedKey = typed.value.trim()
+  const isPublic = typedKey.startsWith('svc_pub_')
+  const offersHours = !isPublic && (self.value === undefined || canCreateKeys(self.value))
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const key = typed.value.trim()
+    error.value = undefined
+    fault.value = keyForm.test(key)
+      ? undefined
+      : 'An API key is svc_live_ or svc_pub_ and 38 letters and digits. Copy the whole key.'
+    if (fault.value !== undefined || isRunning.value) return
+    isRunning.value = true
+    try {
+      await signIn(key, { keep: keep.value, forHours: forHours.value && offersHours })
+    } catch (thrown) {
+      error.value = thrown
+      isRunning.value = false
+    }
+  }
+  return (
+    <main class="sign-in">
+      <form class="stack" onSubmit={submit}>
+        <h1>
+          <span class="mark" aria-hidden="true" /> Cubby
+        </h1>
+        {signInNotice.value !== undefined && (
+          <div class="message warn" role="status">
+            <p>
+              <strong>{signInNotice.value.label}:</strong> {signInNotice.value.text}
+            </p>
+          </div>
+        )}
+        <LiveKeys />
+        <Field
+          label="API key"
+          fault={fault.value}
+          hint={
+            whatItMayDo(typedKey, self.value) ??
+            'The first start of the server printed one. The operator creates more with cubby keys create.'
+          }
+        >
+          {(id, describedBy) => (
+            <input
+              ref={input}
+              id={id}
+              type="password"
+              class="mono"
+              autocomplete="off"
+              spellcheck={false}
+              aria-describedby={describedBy}
+              aria-invalid={fault.value !== undefined}
+              onInput={(event) => type(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Check
+          label="Keep in this tab"
+          note="until it is closed, also when the page is loaded again"
+          isOn={keep.value}
+          onChange={(isOn) => {
+            keep.value = isOn
+          }}
+        />
+        {!isPublic && (
+          <Check
+            label="Sign in for 12 hours"
+            note={offersHours ? 'with a key made for it, which is revoked when you sign out' : noHoursReason}
+            isOn={forHours.value && offersHours}
+            isDisabled={!offersHours}
+            onChange={(isOn) => {
+              forHours.value = isOn
+            }}
+          />
+        )}
+        {error.value !== undefined && <ErrorBox error={error.value} />}
+        <div class="actions">
+          <button type="submit" class="filled" disabled={isRunning.value}>
+            Sign in
+          </button>
+        </div>
+        <p class="muted">
+          <a href={`${basePath}/docs`}>Read the documentation</a>
+        </p>
+      </form>
+    </main>
+  )
+}

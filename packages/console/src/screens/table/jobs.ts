@@ -1,0 +1,182 @@
+import { signal } from '@preact/signals'
+import { ApiError, isUnknown, messageOf } from '../../api/error.ts'
+import { read, send } from '../../api/request.ts'
+import type { RecordRow } from '../../api/types.ts'
+import { announce } from '../../ui/announce.tsx'
+import { saveAs } from '../../ui/download.ts'
+import { keepFocus } from '../../ui/keep-focus.ts'
+import { toast } from '../../ui/toasts.tsx'
+import { countAll, exportAll, totalWords } from './all-pages.ts'
+import { batchOperationsMax, type DeleteResult, deleteRows } from './batch-delete.ts'
+import { pageRowsMax } from './query-form.ts'
+import { type GridRow, idOf, keyText } from './rows.ts'
+import type { Asked, TableQuery } from './table-query.ts'
+
+// What takes many requests: counting, exporting, deleting. One at a time, with its progress, and it can be stopped.
+
+export interface Notice {
+  text: string
+  /** Records that were left alone, with the reason. */
+  left?: string[]
+}
+
+/** So many of them are listed; the number of all is said. */
+export const leftListedMax = 100
+const keysFoundMax = 100
+
+const records = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'record' : 'records'}`
+
+const were = (count: number): string => (count === 1 ? 'was' : 'were')
+
+export class Jobs {
+  /** What runs, and how far it is. */
+  readonly progress = signal<string | undefined>(undefined)
+  readonly notice = signal<Notice | undefined>(undefined)
+  readonly error = signal<unknown>(undefined)
+  #running: AbortController | undefined
+  #isLeft = false
+
+  constructor(readonly query: TableQuery) {}
+
+  stop(): void {
+    this.#running?.abort()
+  }
+
+  /** The screen is left: what runs stops, and says elsewhere how far it came. */
+  leave(): void {
+    this.#isLeft = true
+    this.stop()
+  }
+
+  dismiss(): void {
+    this.notice.value = undefined
+    this.error.value = undefined
+  }
+
+  /** `sayFailure` gives what was done before an error. */
+  async #run(
+    first: string,
+    work: (signal: AbortSignal) => Promise<Notice>,
+    sayFailure?: (error: unknown) => Notice,
+  ): Promise<void> {
+    if (this.progress.value !== undefined) return
+    const controller = new AbortController()
+    this.#running = controller
+    this.dismiss()
+    this.progress.value = first
+    try {
+      this.notice.value = await work(controller.signal)
+      if (this.#isLeft) toast(this.notice.value.text)
+      else announce(this.notice.value.text)
+    } catch (error) {
+      this.error.value = error
+      this.notice.value = sayFailure?.(error)
+      if (this.#isLeft) toast([messageOf(error), this.notice.value?.text].join(' '))
+    } finally {
+      this.progress.value = undefined
+      keepFocus()
+    }
+  }
+
+  count({ members }: Asked): Promise<void> {
+    return this.#run('Counting', async (signal) => {
+      const total = await countAll({
+        read: (cursor) => this.query.page(members, { select: 'count', limit: undefined, cursor }),
+        onProgress: (count) => {
+          this.progress.value = `Counting: ${totalWords({ count, isWhole: false })}`
+        },
+        signal,
+      })
+      const words = total.isWhole ? records(total.count) : `${totalWords(total)} records`
+      return { text: total.isWhole ? `${words} in all` : `${words}; the count was stopped` }
+    })
+  }
+
+  export({ members }: Asked): Promise<void> {
+    const { db, table } = this.query
+    const work = async (signal: AbortSignal): Promise<Notice> => {
+      const { blob, ...total } = await exportAll(
+        {
+          read: (cursor) => this.query.page(members, { limit: pageRowsMax, cursor }),
+          onProgress: (count) => {
+            this.progress.value = `Exporting: ${records(count)}`
+          },
+          signal,
+        },
+        { db, table },
+      )
+      // A part must not be kept as if it were the whole.
+      if (!total.isWhole) return { text: 'The export was stopped. No file was saved.' }
+      const name = `${db}-${table}.ndjson`
+      saveAs(name, blob)
+      return {
+        text: `${name}: ${records(total.count)}, one on each line, for cubby import. Data with line breaks has lost its white space outside strings.`,
+      }
+    }
+    return this.#run('Exporting', work, () => ({ text: 'The export did not finish. No file was saved.' }))
+  }
+
+  delete(rows: readonly GridRow[]): Promise<void> {
+    const shown = rows.map(({ record }) => record)
+    const result: DeleteResult = { deleted: [], changed: [] }
+    let isSent = false
+    const work = async (signal: AbortSignal): Promise<Notice> => {
+      try {
+        await deleteRows(shown, result, {
+          send: (body) => this.#sendBatch(body),
+          onProgress: ({ deleted, changed }) => {
+            this.progress.value = `Deleting: ${(deleted.length + changed.length).toLocaleString('en')} of ${shown.length.toLocaleString('en')}`
+          },
+          signal,
+        })
+      } finally {
+        this.query.remove(new Set(result.deleted.map(idOf)))
+      }
+      isSent = true
+      const { changed, gone } = await this.#lookAgain(result.changed)
+      const left = [...changed.map((key) => `${key}: changed`), ...gone.map((key) => `${key}: already deleted`)]
+      const notTried = shown.length - result.deleted.length - left.length
+      const parts = [
+        `${records(result.deleted.length)} deleted.`,
+        changed.length > 0 && `${records(changed.length)} changed meanwhile and ${were(changed.length)} left alone.`,
+        gone.length > 0 && `${records(gone.length)} ${were(gone.length)} already deleted.`,
+        signal.aborted && `Stopped: ${records(notTried)} ${were(notTried)} not tried.`,
+      ]
+      return { text: parts.filter((part) => part !== false).join(' '), left }
+    }
+    return this.#run('Deleting', work, (error) => {
+      const next =
+        !isSent && isUnknown(error) ? ` The next ones, ${batchOperationsMax} at most, may be deleted too.` : ''
+      const text = `${records(result.deleted.length)} deleted before the error.${next} Run the query again to see what is left.`
+      return { text }
+    })
+  }
+
+  async #sendBatch(body: string): Promise<boolean> {
+    try {
+      await send('POST', `${this.query.path}/batch`, { body })
+      return true
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'precondition_failed') return false
+      throw error
+    }
+  }
+
+  /** Records that changed are shown in their new version; those that somebody else deleted leave the grid. */
+  async #lookAgain(rows: readonly RecordRow[]): Promise<{ changed: string[]; gone: string[] }> {
+    const changed: string[] = []
+    const gone: string[] = []
+    for (let at = 0; at < rows.length; at += keysFoundMax) {
+      const keys = rows.slice(at, at + keysFoundMax).map(({ hashKey, rangeKey }) => ({ hashKey, rangeKey }))
+      const body = JSON.stringify({ keys })
+      const found = await read<{ items: RecordRow[]; missing: RecordRow[] }>('POST', `${this.query.path}/find`, {
+        body,
+      })
+      const missing = new Set(found.missing.map(idOf))
+      for (const record of found.items) this.query.replace(record, false)
+      this.query.remove(missing)
+      for (const key of keys) (missing.has(idOf(key)) ? gone : changed).push(keyText(key))
+    }
+    return { changed, gone }
+  }
+}

@@ -1,0 +1,65 @@
+import { curlOf } from '../../api/curl.ts'
+import { hrefOf } from '../../router.ts'
+import { canWrite } from '../../state/session.ts'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { indexFields } from './columns.ts'
+import { askedWords, isWholeTable, looseningsOf } from './empty-words.ts'
+import { nameText } from './rows.ts'
+import type { TableQuery } from './table-query.ts'
+
+/** The first record as a command, with a value for each index field. */
+const firstRecord = ({ path, indices }: TableQuery): string => {
+  const data = Object.fromEntries(indexFields(indices).map((name) => [name, 'value']))
+  return curlOf({ method: 'PUT', path, body: JSON.stringify({ hashKey: 'first', data }) })
+}
+
+const EmptyTable = ({ query }: { query: TableQuery }) => {
+  const { db, table } = query
+  if (!canWrite.value) return <Empty text="This table has no records. A public key cannot write one." />
+  const curl = firstRecord(query)
+  return (
+    <Empty text="This table has no records.">
+      <a class="button" href={hrefOf({ screen: 'newRecord', db, table })}>
+        New record
+      </a>
+      <p>Or from a shell:</p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <section class="code scroll-x" tabIndex={0} aria-label="curl">
+        <pre>{curl}</pre>
+      </section>
+      <CopyButton text={() => curl} what="the command" />
+    </Empty>
+  )
+}
+
+/** An empty result says what was asked and offers what to loosen. */
+export const NoRows = ({ query }: { query: TableQuery }) => {
+  const asked = query.asked.value!
+  if (isWholeTable(asked.form)) return <EmptyTable query={query} />
+  const loosenings = looseningsOf(asked.form, query.indices)
+  return (
+    <Empty
+      text={
+        <>
+          No record with <span class="asked">{nameText(askedWords(asked.form, query.indices))}</span>.
+        </>
+      }
+    >
+      <div class="actions">
+        {loosenings.map(({ label, form }) => (
+          <button
+            key={label}
+            type="button"
+            onClick={() => {
+              query.change(form)
+              query.run()
+            }}
+          >
+            {nameText(label)}
+          </button>
+        ))}
+      </div>
+    </Empty>
+  )
+}

@@ -1,0 +1,79 @@
+import { instantOf } from '../../text/instant.ts'
+
+// What the reader types as a value of an index: JSON, or a bare word, which is a string. So "1" and 1 differ.
+
+export type OperandKind = 'string' | 'number' | 'boolean'
+
+export interface Operand {
+  /** As the request has it. The digits of a number stay as they were typed. */
+  json: string
+  kind: OperandKind
+  /** The instant that the server reads a date-time as. */
+  instantMs?: number
+}
+
+export type ReadOperand = Operand | { fault: string }
+
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+const stringOperand = (value: string, json = JSON.stringify(value)): Operand => ({
+  json,
+  kind: 'string',
+  instantMs: instantOf(value),
+})
+
+const readQuoted = (text: string): ReadOperand => {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'string') return stringOperand(value, text)
+  } catch {
+    // Said below.
+  }
+  return {
+    fault: `${text} begins with a quote but is not a JSON string. End it with a quote, and write \\" inside it.`,
+  }
+}
+
+/** A value of a declared index. */
+export const readIndexValue = (typed: string): ReadOperand => {
+  const text = typed.trim()
+  if (text === '') return { fault: 'Type a value. The empty string is "".' }
+  if (text === 'true' || text === 'false') return { json: text, kind: 'boolean' }
+  if (number.test(text)) return { json: text, kind: 'number' }
+  if (text === 'null') return { fault: 'null is in no index. The word is "null", with quotes.' }
+  return text.startsWith('"') ? readQuoted(text) : stringOperand(text)
+}
+
+/** A key is always a string, so it is taken as it stands. */
+export const readKey = (typed: string): ReadOperand =>
+  typed === '' ? { fault: 'Type a key.' } : { json: JSON.stringify(typed), kind: 'string' }
+
+/** The order `t` has times only. */
+export const readTime = (typed: string): ReadOperand => {
+  const operand = readIndexValue(typed)
+  if ('fault' in operand || operand.kind === 'number' || operand.instantMs !== undefined) return operand
+  return { fault: `${operand.json} is not a time. Write a date-time such as 2026-11-01T00:00:00Z, or milliseconds.` }
+}
+
+/** `beginsWith` takes a string and never reads it as anything else. */
+export const readPrefix = (typed: string): ReadOperand => {
+  const text = typed.trim()
+  if (text === '') return { fault: 'Type how the value begins.' }
+  const operand = text.startsWith('"') ? readQuoted(text) : stringOperand(text)
+  return 'fault' in operand ? operand : { json: operand.json, kind: 'string' }
+}
+
+/** How a value is written once the reader has left it: a string gets its quotes, a date-time stays as it is. */
+export const settledText = (typed: string, read: (typed: string) => ReadOperand): string => {
+  const operand = read(typed)
+  if ('fault' in operand || read === readKey) return typed
+  return operand.instantMs !== undefined && !typed.trim().startsWith('"') ? typed.trim() : operand.json
+}
+
+const dateOnly = /^"?(\d{4}-\d\d-\d\d)"?$/
+
+/** A date without a time is a string to the server, which is a common reason for an empty result. */
+export const missingTime = (typed: string): string | undefined => {
+  const date = dateOnly.exec(typed.trim())?.[1]
+  return date !== undefined && instantOf(`${date}T00:00:00Z`) !== undefined ? `${date}T00:00:00Z` : undefined
+}

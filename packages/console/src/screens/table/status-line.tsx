@@ -1,0 +1,158 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { canWrite } from '../../state/session.ts'
+import { Confirm } from '../../ui/confirm.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { ErrorBox } from '../../ui/error-box.tsx'
+import { type Jobs, leftListedMax } from './jobs.ts'
+import { type GridRow, lineOf } from './rows.ts'
+import type { TableQuery } from './table-query.ts'
+
+interface Props {
+  query: TableQuery
+  jobs: Jobs
+  /** Buttons of the screen, such as the choice of columns. */
+  children: ComponentChildren
+}
+
+const words = (count: number): string => (count === 1 ? 'record' : 'records')
+
+const Selected = ({ rows, query, jobs }: { rows: GridRow[] } & Pick<Props, 'query' | 'jobs'>) => {
+  const isAsking = useSignal(false)
+  const count = rows.length.toLocaleString('en')
+  return (
+    <>
+      <p>
+        <strong>{count}</strong> selected
+      </p>
+      <div class="status-actions">
+        <CopyButton
+          class="quiet"
+          label="Copy as JSON lines"
+          text={() => rows.map(({ record }) => `${lineOf(record)}\n`).join('')}
+        />
+        <button type="button" class="quiet" onClick={() => query.selection.all([])}>
+          Clear selection
+        </button>
+        {canWrite.value && (
+          <button
+            type="button"
+            class="quiet danger"
+            disabled={jobs.progress.value !== undefined}
+            onClick={() => {
+              isAsking.value = true
+            }}
+          >
+            Delete
+          </button>
+        )}
+      </div>
+      {isAsking.value && (
+        <Confirm
+          title={`Delete ${count} ${words(rows.length)}?`}
+          action="Delete"
+          // The progress is shown on the screen, where it can be stopped.
+          run={() => void jobs.delete(rows)}
+          onClose={() => {
+            isAsking.value = false
+          }}
+        >
+          <p>Only records that are still as shown here are deleted. This cannot be undone.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const Found = ({ query, jobs, children }: Props) => {
+  const asked = query.asked.value
+  const count = query.rows.value.length
+  const isBusy = jobs.progress.value !== undefined
+  return (
+    <>
+      <p>
+        {asked !== undefined && (
+          <>
+            <strong>{count.toLocaleString('en')}</strong> {words(count)}
+            {query.error.value !== undefined ? ' of the query before' : query.cursor.value !== null && ', more follow'}{' '}
+            <span class="muted">{Math.round(query.ms.value)} ms</span>
+          </>
+        )}
+      </p>
+      <div class="status-actions">
+        {asked !== undefined && (
+          <>
+            <button type="button" class="quiet" disabled={isBusy} onClick={() => jobs.count(asked)}>
+              Count
+            </button>
+            <button type="button" class="quiet" disabled={isBusy} onClick={() => jobs.export(asked)}>
+              Export NDJSON
+            </button>
+          </>
+        )}
+        {children}
+      </div>
+    </>
+  )
+}
+
+/** How far a long job is, how it ended, or why it failed. */
+const JobLine = ({ jobs }: { jobs: Jobs }) => {
+  const progress = jobs.progress.value
+  const notice = jobs.notice.value
+  const left = notice?.left ?? []
+  if (jobs.error.value !== undefined) {
+    return (
+      <div class="job">
+        <ErrorBox error={jobs.error.value} />
+        {notice && <p>{notice.text}</p>}
+      </div>
+    )
+  }
+  if (progress !== undefined) {
+    return (
+      <div class="job">
+        <p>{progress}</p>
+        <button type="button" class="link" onClick={() => jobs.stop()}>
+          Stop
+        </button>
+      </div>
+    )
+  }
+  if (notice === undefined) return null
+  return (
+    <div class="job">
+      <p>{notice.text}</p>
+      <button type="button" class="link" onClick={() => jobs.dismiss()}>
+        Close
+      </button>
+      {left.length > 0 && (
+        <ul class="mono">
+          {left.slice(0, leftListedMax).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+          {left.length > leftListedMax && <li>and {left.length - leftListedMax} more</li>}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+export const StatusLine = ({ query, jobs, children }: Props) => {
+  const selected = query.selection.ids.value
+  const rows = selected.size === 0 ? [] : query.rows.value.filter(({ id }) => selected.has(id))
+  return (
+    <>
+      <div class={rows.length > 0 ? 'status selected' : 'status'}>
+        {rows.length > 0 ? (
+          <Selected rows={rows} query={query} jobs={jobs} />
+        ) : (
+          <Found query={query} jobs={jobs}>
+            {children}
+          </Found>
+        )}
+      </div>
+      <JobLine jobs={jobs} />
+    </>
+  )
+}

@@ -1,0 +1,188 @@
+import { computed, signal } from '@preact/signals'
+import { ApiError } from '../../api/error.ts'
+import { keptMembers, pathOf, read, send } from '../../api/request.ts'
+import type { Indices, Page, RecordRow } from '../../api/types.ts'
+import { session } from '../../state/session.ts'
+import { readAnswer } from '../../text/answer.ts'
+import { announce } from '../../ui/announce.tsx'
+import { settledText } from './operand.ts'
+import {
+  allowedForm,
+  bodyOf,
+  boundReader,
+  type FormField,
+  type Members,
+  newestFirst,
+  type QueryForm,
+  readForm,
+  shapeOf,
+} from './query-form.ts'
+import { type GridRow, gridRow, idOf, type RecordKeys } from './rows.ts'
+import { Selection } from './selection.ts'
+
+// The query of one table: what is in the bar, what was asked last, and its rows.
+
+/** More rows would make the page slow; an export has no such limit. */
+export const shownRowsMax = 5_000
+const quietMs = 200
+
+/** By table, while the tab lives. */
+const keptForms = new Map<string, QueryForm>()
+
+export interface Asked {
+  form: QueryForm
+  members: Members
+}
+
+export class TableQuery {
+  readonly form
+  readonly fault = signal<{ field: FormField; fault: string } | undefined>(undefined)
+  /** The query whose rows are shown. */
+  readonly asked = signal<Asked | undefined>(undefined)
+  readonly rows = signal<readonly GridRow[]>([])
+  readonly cursor = signal<string | null>(null)
+  readonly ms = signal(0)
+  readonly error = signal<unknown>(undefined)
+  readonly isRunning = signal(false)
+  readonly isSlow = signal(false)
+  /** Rows that mark themselves for a moment. */
+  readonly changedId = signal<string | undefined>(undefined)
+  readonly rowsById = computed(() => new Map(this.rows.value.map((row) => [row.id, row])))
+  readonly selection = new Selection()
+  /** Where the reader was in the grid, for the way back from a record. */
+  scrollTop = 0
+  lastOpenId: string | undefined
+  readonly path: string
+  readonly #keptName: string
+  #running: AbortController | undefined
+
+  constructor(
+    readonly db: string,
+    readonly table: string,
+    readonly indices: Indices,
+  ) {
+    this.path = pathOf('v1', db, table)
+    this.#keptName = `${session.value?.self.organization} ${this.path}`
+    this.form = signal(allowedForm(keptForms.get(this.#keptName) ?? newestFirst, indices))
+  }
+
+  change(part: Partial<QueryForm>): void {
+    this.fault.value = undefined
+    this.form.value = { ...this.form.value, ...part }
+    keptForms.set(this.#keptName, this.form.value)
+  }
+
+  /** Strings get their quotes, so that the reader sees how each value is read. */
+  settle(): void {
+    const form = this.form.value
+    const shape = shapeOf(form.index, this.indices)
+    const bound = boundReader(form, shape)
+    const { hash, low, high } = form
+    const settled = {
+      hash: settledText(hash, shape.readHash),
+      low: settledText(low, bound),
+      high: settledText(high, bound),
+    }
+    if (settled.hash !== hash || settled.low !== low || settled.high !== high) this.change(settled)
+  }
+
+  page(members: Members, changed: Record<string, unknown>, abort?: AbortSignal): Promise<Page<RecordRow>> {
+    return read('POST', `${this.path}/query`, { body: bodyOf(members, changed), signal: abort })
+  }
+
+  /** Runs what is in the bar. */
+  async run(): Promise<void> {
+    this.settle()
+    const form = this.form.value
+    const query = readForm(form, this.indices)
+    if ('fault' in query) {
+      this.fault.value = query
+      return
+    }
+    await this.#load({ form, members: query.members }, undefined)
+  }
+
+  async more(): Promise<void> {
+    const asked = this.asked.value
+    if (asked !== undefined && this.cursor.value !== null) await this.#load(asked, this.cursor.value)
+  }
+
+  async #load(asked: Asked, cursor: string | undefined): Promise<void> {
+    this.stop()
+    const controller = new AbortController()
+    this.#running = controller
+    this.isRunning.value = true
+    const timer = setTimeout(() => {
+      this.isSlow.value = true
+    }, quietMs)
+    try {
+      const body = bodyOf(asked.members, { cursor })
+      const answer = await send('POST', `${this.path}/query`, { body, signal: controller.signal })
+      if (controller.signal.aborted) return
+      const page = readAnswer<Page<RecordRow>>(answer.text, keptMembers)
+      this.#take(page.items.map(gridRow), cursor !== undefined)
+      this.cursor.value = page.cursor
+      this.ms.value = answer.ms
+      this.asked.value = asked
+      this.error.value = undefined
+      const count = this.rows.value.length
+      announce(`${count} ${count === 1 ? 'record' : 'records'}${page.cursor === null ? '' : ', more follow'}`)
+    } catch (error) {
+      if (!controller.signal.aborted) this.error.value = error
+    } finally {
+      clearTimeout(timer)
+      if (this.#running === controller) {
+        this.isRunning.value = false
+        this.isSlow.value = false
+      }
+    }
+  }
+
+  /** A record that was written while the reader paged may come again: it stands once, in its newest version. */
+  #take(found: GridRow[], isMore: boolean): void {
+    if (!isMore) {
+      this.rows.value = found
+      this.selection.all([])
+      this.scrollTop = 0
+      return
+    }
+    const known = this.rowsById.value
+    const newer = new Map(
+      found
+        .filter(({ id, record }) => (known.get(id)?.record.updatedAt ?? record.updatedAt) < record.updatedAt)
+        .map((row) => [row.id, row]),
+    )
+    const kept = this.rows.value.map((row) => newer.get(row.id) ?? row)
+    this.rows.value = [...kept, ...found.filter(({ id }) => !known.has(id))]
+  }
+
+  stop(): void {
+    this.#running?.abort()
+  }
+
+  /** A row that was saved elsewhere. A new one is not added: the query decides what it finds. */
+  replace(record: RecordRow, isMarked = true): void {
+    const id = idOf(record)
+    this.rows.value = this.rows.value.map((row) => (row.id === id ? gridRow(record) : row))
+    if (isMarked) this.changedId.value = id
+  }
+
+  remove(ids: ReadonlySet<string>): void {
+    this.rows.value = this.rows.value.filter(({ id }) => !ids.has(id))
+    this.selection.drop(ids)
+  }
+
+  /** Reads one shown record again, after it was open as a page. */
+  async refresh(keys: RecordKeys): Promise<void> {
+    const row = this.rowsById.value.get(idOf(keys))
+    if (row === undefined) return
+    const { hashKey, rangeKey } = row.record
+    try {
+      const path = this.path + pathOf(hashKey, ...(rangeKey === undefined ? [] : [rangeKey]))
+      const record = await read<RecordRow>('GET', path)
+      if (record.updatedAt !== row.record.updatedAt) this.replace(record)
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'record_not_found') this.remove(new Set([row.id]))
+    }
+  }
+}

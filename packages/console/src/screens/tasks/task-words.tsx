@@ -1,0 +1,59 @@
+import { serverNowMs } from '../../api/clock.ts'
+import type { RunStatus, TaskRow } from '../../api/types.ts'
+import { ageOf, showInstant } from '../../text/instant.ts'
+
+/** From this age on a waiting run is worth a look. */
+const longMs = 60_000
+
+/** How long the oldest due run has been waiting. */
+export const Oldest = ({ at }: { at: number | null }) => {
+  if (at === null) return <span class="muted">none waits</span>
+  const age = ageOf(at, serverNowMs())
+  const isLong = serverNowMs() - at >= longMs
+  return (
+    <span class={isLong ? 'tag warn' : ''} title={showInstant(at).utc}>
+      {isLong ? `waiting for ${age.replace(' ago', '')}` : age}
+    </span>
+  )
+}
+
+export const TaskState = ({ task: { paused } }: { task: TaskRow }) =>
+  paused ? <span class="tag warn">paused</span> : <span class="tag ok">active</span>
+
+/** In the largest unit that is exact. */
+export const secondsText = (seconds: number): string => {
+  const units: [number, string][] = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'min'],
+  ]
+  const [size, unit] = units.find(([size]) => seconds % size === 0) ?? [1, 's']
+  return `${seconds / size} ${unit}`
+}
+
+export const ScheduleText = ({ task: { schedule } }: { task: TaskRow }) => {
+  if (schedule === null) return <span class="muted">none</span>
+  const { nextRunAt } = schedule
+  return (
+    <>
+      <code>
+        {'every' in schedule ? `every ${secondsText(schedule.every)}` : `${schedule.cron} ${schedule.timezone}`}
+      </code>{' '}
+      {nextRunAt !== null && (
+        <span class="muted nowrap" title={showInstant(nextRunAt).utc}>
+          next {ageOf(nextRunAt, serverNowMs(), true)}
+        </span>
+      )}
+    </>
+  )
+}
+
+const looks: Record<RunStatus, string> = {
+  queued: 'tag',
+  running: 'tag running',
+  succeeded: 'tag ok',
+  failed: 'tag danger',
+  cancelled: 'tag warn',
+}
+
+export const StatusTag = ({ status }: { status: RunStatus }) => <span class={looks[status]}>{status}</span>

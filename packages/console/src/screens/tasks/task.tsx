@@ -1,0 +1,263 @@
+import { useSignal } from '@preact/signals'
+import { curlOf } from '../../api/curl.ts'
+import { read } from '../../api/request.ts'
+import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
+import { navigate } from '../../router.ts'
+import { canWrite } from '../../state/session.ts'
+import { type Count, countRuns, showCount } from '../../state/waiting-runs.ts'
+import { announce } from '../../ui/announce.tsx'
+import { Confirm } from '../../ui/confirm.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { ErrorBox } from '../../ui/error-box.tsx'
+import { Placeholder, useLoad } from '../../ui/load.tsx'
+import { Screen } from '../../ui/screen.tsx'
+import { toast } from '../../ui/toasts.tsx'
+import { refreshRail } from '../buckets/buckets.tsx'
+import { Declare } from './declare.tsx'
+import { LiveLine, useLive } from './live.tsx'
+import { RunNow } from './run-now.tsx'
+import { RunsTable, StatusPicture } from './runs.tsx'
+import { NewSecret } from './secret.tsx'
+import { TaskFacts } from './task-facts.tsx'
+import { queryRuns, readTask, setPaused, statuses, taskPath } from './task-requests.ts'
+
+const everyMs = 2_000
+const rowsMax = 50
+
+interface Shot {
+  /** Undefined for a public key, which may not read it. */
+  task: TaskRow | undefined
+  counts: Count[]
+  status: RunStatus | undefined
+  page: Page<RunRow>
+}
+
+const sumOf = (counts: readonly Count[]): Count => ({
+  count: counts.reduce((sum, { count }) => sum + count, 0),
+  isCut: counts.some(({ isCut }) => isCut),
+})
+
+type Open = 'run' | 'declare' | 'secret' | 'delete'
+
+export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
+  const path = taskPath(db, task)
+  const status = useSignal<RunStatus | undefined>(undefined)
+  /** Older pages. While they are shown, the list stands still. */
+  const older = useSignal<{ runs: RunRow[]; cursor: string | null } | undefined>(undefined)
+  const open = useSignal<Open | undefined>(undefined)
+  const error = useSignal<unknown>(undefined)
+  const changedId = useSignal<string | undefined>(undefined)
+  const isRunning = useSignal(false)
+
+  const loaded = useLoad(async (signal): Promise<Shot> => {
+    const asked = status.value
+    const [about, page, ...counts] = await Promise.all([
+      canWrite.value ? readTask(db, task, signal) : undefined,
+      queryRuns(db, task, { status: asked, limit: rowsMax, cursor: null }, signal),
+      ...statuses.map((each) => countRuns(db, task, each, signal)),
+    ])
+    return { task: about, counts, status: asked, page }
+  }, [])
+  const live = useLive(loaded, everyMs, older.value === undefined)
+  const shot = loaded.value.value
+
+  const choose = (next: RunStatus | undefined) => {
+    status.value = next
+    older.value = undefined
+    loaded.reload()
+  }
+  const run = async (change: () => Promise<unknown>) => {
+    error.value = undefined
+    isRunning.value = true
+    try {
+      await change()
+    } catch (thrown) {
+      error.value = thrown
+    }
+    isRunning.value = false
+  }
+  const more = () =>
+    run(async () => {
+      const before = older.value ?? { runs: [], cursor: shot!.page.cursor }
+      const page = await queryRuns(db, task, { status: status.value, limit: rowsMax, cursor: before.cursor })
+      older.value = { runs: [...before.runs, ...page.items], cursor: page.cursor }
+    })
+  const pause = (paused: boolean) =>
+    run(async () => {
+      await setPaused(db, task, paused)
+      await loaded.reload()
+      announce(paused ? 'Paused' : 'Resumed')
+    })
+  const close = () => {
+    open.value = undefined
+  }
+  const remove = async () => {
+    const headers = { 'If-Match': `"${shot!.task!.updatedAt}"` }
+    const { deletedAt } = await read<{ deletedAt: number }>('DELETE', path, { headers })
+    refreshRail(db)
+    navigate({ screen: 'tasks', db })
+    toast(`${task} is deleted. It can be restored for 7 days.`, async () => {
+      await read('POST', `${path}/restore`, { body: JSON.stringify({ deletedAt }) })
+      refreshRail(db)
+      navigate({ screen: 'task', db, task })
+      toast(`${task} is restored.`)
+    })
+  }
+
+  const about = shot?.task
+  const runs = shot ? [...shot.page.items, ...(older.value?.runs ?? [])] : []
+  const cursor = older.value ? older.value.cursor : (shot?.page.cursor ?? null)
+  const tabs = shot && [
+    { status: undefined, count: sumOf(shot.counts) },
+    ...statuses.map((each, index) => ({ status: each, count: shot.counts[index]! })),
+  ]
+  const openButton = (what: Open, label: string, look?: string) => (
+    <button
+      type="button"
+      class={look}
+      onClick={() => {
+        open.value = what
+      }}
+    >
+      {label}
+    </button>
+  )
+  return (
+    <Screen
+      path={[
+        { label: db, to: { screen: 'database', db } },
+        { label: 'Tasks', to: { screen: 'tasks', db } },
+      ]}
+      title={task}
+      actions={
+        <>
+          <CopyButton
+            label="Copy as curl"
+            text={() =>
+              curlOf({
+                method: 'POST',
+                path: `${path}/query`,
+                body: JSON.stringify({ status: status.value, limit: rowsMax }),
+              })
+            }
+          />
+          {canWrite.value && about && (
+            <>
+              {openButton('delete', 'Delete', 'danger')}
+              {about.url !== null && openButton('secret', 'New secret')}
+              {openButton('declare', 'Declaration')}
+              <button type="button" disabled={isRunning.value} onClick={() => pause(!about.paused)}>
+                {about.paused ? 'Resume' : 'Pause'}
+              </button>
+              {openButton('run', 'Run', 'filled')}
+            </>
+          )}
+        </>
+      }
+    >
+      <div class="pad wide">
+        {error.value !== undefined && <ErrorBox error={error.value} />}
+        {shot === undefined && loaded.error.value !== undefined && (
+          <ErrorBox error={loaded.error.value} retry={loaded.reload} />
+        )}
+        {shot === undefined && loaded.isSlow.value && <Placeholder rows={8} />}
+        {shot && tabs && (
+          <>
+            {about && <TaskFacts task={about} />}
+            <StatusPicture counts={shot.counts} />
+            <div class="tabs-line">
+              {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend that is seen */}
+              <div class="tabs" role="group" aria-label="Runs by status">
+                {tabs.map((tab) => (
+                  <button
+                    key={tab.status ?? 'all'}
+                    type="button"
+                    aria-pressed={status.value === tab.status}
+                    onClick={() => choose(tab.status)}
+                  >
+                    {tab.status ?? 'all'} <span class={`tab-count ${tab.status ?? ''}`}>{showCount(tab.count)}</span>
+                  </button>
+                ))}
+              </div>
+              <LiveLine of={live} pausedBecause={older.value && 'while older runs are shown'} />
+            </div>
+            {runs.length === 0 ? (
+              <Empty
+                text={
+                  status.value === undefined
+                    ? 'This task has no runs. They come from your code, from the schedule, or from here.'
+                    : `No run is ${status.value}.`
+                }
+              >
+                {status.value === undefined && canWrite.value && openButton('run', 'Run')}
+                {status.value !== undefined && (
+                  <button type="button" onClick={() => choose(undefined)}>
+                    Show all runs
+                  </button>
+                )}
+              </Empty>
+            ) : (
+              <RunsTable
+                db={db}
+                task={task}
+                runs={runs}
+                changedId={changedId.value}
+                isStale={shot.status !== status.value}
+              />
+            )}
+            <div class="actions">
+              {cursor !== null && (
+                <button type="button" disabled={isRunning.value} onClick={more}>
+                  More
+                </button>
+              )}
+              {older.value !== undefined && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    choose(status.value)
+                  }}
+                >
+                  Back to the newest
+                </button>
+              )}
+            </div>
+          </>
+        )}
+      </div>
+      {open.value === 'run' && (
+        <RunNow
+          db={db}
+          task={task}
+          onClose={close}
+          onAdded={(added, isNew) => {
+            close()
+            changedId.value = added.id
+            choose(undefined)
+            if (isNew) announce(`Run ${added.id} is queued.`)
+            else toast(`${added.id} existed already. It is ${added.status}.`)
+          }}
+        />
+      )}
+      {open.value === 'declare' && about && (
+        <Declare
+          db={db}
+          present={about}
+          onClose={close}
+          onDeclared={() => {
+            close()
+            loaded.reload()
+            announce('Saved')
+          }}
+        />
+      )}
+      {open.value === 'secret' && <NewSecret db={db} task={task} onClose={close} />}
+      {open.value === 'delete' && (
+        <Confirm title={`Delete ${task}?`} action="Delete the task" name={task} run={remove} onClose={close}>
+          <p>Nothing of it is handed out, pushed or scheduled any more. You can restore it with its runs for 7 days.</p>
+        </Confirm>
+      )}
+    </Screen>
+  )
+}

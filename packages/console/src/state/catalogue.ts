@@ -1,0 +1,112 @@
+import { computed, signal } from '@preact/signals'
+import { connection, pathOf, read } from '../api/request.ts'
+import type {
+  BucketMetadata,
+  ListBucketsResponse,
+  ListDatabasesResponse,
+  ListTablesResponse,
+  TableMetadata,
+  TaskRow,
+} from '../api/types.ts'
+import { canWrite } from './session.ts'
+import { countWaiting, waitingRuns } from './waiting-runs.ts'
+
+// The databases with what is in them, for the rail and the first screens.
+
+const pageRowsMax = 1000
+/** So many databases are opened at once; the others when the reader asks. */
+const openedDatabasesMax = 8
+
+export interface Contents {
+  tables: TableMetadata[]
+  buckets: BucketMetadata[]
+  /** Empty for a public key, which may not list them. */
+  tasks: TaskRow[]
+  /** A list had more than a page. */
+  isCut: boolean
+}
+
+export interface Catalogue {
+  databases: string[]
+  isCut: boolean
+}
+
+export const catalogue = signal<Catalogue | undefined>(undefined)
+export const catalogueError = signal<unknown>(undefined)
+export const contents = signal<ReadonlyMap<string, Contents | { error: unknown }>>(new Map())
+
+export const unreadDatabases = computed(() => catalogue.value?.databases.filter((db) => !contents.value.has(db)) ?? [])
+
+/** Databases whose contents are being read for the first time. */
+export const opening = signal<ReadonlySet<string>>(new Set())
+
+const readContents = async (db: string): Promise<Contents> => {
+  const query = `?limit=${pageRowsMax}`
+  const [tables, buckets, tasks] = await Promise.all([
+    read<ListTablesResponse>('GET', pathOf('v1', db) + query),
+    read<ListBucketsResponse>('GET', pathOf('v1', db, '_buckets') + query),
+    canWrite.value
+      ? read<{ tasks: TaskRow[]; cursor: string | null }>('GET', pathOf('v1', db, '_tasks') + query)
+      : { tasks: [], cursor: null },
+  ])
+  return {
+    tables: tables.tables,
+    buckets: buckets.buckets,
+    tasks: tasks.tasks,
+    isCut: [tables, buckets, tasks].some(({ cursor }) => cursor !== null),
+  }
+}
+
+/** Reads it anew; what was known stays shown meanwhile. An answer to a session that has ended is dropped. */
+export const loadContents = async (db: string): Promise<void> => {
+  const { key } = connection
+  let found: Contents | { error: unknown }
+  opening.value = new Set(opening.value).add(db)
+  try {
+    found = await readContents(db)
+  } catch (error) {
+    found = { error }
+  }
+  if (connection.key !== key) return
+  opening.value = new Set([...opening.value].filter((other) => other !== db))
+  contents.value = new Map(contents.value).set(db, found)
+  // The rail shows how many; the list only says that some wait.
+  if ('tasks' in found) {
+    countWaiting(
+      db,
+      found.tasks.filter(({ task, oldestRunAt }) => oldestRunAt !== null || waitingRuns.value.has(`${db}/${task}`)),
+    )
+  }
+}
+
+/** A few at once: there may be 1,000 of them. */
+export const loadAllContents = async (databases: readonly string[]): Promise<void> => {
+  const left = [...databases]
+  const work = async () => {
+    for (let db = left.shift(); db !== undefined; db = left.shift()) {
+      await loadContents(db)
+    }
+  }
+  await Promise.all(Array.from({ length: openedDatabasesMax }, work))
+}
+
+export const loadCatalogue = async (): Promise<void> => {
+  const { key } = connection
+  try {
+    const { databases, cursor } = await read<ListDatabasesResponse>('GET', `/v1?limit=${pageRowsMax}`)
+    if (connection.key !== key) return
+    catalogue.value = { databases, isCut: cursor !== null }
+    catalogueError.value = undefined
+    await Promise.all(databases.slice(0, openedDatabasesMax).map(loadContents))
+  } catch (error) {
+    if (connection.key === key) catalogueError.value = error
+  }
+}
+
+export const forgetCatalogue = (): void => {
+  catalogue.value = undefined
+  contents.value = new Map()
+  opening.value = new Set()
+  catalogueError.value = undefined
+  waitingRuns.value = new Map()
+}

@@ -1,0 +1,205 @@
+import { computed, signal } from '@preact/signals'
+import { serverNowMs } from '../api/clock.ts'
+import { type ApiError, errorOf } from '../api/error.ts'
+import { connection, exchange } from '../api/request.ts'
+import type { CreateKeyResponse, OwnKey } from '../api/types.ts'
+
+// Who is signed in. The key is in memory; in sessionStorage only if the reader asked to keep it in this tab.
+
+const storageName = 'cubby.key'
+const sessionHours = 12
+
+export interface Session {
+  self: OwnKey
+  /** The console created the key, and revokes it on sign-out. */
+  isOwn: boolean
+}
+
+export const session = signal<Session | undefined>(undefined)
+/** Why the reader has to sign in, or to sign in again. */
+export const signInNotice = signal<{ label: 'Signed out' | 'Not signed in'; text: string } | undefined>(undefined)
+export const isKept = signal(false)
+
+export const canCreateKeys = ({ kind, databases }: OwnKey): boolean => kind === 'secret' && databases === null
+
+/** A key that the console was to revoke and could not: it works until it expires. */
+export interface LiveKey {
+  what: string
+  self: OwnKey
+  error: ApiError
+}
+
+export const liveKeys = signal<readonly LiveKey[]>([])
+
+export const canWrite = computed(() => session.value?.self.kind === 'secret')
+export const canManageKeys = computed(() => session.value !== undefined && canCreateKeys(session.value.self))
+
+const store = (): Storage | undefined => {
+  try {
+    return sessionStorage
+  } catch {
+    return undefined
+  }
+}
+
+const call = async <T>(method: string, path: string, key: string, body?: object): Promise<T> => {
+  const text = body && JSON.stringify(body)
+  const answer = await exchange(method, path, { body: text }, key)
+  if (answer.status >= 400) throw errorOf(answer.status, answer.text, answer.headers.get('x-request-id'))
+  return JSON.parse(answer.text) as T
+}
+
+/** What the key is and may do. */
+export const describeKey = (key: string): Promise<OwnKey> => call<OwnKey>('GET', '/api/keys/self', key)
+
+const forget = (): void => {
+  connection.key = undefined
+  session.value = undefined
+  isKept.value = false
+  store()?.removeItem(storageName)
+}
+
+const begin = (key: string, self: OwnKey, isOwn: boolean): void => {
+  connection.key = key
+  signInNotice.value = undefined
+  session.value = { self, isOwn }
+}
+
+/** In the tab's storage until the tab is closed or the reader signs out. */
+export const keepInTab = (keep: boolean): void => {
+  isKept.value = keep
+  const { key } = connection
+  if (keep && key !== undefined) {
+    store()?.setItem(storageName, JSON.stringify({ key, isOwn: session.value?.isOwn === true }))
+  } else store()?.removeItem(storageName)
+}
+
+const createOwnKey = async (key: string, given: OwnKey): Promise<{ key: string; self: OwnKey }> => {
+  const { key: own, ...metadata } = await call<CreateKeyResponse>('POST', '/api/keys', key, {
+    kind: 'secret',
+    name: 'console, 12 hours',
+    expiresAt: serverNowMs() + sessionHours * 3_600_000,
+  })
+  return { key: own, self: { ...given, ...metadata } }
+}
+
+/** When it is revoked, wherever that was done. */
+export const forgetLiveKey = (id: string): void => {
+  liveKeys.value = liveKeys.value.filter(({ self }) => self.id !== id)
+}
+
+const tryToRevoke = async (what: string, self: OwnKey, key: string): Promise<void> => {
+  let failure: ApiError | undefined
+  try {
+    await call('DELETE', `/api/keys/${encodeURIComponent(self.id)}`, key)
+  } catch (error) {
+    failure = error as ApiError
+  }
+  forgetLiveKey(self.id)
+  if (failure !== undefined) liveKeys.value = [...liveKeys.value, { what, self, error: failure }]
+}
+
+/** Again, with the key of the session. */
+export const revokeLiveKey = async ({ what, self }: LiveKey): Promise<void> => {
+  if (connection.key !== undefined) await tryToRevoke(what, self, connection.key)
+}
+
+/** Those of the organization that is signed in; of all while nobody is. */
+export const shownLiveKeys = computed(() =>
+  liveKeys.value.filter(({ self }) => self.organization === (session.value?.self.organization ?? self.organization)),
+)
+
+export const noHoursReason = 'a key that is limited to databases cannot create another key'
+
+export interface SignInOptions {
+  keep?: boolean
+  forHours?: boolean
+}
+
+export const signIn = async (key: string, { keep = false, forHours = false }: SignInOptions = {}): Promise<void> => {
+  const given = await describeKey(key)
+  if (forHours && !canCreateKeys(given)) throw new Error(`Not for 12 hours: ${noHoursReason}`)
+  if (!forHours) begin(key, given, false)
+  else {
+    const own = await createOwnKey(key, given)
+    begin(own.key, own.self, true)
+  }
+  keepInTab(keep)
+}
+
+export const signOut = async (): Promise<void> => {
+  const { key } = connection
+  const ended = session.value
+  const others = shownLiveKeys.value
+  forget()
+  signInNotice.value = undefined
+  if (key === undefined || ended?.isOwn !== true) return
+  // The key of the session last, because it revokes the others.
+  for (const { what, self } of others) await tryToRevoke(what, self, key)
+  await tryToRevoke('the 12-hour key', ended.self, key)
+  // It was dead before.
+  if (liveKeys.value.at(-1)?.error.status === 401) forgetLiveKey(ended.self.id)
+}
+
+/**
+ * The browser keeps the fragment in its history whatever the page does, so the key in it is made useless. If that fails, the
+ * reader is signed in all the same: only with the new key in hand can the one of the link be revoked, and the new one on
+ * sign-out.
+ */
+const signInByLink = async (linkKey: string): Promise<void> => {
+  const link = await describeKey(linkKey)
+  const own = await createOwnKey(linkKey, link)
+  await tryToRevoke('the key of the sign-in link', link, own.key)
+  begin(own.key, own.self, true)
+}
+
+const signInFromTab = async (): Promise<void> => {
+  const kept = store()?.getItem(storageName)
+  if (kept === null || kept === undefined) return
+  const { key, isOwn } = JSON.parse(kept)
+  begin(key, await describeKey(key), isOwn === true)
+  isKept.value = true
+}
+
+const linkFaults: Readonly<Record<string, string>> = {
+  revoked_api_key: 'This sign-in link was used before, or its key was revoked.',
+  expired_api_key: 'This sign-in link is older than 15 minutes.',
+}
+
+const linkFault = ({ code, message }: ApiError): string =>
+  `${linkFaults[code] ?? `The sign-in link did not work: ${message}`} ${code === 'no_answer' ? 'Open it again' : 'Get a new one with "cubby console link"'}, or sign in with a key.`
+
+/** From the sign-in link, or the key kept in this tab. */
+export const startSession = async (): Promise<void> => {
+  connection.onRefusedKey = (_code, message) => {
+    forget()
+    signInNotice.value = { label: 'Signed out', text: `${message} What you typed is kept: sign in again to go on.` }
+  }
+  if (isSignInLink(location.hash)) return followSignInLink()
+  try {
+    await signInFromTab()
+  } catch (error) {
+    const { status, message } = error as ApiError
+    // Any other answer says nothing about the key, which may be the only one that can revoke itself.
+    if (status === 401) {
+      forget()
+      signInNotice.value = { label: 'Signed out', text: message }
+    } else signInNotice.value = { label: 'Not signed in', text: `${message} Load the page again to try again.` }
+  }
+}
+
+export const isSignInLink = (hash: string): boolean => hash.startsWith('#key=')
+
+/** Whatever comes of it, the key does not stay in the address. Whoever was signed in before is signed out. */
+export const followSignInLink = async (): Promise<void> => {
+  const [, key] = /^#key=(svc_live_[0-9A-Za-z]+)$/.exec(location.hash) ?? []
+  history.replaceState(null, '', '#/')
+  if (session.value !== undefined) await signOut()
+  let fault = 'The sign-in link is not whole. Copy all of it, or sign in with a key.'
+  try {
+    if (key !== undefined) return await signInByLink(key)
+  } catch (error) {
+    fault = linkFault(error as ApiError)
+  }
+  signInNotice.value = { label: 'Not signed in', text: fault }
+}

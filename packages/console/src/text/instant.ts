@@ -1,0 +1,73 @@
+const dateTime =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+
+/**
+ * The milliseconds of a date-time that the server reads as an instant in indices and ranges; undefined for every other
+ * string, which it reads as a string. Digits after the milliseconds are cut off.
+ */
+export const instantOf = (text: string): number | undefined => {
+  const match = dateTime.exec(text)
+  if (match === null) return undefined
+  const [, date, time, fraction = '', sign, hours = '0', minutes = '0'] = match
+  const utcMs = Date.parse(`${date}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`)
+  // Some engines read 30 February as 2 March.
+  if (Number.isNaN(utcMs) || !new Date(utcMs).toISOString().startsWith(date!)) return undefined
+  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000
+  return sign === '-' ? utcMs + offsetMs : utcMs - offsetMs
+}
+
+const two = (count: number): string => String(count).padStart(2, '0')
+
+/** ISO text as people read it, without `.000`. */
+const readable = (iso: string): string => iso.replace('T', ' ').replace('Z', '').replace('.000', '')
+
+/** `2026-11-16 23:19:13.250 +01:00` and `2026-11-16 22:19:13.250 UTC`. */
+export const showInstant = (ms: number): { local: string; utc: string } => {
+  const date = new Date(ms)
+  if (Number.isNaN(date.getTime())) return { local: 'not a time', utc: 'not a time' }
+  const aheadMinutes = -Math.round(date.getTimezoneOffset())
+  const shifted = new Date(date.getTime() + aheadMinutes * 60_000)
+  const ahead = Math.abs(aheadMinutes)
+  const offset = `${aheadMinutes < 0 ? '-' : '+'}${two(Math.floor(ahead / 60))}:${two(ahead % 60)}`
+  const utc = `${readable(date.toISOString())} UTC`
+  // The last hours that a Date can hold have no local form.
+  if (Number.isNaN(shifted.getTime())) return { local: utc, utc }
+  return { local: `${readable(shifted.toISOString())} ${offset}`, utc }
+}
+
+/** Each unit with its seconds and the count from which the next one is used. */
+const units = [
+  { name: 'second', short: 's', seconds: 1, below: 60 },
+  { name: 'minute', short: 'min', seconds: 60, below: 60 },
+  { name: 'hour', short: 'h', seconds: 3_600, below: 24 },
+  { name: 'day', short: 'd', seconds: 86_400, below: 60 },
+  { name: 'month', short: 'mo', seconds: 2_629_746, below: 24 },
+  { name: 'year', short: 'y', seconds: 31_556_952, below: Number.POSITIVE_INFINITY },
+]
+
+const justNowSeconds = 10
+
+/** `4 minutes ago`, `in 30 days`; with `isShort` `4 min ago`, `in 30 d`. Rounded to the nearest. */
+export const ageOf = (ms: number, nowMs: number, isShort = false): string => {
+  const seconds = Math.abs(nowMs - ms) / 1000
+  if (!(seconds >= justNowSeconds)) return Number.isNaN(seconds) ? 'not a time' : 'just now'
+  const unit = units.find((each) => Math.round(seconds / each.seconds) < each.below) ?? units.at(-1)!
+  const count = Math.round(seconds / unit.seconds)
+  const words = `${count} ${isShort ? unit.short : count === 1 ? unit.name : `${unit.name}s`}`
+  return ms > nowMs ? `in ${words}` : `${words} ago`
+}
+
+/** `1 byte`, `999 bytes`, `1.2 MB`, `410 kB`: decimal units. */
+export const bytesOf = (count: number): string => {
+  if (count < 1_000) return count === 1 ? '1 byte' : `${count} bytes`
+  let value = count
+  let unit = ''
+  for (const next of ['kB', 'MB', 'GB', 'TB', 'PB']) {
+    value /= 1_000
+    unit = next
+    // 999,600 bytes are 1 MB, not 1000 kB.
+    if (Math.round(value) < 1_000) break
+  }
+  const shown = value < 9.95 ? value.toFixed(1).replace('.0', '') : String(Math.round(value))
+  return `${shown} ${unit}`
+}

@@ -1,0 +1,61 @@
+import { skipSpace, skipString, skipValue } from './scan.ts'
+
+export interface Span {
+  start: number
+  end: number
+}
+
+/** A member with its name decoded. The span is that of its value. */
+export interface Member extends Span {
+  name: string
+}
+
+/** The string whose source stands at this place, quotes included. */
+export const decodeString = (text: string, start: number, end: number): string => {
+  const raw = text.slice(start + 1, end - 1)
+  return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
+}
+
+/** The next element or member, or the closing bracket. */
+const behind = (text: string, end: number): number => {
+  const at = skipSpace(text, end)
+  return text[at] === ',' ? skipSpace(text, at + 1) : at
+}
+
+/** The members of the object that starts at `at`, in their order, duplicates included. Of another value: none. */
+export const membersOf = (text: string, at = 0): Member[] => {
+  const members: Member[] = []
+  const open = skipSpace(text, at)
+  if (text[open] !== '{') return members
+  let next = skipSpace(text, open + 1)
+  while (text[next] === '"') {
+    const nameEnd = skipString(text, next)
+    const start = skipSpace(text, skipSpace(text, nameEnd) + 1)
+    const end = skipValue(text, start)
+    members.push({ name: decodeString(text, next, nameEnd), start, end })
+    next = behind(text, end)
+  }
+  return members
+}
+
+/** The elements of the array that starts at `at`. Of another value: none. */
+export const elementsOf = (text: string, at = 0): Span[] => {
+  const elements: Span[] = []
+  const open = skipSpace(text, at)
+  if (text[open] !== '[') return elements
+  let start = skipSpace(text, open + 1)
+  while (start < text.length && text[start] !== ']') {
+    const end = skipValue(text, start)
+    // Only in text that is not JSON: a place where no value stands.
+    if (end === start) break
+    elements.push({ start, end })
+    start = behind(text, end)
+  }
+  return elements
+}
+
+/** The value of the member with this name. Of several the last counts, as it does for the server's indices. */
+export const memberNamed = (text: string, name: string, at = 0): Span | undefined => {
+  const found = membersOf(text, at).findLast((member) => member.name === name)
+  return found && { start: found.start, end: found.end }
+}

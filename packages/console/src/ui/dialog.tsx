@@ -1,0 +1,49 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { LiveRegions } from './announce.tsx'
+import { keepFocus } from './keep-focus.ts'
+
+interface Props {
+  title: string
+  onClose: () => void
+  children: ComponentChildren
+  /** Wider than a question. */
+  isWide?: boolean
+}
+
+/** A modal dialog. Esc closes it, and the focus returns to where it was. */
+export const Dialog = ({ title, onClose, children, isWide = false }: Props) => {
+  const element = useRef<HTMLDialogElement>(null)
+  const titleId = useId()
+  useEffect(() => {
+    const focused = document.activeElement
+    const dialog = element.current!
+    dialog.showModal()
+    return () => {
+      dialog.close()
+      if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
+      keepFocus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={element}
+      class={isWide ? 'wide' : ''}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <div class="dialog-head">
+        <h2 id={titleId}>{title}</h2>
+        <button type="button" class="quiet" aria-label="Close" onClick={onClose}>
+          ×
+        </button>
+      </div>
+      {children}
+      {/* What is outside a modal dialog is silent while it is open. */}
+      <LiveRegions />
+    </dialog>
+  )
+}

@@ -1,0 +1,44 @@
+import { useEffect } from 'preact/hooks'
+import { ApiError, messageOf } from '../api/error.ts'
+import { alarm } from './announce.tsx'
+import { CopyButton } from './copy-button.tsx'
+
+interface Props {
+  error: unknown
+  /** Shown as "Try again". */
+  retry?: () => unknown
+}
+
+const factsOf = (error: unknown): string =>
+  error instanceof ApiError
+    ? [error.code, error.field, error.requestId].filter((fact) => fact !== undefined).join(' · ')
+    : ''
+
+/** The API's own message, its hint, then code and request id, in the place where the action was. */
+export const ErrorBox = ({ error, retry }: Props) => {
+  const message = messageOf(error)
+  const hint = error instanceof ApiError ? error.hint : undefined
+  const facts = factsOf(error)
+  useEffect(() => alarm(message), [error])
+  return (
+    <div class="message danger">
+      <p>
+        <strong>Error:</strong> {message}
+      </p>
+      {hint !== undefined && <p>{hint}</p>}
+      <p class="message-facts">
+        {facts !== '' && <code>{facts}</code>}
+        <CopyButton
+          class="link"
+          what="this error"
+          text={() => [message, hint, facts].filter((part) => part !== undefined && part !== '').join('\n')}
+        />
+        {retry && (
+          <button type="button" class="link" onClick={retry}>
+            Try again
+          </button>
+        )}
+      </p>
+    </div>
+  )
+}

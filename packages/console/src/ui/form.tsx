@@ -1,0 +1,161 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { isUnknown } from '../api/error.ts'
+import { Dialog } from './dialog.tsx'
+import { ErrorBox } from './error-box.tsx'
+import { Field } from './field.tsx'
+
+// Controls with their labels, and a dialog that sends what they hold. Values are texts.
+
+interface TextFieldProps {
+  label: string
+  value: string
+  onText: (text: string) => void
+  hint?: ComponentChildren
+  fault?: string
+  placeholder?: string
+  /** More than one line. */
+  rows?: number
+  inputMode?: 'numeric'
+}
+
+export const TextField = ({ label, value, onText, hint, fault, rows, ...rest }: TextFieldProps) => (
+  <Field label={label} hint={hint} fault={fault}>
+    {(id, describedBy) => {
+      const Control = rows === undefined ? 'input' : 'textarea'
+      return (
+        <Control
+          {...rest}
+          id={id}
+          class="mono"
+          rows={rows}
+          autocomplete="off"
+          spellcheck={false}
+          aria-describedby={describedBy}
+          aria-invalid={fault !== undefined}
+          value={value}
+          onInput={(event: Event) => onText((event.currentTarget as HTMLInputElement).value)}
+        />
+      )
+    }}
+  </Field>
+)
+
+interface ChoiceProps {
+  label: string
+  value: string
+  onText: (text: string) => void
+  hint?: string
+  /** Each value with its words. */
+  options: readonly (readonly [string, string])[]
+}
+
+export const Choice = ({ label, value, onText, hint, options }: ChoiceProps) => (
+  <Field label={label} hint={hint}>
+    {(id, describedBy) => (
+      <select
+        id={id}
+        aria-describedby={describedBy}
+        value={value}
+        onChange={(event) => onText(event.currentTarget.value)}
+      >
+        {options.map(([each, words]) => (
+          <option key={each} value={each}>
+            {words}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+)
+
+interface CheckProps {
+  label: string
+  note?: string
+  isOn: boolean
+  isDisabled?: boolean
+  onChange: (isOn: boolean) => void
+}
+
+export const Check = ({ label, note, isOn, isDisabled, onChange }: CheckProps) => (
+  <label class="check">
+    <input
+      type="checkbox"
+      checked={isOn}
+      disabled={isDisabled}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+    />
+    <span>
+      {label} {note !== undefined && <small>{note}</small>}
+    </span>
+  </label>
+)
+
+interface FormDialogProps {
+  title: string
+  /** The verb on the button. */
+  action: string
+  /** What it throws is shown above the buttons. */
+  run: () => unknown
+  /** By Esc or the cross. */
+  onClose: () => void
+  /** By the button; the same unless given. */
+  onCancel?: () => void
+  isWide?: boolean
+  isDisabled?: boolean
+  /** Said if `run` may have had its effect without an answer. */
+  ifUnknown?: string
+  /** Buttons between the two. */
+  more?: ComponentChildren
+  children: ComponentChildren
+}
+
+export const FormDialog = ({
+  title,
+  action,
+  run,
+  onClose,
+  onCancel = onClose,
+  isWide,
+  isDisabled,
+  ifUnknown,
+  more,
+  children,
+}: FormDialogProps) => {
+  const error = useSignal<unknown>(undefined)
+  const isRunning = useSignal(false)
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (isRunning.value || isDisabled) return
+    error.value = undefined
+    isRunning.value = true
+    try {
+      await run()
+    } catch (thrown) {
+      error.value = thrown
+    }
+    isRunning.value = false
+  }
+  return (
+    <Dialog title={title} isWide={isWide} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        {children}
+        {error.value !== undefined && <ErrorBox error={error.value} />}
+        {ifUnknown !== undefined && isUnknown(error.value) && (
+          <div class="message warn">
+            <p>{ifUnknown}</p>
+          </div>
+        )}
+        <div class="actions">
+          <button type="submit" class="filled" disabled={isDisabled || isRunning.value}>
+            {action}
+          </button>
+          {more}
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

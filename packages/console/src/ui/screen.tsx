@@ -1,0 +1,47 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { hrefOf, type Route } from '../router.ts'
+
+interface Crumb {
+  label: string
+  to: Route
+}
+
+interface Props {
+  /** Where the screen is, outermost first. */
+  path?: Crumb[]
+  title: string
+  /** Data such as a key or a file name is set in the font of data. */
+  isData?: boolean
+  actions?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** The header with the place and the actions, and the main part below it. */
+export const Screen = ({ path = [], title, isData = false, actions, children }: Props) => {
+  useEffect(() => {
+    document.title = `${[title, ...path.map(({ label }) => label).reverse()].join(' · ')} · Cubby`
+  })
+  return (
+    <>
+      <header class="head">
+        <div class="place">
+          {path.length > 0 && (
+            <nav aria-label="Place">
+              {path.map(({ label, to }) => (
+                <span key={hrefOf(to)}>
+                  <a href={hrefOf(to)}>{label}</a> <span aria-hidden="true">/</span>{' '}
+                </span>
+              ))}
+            </nav>
+          )}
+          <h1 class={isData ? 'mono' : ''}>{title}</h1>
+        </div>
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  )
+}

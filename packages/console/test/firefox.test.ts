@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../../server/test/harness.ts'
+import { buildConsole } from '../build.ts'
+import { until } from './console.ts'
+
+// One way through the console in the other engine, where a Firefox is installed: sign in, find, edit and save a record exactly.
+
+setDefaultTimeout(120_000)
+
+const candidates = [process.env.FIREFOX_PATH, '/usr/bin/firefox-esr', '/usr/bin/firefox']
+const executablePath = candidates.find((path) => path !== undefined && path !== '' && existsSync(path))
+if (executablePath === undefined) {
+  console.warn('SKIPPED: the console in Firefox. None was found; set FIREFOX_PATH or install one.')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the answers of the browser.
+type Answer = any
+
+/**
+ * A page in Firefox, by WebDriver BiDi: playwright-core speaks it too, but asks every Firefox for commands that the one with
+ * long-term support does not have.
+ */
+class FirefoxPage {
+  readonly complaints: string[] = []
+  readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>()
+  #lastId = 0
+  #context = ''
+
+  private constructor(
+    readonly process: Bun.Subprocess<'ignore', 'ignore', 'pipe'>,
+    private readonly socket: WebSocket,
+  ) {
+    socket.addEventListener('message', ({ data }) => {
+      const { id, type, result, message, params } = JSON.parse(String(data))
+      if (type === 'event' && params.level === 'error') this.complaints.push(params.text)
+      if (type === 'success') this.#waiting.get(id)?.resolve(result)
+      if (type === 'error') this.#waiting.get(id)?.reject(new Error(message))
+    })
+  }
+
+  static async open(path: string, profile: string): Promise<FirefoxPage> {
+    const child = Bun.spawn([path, '--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, HOME: profile },
+    })
+    const address = Promise.withResolvers<string>()
+    const read = async (): Promise<void> => {
+      let text = ''
+      for await (const chunk of child.stderr) {
+        text += new TextDecoder().decode(chunk)
+        const found = /WebDriver BiDi listening on (ws:\S+)/.exec(text)?.[1]
+        if (found !== undefined) address.resolve(found)
+      }
+      address.reject(new Error(`Firefox ended: ${text}`))
+    }
+    void read()
+    const socket = new WebSocket(`${await address.promise}/session`)
+    await new Promise((resolve, reject) => {
+      socket.onopen = resolve
+      socket.onerror = reject
+    })
+    const page = new FirefoxPage(child, socket)
+    await page.#send('session.new', { capabilities: {} })
+    await page.#send('session.subscribe', { events: ['log.entryAdded'] })
+    page.#context = (await page.#send('browsingContext.getTree', {})).contexts[0].context
+    return page
+  }
+
+  #send(method: string, params: object): Promise<Answer> {
+    const id = ++this.#lastId
+    const answer = Promise.withResolvers<Answer>()
+    this.#waiting.set(id, answer)
+    this.socket.send(JSON.stringify({ id, method, params }))
+    return answer.promise
+  }
+
+  async goto(url: string): Promise<void> {
+    await this.#send('browsingContext.navigate', { context: this.#context, url, wait: 'complete' })
+  }
+
+  /** The value of an expression, as text. */
+  async read(expression: string): Promise<string> {
+    const target = { context: this.#context }
+    const { result, exceptionDetails } = await this.#send('script.evaluate', {
+      ...{ expression: `String(${expression})`, target, awaitPromise: true },
+    })
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.text)
+    return result.value
+  }
+
+  /** The keys as a person presses them; those of `held` stay down meanwhile. */
+  async press(text: string, held: string[] = []): Promise<void> {
+    const keys = (type: string, values: string[]) => values.map((value) => ({ type, value }))
+    const strokes = [...text].flatMap((key) => [...keys('keyDown', [key]), ...keys('keyUp', [key])])
+    const actions = [...keys('keyDown', held), ...strokes, ...keys('keyUp', held)]
+    await this.#send('input.performActions', {
+      context: this.#context,
+      actions: [{ type: 'key', id: 'keyboard', actions }],
+    })
+  }
+
+  async close(): Promise<void> {
+    this.socket.close()
+    this.process.kill('SIGKILL')
+    await this.process.exited
+  }
+}
+
+const control = '\uE009'
+const enter = '\uE007'
+
+describe.skipIf(executablePath === undefined)('the console in Firefox', () => {
+  let profile: string
+  let server: Server
+  let organization: Organization
+  let page: FirefoxPage
+  beforeAll(async () => {
+    profile = makeTempDir()
+    await buildConsole(join(import.meta.dir, '../dist'))
+    server = await startServer()
+    organization = await server.createOrganization()
+    page = await FirefoxPage.open(executablePath!, profile)
+  })
+  afterAll(async () => {
+    await page?.close()
+    await server?.stop()
+    removeTempDir(profile)
+  })
+
+  const request = async (method: string, path: string, body?: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${organization.secretKey}`, 'content-type': 'application/json' }
+    const response = await fetch(server.url + path, { method, headers, body })
+    const text = await response.text()
+    if (!response.ok) throw new Error(text)
+    return text
+  }
+
+  test('sign in, find, edit and save by keyboard; the text stays exact, and the browser does not complain', async () => {
+    await request('POST', '/v1/app/orders', '{"indices":{"i1":{"hashField":"status"}}}')
+    const data = '{"status": "open", "n": 12345678901234567890, "x": 1.0}'
+    await request('PUT', '/v1/app/orders', `{"hashKey":"o-1","data":${data}}`)
+
+    await page.goto(`${server.url}/console#/app/orders`)
+    // The field of the key has the focus.
+    await until(() => page.read('document.activeElement.tagName'), 'INPUT')
+    await page.press(organization.secretKey + enter)
+    await until(() => page.read("document.querySelector('.grid tbody a')?.textContent"), 'o-1')
+    await page.read("document.querySelector('.grid tbody a').click()")
+    const editor = "document.querySelector('textarea')"
+    await until(() => page.read(`${editor}?.value`), data)
+    await page.read(`${editor}.focus(), ${editor}.setSelectionRange(1, 1)`)
+    await page.press('"z": 100000000000000000001.50,')
+    await page.press('s', [control])
+    const changed = `{"z": 100000000000000000001.50,${data.slice(1)}`
+    await until(async () => (await request('GET', '/v1/app/orders/o-1')).includes(`"data":${changed}`), true)
+    await until(() => page.read("document.body.textContent.includes('Saved, version')"), 'true')
+    expect(page.complaints).toEqual([])
+  })
+})

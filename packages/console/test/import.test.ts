@@ -1,0 +1,135 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { describeConsole } from './console.ts'
+
+setDefaultTimeout(120_000)
+
+describeConsole('importing NDJSON', (it) => {
+  const choose = async (page: Page, content: string | Buffer, name = 'records.ndjson'): Promise<void> => {
+    await page
+      .getByLabel('File')
+      .setInputFiles({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(content) })
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+  }
+  const ended = (page: Page, how = 'Imported') => page.getByRole('heading', { name: new RegExp(`^${how}: `) }).waitFor()
+  const facts = (page: Page): Promise<string> => page.locator('.facts').innerText()
+  const badLines = async (page: Page): Promise<string[]> =>
+    (await page.locator('.import-lines tbody tr').allInnerTexts()).map((row) => row.replace('\t', ' '))
+  const count = async (table: string): Promise<number> =>
+    JSON.parse(await it.request('POST', `/v1/app/${table}/query`, { index: 't', select: 'count' })).count
+
+  test('tables are created as declared, bad lines are listed, the rest arrives byte for byte', async () => {
+    const exact = '{ "n": 12345678901234567890,"x":1.0 ,"big":1e400,"x":2, "s":"\\u0041\\/🦊" }'
+    const deep = `${'{"a":'.repeat(64)}{}${'}'.repeat(64)}`
+    const lines = [
+      '{"db":"app","table":"people","indices":{"i1":{"hashField":"born"}}}',
+      `{"db":"app","table":"people","hashKey":"exact","rangeKey":"a/b\\n🦊","data":${exact}}`,
+      '{"db":"app","table":"people","hashKey":"twice","data":{"n":1}}',
+      'not JSON',
+      '{"db":"app","table":"people","hashKey":"alan","data":{"born":[1912]}}',
+      // Only the server knows how deep data may be: the batch is sent again without it.
+      `{"db":"app","table":"people","hashKey":"deep","data":${deep}}`,
+      '{"db":"app","table":"people","hashKey":"twice","data":{"n":2}}',
+      '{"db":"app","table":"people","hashKey":"old","data":{},"ttl":1}',
+      '{"db":"app","table":"nowhere","hashKey":"a","data":{}}',
+      '{"db":"app","table":"nowhere","hashKey":"b","data":{}}',
+      '',
+      '{"db":"app","table":"people","hashKey":"last","data":{"born":1815},"ttl":4102444800}',
+    ]
+    const page = await it.open('#/_import')
+    await page.getByText('Existing records are overwritten.').waitFor()
+    await choose(page, lines.join('\n'))
+    await ended(page)
+    expect(await facts(page)).toContain('4 imported')
+    expect(await facts(page)).toContain('12 read, 5 refused, 1 expired and skipped')
+    expect(await badLines(page)).toEqual([
+      expect.stringMatching(/^4 the line is not JSON: column 1: expected a value/),
+      '5 data: born is an array; index i1 takes a string, number or boolean.',
+      expect.stringMatching(/^6 data .*64/),
+      expect.stringMatching(/^9 there is no table app\/nowhere/),
+    ])
+    expect(await it.request('GET', `/v1/app/people/exact/${encodeURIComponent('a/b\n🦊')}`)).toContain(
+      `"data":${exact},"updatedAt"`,
+    )
+    expect(await it.request('GET', '/v1/app/people/twice')).toContain('{"n":2}')
+    expect(await it.request('GET', '/v1/app/people/last')).toContain('"ttl":4102444800')
+    expect(await it.request('GET', '/v1/app/people')).toContain('"hashField":"born"')
+    expect(await it.findings(page)).toEqual([])
+  })
+
+  test('into a chosen table, by batches of 25, over answers of a busy server; gzip is read', async () => {
+    const page = await it.open('#/_import')
+    const sizes: number[] = []
+    let busy = 2
+    await page.route('**/batch', async (route) => {
+      if (busy-- > 0) {
+        const error = { code: 'unavailable', message: 'Busy.', requestId: 'r' }
+        await route.fulfill({ status: 503, headers: { 'retry-after': '0' }, body: JSON.stringify({ error }) })
+        return
+      }
+      sizes.push(JSON.parse(route.request().postData()!).operations.length)
+      await route.continue()
+    })
+    const lines = Array.from({ length: 1_001 }, (_, i) => `{"hashKey":"k${i}","data":{"i":${i}}}`)
+    await page.getByLabel('Database', { exact: true }).fill('app')
+    await page.getByLabel('Table', { exact: true }).fill('fresh')
+    await page.getByLabel('Create missing tables').check()
+    await choose(page, gzipSync(lines.join('\n')), 'records.ndjson.gz')
+    await ended(page)
+    expect(await facts(page)).toContain('1,001 imported')
+    expect(await count('fresh')).toBe(1_001)
+    expect(Math.max(...sizes)).toBe(25)
+    expect(sizes).toHaveLength(41)
+    expect(await page.locator('.import-lines').count()).toBe(0)
+  })
+
+  test('a stop ends it, many bad lines are counted and the first 100 shown', async () => {
+    const page = await it.open('#/_import', { viewport: { width: 320, height: 640 }, colorScheme: 'dark' })
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const sent = Promise.withResolvers<void>()
+    await page.route('**/batch', async (route) => {
+      sent.resolve()
+      await held
+      await route.continue()
+    })
+    await page.getByLabel('Database', { exact: true }).fill('app')
+    await page.getByLabel('Table', { exact: true }).fill('fresh')
+    const lines = Array.from({ length: 5_000 }, (_, i) => `{"hashKey":"s${i}","data":{}}`)
+    await choose(page, `${'x\n'.repeat(250)}${lines.join('\n')}`)
+    await page.getByText('Refused lines: 100 of 250 shown').waitFor()
+    expect(await badLines(page)).toHaveLength(100)
+    // It goes on while another screen is shown.
+    await page.evaluate(() => {
+      location.hash = '#/_pad'
+    })
+    await page.getByRole('heading', { name: 'Request pad' }).waitFor()
+    await page.evaluate(() => {
+      location.hash = '#/_import'
+    })
+    // Bad lines are shown before the first good ones are sent; what is sent is imported in spite of the stop.
+    await sent.promise
+    await page.getByRole('button', { name: 'Stop' }).click()
+    release()
+    await ended(page, 'Stopped')
+    const records = Number(/(\d+) imported/.exec(await facts(page))![1])
+    expect(records).toBeGreaterThan(0)
+    expect(records).toBeLessThan(5_000)
+    const stored = JSON.parse(
+      await it.request('POST', '/v1/app/fresh/find', { keys: [{ hashKey: 's0' }, { hashKey: `s${records}` }] }),
+    )
+    expect(stored.items.map(({ hashKey }: { hashKey: string }) => hashKey)).toEqual(['s0'])
+    expect(await it.findings(page)).toEqual([])
+    const width = await page.evaluate(() => document.querySelector('main')!.scrollWidth)
+    expect(width).toBeLessThanOrEqual(320)
+  })
+
+  test('a public key gets no form', async () => {
+    const page = await it.open('#/_import', {}, it.organization.publicKey)
+    await page.getByText('Sign in with a secret key to import records.').waitFor()
+    expect(await page.locator('main input, main button').count()).toBe(0)
+  })
+})

@@ -1,0 +1,278 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { describeConsole, goToScreen, until } from './console.ts'
+
+// The screens beside the tables, files and tasks: databases, declaration, keys, request pad.
+
+setDefaultTimeout(120_000)
+
+const writeWords = /\bcreate\b|delete|remove|revoke|restore|new record|import|save|upload/i
+
+/** With their headings. */
+const screens = [
+  ['#/', 'Databases'],
+  ['#/shop', 'shop'],
+  ['#/shop/orders/_about', 'About'],
+  ['#/_keys', 'Keys'],
+  ['#/_pad', 'Request pad'],
+] as const
+
+/** The words of everything that can be pressed. */
+const controlsOf = async (page: Page): Promise<string[]> =>
+  page
+    .locator('button, a, input, select, textarea')
+    .evaluateAll((all) =>
+      all.map((element) => `${element.textContent} ${element.getAttribute('aria-label') ?? ''}`.trim()),
+    )
+
+describeConsole('the pages of the console', (it) => {
+  test('an empty store shows three ways on, and the sample data is loaded and removed by one click each', async () => {
+    const page = await it.open()
+    await page.getByRole('heading', { name: 'Connect from code' }).waitFor()
+    expect(await page.locator('.step h2').allInnerTexts()).toEqual([
+      'Create a table',
+      'Load sample data',
+      'Connect from code',
+    ])
+    await page.getByRole('button', { name: 'Load sample data' }).click()
+    await page.getByRole('heading', { name: 'orders' }).waitFor()
+    const stored = await it.request('POST', '/v1/cubby-sample/orders/query', { index: 't', select: 'count' })
+    expect(JSON.parse(stored).count).toBe(100)
+    await page.getByRole('link', { name: 'cubby-sample' }).first().click()
+    await page.getByRole('button', { name: 'Remove the sample data' }).click()
+    await page.getByRole('heading', { name: 'Load sample data' }).waitFor()
+    expect(JSON.parse(await it.request('GET', '/v1/cubby-sample')).tables).toEqual([])
+  })
+
+  test('the examples of "Connect from code" work when they are pasted', async () => {
+    const page = await it.open()
+    await page.getByRole('button', { name: 'Connect from code' }).click()
+    await page.locator('dialog pre').nth(1).waitFor()
+    const [curl, typescript] = await page.locator('dialog pre').allInnerTexts()
+    const env = { ...process.env, CUBBY_KEY: it.organization.secretKey }
+    const commands = curl!.replace(/^export .*\n/, '')
+    const shell = Bun.spawnSync(['sh', '-ec', commands], { env })
+    expect(shell.stdout.toString()).toContain('"data":{"text":"hello"}')
+    const file = `${import.meta.dir}/../dist/connect-example.ts`
+    await Bun.write(file, typescript!)
+    const program = Bun.spawnSync([process.execPath, file], { env })
+    expect(program.stdout.toString() + program.stderr.toString()).toContain('text: "hello"')
+  })
+
+  test('a table is created with its indices, described, deleted by its name, and restored', async () => {
+    const page = await it.open()
+    await page.getByRole('button', { name: 'Create a table' }).first().click()
+    await page.getByRole('textbox', { name: 'Database' }).fill('Shop')
+    await page.getByRole('textbox', { name: 'Table' }).fill('orders')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.locator('.faulty').waitFor()
+    await page.getByRole('textbox', { name: 'Database' }).fill('shop')
+    await page.getByRole('button', { name: 'Add an index' }).click()
+    await page.getByLabel('i1 hash field').fill('status')
+    await page.getByLabel('i1 range field').fill('createdAt')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('heading', { name: 'orders' }).waitFor()
+    const described = JSON.parse(await it.request('GET', '/v1/shop/orders'))
+    expect(described.indices).toEqual({ i1: { hashField: 'status', rangeField: 'createdAt' } })
+    await it.request('PUT', '/v1/shop/orders', '{"hashKey":"a","data":{"status":"op\\"en","createdAt":1e3}}')
+
+    await page.goto(`${it.server.url}/console#/shop/orders/_about`)
+    const queries = page.locator('section[aria-label^="Query"]')
+    await queries.nth(2).waitFor()
+    const bodies = await queries.allInnerTexts()
+    expect(bodies).toHaveLength(3)
+    for (const body of bodies) expect(JSON.parse(await it.request('POST', '/v1/shop/orders/query', body)).count).toBe(1)
+
+    await page.getByRole('button', { name: 'Delete the table' }).click()
+    const confirm = page.locator('dialog').getByRole('button', { name: 'Delete the table' })
+    expect(await confirm.isDisabled()).toBe(true)
+    await page.locator('dialog input').fill('orders')
+    await confirm.click()
+    await page.getByRole('heading', { name: 'Deleted tables' }).waitFor()
+    expect(await page.locator('main').innerText()).toContain('6 days')
+    await page.getByRole('button', { name: 'Undo', exact: true }).click()
+    await page.getByRole('heading', { name: 'orders' }).waitFor()
+    expect(JSON.parse(await it.request('GET', '/v1/shop/orders')).status).toBe('active')
+
+    await it.request('DELETE', '/v1/shop/orders')
+    await page.goto(`${it.server.url}/console#/shop`)
+    await page.getByRole('button', { name: 'Restore orders' }).click()
+    await page.getByRole('row').getByRole('link', { name: 'orders' }).waitFor()
+  })
+
+  test('a key is created, shown once, and revoked', async () => {
+    const page = await it.open('#/_keys')
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    await page.getByLabel('secret').check()
+    await page.getByLabel('Name').fill('<b>robot</b>')
+    await page.getByRole('textbox', { name: 'Databases' }).fill('shop, app')
+    await page.getByLabel('Expires').selectOption('In a day')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    const key = await page.locator('dialog code').innerText()
+    expect(key).toMatch(/^svc_live_[0-9A-Za-z]{38}$/)
+    await page.getByRole('button', { name: 'Done' }).click()
+    expect(await page.content()).not.toContain(key)
+    const row = page.getByRole('row').filter({ hasText: '<b>robot</b>' })
+    expect(await row.innerText()).toContain('shop, app')
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('button', { name: 'Revoke the key' }).click()
+    await row.getByText('revoked').waitFor()
+    const response = await fetch(`${it.server.url}/v1`, { headers: { authorization: `Bearer ${key}` } })
+    expect(response.status).toBe(403)
+  })
+
+  test('the request pad sends what is typed, shows all of the answer, and keeps a history', async () => {
+    const page = await it.open('#/_pad')
+    await page.getByLabel('Method').selectOption('PUT')
+    await page.getByLabel('Path').fill('/v1/shop/orders')
+    const body = '{"hashKey":"big", "data":{"n":12345678901234567890, "n":1.0}}'
+    await page.getByLabel('Body').fill(body)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('200 succeeded').waitFor()
+    expect(await page.getByLabel('Body of the answer').innerText()).toContain('{"n":12345678901234567890, "n":1.0}')
+    await page.getByLabel('Method').selectOption('GET')
+    await page.getByLabel('Path').fill('/v1/shop/none')
+    await page.keyboard.press('Enter')
+    await page.getByText('404 failed').waitFor()
+    expect(await page.getByLabel('Body of the answer').innerText()).toContain('table_not_found')
+    await page.locator('.history button').last().click()
+    expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe(body)
+  })
+
+  test('with a public key no write control is in the DOM, and with a limited key only its databases', async () => {
+    await it.request('POST', '/v1/other/things')
+    const page = await it.open('#/', {}, it.organization.publicKey)
+    await page.getByRole('row').getByRole('link', { name: 'orders' }).waitFor()
+    for (const [hash, heading] of screens.slice(0, 4)) {
+      await goToScreen(page, hash, heading)
+      await page.waitForTimeout(300)
+      expect((await controlsOf(page)).filter((words) => writeWords.test(words))).toEqual([])
+    }
+    const limited = await it.request('POST', '/api/keys', { kind: 'secret', databases: ['other'] })
+    const second = await it.open('#/', {}, JSON.parse(limited).key)
+    await second.getByRole('row').getByRole('link', { name: 'things' }).waitFor()
+    expect(await second.content()).not.toContain('shop')
+  })
+
+  test('by keyboard alone: filter, a table, back, and the request pad', async () => {
+    const page = await it.open()
+    await page.getByRole('row').getByRole('link', { name: 'orders' }).waitFor()
+    await page.keyboard.press('/')
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Filter this list')
+    await page.keyboard.type('thin')
+    await page.getByRole('row').getByRole('link', { name: 'orders' }).waitFor({ state: 'detached' })
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'other' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Databases' }).waitFor()
+  })
+
+  test('an unknown address, and an error of the server, are said with a way on', async () => {
+    const page = await it.open('#/a/b/c/d/e/f')
+    await page.getByText('This address of the console has no page').waitFor()
+    await page.goto(`${it.server.url}/console#/shop/nothing/_about`)
+    await page.getByText('table_not_found').waitFor()
+    expect(await page.locator('.message').first().innerText()).toContain('POST /v1/shop/nothing')
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`axe-core finds nothing, ${colorScheme}, also at 320 px, where nothing is wider than the page`, async () => {
+      const page = await it.open('#/', { colorScheme })
+      for (const [hash, heading] of [...screens, ['#/nothing/at/all', 'No such page'] as const]) {
+        await goToScreen(page, hash, heading)
+        await page.waitForTimeout(400)
+        expect({ hash, found: await it.findings(page) }).toEqual({ hash, found: [] })
+      }
+      await page.setViewportSize({ width: 320, height: 640 })
+      for (const [hash, heading] of screens) {
+        await goToScreen(page, hash, heading)
+        await page.waitForTimeout(300)
+        expect({ hash, width: await page.evaluate(() => document.documentElement.scrollWidth) }).toEqual({
+          hash,
+          width: 320,
+        })
+      }
+      await page.getByRole('button', { name: 'Menu' }).click()
+      expect(await it.findings(page)).toEqual([])
+    })
+  }
+
+  test('a database with 1,000 tables: the rail lists 200 and where the reader is, and its filter finds the others', async () => {
+    const nameOf = (i: number): string => `t${String(i).padStart(4, '0')}`
+    const left = Array.from({ length: 1000 }, (_, i) => nameOf(i))
+    const work = async () => {
+      for (let name = left.shift(); name !== undefined; name = left.shift())
+        await it.request('POST', `/v1/many/${name}`)
+    }
+    await Promise.all(Array.from({ length: 8 }, work))
+    const page = await it.open(`#/many/${nameOf(900)}`)
+    const rail = page.getByRole('navigation', { name: 'Databases' })
+    // Other tests have databases of their own.
+    const entries = rail.locator('.rail-entry', { hasText: /^t\d{4}$/ })
+    const current = rail.locator('[aria-current=page]')
+    await current.waitFor()
+    expect(await current.innerText()).toBe(nameOf(900))
+    const isInView = () =>
+      current.evaluate((link) => {
+        const { top, bottom } = link.getBoundingClientRect()
+        return top >= 0 && bottom <= innerHeight && link.contains(document.elementFromPoint(20, (top + bottom) / 2))
+      })
+    // It is scrolled to a frame later.
+    await until(isInView, true)
+    await rail.getByText('799 more: use the filter').waitFor()
+    expect(await entries.count()).toBe(201)
+    await page.getByLabel('Filter databases').fill('t07')
+    await rail.getByText('t0799').waitFor()
+    expect(await entries.count()).toBe(100)
+    await rail.getByRole('link', { name: 't0750' }).click()
+    await page.getByRole('heading', { name: 't0750' }).waitFor()
+    await until(isInView, true)
+    // The list of the database has all of them, and the pages below the list stay in reach.
+    await page.goto(`${it.server.url}/console#/many`)
+    await page.locator('main').getByRole('link', { name: 't0999' }).waitFor()
+    await page.getByRole('link', { name: 'Request pad' }).click()
+    await page.getByRole('heading', { name: 'Request pad' }).waitFor()
+    expect(await it.findings(page)).toEqual([])
+  })
+
+  test('on a phone the lists of runs, keys, files and deleted tables are not wider than the page, and show what went wrong', async () => {
+    await it.request('PUT', '/v1/phone/_tasks/mail', '{"attempts":1}')
+    await it.request('POST', '/v1/phone/_tasks/mail/run', '{}')
+    const { runs } = JSON.parse(await it.request('POST', '/v1/phone/_tasks/mail/claim', '{}'))
+    await it.request('POST', `/v1/phone/_tasks/mail/runs/${runs[0].id}/finish`, {
+      lease: runs[0].lease,
+      error: { message: `mailbox unavailable ${'x'.repeat(150)}` },
+    })
+    await it.request('POST', '/api/keys', { kind: 'secret', name: 'the worker that sends mail, in production' })
+    await it.request('POST', '/v1/phone/old', {})
+    await it.request('DELETE', '/v1/phone/old')
+    await it.request('POST', '/v1/phone/_buckets/files', {})
+    await fetch(`${it.server.url}/v1/phone/_buckets/files/a-long-name-of-a-report-${'x'.repeat(60)}.txt`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${it.organization.secretKey}` },
+      body: 'text',
+    })
+    const page = await it.open('#/', { viewport: { width: 390, height: 844 } })
+    for (const [place, seen] of [
+      ['#/phone/_tasks/mail', page.getByText('mailbox unavailable')],
+      ['#/_keys', page.getByRole('button', { name: 'Revoke the worker' })],
+      ['#/phone', page.getByRole('button', { name: 'Restore old' })],
+      ['#/phone/_buckets/files', page.getByText('private')],
+    ] as const) {
+      await page.goto(`${it.server.url}/console${place}`)
+      const list = page.locator('main .scroll-x', { has: page.locator('tbody tr') }).first()
+      await list.waitFor()
+      expect([place, await list.evaluate((part) => part.scrollWidth - part.clientWidth)]).toEqual([place, 0])
+      const box = (await seen.first().boundingBox())!
+      expect([place, box.x >= 0 && box.x + box.width <= 390]).toEqual([place, true])
+    }
+  })
+
+  test('the rail shows how many runs of a task wait, before its screen was opened', async () => {
+    await it.request('PUT', '/v1/waits/_tasks/mail', '{}')
+    for (let i = 0; i < 3; i++) await it.request('POST', '/v1/waits/_tasks/mail/run', '{}')
+    const page = await it.open('#/waits')
+    await page.getByRole('navigation', { name: 'Databases' }).getByText('task · 3').waitFor()
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'bun:test'
+import { shownDiff } from '../../src/screens/record/diff-view.ts'
+import { editedText, shownOffset, shownText } from '../../src/screens/record/exact-text.ts'
+import { indexFields, placementOf, placementWords } from '../../src/screens/record/placement.ts'
+import { fitsInput, keyFault, normalKey, showKey } from '../../src/screens/record/record-key.ts'
+import { readTtl, showTtl, ttlSecondsMax } from '../../src/screens/record/ttl.ts'
+
+describe('the exact text behind a text field', () => {
+  const exact = '{\r\n\t"a": 1,\r"b": 2\n}\r\n'
+
+  test('line breaks outside of the change stay as they were', () => {
+    const shown = shownText(exact)
+    expect(shown).toBe('{\n\t"a": 1,\n"b": 2\n}\n')
+    expect(editedText(exact, shown)).toBe(exact)
+    expect(editedText(exact, shown.replace('1', '12'))).toBe('{\r\n\t"a": 12,\r"b": 2\n}\r\n')
+    expect(editedText(exact, shown.replace('2\n', '2,\n"c": 3\n'))).toBe('{\r\n\t"a": 1,\r"b": 2,\n"c": 3\n}\r\n')
+    expect(editedText(exact, '')).toBe('')
+    expect(shownOffset(exact, exact.indexOf('"b"'))).toBe(shown.indexOf('"b"'))
+  })
+
+  test('any edit gives a text that is shown as it was typed', () => {
+    const seed = Date.now()
+    console.log(`seed ${seed}`)
+    let state = seed % 2_147_483_647
+    const random = (below: number): number => {
+      state = (state * 48_271) % 2_147_483_647
+      return state % below
+    }
+    const piece = (): string => Array.from({ length: random(12) }, () => '\r\n\tab{}'[random(7)]).join('')
+    for (let run = 0; run < 5_000; run++) {
+      const before = piece() + piece()
+      const shown = shownText(before)
+      const from = random(shown.length + 1)
+      const typed = shown.slice(0, from) + shownText(piece()) + shown.slice(from + random(3))
+      expect(shownText(editedText(before, typed))).toBe(typed)
+    }
+  })
+})
+
+describe('a ttl as people type it', () => {
+  const nowMs = Date.parse('2026-11-16T12:00:00Z')
+  const secondsOf = (typed: string): number | undefined => {
+    const ttl = readTtl(typed, nowMs)
+    return ttl.fault === undefined ? ttl.seconds : undefined
+  }
+
+  test('epoch seconds, a date-time, a time from now, or nothing', () => {
+    expect(secondsOf('1800000000')).toBe(1_800_000_000)
+    expect(secondsOf('2027-01-15T08:00:00Z')).toBe(1_800_000_000)
+    expect(secondsOf('2027-01-15T09:00:00+01:00')).toBe(1_800_000_000)
+    expect(secondsOf('in 30 days')).toBe(nowMs / 1000 + 30 * 86_400)
+    expect(secondsOf('1 hour')).toBe(nowMs / 1000 + 3_600)
+    expect(readTtl(' ', nowMs)).toEqual({ seconds: undefined })
+  })
+
+  test('what is shown is read back as the same second', () => {
+    for (const seconds of [0, 1, 1_800_000_001, ttlSecondsMax]) expect(secondsOf(showTtl(seconds))).toBe(seconds)
+    expect(showTtl(undefined)).toBe('')
+  })
+
+  test('faults say what to give', () => {
+    expect(readTtl('1800000000000', nowMs).fault).toContain('in seconds it is 1800000000')
+    expect(readTtl('tomorrow', nowMs).fault).toContain('epoch seconds')
+    expect(readTtl('2027-02-30T00:00:00Z', nowMs).fault).toContain('date-time')
+    expect(readTtl('in 900000 years', nowMs).fault).toBeDefined()
+  })
+})
+
+describe('the indices that a record will be in', () => {
+  const indices = { i1: { hashField: 'status', rangeField: 'at' }, i3: { hashField: 'user' } }
+
+  test('sparse, and the last of duplicates counts', () => {
+    expect(placementOf('{"status":"open","at":1,"user":true}', indices)).toEqual({ slots: ['i1', 'i3'] })
+    expect(placementOf('{"status":"open"}', indices)).toEqual({ slots: [] })
+    expect(placementOf('{"user":null,"user":"ada"}', indices)).toEqual({ slots: ['i3'] })
+    expect(placementWords(['i1', 'i2', 'i3'], indices)).toBe('in i1, i2 and i3')
+    expect(placementWords(['i1'], indices)).toBe('in i1')
+    expect(placementWords([], indices)).toBe('in no index')
+    expect(placementWords([], {})).toBe('')
+    expect(indexFields(indices)).toEqual(['status', 'at', 'user'])
+  })
+
+  test('a value that no index takes is a fault with its place', () => {
+    for (const [value, words] of [
+      ['null', 'null'],
+      ['[1]', 'an array'],
+      ['{}', 'an object'],
+      ['1e400', 'overflows'],
+      [`"${'ü'.repeat(513)}"`, '1,024 bytes'],
+      ['"\\ud800"', 'surrogate'],
+    ]) {
+      const { fault } = placementOf(`{\n  "user": ${value}\n}`, indices) as {
+        fault: { line: number; column: number; message: string }
+      }
+      expect(fault).toMatchObject({ line: 2, column: 11 })
+      expect(fault.message).toContain(words!)
+      expect(fault.message).toContain('i3')
+    }
+  })
+})
+
+describe('record keys', () => {
+  test('characters that cannot be seen are shown as escapes', () => {
+    expect(showKey('ord_1/🦊 ä')).toBe('ord_1/🦊 ä')
+    expect(showKey('a\nb\0\u202e"')).toBe('"a\\nb\\u0000\\u202e\\""')
+    expect(showKey(' a')).toBe('" a"')
+    expect(showKey('a ')).toBe('"a "')
+    expect(fitsInput('a\nb')).toBe(false)
+    expect(fitsInput('a b')).toBe(true)
+  })
+
+  test('"#" and empty are no range key', () => {
+    expect(normalKey({ hashKey: 'a', rangeKey: '#' })).toEqual({ hashKey: 'a' })
+    expect(normalKey({ hashKey: 'a', rangeKey: '' })).toEqual({ hashKey: 'a' })
+    expect(normalKey({ hashKey: 'a', rangeKey: 'b' })).toEqual({ hashKey: 'a', rangeKey: 'b' })
+  })
+
+  test('what the server would not take', () => {
+    expect(keyFault('ü'.repeat(512), 'The key')).toBeUndefined()
+    expect(keyFault('ü'.repeat(513), 'The key')).toContain('1026 bytes')
+    for (const key of ['', '.', '..', '\ud800']) expect(keyFault(key, 'The key')).toBeDefined()
+  })
+})
+
+describe('mine and the stored text', () => {
+  test('equal lines far from a change are left out and counted', () => {
+    const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`)
+    const { rows, changes, hidden } = shownDiff(lines.join('\n'), lines.with(50, 'other').join('\n'))
+    expect(changes).toBe(1)
+    expect(hidden).toBe(0)
+    expect(rows.map(({ equal }) => equal).filter((count) => count !== undefined)).toEqual([47, 46])
+    expect(rows).toHaveLength(9)
+  })
+
+  test('of one long line the part with the difference is shown', () => {
+    const long = 'x'.repeat(200_000)
+    const { rows } = shownDiff(`${long}MINE${long}`, `${long}THEIRS${long}`)
+    expect(rows).toHaveLength(1)
+    expect(rows[0]!.left).toContain('MINE')
+    expect(rows[0]!.right).toContain('THEIRS')
+    expect(rows[0]!.left!.length).toBeLessThan(500)
+  })
+
+  test('what is drawn is bounded', () => {
+    const text = (word: string) => Array.from({ length: 30_000 }, (_, i) => `${word} ${i}`).join('\n')
+    const { rows, hidden } = shownDiff(text('mine'), text('theirs'))
+    expect(rows).toHaveLength(1_000)
+    expect(hidden).toBe(29_000)
+  })
+})

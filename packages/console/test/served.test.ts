@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Console, describeConsole } from './console.ts'
+
+// The console from a server that is not one process at the root of its host.
+
+setDefaultTimeout(120_000)
+
+/** From the sign-in link to a written record and an uploaded file, whose permanent URL works, to sign-out. */
+const smokeTest = async (it: Console): Promise<void> => {
+  const base = it.address ?? it.server.url
+  const { link } = await it.server.cubbyJson('console', 'link', '--org', it.organization.name, '--url', base)
+  expect(link).toStartWith(`${base}/console#key=`)
+  const page = await it.visit(link.slice(link.indexOf('#')))
+  const urls: string[] = []
+  page.on('request', (request) => urls.push(request.url()))
+  await page.locator('.shell').waitFor()
+  expect(page.url()).toBe(`${base}/console#/`)
+
+  await it.request('POST', '/v1/app/notes', {})
+  await page.goto(`${base}/console#/app/notes/_new`)
+  await page.getByLabel('Hash key').fill('a/b')
+  await page.getByLabel('Data as JSON text').fill('{"n":1.0}')
+  await page.keyboard.press('Control+s')
+  await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor({ state: 'attached' })
+  expect(await it.request('GET', '/v1/app/notes/a%2Fb')).toContain('{"n":1.0}')
+  await page.goto(`${base}/console#/app/notes`)
+  await page.getByRole('grid').getByText('a/b').waitFor()
+
+  await it.request('POST', '/v1/app/_buckets/files')
+  await page.goto(`${base}/console#/app/_buckets/files`)
+  await page
+    .locator('input[type=file]')
+    .first()
+    .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('text of a') })
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Public').check()
+  await dialog.getByRole('button', { name: 'Upload', exact: true }).click()
+  await page.locator('.upload').getByRole('link', { name: 'a.txt' }).click()
+  const url = await page.getByLabel('the permanent URL').first().inputValue()
+  expect(url).toStartWith(`${base}/`)
+  expect(await (await fetch(url)).text()).toBe('text of a')
+
+  await page.locator('.account summary').click()
+  const revoked = page.waitForResponse((response) => response.request().method() === 'DELETE')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await revoked
+  for (const each of urls) expect(each).toStartWith(`${base}/`)
+  const { keys } = JSON.parse(await it.request('GET', '/api/keys')) as {
+    keys: { name: string | null; status: string }[]
+  }
+  const made = keys.filter(({ name }) => name?.startsWith('console'))
+  expect(made.map(({ status }) => status)).toEqual(['revoked', 'revoked'])
+}
+
+let target = ''
+const proxy = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: (request) => {
+    const { pathname, search } = new URL(request.url)
+    if (!pathname.startsWith('/store/')) return new Response('not here', { status: 404 })
+    return fetch(target + pathname.slice('/store'.length) + search, {
+      method: request.method,
+      headers: request.headers,
+      body: request.body,
+      redirect: 'manual',
+      decompress: false,
+    } as BunFetchRequestInit)
+  },
+})
+const prefixed = `http://127.0.0.1:${proxy.port}/store`
+
+describeConsole(
+  'the console behind a proxy with a path prefix',
+  (it) => {
+    beforeAll(() => {
+      target = it.server.url
+      it.address = prefixed
+    })
+    test('signs in by a link, writes, uploads and signs out below the prefix', () => smokeTest(it))
+  },
+  { args: ['--public-url', prefixed] },
+)
+afterAll(() => proxy.stop(true))
+
+describeConsole(
+  'the console of a server with --workers 2',
+  (it) => {
+    test('signs in by a link, writes, uploads and signs out, whichever process answers', () => smokeTest(it))
+  },
+  { args: ['--workers', '2'] },
+)

@@ -1,0 +1,31 @@
+/** The names of the files that the page loads, in the folder `console` beside it. */
+export interface ConsoleFiles {
+  script: string
+  /** Scripts that the first one imports. */
+  preloads: string[]
+  style: string
+  icon: string
+}
+
+/**
+ * The page of the console. Its URLs are relative, so they are right behind a proxy that adds a path too. The script makes
+ * everything that is to be seen; nothing in the page depends on who asks for it.
+ */
+export const consolePage = ({ script, preloads, style, icon }: ConsoleFiles): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Cubby</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<link rel="icon" type="image/svg+xml" href="console/${icon}">
+<link rel="stylesheet" href="console/${style}">
+${preloads.map((name) => `<link rel="modulepreload" href="console/${name}">\n`).join('')}<script type="module" src="console/${script}"></script>
+</head>
+<body>
+<div id="app"></div>
+<noscript>The console needs JavaScript. The API is described at <a href="docs">docs</a>, which works without it.</noscript>
+</body>
+</html>
+`

@@ -1,0 +1,79 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { CubbyError } from '../core/errors.ts'
+import type { ConsolePages, Page } from '../http/pages.ts'
+import { fileHeaders, pageHeaders } from './headers.ts'
+import { consolePage } from './page.ts'
+
+const buildCommand = 'npm run build -w packages/console'
+
+/** Only in a clone whose install scripts did not run: a packed server has the files inside. */
+export const notBuiltHint = `Run "${buildCommand}" in the repository, then start the server again.`
+
+const compress = promisify(gzip)
+
+const hashOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 16)
+
+/** Compressed outside of the thread that serves. */
+const makePage = async (text: string, version: string, headers: Record<string, string>): Promise<Page> => ({
+  body: new Blob([text]),
+  gzipped: new Blob([await compress(text, { level: 9 })]),
+  version,
+  headers,
+})
+
+/** undefined if they are not there. Bun remembers that, so a build shows after a restart only. */
+const loadSources = async (): Promise<typeof import('./sources.js') | undefined> => {
+  try {
+    return await import('./sources.js')
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+export const isConsoleBuilt = async (): Promise<boolean> => (await loadSources()) !== undefined
+
+const types = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
+
+interface Made {
+  page: Page
+  files: Map<string, Page>
+}
+
+const make = async (): Promise<Made> => {
+  const sources = await loadSources()
+  if (sources === undefined) {
+    throw new CubbyError('route_not_found', 'The console of this server is not built.', { hint: notBuiltHint })
+  }
+  const { built, icon } = sources
+  const files = new Map<string, Page>()
+  const addFile = async (name: string, text: string): Promise<void> => {
+    const [hash, ending] = name.split('.') as [string, keyof typeof types]
+    files.set(name, await makePage(text, hash, fileHeaders(`${types[ending]}; charset=utf-8`)))
+  }
+  for (const [name, text] of Object.entries(built.files)) await addFile(name, text)
+  const iconName = `${hashOf(icon)}.svg`
+  await addFile(iconName, icon)
+  const html = consolePage({ ...built, icon: iconName })
+  return { page: await makePage(html, hashOf(html), pageHeaders), files }
+}
+
+/** Made at the first request, because most processes are never asked for it, and once: it never changes. */
+export const servedConsole = (): ConsolePages => {
+  let made: Promise<Made> | undefined
+  const get = async (): Promise<Made> => {
+    made ??= make()
+    try {
+      return await made
+    } catch (error) {
+      // The next request tries again.
+      made = undefined
+      throw error
+    }
+  }
+  return {
+    page: async () => (await get()).page,
+    file: async (name) => (await get()).files.get(name),
+  }
+}

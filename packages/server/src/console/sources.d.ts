@@ -1,0 +1,9 @@
+/** As `packages/console/build.ts` writes it. */
+export declare const built: {
+  script: string
+  preloads: string[]
+  style: string
+  /** Texts by name. A name changes with its text. */
+  files: Record<string, string>
+}
+export declare const icon: string
