@@ -1,23 +1,131 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Log } from '../core/log.ts'
+import { codeOfAnswer, noteAnswers, takeBytesOf } from './answer-notes.ts'
 
-/** A request for the log and the metrics. For a streamed answer `ms` ends when its first bytes can be sent. */
-export interface Answered {
-  readonly requestId: string | null
-  /** undefined if no operation has this path and method. */
-  readonly operation: string | undefined
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly ms: number
+/**
+ * A request and its answer, for the log and the metrics. For a streamed answer the time ends when its first bytes can be sent.
+ * Members are computed when they are read: the metrics need few of them.
+ */
+export class Answered {
+  place!: Place
+  request!: Observable
+  response!: Response
+  startedAtMs = 0
+  ms = 0
+  /** Of the body. */
+  bytesOut = 0
+  /** Set when the request has a route. */
+  exchange: ObservedExchange | undefined = undefined
+  /** Set if it was read: Bun makes the text anew at each look. */
+  knownMethod: string | undefined = undefined
+  /** Set if the answer was there at once, by whoever looked at the clock. */
+  endedAtMs: number | undefined = undefined
+  /** Where the metrics count it, if that is known before the answer. */
+  countsAt: number | undefined = undefined
+
+  begin(place: Place, request: Observable): this {
+    this.place = place
+    this.request = request
+    this.startedAtMs = performance.now()
+    this.exchange = undefined
+    this.knownMethod = undefined
+    this.endedAtMs = undefined
+    this.countsAt = undefined
+    return this
+  }
+
+  end(response: Response, endedAtMs = performance.now()): this {
+    this.response = response
+    this.ms = endedAtMs - this.startedAtMs
+    const bytes = takeBytesOf(response)
+    this.bytesOut = this.method === 'HEAD' ? 0 : bytes
+    return this
+  }
+
+  get method(): string {
+    this.knownMethod ??= this.request.method
+    return this.knownMethod
+  }
+
+  /** Undefined if no operation has this path and method. */
+  get operation(): string | undefined {
+    return this.place.operationOf(this.method)
+  }
+
+  get status(): number {
+    return this.response.status
+  }
+
+  /** Without the time that the caller asked to wait for a run. */
+  get workMs(): number {
+    return this.ms - (this.exchange?.waitedMs ?? 0)
+  }
+
+  get requestId(): string | null {
+    return this.response.headers.get('x-request-id')
+  }
+
+  get path(): string {
+    return shownPath(this.place.path, this.request)
+  }
+
+  /** The code of the error; undefined if it is none. */
+  get code(): string | undefined {
+    return codeOfAnswer(this.response)
+  }
+
+  /** Of the body, as far as it was read. */
+  get bytesIn(): number {
+    return this.exchange?.receivedBytes ?? 0
+  }
 }
 
-/** Called once for each answer, when it is ready; must be cheap. */
+/** What is known of a request that has a route. */
+export interface ObservedExchange {
+  /** Undefined if the caller is not known: the key is missing or wrong. */
+  readonly identity: { orgId: number; keyId: string | undefined } | undefined
+  readonly receivedBytes: number
+  readonly waitedMs: number
+}
+
+/** Called once for each answer, when it is ready; must be cheap, and may not keep `answered`, which is used again. */
 export type Observer = (answered: Answered) => void
+
+/** Counts answers, for the metrics. */
+export interface AnswerCounter {
+  /** Where the counts of an operation start; undefined: of requests that no operation has. */
+  startOf(operation: string | undefined): number
+  count(start: number, status: number, workMs: number, bytesIn: number, bytesOut: number): void
+}
+
+/** Those that look at answers; undefined if there are none. */
+export class Observers {
+  readonly #counter: AnswerCounter | undefined
+  readonly #log: Observer | undefined
+
+  private constructor(counter: AnswerCounter | undefined, log: Observer | undefined) {
+    this.#counter = counter
+    this.#log = log
+    noteAnswers()
+  }
+
+  static of(counter: AnswerCounter | undefined, log: Observer | undefined): Observers | undefined {
+    return counter === undefined && log === undefined ? undefined : new Observers(counter, log)
+  }
+
+  see(answered: Answered): void {
+    const counter = this.#counter
+    if (counter !== undefined) {
+      const start = answered.countsAt ?? counter.startOf(answered.operation)
+      counter.count(start, answered.status, answered.workMs, answered.bytesIn, answered.bytesOut)
+    }
+    if (this.#log !== undefined) this.#log(answered)
+  }
+}
 
 interface Observable {
   readonly method: string
   readonly url: string
+  readonly headers: Headers
   readonly params: object
 }
 
@@ -27,35 +135,38 @@ export interface Place {
   operationOf(method: string): string | undefined
 }
 
-type Handler<R extends Observable, S> = (request: R, server: S) => Awaitable<Response>
+/** For the next request: most answers are there at once. */
+let spare: Answered | undefined
 
-/** Adds an observer to a handler. Without an observer it returns the handler itself, which costs nothing. */
+/** `answered` is undefined without an observer. */
+type Handler<R extends Observable, S> = (request: R, server: S, answered?: Answered) => Awaitable<Response>
+
+/**
+ * Adds observers to a handler. Without one it returns the handler itself, which costs nothing. An answer that is
+ * there at once stays so: a promise would cost more than all of the counting.
+ */
 export const observed = <R extends Observable, S>(
-  observer: Observer | undefined,
+  observers: Observers | undefined,
   place: Place,
   handler: Handler<R, S>,
 ): Handler<R, S> => {
-  if (observer === undefined) return handler
-  return async (request, server) => {
-    const startedAtMs = performance.now()
-    const response = await handler(request, server)
-    observer({
-      requestId: response.headers.get('x-request-id'),
-      operation: place.operationOf(request.method),
-      method: request.method,
-      path: shownPath(place.path, request),
-      status: response.status,
-      ms: Math.round((performance.now() - startedAtMs) * 100) / 100,
-    })
+  if (observers === undefined) return handler
+  return (request, server) => {
+    const answered = (spare ?? new Answered()).begin(place, request)
+    spare = undefined
+    const response = handler(request, server, answered)
+    if (response instanceof Promise) return observeLater(observers, answered, response)
+    observers.see(answered.end(response, answered.endedAtMs))
+    spare = answered
     return response
   }
 }
 
-/** `--log requests`: one line per request. */
-export const logAnswered =
-  (log: Log): Observer =>
-  ({ requestId, method, path, status, ms }) =>
-    log('info', 'request', { requestId, method, path, status, ms })
+const observeLater = async (observers: Observers, answered: Answered, later: Promise<Response>): Promise<Response> => {
+  const response = await later
+  observers.see(answered.end(response))
+  return response
+}
 
 /** The path of a URL as Bun gives it: without a host if Host is malformed. */
 export const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/]*/i, '').split('?', 1)[0]!

@@ -1,0 +1,62 @@
+import type { Measures, ProcessMeasures, StoreMeasures } from '../../store/measures.ts'
+import { type Database, noOrg } from './connection/database.ts'
+import type { Statement } from './connection/driver.ts'
+import type { Pool } from './connection/pool.ts'
+
+// Each of these reads one entry of each index that it needs.
+const firstExpiry: Statement = {
+  name: 'first_expiry',
+  text: `select r.ttl_seconds * 1000 from cubby_record as r where r.ttl_seconds is not null
+    order by r.ttl_seconds limit 1`,
+}
+const firstDeletedOf = (table: string): string =>
+  `(select d.deleted_at_ms as ms from ${table} as d where d.deleted_at_ms is not null order by d.deleted_at_ms limit 1)`
+const firstDeleted: Statement = {
+  name: 'first_deleted',
+  text: `${firstDeletedOf('cubby_table')} union all ${firstDeletedOf('cubby_organization')} order by ms limit 1`,
+}
+const firstDueBlob: Statement = {
+  name: 'first_due_blob',
+  text: `select b.due_at_ms from cubby_blob as b where b.due_at_ms is not null order by b.due_at_ms limit 1`,
+}
+
+/** With indexes and long values. The server adds the sizes of files, and reads none. */
+const relationBytes: Statement = {
+  name: 'relation_bytes',
+  text: `select sum(pg_total_relation_size(c.oid)) from pg_class c
+    where c.relkind = 'r' and c.relname like 'cubby\\_%' and pg_table_is_visible(c.oid)`,
+}
+
+export class PostgresMeasures implements Measures {
+  readonly #db: Database
+  readonly #pool: Pool
+  readonly #knowsBytes: boolean
+
+  /** `knowsBytes`: the tables are in files of this server. */
+  constructor(db: Database, pool: Pool, knowsBytes: boolean) {
+    this.#db = db
+    this.#pool = pool
+    this.#knowsBytes = knowsBytes
+  }
+
+  process(): ProcessMeasures {
+    return this.#pool.load
+  }
+
+  async store(): Promise<StoreMeasures> {
+    // One after the other: a scrape takes one connection.
+    const [firstExpiryMs, firstDeletedMs, firstDueBlobMs] = await this.#read(firstExpiry, firstDeleted, firstDueBlob)
+    const [storeBytes] = this.#knowsBytes ? await this.#read(relationBytes) : []
+    return { storeBytes, firstExpiryMs, firstDeletedMs, firstDueBlobMs }
+  }
+
+  /** Undefined for each that there is none of; for all of them if the database does not tell. */
+  async #read(...statements: Statement[]): Promise<(number | undefined)[]> {
+    try {
+      const results = await this.#db.read(noOrg, ...statements.map((statement) => ({ statement, values: [] })))
+      return results.map(({ rows }) => (rows[0]?.[0] == null ? undefined : Number(rows[0][0])))
+    } catch {
+      return []
+    }
+  }
+}

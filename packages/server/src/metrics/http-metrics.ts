@@ -1,0 +1,96 @@
+import type { Registry } from './registry.ts'
+
+/** The label of requests that no operation has: their paths are chosen by callers. */
+export const noOperation = 'none'
+
+/** Statuses that the server answers with. Another one is counted as `other`. */
+const statuses = [
+  ...[200, 201, 202, 204, 206, 302, 304],
+  ...[400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 416, 429, 431],
+  ...[500, 501, 503, 507],
+]
+const codes = [...statuses.map(String), 'other']
+
+/** A get takes less than a millisecond, a commit a few, an upload seconds. */
+const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** The cells of a histogram: the buckets, the one above them, and the sum. */
+const durationCells = durationBuckets.length + 2
+
+export interface AnswerCounter {
+  /** Where the counts of an operation start; undefined: of requests that no operation has. */
+  startOf(operation: string | undefined): number
+  /** `workMs`: without the time that the caller asked the server to wait for a run. */
+  count(start: number, status: number, workMs: number, bytesIn: number, bytesOut: number): void
+}
+
+/** Counts answers. `operations`: the names of all operations that can be requested. */
+export const countAnswers = (registry: Registry, operations: readonly string[]): AnswerCounter => {
+  const operation = { name: 'operation', values: [...operations, noOperation] }
+  const requests = registry.counter({
+    name: 'cubby_http_requests_total',
+    help: 'Requests that were answered, by operation and HTTP status. 503: refused by a limit, or the store is not ready.',
+    labels: [operation, { name: 'code', values: codes }],
+    isSparse: true,
+  })
+  const durations = registry.histogram({
+    name: 'cubby_http_request_duration_seconds',
+    help: 'Time from a request to its answer, without the time that the caller asked to wait for a run.',
+    labels: [operation],
+    buckets: durationBuckets,
+    isSparse: true,
+  })
+  const received = registry.counter({
+    name: 'cubby_http_received_bytes_total',
+    help: 'Bytes of request bodies that were read.',
+    labels: [operation],
+    isSparse: true,
+  })
+  const sent = registry.counter({
+    name: 'cubby_http_sent_bytes_total',
+    help: 'Bytes of the bodies of answers. A download that is cut off counts in full.',
+    labels: [operation],
+    isSparse: true,
+  })
+  // What a request counts is in one array, and what most requests count is together in it: for a get, each place in memory
+  // that is looked at takes a measurable time. An operation has its sums, a cell per bucket, and a cell per status.
+  const names = [...operations, noOperation]
+  const [secondsAt, receivedAt, sentAt, okAt, bucketsAt] = [0, 1, 2, 3, 4]
+  const codesAt = bucketsAt + durationBuckets.length + 1
+  const width = codesAt + codes.length
+  const counted = new Float64Array(names.length * width)
+  const cellOfStatus = new Int16Array(600).fill(codesAt + codes.length - 1)
+  for (const [position, status] of statuses.entries()) cellOfStatus[status] = codesAt + position
+  cellOfStatus[200] = okAt
+  registry.collect([], () => {
+    for (let cell = 0; cell < names.length; cell++) {
+      const own = counted.subarray(cell * width, (cell + 1) * width)
+      requests.cells.set(own.subarray(codesAt), cell * codes.length)
+      requests.cells[cell * codes.length + statuses.indexOf(200)] = own[okAt]!
+      durations.cells.set(own.subarray(bucketsAt, codesAt), cell * durationCells)
+      durations.cells[(cell + 1) * durationCells - 1] = own[secondsAt]!
+      received.cells[cell] = own[receivedAt]!
+      sent.cells[cell] = own[sentAt]!
+    }
+  })
+  const startOf = new Map<string | undefined, number>(names.map((name, cell) => [name, cell * width]))
+  return {
+    startOf: (operation) => startOf.get(operation) ?? operations.length * width,
+    count(start, status, workMs, bytesIn, bytesOut) {
+      const seconds = workMs / 1000
+      let bucket = 0
+      while (bucket < durationBuckets.length && seconds > durationBuckets[bucket]!) bucket++
+      counted[start + secondsAt]! += seconds
+      counted[start + receivedAt]! += bytesIn
+      counted[start + sentAt]! += bytesOut
+      counted[start + (cellOfStatus[status] ?? width - 1)]! += 1
+      counted[start + bucketsAt + bucket]! += 1
+    },
+  }
+}
+
+/** `inFlight`: requests that have no answer yet. */
+export const measureHttp = (registry: Registry, inFlight: () => number): void => {
+  const gauge = registry.gauge({ name: 'cubby_http_requests_in_flight', help: 'Requests that have no answer yet.' })
+  registry.collect([gauge], () => gauge.set(inFlight()))
+}

@@ -1,0 +1,44 @@
+import type { ArchiveState } from './archive-state.ts'
+
+/** What this process holds at the moment. A member that the engine does not have is undefined. */
+export interface ProcessMeasures {
+  /** Writes that wait for the writer, and their bytes. */
+  queuedWrites?: number
+  queuedWriteBytes?: number
+  /** Writes that the writer has and has not answered. */
+  writesInFlight?: number
+  /** Connections to the database. */
+  connectionsIdle?: number
+  connectionsBusy?: number
+  connectionsMax?: number
+  /** Requests that wait for a connection. */
+  connectionWaits?: number
+}
+
+/** The store at the moment, the same for every process. A member that the engine does not have or cannot tell is undefined. */
+export interface StoreMeasures {
+  /** With its indexes. For the embedded engine: `cubby.db`. */
+  storeBytes?: number
+  /** Of these, what is free for new records. */
+  storeFreeBytes?: number
+  walBytes?: number
+  /** Pages of the WAL that are not in the database file yet. */
+  walPendingPages?: number
+  /** The file system of the data directory. */
+  diskBytes?: number
+  diskFreeBytes?: number
+  /** When the oldest record that is still there expired, or will; undefined if none expires. */
+  firstExpiryMs?: number
+  /** When the deleted table or organization that is purged next was deleted. */
+  firstDeletedMs?: number
+  /** When the first bytes that no file refers to could, or can, be removed. */
+  firstDueBlobMs?: number
+  /** With `--archive`. */
+  archive?: ArchiveState
+}
+
+/** For the metrics. Nothing is counted for it: everything is read when somebody asks. */
+export interface Measures {
+  process(): ProcessMeasures
+  store(): Promise<StoreMeasures>
+}
