@@ -12,6 +12,10 @@ export const resetPendingPagesMax = 1_000
 export const walPagesMax = 64_000
 /** After this time without a commit, pending pages are checkpointed and the WAL is reset: reads are faster without one. */
 export const quietMs = 100
+/** After this time without a commit that wrote something, the WAL is made an empty file: the disk gets its space back. */
+export const idleMs = 10_000
+/** The idle time is counted in steps: a step with such a commit starts the count again. */
+export const idleSteps = 10
 
 /**
  * `repeatable`: the disk was full or the file busy, and SQLite recorded nothing as copied.
@@ -32,11 +36,13 @@ export type CheckpointEvent =
   | { kind: 'committed'; walPages: number; pendingPages: number; reopened?: boolean }
   /** The passive checkpoint ended. */
   | { kind: 'checkpointed'; fault?: CheckpointFaultKind }
-  /** The writer's checkpoint for a reset ended. */
-  | { kind: 'reset'; pendingPages: number; fault?: CheckpointFaultKind }
+  /** The writer's checkpoint for a reset ended. No page in the WAL: the file is empty. */
+  | { kind: 'reset'; walPages: number; pendingPages: number; fault?: CheckpointFaultKind }
   | { kind: 'synced'; reason: SyncReason; ok: boolean }
   /** `quietMs` have passed since `awaitQuiet`. */
   | { kind: 'quiet' }
+  /** A step of the idle time has passed since `awaitIdle`. */
+  | { kind: 'idle' }
   /** The thread failed. Nothing that it was doing will be reported. */
   | { kind: 'writerLost' }
   | { kind: 'writerStarted' }
@@ -46,12 +52,17 @@ export type CheckpointEvent =
   | { kind: 'failed' }
   /** No further write is accepted. */
   | { kind: 'closing' }
+  /** After that: every accepted write is committed, and nothing runs. */
+  | { kind: 'rest' }
 
-/** `checkpoint`: start a passive one. `reset`: let the writer checkpoint. `awaitQuiet`: report `quiet` in `quietMs`. */
+/**
+ * `checkpoint`: start a passive one. `reset`: let the writer checkpoint. `truncate`: the same, and let it make the WAL an empty
+ * file. `awaitQuiet`: report `quiet` in `quietMs`. `awaitIdle`: report `idle` after a step of the idle time.
+ */
 export type CheckpointAction =
   | { do: 'checkpoint' }
   | { do: 'sync'; reason: SyncReason }
-  | { do: 'reset' | 'awaitQuiet' }
+  | { do: 'reset' | 'truncate' | 'awaitQuiet' | 'awaitIdle' }
 
 /** Write requests at the time of an event. */
 export interface Traffic {
@@ -64,6 +75,11 @@ export interface Traffic {
 export class CheckpointPolicy {
   /** False for a guest: it neither checkpoints nor syncs. */
   readonly #enabled: boolean
+  /**
+   * Without an archive, an idle store makes its WAL an empty file. With one, a command beside the server could commit between
+   * the archive's last look and the truncation, and nothing would notice. There the first commit after a reset makes it small.
+   */
+  readonly #hasArchive: boolean
   /** `syncing`: the sync ahead that belongs to it runs. */
   #checkpoint: 'none' | 'running' | 'syncing' = 'none'
   /** `due`: nothing new is sent to the writer. `running`: nothing is in flight either. */
@@ -72,18 +88,25 @@ export class CheckpointPolicy {
   #walPages = 0
   #pendingPages = 0
   #forceResetAtPages = walPagesMax
-  /** The passive checkpoint was started because writes paused: the WAL is reset after it. */
-  #isTidying = false
+  /** The passive checkpoint was started because writes paused: the WAL is reset after it, or made an empty file. */
+  #tidying: 'none' | 'reset' | 'truncate' = 'none'
+  /** The reset is to make the WAL an empty file. */
+  #truncates = false
+  /** Commits that wrote something. A sweep that finds nothing commits too. */
   #commits = 0
   #commitsBeforeQuiet = 0
   #awaitsQuiet = false
+  #commitsBeforeIdle = 0
+  #awaitsIdle = false
+  #idleStepsPassed = 0
   #writerRuns = true
   #checkpointerRuns: boolean
   #failed = false
   #closing = false
 
-  constructor(enabled: boolean) {
+  constructor(enabled: boolean, hasArchive = false) {
     this.#enabled = enabled
+    this.#hasArchive = hasArchive
     this.#checkpointerRuns = enabled
   }
 
@@ -101,6 +124,11 @@ export class CheckpointPolicy {
     return this.#failed
   }
 
+  /** Whether many pages are pending, because a read prevents their copy: only requests may add to them. */
+  get isBehind(): boolean {
+    return this.#pendingPages >= resetAtPages
+  }
+
   /** Whether no checkpoint, reset or sync runs: each of them may still report that the disk failed. */
   get isAtRest(): boolean {
     return this.#checkpoint === 'none' && this.#reset !== 'running' && this.#syncsRunning === 0
@@ -112,7 +140,7 @@ export class CheckpointPolicy {
     // A commit, a checkpoint or a sync at the same time would prevent the reset.
     if (this.#reset === 'due' && traffic.inFlight === 0 && this.isAtRest && !this.#failed) {
       this.#reset = 'running'
-      actions.push({ do: 'reset' })
+      actions.push({ do: this.#truncates ? 'truncate' : 'reset' })
     }
     return actions
   }
@@ -120,14 +148,15 @@ export class CheckpointPolicy {
   #apply(event: CheckpointEvent, traffic: Traffic, actions: CheckpointAction[]): void {
     switch (event.kind) {
       case 'committed':
-        this.#commits++
+        if (event.walPages !== this.#walPages || event.pendingPages !== this.#pendingPages) this.#commits++
         this.#noteWal(event.walPages, event.pendingPages, actions)
         if (event.reopened) this.#sync('reopened', actions)
         if (isIdle(traffic)) this.#awaitQuiet(actions)
+        this.#awaitIdle(actions)
         break
       case 'checkpointed':
         if (event.fault === 'disk') this.#fail()
-        if (!this.#failed && (this.#isTidying || this.#walPages >= resetAtPages)) {
+        if (!this.#failed && (this.#tidying !== 'none' || this.#walPages >= resetAtPages)) {
           this.#checkpoint = 'syncing'
           this.#sync('ahead', actions)
         } else this.#endCheckpoint(traffic)
@@ -136,6 +165,7 @@ export class CheckpointPolicy {
         this.#reset = 'none'
         this.#pendingPages = event.pendingPages
         if (event.fault === 'disk') this.#fail()
+        if (this.#truncates) this.#endTruncation(event.walPages, event.fault, actions)
         break
       case 'synced':
         this.#syncsRunning--
@@ -146,10 +176,15 @@ export class CheckpointPolicy {
         this.#awaitsQuiet = false
         this.#tidy(traffic, actions)
         break
+      case 'idle':
+        this.#awaitsIdle = false
+        this.#countIdle(traffic, actions)
+        break
       case 'writerLost':
         this.#writerRuns = false
         if (this.#reset !== 'none') {
           this.#reset = 'none'
+          this.#truncates = false
           // A forced reset that did not happen is due again with the next commit.
           this.#forceResetAtPages = walPagesMax
         }
@@ -170,6 +205,10 @@ export class CheckpointPolicy {
         break
       case 'closing':
         this.#closing = true
+        break
+      case 'rest':
+        // Then closing the store copies nothing more, and the archive can tell whether the file has changed since.
+        if (this.#hasArchive && !this.#failed) this.#startCheckpoint(actions)
         break
     }
   }
@@ -201,8 +240,11 @@ export class CheckpointPolicy {
 
   #endCheckpoint(traffic: Traffic): void {
     this.#checkpoint = 'none'
-    if (this.#isTidying && isIdle(traffic) && this.#takesWrites) this.#reset = 'due'
-    this.#isTidying = false
+    if (this.#tidying !== 'none' && isIdle(traffic) && this.#takesWrites) {
+      this.#reset = 'due'
+      this.#truncates = this.#tidying === 'truncate'
+    }
+    this.#tidying = 'none'
   }
 
   #sync(reason: SyncReason, actions: CheckpointAction[]): void {
@@ -238,9 +280,35 @@ export class CheckpointPolicy {
       this.#checkpoint === 'none'
     if (!isQuiet) this.#awaitQuiet(actions)
     else if (this.#takesWrites && this.#checkpointerRuns) {
-      this.#isTidying = true
+      this.#tidying = 'reset'
       this.#startCheckpoint(actions)
     }
+  }
+
+  #awaitIdle(actions: CheckpointAction[]): void {
+    if (!this.#enabled || this.#hasArchive || !this.#takesWrites || this.#awaitsIdle || this.#walPages === 0) return
+    this.#awaitsIdle = true
+    actions.push({ do: 'awaitIdle' })
+  }
+
+  #countIdle(traffic: Traffic, actions: CheckpointAction[]): void {
+    const wasIdle = isIdle(traffic) && this.#commits === this.#commitsBeforeIdle
+    this.#commitsBeforeIdle = this.#commits
+    this.#idleStepsPassed = wasIdle ? this.#idleStepsPassed + 1 : 0
+    const isAtWork = this.#checkpoint !== 'none' || this.#reset !== 'none' || !this.#checkpointerRuns
+    if (this.#idleStepsPassed < idleSteps || isAtWork) this.#awaitIdle(actions)
+    else if (this.#takesWrites) {
+      this.#idleStepsPassed = 0
+      this.#tidying = 'truncate'
+      this.#startCheckpoint(actions)
+    }
+  }
+
+  /** If a reader kept it from happening, it is tried again after as long a time. After a fault the next commit leads to it. */
+  #endTruncation(walPages: number, fault: CheckpointFaultKind | undefined, actions: CheckpointAction[]): void {
+    this.#truncates = false
+    this.#walPages = walPages
+    if (fault === undefined) this.#awaitIdle(actions)
   }
 
   /** The process has to end, and keeps the WAL as it is until then: nothing is started or retried. */

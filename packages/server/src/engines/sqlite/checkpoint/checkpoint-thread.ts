@@ -5,11 +5,32 @@ import { faultPoint } from '../disk/fault-point.ts'
 
 declare const self: Worker
 
-export type ToCheckpointThread = { open: string; faults?: string } | { checkpoint: true } | { close: true }
-export type FromCheckpointThread = { opened: true } | { checkpointed: true; fault?: CheckpointFault } | { closed: true }
+export type ToCheckpointThread =
+  | { open: string; faults?: string }
+  | { checkpoint: true }
+  /** Keep checkpoints, by whomever, from going further than what is committed now, until the next checkpoint or `false`. */
+  | { pin: boolean }
+  | { close: true }
+export type FromCheckpointThread =
+  | { opened: true }
+  | { checkpointed: true; fault?: CheckpointFault }
+  | { pinned: boolean }
+  | { closed: true }
 
 let db: Connection | undefined
 let faults: string | undefined
+
+/** A second connection, whose open read transaction is the pin. */
+let pin: Connection | undefined
+
+const setPin = (isPinned: boolean): void => {
+  // One may be left of a reset during which the writer was lost.
+  if (pin?.inTransaction) pin.run('COMMIT')
+  if (!isPinned) return
+  pin ??= new Connection(db!.path, 256)
+  pin.run('BEGIN')
+  pin.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get()
+}
 
 const reply = (message: FromCheckpointThread): void => self.postMessage(message)
 
@@ -22,8 +43,14 @@ self.onmessage = (event: MessageEvent<ToCheckpointThread>) => {
     reply({ opened: true })
   } else if ('checkpoint' in message) {
     if (faults !== undefined) faultPoint(faults, 'copy')
-    reply({ checkpointed: true, fault: db!.checkpoint() })
+    const fault = db!.checkpoint()
+    setPin(false)
+    reply({ checkpointed: true, fault })
+  } else if ('pin' in message) {
+    setPin(message.pin)
+    reply({ pinned: message.pin })
   } else {
+    pin?.close()
     db?.close()
     reply({ closed: true })
   }

@@ -2,10 +2,23 @@ import { fdatasync, openSync } from 'node:fs'
 import type { Log } from '../../../core/log.ts'
 import type { CheckpointFault } from '../connection.ts'
 import { endThread } from '../end-thread.ts'
-import { type CheckpointEvent, CheckpointPolicy, quietMs, type SyncReason, type Traffic } from './checkpoint-policy.ts'
+import {
+  type CheckpointEvent,
+  CheckpointPolicy,
+  idleMs,
+  idleSteps,
+  quietMs,
+  type SyncReason,
+  type Traffic,
+} from './checkpoint-policy.ts'
 import type { FromCheckpointThread, ToCheckpointThread } from './checkpoint-thread.ts'
 
 const restartPauseMs = 1_000
+
+interface WalPages {
+  walPages: number
+  pendingPages: number
+}
 
 export interface CheckpointerOptions {
   path: string
@@ -14,15 +27,25 @@ export interface CheckpointerOptions {
   enabled: boolean
   /** For tests: see fault-point.ts. */
   faults?: string
+  /** For tests: another `idleMs`. */
+  idleMs?: number
   traffic: () => Traffic
-  /** Lets the writer checkpoint. Its answer comes back through `noteReset`. */
-  sendReset: () => void
+  /** Resolves when every commit is archived; absent without an archive. See archive/archive.ts. */
+  archiveFirst?: () => Promise<void>
+  /** Lets the writer checkpoint, and make the WAL an empty file if `truncates`. Its answer comes back through `noteReset`. */
+  sendReset: (truncates: boolean) => void
   onDamage: (cause: string) => void
   /** A checkpoint or a sync of the database file failed: the process has to end at once. */
   onDiskFailure: (cause: string) => void
   /** Called when a checkpoint or a sync has ended. */
   onEnd: () => void
 }
+
+/**
+ * `passive`: the checkpoint thread copies pages while the writer commits. `reset`: the writer copies the rest, and its next
+ * commit starts the WAL again. `truncate`: the same, and the WAL is an empty file at once.
+ */
+export type CheckpointKind = 'passive' | 'reset' | 'truncate'
 
 /** Carries out what the checkpoint policy decides: its thread, the syncs of the database file, the pause before a tidy-up. */
 export class Checkpointer {
@@ -40,37 +63,80 @@ export class Checkpointer {
   readonly #file: number
   #thread: Worker | undefined
   #quietTimer: Timer | undefined
+  #idleTimer: Timer | undefined
+  #onPinned: () => void = () => {}
   #closed = false
 
   constructor(options: CheckpointerOptions) {
     this.#options = options
-    this.#policy = new CheckpointPolicy(options.enabled)
+    this.#policy = new CheckpointPolicy(options.enabled, options.archiveFirst !== undefined)
     this.#file = options.enabled ? openSync(options.path, 'r+') : -1
   }
 
+  /** The descriptor that is never closed, for who reads the database file itself. */
+  get file(): number {
+    return this.#file
+  }
+
   /** See CheckpointPolicy. */
-  get state(): Pick<CheckpointPolicy, 'holdsWrites' | 'writerRuns' | 'failed' | 'isAtRest'> {
+  get state(): Pick<CheckpointPolicy, 'holdsWrites' | 'isBehind' | 'writerRuns' | 'failed' | 'isAtRest'> {
     return this.#policy
   }
 
   note(event: CheckpointEvent): void {
     for (const action of this.#policy.on(event, this.#options.traffic())) {
-      if (action.do === 'checkpoint') this.#toThread({ checkpoint: true })
+      if (action.do === 'checkpoint') this.#beginCheckpoint('passive')
+      else if (action.do === 'reset' || action.do === 'truncate') this.#beginCheckpoint(action.do)
       else if (action.do === 'sync') this.#syncFile(action.reason)
-      else if (action.do === 'reset') this.#options.sendReset()
-      else this.#awaitQuiet()
+      else if (action.do === 'awaitQuiet') this.#awaitQuiet()
+      else this.#awaitIdle()
     }
   }
 
-  noteReset(pendingPages: number, fault: CheckpointFault | undefined): void {
+  /** `then` is called when writes may go on. */
+  noteReset(wal: WalPages, fault: CheckpointFault | undefined, then: () => void): void {
     this.#report(fault)
-    this.note({ kind: 'reset', pendingPages, fault: fault?.kind })
+    const end = (): void => {
+      this.note({ kind: 'reset', ...wal, fault: fault?.kind })
+      then()
+    }
+    // A pin would keep the next commit from resetting the WAL.
+    if (this.#options.archiveFirst === undefined) end()
+    else void this.#pin(false).then(end)
+  }
+
+  /**
+   * Every checkpoint of a running server begins here. With an archive, all frames that it may copy are archived first: once a
+   * generation of the WAL is copied completely, any commit may overwrite it. Commits go on meanwhile, so the pin keeps the
+   * checkpoint from copying what was committed after `archiveFirst` looked. The policy waits for the checkpoint's end, so
+   * beginning later is safe. The other checkpoints are SQLite's own, when the last connection to the store closes: at the
+   * start (prepare-store.ts) and at the end, where it has nothing more to copy with an archive.
+   */
+  #beginCheckpoint(kind: CheckpointKind): void {
+    const { archiveFirst, sendReset } = this.#options
+    const begin = (): void => {
+      if (kind === 'passive') this.#toThread({ checkpoint: true })
+      else sendReset(kind === 'truncate')
+    }
+    if (archiveFirst === undefined) begin()
+    else void this.#pin(true).then(archiveFirst).then(begin)
+  }
+
+  /** Resolves at once if there is no thread to ask: then only another process could commit in between. */
+  async #pin(isPinned: boolean): Promise<void> {
+    const thread = this.#thread
+    if (thread === undefined) return
+    await new Promise<void>((resolve) => {
+      this.#onPinned = resolve
+      thread.postMessage({ pin: isPinned } satisfies ToCheckpointThread)
+    })
   }
 
   /** From here on, a pause of writes starts nothing. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#quietTimer)
+    clearTimeout(this.#idleTimer)
     this.note({ kind: 'closing' })
   }
 
@@ -106,8 +172,15 @@ export class Checkpointer {
     this.#quietTimer.unref()
   }
 
+  #awaitIdle(): void {
+    const stepMs = (this.#options.idleMs ?? idleMs) / idleSteps
+    this.#idleTimer = setTimeout(() => this.note({ kind: 'idle' }), stepMs)
+    this.#idleTimer.unref()
+  }
+
   #toThread(message: ToCheckpointThread): void {
-    this.#thread!.postMessage(message)
+    // It may have failed while the archive was busy: the policy knows that.
+    this.#thread?.postMessage(message)
   }
 
   async start(): Promise<void> {
@@ -118,6 +191,7 @@ export class Checkpointer {
       thread.onmessage = (event: MessageEvent<FromCheckpointThread>) => {
         const message = event.data
         if ('opened' in message) resolve()
+        if ('pinned' in message) this.#onPinned()
         if (!('checkpointed' in message)) return
         this.#report(message.fault)
         this.note({ kind: 'checkpointed', fault: message.fault?.kind })
@@ -127,6 +201,8 @@ export class Checkpointer {
         thread.terminate()
         this.#options.log('error', 'the checkpoint thread failed; starting another', { cause: event.message })
         reject(new Error(event.message))
+        this.#thread = undefined
+        this.#onPinned()
         this.note({ kind: 'checkpointerLost' })
         this.#options.onEnd()
         if (!this.#closed) setTimeout(() => void this.#restart(), restartPauseMs).unref()

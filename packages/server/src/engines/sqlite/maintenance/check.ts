@@ -209,7 +209,7 @@ const checkContent = (row: Row, rule: EntriesRule | undefined | typeof damaged):
   }
 }
 
-/** Each file has its live blob, and each live blob its file. */
+/** Each file has its live blob, and each live blob its file; the store has the bytes of those blobs that it keeps. */
 function* checkBlobs(db: Connection, notes: Notes): Iterable<string> {
   const files = db.prepare<{ tableId: number; name: string; blobId: string }, []>(
     `SELECT r.table_id AS tableId, CAST(r.range_key AS TEXT) AS name, substr(CAST(r.i3_hash AS TEXT), 2) AS blobId
@@ -230,6 +230,23 @@ function* checkBlobs(db: Connection, notes: Notes): Iterable<string> {
     notes.table(tableId)
     yield `blob ${id} (bucket ${tableId}) is ${state}: ${files} files refer to it, due at ${due}`
   }
+  yield* checkBytes(db, notes)
+}
+
+/** Only the index of `blob_bytes` is read. The bytes themselves are compared with their digests in checkFiles. */
+function* checkBytes(db: Connection, notes: Notes): Iterable<string> {
+  const lost = db.prepare<{ id: string; tableId: number }, []>(
+    `SELECT b.id, b.table_id AS tableId FROM blobs b
+     WHERE b.id >= 'f' AND b.state = 'live' AND NOT EXISTS (SELECT 1 FROM blob_bytes y WHERE y.id = b.id)`,
+  )
+  for (const { id, tableId } of lost.iterate()) {
+    notes.table(tableId)
+    yield `blob ${id} (bucket ${tableId}): its bytes are not in the store`
+  }
+  const stray = db.prepare<{ id: string }, []>(
+    'SELECT y.id FROM blob_bytes y WHERE NOT EXISTS (SELECT 1 FROM blobs b WHERE b.id = y.id)',
+  )
+  for (const { id } of stray.iterate()) yield `the bytes of blob ${id} are in the store, but no row of the blob`
 }
 
 const showKey = ({ hashKey, rangeKey }: Row): string =>

@@ -19,6 +19,11 @@ export class SqliteMaintenance implements Maintenance {
     return this.#store.channel.submitMaintenance<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
   }
 
+  purgeOrganizations(nowMs: number, rowsMax: number): Promise<number> {
+    const command = { kind: 'purgeOrganizations' as const, nowMs, rowsMax }
+    return this.#store.channel.submitMaintenance<'purgeOrganizations'>(command)
+  }
+
   async addChecksums(rowsMax: number): Promise<number> {
     const { channel, db, snapshot } = this.#store
     try {

@@ -27,16 +27,24 @@ export const sweepExpired = (db: Connection, nowMs: number, rowsMax: number): nu
   return removed
 }
 
+interface PurgedTable {
+  id: number
+  kind: TableKind
+}
+
 /** Removes rows of the table, bucket or task that was deleted first, and its own row when no other is left. */
 export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): number => {
   const table = db
-    .prepare<{ id: number; kind: TableKind }, [number]>(
-      'SELECT id, kind FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1',
-    )
+    .prepare<PurgedTable, [number]>('SELECT id, kind FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1')
     .get(nowMs - recoveryMs - sweepGraceMs)
   if (table === null) return 0
   // Marked first: a table that has lost rows must not be restored, even if the clock steps back.
   run(db, 'UPDATE tables SET purging = 1 WHERE id = ?1 AND purging = 0', table.id)
+  return purgeTable(db, table, nowMs, rowsMax)
+}
+
+/** One step, of a table that nobody can restore. */
+export const purgeTable = (db: Connection, table: PurgedTable, nowMs: number, rowsMax: number): number => {
   if (table.kind === 'task') return purgeTask(db, table.id, rowsMax)
   const rows = findIds(db, 'SELECT id FROM records WHERE table_id = ?1 LIMIT ?2', ...[table.id, rowsMax])
   const blobs = table.kind === 'bucket' ? blobsOfRows(db, rows) : []

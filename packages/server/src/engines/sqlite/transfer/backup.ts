@@ -15,7 +15,8 @@ import {
 import { join } from 'node:path'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
-import type { BackupContents, BackupSource, WithCopy } from '../../../store/closed-store.ts'
+import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../../store/closed-store.ts'
+import { restoreArchive } from '../archive/restore-archive.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
@@ -136,6 +137,8 @@ const streamFile = async (descriptor: number, write: (bytes: Uint8Array) => Prom
 const copyVerified = async (dataDir: string, temporary: string, target: string): Promise<Counts> => {
   const store = new Connection(join(dataDir, 'cubby.db'), 16_384)
   try {
+    // A store of a version without auto-vacuum: the one that is made from the backup has it.
+    if (store.pragma('auto_vacuum') === 0) store.run('PRAGMA auto_vacuum = INCREMENTAL')
     store.run(`VACUUM INTO '${temporary.replaceAll("'", "''")}'`)
   } catch (error) {
     throw isDamage(error) ? damagedStore(store.path, error) : cannotWrite(target, error as Error)
@@ -215,7 +218,7 @@ export const restoreStore = async (
   withCopy: WithCopy,
 ): Promise<BackupContents> => {
   if (typeof backup === 'string' && !existsSync(backup)) throw new OperatorError(`there is no file ${backup}`)
-  const name = typeof backup === 'string' ? backup : backup.name
+  const name = nameOf(backup)
   refuseExistingStore(dataDir)
   const isNew = !existsSync(dataDir)
   try {
@@ -231,6 +234,7 @@ export const restoreStore = async (
     createTemporary(temporary)
     made = true
     if (typeof backup === 'string') copy(backup, temporary)
+    else if ('archive' in backup) restoreArchive(backup.archive, backup.atMs, temporary)
     else await receive(backup, temporary)
     refuseCompressed(temporary, name)
     const counts = await verifyCopy(temporary, name)
@@ -245,6 +249,12 @@ export const restoreStore = async (
     if (isNew) removeNewDirectory(dataDir)
     throw error
   }
+}
+
+/** For messages. */
+const nameOf = (backup: BackupSource): string => {
+  if (typeof backup === 'string') return backup
+  return 'archive' in backup ? `what ${backup.archive} has of that time` : backup.name
 }
 
 const lockStore = (dataDir: string): StoreLock => {
@@ -265,7 +275,7 @@ const copy = (file: string, temporary: string): void => {
   }
 }
 
-const receive = async ({ name, bytes }: Exclude<BackupSource, string>, temporary: string): Promise<void> => {
+const receive = async ({ name, bytes }: BackupBytes, temporary: string): Promise<void> => {
   const descriptor = openSync(temporary, 'w')
   try {
     for await (const chunk of bytes) {
@@ -294,5 +304,21 @@ const removeNewDirectory = (dataDir: string): void => {
     rmdirSync(dataDir)
   } catch {
     // It is not empty: someone has put something into it.
+  }
+}
+
+/** Checks a backup in a copy beside it, which is removed again: the check itself would write to the backup. */
+export const verifyBackup = async (file: string, withCopy: WithCopy): Promise<BackupContents> => {
+  if (!existsSync(file)) throw new OperatorError(`there is no file ${file}`)
+  const temporary = temporaryOf(`${file}.verify`)
+  createTemporary(temporary)
+  try {
+    copy(file, temporary)
+    refuseCompressed(temporary, file)
+    const counts = await verifyCopy(temporary, file)
+    await useCopy(temporary, withCopy)
+    return { ...counts, bytes: statSync(file).size }
+  } finally {
+    removeTemporary(temporary)
   }
 }

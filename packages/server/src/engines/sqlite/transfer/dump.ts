@@ -2,8 +2,15 @@ import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { StoreDamaged } from '../../../core/store-refused.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import type { Run } from '../../../core/tasks/run.ts'
-import type { Organization } from '../../../store/organizations.ts'
-import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable, DumpedTask } from '../../../store/transfer.ts'
+import type {
+  Dump,
+  DumpedApiKey,
+  DumpedBlob,
+  DumpedOrganization,
+  DumpedRecord,
+  DumpedTable,
+  DumpedTask,
+} from '../../../store/transfer.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
@@ -12,6 +19,7 @@ import {
   type KeyRow,
   keyColumns,
   type OrganizationRow,
+  organizationColumns,
   type TableRow,
   tableColumns,
   toApiKey,
@@ -41,11 +49,13 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
   return {
     cursorKey: () => readCursorKey(db),
 
-    organizations: (): Organization[] =>
+    organizations: (): DumpedOrganization[] =>
       db
-        .prepare<OrganizationRow, []>('SELECT id, name, created_at FROM organizations ORDER BY id')
+        .prepare<OrganizationRow & { purging: number }, []>(
+          `SELECT ${organizationColumns}, purging FROM organizations ORDER BY id`,
+        )
         .all()
-        .map(toOrganization),
+        .map((row) => ({ ...toOrganization(row), purging: row.purging === 1 })),
 
     async *apiKeys(): AsyncIterable<DumpedApiKey> {
       for (const row of db
@@ -73,12 +83,25 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
         .iterate()
     },
 
+    blobBytes: ({ id }: DumpedBlob): Uint8Array | undefined =>
+      db.prepare<{ bytes: Uint8Array }, [string]>('SELECT bytes FROM blob_bytes WHERE id = ?1').get(id)?.bytes,
+
     async *tasks(): AsyncIterable<DumpedTask> {
       const rows = db.prepare<TaskRow, []>(`SELECT ${taskColumns} FROM tasks ORDER BY table_id`)
       for (const row of rows.iterate()) yield toTask(row)
     },
 
-    runs: (afterSeq: number) => dumpRuns(db, afterSeq),
+    runs: (afterSeq: number) =>
+      dumpRuns(
+        db.path,
+        db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE seq > ?1 ORDER BY seq`).iterate(afterSeq),
+      ),
+
+    runsOf: (taskId: number) =>
+      dumpRuns(
+        db.path,
+        db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE task_id = ?1 ORDER BY id`).iterate(taskId),
+      ),
 
     countRuns: (): number => db.prepare<{ n: number }, []>('SELECT count(*) AS n FROM runs').get()!.n,
 
@@ -130,11 +153,10 @@ async function* dumpRecords(
   if (chunk.length > 0) yield chunk
 }
 
-async function* dumpRuns(db: Connection, afterSeq: number): AsyncIterable<Run[]> {
-  const rows = db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE seq > ?1 ORDER BY seq`)
+async function* dumpRuns(path: string, rows: IterableIterator<RunRow>): AsyncIterable<Run[]> {
   let chunk: Run[] = []
   let bytes = 0
-  for (const row of orRefuseDamaged(db.path, rows.iterate(afterSeq))) {
+  for (const row of orRefuseDamaged(path, rows)) {
     chunk.push(toRun(row))
     bytes += row.payload.length + (row.result?.length ?? 0)
     if (bytes < chunkBytes && chunk.length < chunkRows) continue

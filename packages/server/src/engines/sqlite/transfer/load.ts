@@ -10,8 +10,9 @@ type Value = string | number | null
 /** Adds the rows of a copy with their ids. AUTOINCREMENT continues after the highest id by itself; record ids are raised here. */
 export const loadRows = (db: Connection, rows: LoadRows): void => {
   const insert = (sql: string) => db.prepare<unknown, Value[]>(sql)
-  for (const { id, name, createdAtMs } of rows.organizations ?? []) {
-    insert('INSERT OR IGNORE INTO organizations (id, name, created_at) VALUES (?1, ?2, ?3)').run(id, name, createdAtMs)
+  for (const { id, name, createdAtMs, deletedAtMs, purging } of rows.organizations ?? []) {
+    insert(`INSERT OR IGNORE INTO organizations (id, name, created_at, deleted_at, purging)
+      VALUES (?1, ?2, ?3, ?4, ?5)`).run(id, name, createdAtMs, deletedAtMs, purging ? 1 : 0)
   }
   for (const key of rows.apiKeys ?? []) {
     insert(`INSERT OR IGNORE INTO api_keys (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
@@ -28,8 +29,12 @@ export const loadRows = (db: Connection, rows: LoadRows): void => {
       ...[table.createdAtMs, table.deletedAtMs, table.purging ? 1 : 0, table.kind, table.publicId],
     )
   }
-  for (const { id, tableId } of rows.blobs ?? []) {
+  const insertBytes = db.prepare<unknown, [string, Uint8Array]>(
+    'INSERT OR IGNORE INTO blob_bytes (id, bytes) VALUES (?1, ?2)',
+  )
+  for (const { id, tableId, bytes } of rows.blobs ?? []) {
     insert(`INSERT OR IGNORE INTO blobs VALUES (?1, ?2, 'live', NULL)`).run(id, tableId)
+    if (bytes !== undefined) insertBytes.run(id, Buffer.from(bytes, 'base64'))
   }
   for (const task of rows.tasks ?? []) insert(putTask('INSERT OR IGNORE')).run(...taskValues(task))
   for (const run of rows.runs ?? []) insert(insertRun.replace('INSERT', 'INSERT OR IGNORE')).run(...runValues(run))

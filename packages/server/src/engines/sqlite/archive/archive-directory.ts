@@ -1,0 +1,114 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { StoreRefused } from '../../../core/store-refused.ts'
+import type { Connection } from '../connection.ts'
+import { makeDataDir } from '../disk/store-files.ts'
+import { holdFile, type StoreLock } from '../disk/store-lock.ts'
+import { readCursorKey } from '../registry/cursor-key.ts'
+import { archiveFormat, type Manifest, pathsOf, readJson, writeJson } from './archive-files.ts'
+import { isOnOwnDisk, wasOnOwnDisk } from './own-disk.ts'
+
+/** Undefined if the directory has no archive. Throws if this version cannot read it. */
+export const readManifest = (dir: string): Manifest | undefined => {
+  const manifest = readJson<Manifest>(pathsOf(dir).manifest)
+  if (manifest !== undefined && manifest.format !== archiveFormat) {
+    throw new StoreRefused(
+      `the archive in ${dir} has format ${manifest.format}; this Cubby knows format ${archiveFormat}: use a newer one`,
+    )
+  }
+  return manifest
+}
+
+/** The same for a store and for what is restored from it. It does not tell the key that it is made from. */
+export const storeIdOf = (db: Connection): string =>
+  createHash('sha256').update('archive of ').update(readCursorKey(db).secret).digest('hex').slice(0, 32)
+
+/** The directory of an archive, locked for this process. */
+export class ArchiveDirectory {
+  readonly #lock: StoreLock
+  /** The lock is on this file, which is open: no other file gets its number. */
+  readonly #lockFile: string | undefined
+
+  private constructor(
+    readonly dir: string,
+    lock: StoreLock,
+  ) {
+    this.#lock = lock
+    this.#lockFile = fileAt(lockPath(dir))
+  }
+
+  /**
+   * Creates the directory if it does not exist. Refuses one that has something else in it, or that only the operator can
+   * make usable. Any other error is one of the disk: it may be gone later.
+   *
+   * `hadOne`: this server held the directory before, and lost it. Then nothing is created. If the archive was on a disk of its
+   * own, also before this start, it waits for a disk: see own-disk.ts.
+   */
+  static hold(dir: string, dataDir: string, hadOne = false): ArchiveDirectory {
+    try {
+      const isNew = readManifest(dir) === undefined
+      if (isNew && wasOnOwnDisk(dir, dataDir) && !isOnOwnDisk(dir, dataDir)) throw new NotMounted(dir)
+      if (!hadOne) makeDataDir(dir)
+      const isForeign = isNew && readdirSync(dir).some((name) => !ownNames.test(name))
+      if (isForeign) throw new StoreRefused(`--archive: ${dir} is not empty and has no archive; give another directory`)
+      const lock = holdFile(lockPath(dir), `--archive: another server writes the archive in ${dir}`)
+      return new ArchiveDirectory(dir, lock)
+    } catch (error) {
+      if (
+        error instanceof NotMounted ||
+        error instanceof StoreRefused ||
+        diskErrors.test(String((error as { code?: unknown }).code))
+      )
+        throw error
+      throw new StoreRefused(`--archive: ${dir} cannot be used: ${(error as Error).message}`)
+    }
+  }
+
+  /** The manifest, which is made now if the archive is new. Refuses the archive of another store. */
+  claim(store: string, nowMs: number): Manifest {
+    const known = readManifest(this.dir)
+    if (known !== undefined && known.store !== store) {
+      throw new StoreRefused(`--archive: ${this.dir} has the archive of another store; give another directory`)
+    }
+    if (known !== undefined) return known
+    const manifest = { format: archiveFormat, id: randomBytes(8).toString('hex'), store, createdAtMs: nowMs }
+    writeJson(pathsOf(this.dir).manifest, manifest)
+    return manifest
+  }
+
+  /** Whether its path still leads to it. It may be replaced or unmounted while the server runs. */
+  get isThere(): boolean {
+    return this.#lockFile !== undefined && fileAt(lockPath(this.dir)) === this.#lockFile
+  }
+
+  release(): void {
+    this.#lock.release()
+  }
+}
+
+const lockPath = (dir: string): string => join(dir, 'archive.lock')
+
+/** The disk may be mounted later. */
+class NotMounted extends Error {
+  constructor(dir: string) {
+    super(
+      `nothing is mounted at ${dir} or above it: the archive was on a disk of its own; mount it, or give another directory`,
+    )
+  }
+}
+
+/** Which file is at the path: another one, also after a copy, is different. Undefined if there is none to be seen. */
+const fileAt = (path: string): string | undefined => {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}-${ino}`
+  } catch {
+    return undefined
+  }
+}
+
+const diskErrors = /^(ENOSPC|EDQUOT|EIO|EROFS|ESTALE|SQLITE_FULL|SQLITE_IOERR.*)$/
+
+/** What a start that ended early may have left. `lost+found` is in the root of many file systems. */
+const ownNames = /^(archive\.lock.*|archive\.json\.tmp|heartbeat|lost\+found)$/

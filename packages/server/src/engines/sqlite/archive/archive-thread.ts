@@ -1,0 +1,108 @@
+import type { LogLevel } from '../../../core/log.ts'
+import { StoreRefused } from '../../../core/store-refused.ts'
+import type { ArchiveState } from '../../../store/archive-state.ts'
+import { ArchiveDirectory } from './archive-directory.ts'
+import { Archiver, type ArchiverOptions } from './archiver.ts'
+import { threadClock } from './server-clock.ts'
+import type { Fingerprint } from './token.ts'
+
+// Runs the archiver. Its files may be on a slow disk: nothing else waits for them.
+
+declare const self: Worker
+
+export type ArchiveThreadOptions = Omit<ArchiverOptions, 'held' | 'now' | 'log' | 'skipped'> & {
+  /** For tests: see threadClock. */
+  clock: string | undefined
+  skipped: SharedArrayBuffer
+}
+
+export interface EndOfStore {
+  /** `cubby.db` just before its last connection of this process was closed; undefined if the store could not be opened. */
+  closed?: Fingerprint
+}
+
+/** `hold`: take the directory, before the store is opened. */
+export type ToArchiveThread =
+  | { hold: string; dataDir: string }
+  | { open: ArchiveThreadOptions }
+  | { flush: number }
+  | ({ close: true } & EndOfStore)
+export type FromArchiveThread =
+  | { held: true }
+  | { opened: true }
+  /** The answer to `hold` or `open`: the server must not start. */
+  | { refused: string }
+  | { flushed: number }
+  | { state: ArchiveState }
+  | { log: [LogLevel, string, Record<string, unknown> | undefined] }
+  | { closed: true }
+
+const tickEveryMs = 250
+
+let held: ArchiveDirectory | undefined
+let archiver: Archiver | undefined
+let ticks: Timer | undefined
+
+const reply = (message: FromArchiveThread): void => self.postMessage(message)
+const report = (): void => reply({ state: archiver!.state })
+
+/** As long as a step took, the disks are free for others then. */
+const stepBase = (): void => {
+  if (archiver === undefined) return
+  const startedMs = performance.now()
+  const hasMore = archiver.stepBase()
+  setTimeout(stepBase, hasMore ? performance.now() - startedMs + 1 : tickEveryMs)
+}
+
+/** A directory that cannot be used now may be usable later: the archiver tries again. */
+const hold = (dir: string, dataDir: string): void => {
+  try {
+    held = ArchiveDirectory.hold(dir, dataDir)
+  } catch (error) {
+    if (error instanceof StoreRefused) throw error
+  }
+  reply({ held: true })
+}
+
+const orRefuse = (work: () => void): void => {
+  try {
+    work()
+  } catch (error) {
+    if (!(error instanceof StoreRefused)) throw error
+    reply({ refused: error.message })
+  }
+}
+
+const open = ({ clock, skipped, ...options }: ArchiveThreadOptions): void => {
+  archiver = new Archiver({
+    ...options,
+    held,
+    now: threadClock(clock),
+    skipped: new Int32Array(skipped),
+    log: (level, message, fields) => reply({ log: [level, message, fields] }),
+  })
+  ticks = setInterval(() => {
+    archiver!.tick()
+    report()
+  }, tickEveryMs)
+  stepBase()
+  report()
+  reply({ opened: true })
+}
+
+self.onmessage = (event: MessageEvent<ToArchiveThread>) => {
+  const message = event.data
+  if ('hold' in message) orRefuse(() => hold(message.hold, message.dataDir))
+  else if ('open' in message) orRefuse(() => open(message.open))
+  else if ('flush' in message) {
+    archiver!.flush()
+    report()
+    reply({ flushed: message.flush })
+  } else {
+    clearInterval(ticks)
+    if (archiver === undefined) held?.release()
+    else archiver.close(message.closed)
+    archiver = undefined
+    reply({ closed: true })
+  }
+}

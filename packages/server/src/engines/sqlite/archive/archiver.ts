@@ -1,0 +1,484 @@
+import { closeSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { StoreRefused } from '../../../core/store-refused.ts'
+import type { ArchiveState } from '../../../store/archive-state.ts'
+import { ArchiveDirectory } from './archive-directory.ts'
+import {
+  isBefore,
+  type Manifest,
+  openHeartbeat,
+  pathsOf,
+  pathsOfRun,
+  type RunEnd,
+  readHeartbeat,
+  readJson,
+  runsOf,
+  writeHeartbeat,
+} from './archive-files.ts'
+import { Bases, type BasesOptions } from './bases.ts'
+import type { BlockMeta } from './block.ts'
+import { CommitTimeReader, readEarlierTimes } from './commit-times.ts'
+import { decideContinuation } from './continuation.ts'
+import { noteDisk } from './own-disk.ts'
+import { Run, writeRunEnd } from './run.ts'
+import { closeTail, type RunTail } from './run-tail.ts'
+import { TimeQueue } from './time-queue.ts'
+import { type Fingerprint, fingerprintOf, readToken, removeToken, writeToken } from './token.ts'
+import { WalFile } from './wal-file.ts'
+import {
+  cutAt,
+  findCommits,
+  frameBytesOf,
+  isNextGeneration,
+  sameSalts,
+  type ValidFrames,
+  type WalHeader,
+} from './wal-format.ts'
+
+// Copies what is committed into the archive. ARCHITECTURE.md, "Going back in time", has the rules; the two that matter here:
+//
+// - A frame is archived before a checkpoint may complete its generation, because after that any commit may overwrite it:
+//   `flush` is called before each checkpoint, and until it has returned a read transaction keeps the checkpoint from
+//   going further than the frames that were there when it was called.
+// - A frame is archived only when it is synced in the WAL. Otherwise a power cut could take it from the store, and the
+//   archive would have a commit that never was. The times of commits tell what is synced. Commits of other processes have
+//   none; for these the WAL is synced here.
+
+/** How long `flush` waits for the time of a commit that is in the WAL already. */
+const timeWaitMsMax = 100
+const retryMsMin = 2_000
+const retryMsMax = 300_000
+
+export interface ArchiverOptions extends BasesOptions {
+  /** The directory, if it could be taken before the store was opened. */
+  held: ArchiveDirectory | undefined
+  /** See `storeIdOf`. */
+  store: string
+  dataDir: string
+  /** The file of commit times of this start, in the data directory. */
+  timesName: string
+  /** Raised by the serving thread when it goes on without the archive: see Archive. */
+  skipped: Int32Array
+}
+
+/** The directory while it is this server's. */
+interface Place {
+  directory: ArchiveDirectory
+  manifest: Manifest
+  heartbeat: number
+}
+
+export class Archiver {
+  readonly #options: ArchiverOptions
+  readonly #databasePath: string
+  readonly #times = new TimeQueue()
+  readonly #wal: WalFile
+  readonly #bases: Bases
+  readonly #timeReader: CommitTimeReader
+  /** False while what earlier starts have left is archived. */
+  #readsTimes = true
+  #place: Place | undefined
+  #hadPlace = false
+  #run: Run | undefined
+  #skippedSeen: number
+  /** Frames without a time at the last look: they are archived at the next one. */
+  #untimedFrame = 0
+  #retryAtMs = 0
+  #retryMs = retryMsMin
+  /** The end of a run that could not be written yet. */
+  #unwrittenEnd: { archive: string; run: number; end: RunEnd } | undefined
+  readonly state: ArchiveState
+
+  /** The store is open, and nothing was checkpointed since it was opened. Throws if the directory is that of another store. */
+  constructor(options: ArchiverOptions) {
+    this.#options = options
+    const { held, dataDir, timesName, skipped, now } = options
+    this.#databasePath = join(dataDir, 'cubby.db')
+    this.#skippedSeen = Atomics.load(skipped, 0)
+    this.state = {
+      ...{ coveredMs: now(), failingSinceMs: null, cause: null, baseCause: null, run: 0 },
+      ...{ gaps: 0, bases: 0, framesArchived: 0, bytesArchived: 0 },
+    }
+    this.#bases = new Bases(options, this.state)
+    this.#wal = new WalFile(this.#databasePath)
+    this.#timeReader = new CommitTimeReader(join(dataDir, timesName))
+    try {
+      this.#attach(held)
+    } catch (error) {
+      if (held !== undefined && error instanceof StoreRefused) throw error
+      this.#fail(error)
+    }
+  }
+
+  /** Four times a second. */
+  tick(): void {
+    if (this.#run === undefined) this.#retry()
+    else {
+      this.#attempt((run) => {
+        this.#archive(run, 'tick')
+        this.#bases.beginIfDue(run)
+      })
+    }
+  }
+
+  /** Archives everything that is committed. Does not throw: a failure is a gap. */
+  flush(): void {
+    this.#attempt((run) => this.#archive(run, 'flush'))
+  }
+
+  /** Copies a part of a base; false if no base is being copied. */
+  stepBase(): boolean {
+    if (!this.#bases.isCopying) return false
+    this.#attempt((run) => this.#bases.step(run, () => this.#archive(run, 'flush')))
+    return this.#bases.isCopying
+  }
+
+  /** The store is closed: the WAL has no name any more unless another process has it open. `closed`: see EndOfStore. */
+  close(closed: Fingerprint | undefined): void {
+    this.#attempt((run) => {
+      const { position } = run
+      this.#archive(run, 'flush')
+      run.sealSegment()
+      // What is archived only now was committed by another process, and is not in the file that was looked at.
+      const isClosed = closed !== undefined && !isBefore(position, run.position)
+      const token = { archive: this.#place!.manifest.id, run: run.number }
+      writeToken(this.#options.dataDir, isClosed ? { ...token, closed, last: closeTail(run.dir).last } : token)
+    })
+    this.#bases.giveUp(this.#isLost)
+    this.#leavePlace()
+  }
+
+  /** Runs `work` if there is a run. If it fails, the run ends here: what was given up is never tried again. */
+  #attempt(work: (run: Run) => void): void {
+    const run = this.#run
+    if (run === undefined) return
+    this.#orFail(() => {
+      if (this.#isLost) throw new Error(`${this.#options.dir} was replaced, removed or unmounted`)
+      work(run)
+    })
+  }
+
+  #orFail(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #takePlace(held: ArchiveDirectory | undefined): Place {
+    const { dir, dataDir, store, now } = this.#options
+    const directory = held ?? ArchiveDirectory.hold(dir, dataDir, this.#hadPlace)
+    try {
+      const manifest = directory.claim(store, now())
+      noteDisk(dir, dataDir)
+      const heartbeat = openHeartbeat(dir)
+      this.#hadPlace = true
+      return { directory, manifest, heartbeat }
+    } catch (error) {
+      directory.release()
+      throw error
+    }
+  }
+
+  get #isLost(): boolean {
+    return this.#place !== undefined && !this.#place.directory.isThere
+  }
+
+  #leavePlace(): void {
+    if (this.#place === undefined) return
+    closeSync(this.#place.heartbeat)
+    this.#place.directory.release()
+    this.#place = undefined
+  }
+
+  /** `held`: at the start of the server, when its last run may be continued. */
+  #attach(held: ArchiveDirectory | undefined): void {
+    const { dir, dataDir, timesName, log } = this.#options
+    this.#place = this.#takePlace(held)
+    this.#writeEnd()
+    removeParts(dir)
+    const number = runsOf(dir).at(-1)
+    const runDir = number === undefined ? undefined : pathsOf(dir).run(number)
+    const tail = runDir === undefined ? undefined : closeTail(runDir)
+    const header = this.#wal.readHeader()
+    const continuation = decideContinuation({
+      archive: this.#place.manifest.id,
+      run:
+        number === undefined
+          ? undefined
+          : { number, ended: readJson(pathsOfRun(runDir!).end) !== undefined, last: tail!.last },
+      token: held && readToken(dataDir),
+      wal: header && { ...header, checksumAt: tail?.last && this.#wal.checksumAt(header, tail.last.frame) },
+      fingerprint: fingerprintOf(this.#databasePath),
+    })
+    const earlier = readEarlierTimes(dataDir, timesName)
+    if ('gap' in continuation) {
+      const { cause } = this.state
+      const reason = cause === null ? continuation.gap : `the archive had failed: ${cause}`
+      if (number !== undefined) {
+        // If it fails, the gap is known already.
+        if (cause === null) {
+          log('warn', 'the archive cannot continue where it ended: a gap, and a new base begins', { cause: reason })
+          this.state.gaps++
+        }
+        this.#endEarlier(number, tail!, reason)
+      }
+      this.#begin(reason)
+    } else {
+      const run = Run.resume(dir, number!, tail!, header, continuation.from === 'lastFrame')
+      run.coveredMs = this.#coveredBy(number!, tail!)
+      this.#run = run
+      this.state.run = run.number
+      // What it says of the closed store holds until something of the next WAL is archived: see decideContinuation.
+      writeToken(dataDir, { ...readToken(dataDir)!, run: run.number })
+      for (const times of earlier.times) this.#times.add(times, true)
+      this.#times.startOver()
+      // Of commits without a time the machine may have lost the time, if it was started since. The times of this start are
+      // read after that: a commit of it would lend its time to those before it.
+      this.#readsTimes = false
+      this.#archive(run, 'flush', earlier.mayBeIncomplete ? run.coveredMs : undefined)
+      this.#readsTimes = true
+      if (run.base === undefined) this.#bases.begin(run)
+    }
+    for (const path of earlier.paths) rmSync(path, { force: true })
+  }
+
+  /** Until when the last run was complete. While nothing was committed, only the heartbeat went on. */
+  #coveredBy(number: number, tail: RunTail): number {
+    const beat = readHeartbeat(this.#options.dir)
+    const isOfTail = beat?.run === number && beat.position.generation === tail.generation
+    const isAtEnd = isOfTail && beat.position.frame === (tail.last?.frame ?? 0)
+    return isAtEnd ? Math.max(tail.coveredMs, beat.coveredMs) : tail.coveredMs
+  }
+
+  /** The heartbeat is about to be that of another run: what it said of this one is kept. */
+  #endEarlier(number: number, tail: RunTail, reason: string): void {
+    const { dir } = this.#options
+    if (readJson(pathsOfRun(pathsOf(dir).run(number)).end) !== undefined) return
+    const end = { coveredMs: this.#coveredBy(number, tail), reason }
+    this.#unwrittenEnd = { archive: this.#place!.manifest.id, run: number, end }
+    this.#writeEnd()
+  }
+
+  #writeEnd(): void {
+    const { dir } = this.#options
+    const unwritten = this.#unwrittenEnd
+    const isHere = unwritten?.archive === this.#place!.manifest.id && existsSync(pathsOf(dir).run(unwritten.run))
+    if (isHere) writeRunEnd(dir, unwritten.run, unwritten.end)
+    this.#unwrittenEnd = undefined
+  }
+
+  /** Begins a run with the WAL as it is, and its first base. */
+  #begin(reason: string): void {
+    const { dir, dataDir, now, skipped } = this.#options
+    this.#bases.makeRoom()
+    this.#skippedSeen = Atomics.load(skipped, 0)
+    this.#times.clear()
+    this.#times.add(this.#timeReader.read(), true)
+    this.#untimedFrame = 0
+    const run = Run.begin(dir, now(), reason)
+    this.#run = run
+    this.state.run = run.number
+    this.#archive(run, 'flush')
+    // A reset while the frames were read would have overwritten some of them, and the base would get older pages back.
+    const header = this.#wal.readHeader()
+    const isSame = run.header === undefined || (header !== undefined && sameSalts(header, run.header))
+    if (run.generation > 1 || !isSame) throw new Error('the WAL was reset while a new base began')
+    this.#bases.begin(run)
+    writeToken(dataDir, { archive: this.#place!.manifest.id, run: run.number })
+  }
+
+  #retry(): void {
+    const { now, log } = this.#options
+    if (now() < this.#retryAtMs) return
+    this.#orFail(() => {
+      if (this.#isLost) this.#leavePlace()
+      if (this.#place === undefined) this.#attach(undefined)
+      else {
+        this.#writeEnd()
+        this.#begin(`the archive had failed: ${this.state.cause}`)
+      }
+      this.state.failingSinceMs = null
+      this.state.cause = null
+      log('info', 'the archive works again; a new base begins')
+    })
+  }
+
+  /** The token is removed first: from now on checkpoints do not wait. */
+  #fail(error: unknown): void {
+    const { dir, dataDir, now, log } = this.#options
+    const cause = (error as Error).message ?? String(error)
+    try {
+      removeToken(dataDir)
+    } catch (failure) {
+      log('error', 'the token of the archive could not be removed', { cause: String(failure) })
+    }
+    const run = this.#run
+    const isLost = this.#isLost
+    this.#run = undefined
+    this.#bases.giveUp(isLost)
+    this.state.baseCause = null
+    if (this.state.failingSinceMs === null) {
+      this.state.failingSinceMs = now()
+      this.state.gaps++
+      this.#retryMs = retryMsMin
+      const next = 'Writes go on. Restores cannot reach the time from now until a new base is complete.'
+      log('error', 'the archive failed', { cause, next })
+    } else {
+      if (this.state.cause !== cause) log('error', 'the archive still fails', { cause })
+      this.#retryMs = Math.min(this.#retryMs * 2, retryMsMax)
+    }
+    this.state.cause = cause
+    this.#retryAtMs = now() + this.#retryMs
+    if (run === undefined) return
+    run.giveUp()
+    const end = { coveredMs: run.coveredMs, reason: cause }
+    const unwritten = { archive: this.#place!.manifest.id, run: run.number, end }
+    if (isLost) {
+      // What is there now may be another archive, with a run of the same number.
+      this.#unwrittenEnd ??= unwritten
+      this.#leavePlace()
+      return
+    }
+    try {
+      // Without a base, nothing can be restored from it.
+      if (run.base === undefined) rmSync(run.dir, { recursive: true, force: true })
+      else writeRunEnd(dir, run.number, end)
+    } catch {
+      this.#unwrittenEnd ??= unwritten
+    }
+  }
+
+  /**
+   * `tick` leaves frames without a time for the next look: usually the time follows at once. `flush` waits for it a little,
+   * then takes them without. `unsureFromMs`: from then on, times may be missing.
+   */
+  #archive(run: Run, mode: 'tick' | 'flush', unsureFromMs?: number): void {
+    for (;;) {
+      const coveredMs = this.#options.now()
+      const header = this.#wal.readHeader()
+      // No WAL yet, one that was truncated, or a header that is just being written.
+      if (header === undefined) {
+        if (this.#wal.isEmpty) this.#note(run, coveredMs)
+        return
+      }
+      this.#enter(run, header)
+      const { bytes, isAll } = this.#wal.readFrames(header, run.frame + 1)
+      const found = findCommits(bytes, header, run.checksum)
+      // Read before a checkpoint could go on without the archive, the frames are what they seem.
+      this.#requireNotSkipped()
+      const seenMs = this.#options.now()
+      const frames = this.#synced(run, header, found, mode)
+      const isLast = isAll || found.frames === 0 || frames < found.frames
+      if (frames > 0) {
+        const cut = frames === found.frames ? found : cutAt(found, bytes, header, frames)
+        this.#append(run, header, bytes, cut, isLast ? coveredMs : run.coveredMs, seenMs, unsureFromMs)
+      }
+      if (!isLast) continue
+      this.#note(run, coveredMs)
+      return
+    }
+  }
+
+  #enter(run: Run, header: WalHeader): void {
+    const known = run.header
+    if (known !== undefined && sameSalts(known, header)) return
+    if (known !== undefined && run.frame > 0 && !isNextGeneration(known, header)) {
+      throw new Error('cubby.db-wal was reset by another program')
+    }
+    run.beginGeneration(header)
+    this.#untimedFrame = 0
+  }
+
+  /** How many of the found frames are synced in the WAL. */
+  #synced(run: Run, header: WalHeader, found: ValidFrames, mode: 'tick' | 'flush'): number {
+    if (found.frames === 0) {
+      if (this.#readsTimes) this.#times.add(this.#timeReader.read())
+      return 0
+    }
+    const last = run.frame + found.frames
+    let timed = this.#readTimes(header)
+    const untilMs = performance.now() + (mode === 'flush' ? timeWaitMsMax : 0)
+    while (timed < last && performance.now() < untilMs) {
+      Bun.sleepSync(2)
+      timed = this.#readTimes(header)
+    }
+    if (timed >= last) return found.frames
+    if (mode === 'tick' && this.#untimedFrame <= Math.max(run.frame, timed)) {
+      this.#untimedFrame = last
+      const inTime = found.commits.filter((frame) => run.frame + frame + 1 <= timed)
+      return inTime.length === 0 ? 0 : inTime.at(-1)! + 1
+    }
+    // Commits of a command beside the server, or the last ones of a server that was killed.
+    this.#wal.sync()
+    return found.frames
+  }
+
+  #readTimes(header: WalHeader): number {
+    if (this.#readsTimes) this.#times.add(this.#timeReader.read())
+    return this.#times.framesOf(header)
+  }
+
+  #append(
+    run: Run,
+    header: WalHeader,
+    bytes: Buffer,
+    found: ValidFrames,
+    coveredMs: number,
+    seenMs: number,
+    unsureFromMs: number | undefined,
+  ): void {
+    let isUntimed = false
+    const commits = found.commits.map((commit): [number, number] => {
+      const frame = run.frame + commit + 1
+      const beganMs = this.#times.take(header, frame)
+      isUntimed ||= beganMs === undefined
+      return [frame, beganMs ?? seenMs]
+    })
+    const missingFromMs = this.#times.takeUnsure()
+    const fromMs = isUntimed ? (unsureFromMs ?? missingFromMs) : missingFromMs
+    const meta: BlockMeta = {
+      generation: run.generation,
+      salts: [header.salt1, header.salt2],
+      first: run.frame + 1,
+      count: found.frames,
+      pageBytes: header.pageBytes,
+      coveredMs,
+      commits,
+    }
+    if (fromMs !== undefined) meta.unsure = [Math.max(fromMs, run.coveredMs), seenMs]
+    const frames = bytes.subarray(0, found.frames * frameBytesOf(header.pageBytes))
+    run.append(meta, frames, found.checksum)
+    this.state.framesArchived += found.frames
+    this.state.bytesArchived += frames.length
+  }
+
+  #note(run: Run, coveredMs: number): void {
+    run.coveredMs = coveredMs
+    this.state.coveredMs = coveredMs
+    writeHeartbeat(this.#place!.heartbeat, {
+      run: run.number,
+      segment: run.lastSegment,
+      position: run.position,
+      coveredMs,
+    })
+  }
+
+  #requireNotSkipped(): void {
+    const skipped = Atomics.load(this.#options.skipped, 0)
+    if (skipped === this.#skippedSeen) return
+    this.#skippedSeen = skipped
+    throw new Error('the archive did not answer in time; a checkpoint went on without it')
+  }
+}
+
+/** What a server that ended in the middle has left. */
+const removeParts = (dir: string): void => {
+  for (const run of runsOf(dir)) {
+    const runDir = pathsOf(dir).run(run)
+    for (const name of readdirSync(runDir)) {
+      if (name.endsWith('.tmp')) rmSync(join(runDir, name), { force: true })
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncPath } from '../../../files/sync.ts'
+import { ArchiveDamaged, pathsOfRun, segmentPath, segmentsOf } from './archive-files.ts'
+import { type BlockMeta, type FoundBlock, NotABlock, readBlock } from './block.ts'
+import { frameBytesOf, type LastFrame, readFrameChecksum } from './wal-format.ts'
+
+/** The end of a run, as its last segment has it. */
+export interface RunTail {
+  lastSegment: number
+  /** The first segment of the generation of the last frame. */
+  generationFirstSegment: number
+  generation: number
+  coveredMs: number
+  last: LastFrame | undefined
+}
+
+const emptyTail: RunTail = {
+  ...{ lastSegment: 0, generationFirstSegment: 1, generation: 0, coveredMs: 0 },
+  last: undefined,
+}
+
+interface WholeBlocks {
+  last: { block: FoundBlock; checksum: LastFrame['checksum'] } | undefined
+  bytes: number
+}
+
+/** The blocks up to the first that is not whole: the server may have ended while it wrote it. */
+const readWhole = (path: string): WholeBlocks => {
+  const file = openSync(path, 'r')
+  const found: WholeBlocks = { last: undefined, bytes: 0 }
+  try {
+    const { size } = fstatSync(file)
+    while (found.bytes < size) {
+      const { meta, frames, end } = readBlock(file, found.bytes)
+      const lastFrameAt = (meta.count - 1) * frameBytesOf(meta.pageBytes)
+      const block = { meta, framesAt: end - frames.length, end }
+      found.last = { block, checksum: readFrameChecksum(frames, lastFrameAt) }
+      found.bytes = end
+    }
+  } catch (error) {
+    if (!(error instanceof NotABlock)) throw error
+  } finally {
+    closeSync(file)
+  }
+  return found
+}
+
+/**
+ * Finds the end of a run, and gives the segment that was open its final name, so that a new one follows it. An open
+ * segment without a whole block is removed.
+ */
+export const closeTail = (runDir: string): RunTail => {
+  for (;;) {
+    const segments = segmentsOf(runDir)
+    const lastSegment = segments.at(-1)
+    if (lastSegment === undefined) return emptyTail
+    const paths = pathsOfRun(runDir)
+    const path = segmentPath(runDir, lastSegment)!
+    const { last, bytes } = readWhole(path)
+    const isOpen = path === paths.openSegment(lastSegment)
+    if (last === undefined) {
+      if (!isOpen) throw new ArchiveDamaged(`${path} is damaged: it has no whole block`)
+      rmSync(path)
+      syncPath(runDir)
+      continue
+    }
+    if (isOpen) sealAt(path, paths.segment(lastSegment), bytes)
+    const { meta } = last.block
+    const { generation, coveredMs, salts, first, count } = meta
+    return {
+      ...{ lastSegment, generation, coveredMs },
+      generationFirstSegment: firstSegmentOf(runDir, segments, generation),
+      last: { salt1: salts[0], salt2: salts[1], frame: first + count - 1, checksum: last.checksum },
+    }
+  }
+}
+
+const sealAt = (open: string, sealed: string, bytes: number): void => {
+  const file = openSync(open, 'r+')
+  try {
+    ftruncateSync(file, bytes)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(open, sealed)
+  syncPath(dirname(sealed))
+}
+
+const firstSegmentOf = (runDir: string, segments: number[], generation: number): number => {
+  let first = segments.at(-1)!
+  for (const number of segments.toReversed()) {
+    if (firstMeta(segmentPath(runDir, number)!)?.generation !== generation) break
+    first = number
+  }
+  return first
+}
+
+const firstMeta = (path: string): BlockMeta | undefined => {
+  const file = openSync(path, 'r')
+  try {
+    if (readSync(file, Buffer.alloc(1), 0, 1, 0) === 0) return undefined
+    return readBlock(file, 0).meta
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,118 @@
+import {
+  type BaseInfo,
+  basesOf,
+  makeRunDir,
+  type Position,
+  pathsOf,
+  pathsOfRun,
+  type RunEnd,
+  readJson,
+  runsOf,
+  writeJson,
+} from './archive-files.ts'
+import type { BlockMeta } from './block.ts'
+import type { RunTail } from './run-tail.ts'
+import { SegmentWriter } from './segment-writer.ts'
+import type { Checksum, WalHeader } from './wal-format.ts'
+
+/** A segment is at most a little longer than this. */
+const segmentBytesMax = 64 * 1024 * 1024
+
+/** A chain of frames without a gap, while it is written. */
+export class Run {
+  readonly dir: string
+  /** The WAL generation that is being archived; undefined until the first is found. */
+  header: WalHeader | undefined
+  generation = 0
+  /** The last archived frame of the generation, and its checksum. */
+  frame = 0
+  checksum: Checksum = [0, 0]
+  /** The last archived commit, also if the WAL is empty now or another generation has begun. */
+  position: Position = { generation: 0, frame: 0 }
+  generationFirstSegment = 1
+  lastSegment = 0
+  /** Every commit that was answered before this time is archived. */
+  coveredMs = 0
+  /** The newest base that is complete. */
+  base: BaseInfo | undefined
+  #segment: SegmentWriter | undefined
+
+  private constructor(
+    dir: string,
+    readonly number: number,
+  ) {
+    this.dir = pathsOf(dir).run(number)
+  }
+
+  static begin(dir: string, nowMs: number, reason: string): Run {
+    const number = (runsOf(dir).at(-1) ?? 0) + 1
+    makeRunDir(dir, number)
+    const run = new Run(dir, number)
+    writeJson(pathsOfRun(run.dir).start, { startedAtMs: nowMs, reason })
+    run.coveredMs = nowMs
+    return run
+  }
+
+  /** Continues after the last archived frame of `header`'s generation, or with `header` as another generation. */
+  static resume(
+    dir: string,
+    number: number,
+    tail: RunTail,
+    header: WalHeader | undefined,
+    isSameGeneration: boolean,
+  ): Run {
+    const run = new Run(dir, number)
+    run.lastSegment = tail.lastSegment
+    run.generation = tail.generation
+    run.position = { generation: tail.generation, frame: tail.last?.frame ?? 0 }
+    run.generationFirstSegment = tail.generationFirstSegment
+    run.coveredMs = tail.coveredMs
+    const newest = basesOf(run.dir).at(-1)
+    if (newest !== undefined) run.base = readJson<BaseInfo>(pathsOfRun(run.dir).baseInfo(newest))
+    if (isSameGeneration) {
+      run.header = header
+      run.frame = tail.last!.frame
+      run.checksum = tail.last!.checksum
+    } else if (header !== undefined) run.beginGeneration(header)
+    return run
+  }
+
+  beginGeneration(header: WalHeader): void {
+    this.sealSegment()
+    // A generation of which nothing is archived has no number yet.
+    if (this.header === undefined || this.frame > 0) {
+      this.generation++
+      this.generationFirstSegment = this.lastSegment + 1
+    }
+    this.header = header
+    this.frame = 0
+    this.checksum = header.checksum
+  }
+
+  /** Durable when it returns. */
+  append(meta: BlockMeta, frames: Buffer, checksum: Checksum): void {
+    if (this.#segment !== undefined && this.#segment.bytes >= segmentBytesMax) this.sealSegment()
+    this.#segment ??= new SegmentWriter(this.dir, this.lastSegment + 1)
+    this.lastSegment = this.#segment.number
+    this.#segment.append({ meta, frames })
+    this.frame = meta.first + meta.count - 1
+    this.position = { generation: meta.generation, frame: this.frame }
+    this.checksum = checksum
+    this.coveredMs = meta.coveredMs
+  }
+
+  sealSegment(): void {
+    const segment = this.#segment
+    this.#segment = undefined
+    segment?.seal()
+  }
+
+  /** The archive failed: nothing more is written to this run. */
+  giveUp(): void {
+    this.#segment?.giveUp()
+    this.#segment = undefined
+  }
+}
+
+export const writeRunEnd = (dir: string, run: number, end: RunEnd): void =>
+  writeJson(pathsOfRun(pathsOf(dir).run(run)).end, end)
