@@ -4,7 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { cp, rm } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
+import { buildConsole } from '../console/build.ts'
 import manifest from './package.json' with { type: 'json' }
+import { bundleScript } from './src/openapi/page/script.ts'
 
 const here = import.meta.dir
 const source = join(here, 'src')
@@ -12,7 +14,7 @@ const source = join(here, 'src')
 const threadUrl = /new URL\((['"])([^'"]+)\.ts\1, import\.meta\.url\)/g
 
 /** The files of threads: they are loaded by their URL, so the bundler does not follow them. */
-const threadFiles = (): string[] =>
+export const threadFiles = (): string[] =>
   readdirSync(source, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => join(source, name))
@@ -44,6 +46,20 @@ const threadUrls: Bun.BunPlugin = {
   },
 }
 
+/**
+ * The script of the docs page as it is served. The source bundles it at the first request; the bundler would read tsconfig.json and
+ * package.json of the directory where the server was started.
+ */
+const docsScript = (text: string): Bun.BunPlugin => ({
+  name: 'the script of the docs page',
+  setup: (build) => {
+    build.onLoad({ filter: /[/\\]server[/\\]src[/\\]openapi[/\\]page[/\\]script\.ts$/ }, () => ({
+      loader: 'ts',
+      contents: `export const bundleScript = async (): Promise<string> => ${JSON.stringify(text)}`,
+    }))
+  },
+})
+
 /** Of a package, or of a part of it, such as `csv-parse/sync`. */
 const isOf = (path: string, name: string): boolean => path === name || path.startsWith(`${name}/`)
 
@@ -74,7 +90,7 @@ const packagesIn = (inputs: string[]): string[] => {
 
 /**
  * Writes `main.js` and a file for each thread into `outDir`. The packages in `external` stay imports. All others are in
- * the bundle, their licences in `LICENSES.txt`; returns how many that are. `splitting` keeps what is loaded on demand
+ * the bundle, their licences in `LICENSES.txt`; returns their directories. Those in the console's script count too. `splitting` keeps what is loaded on demand
  * (an engine, the docs page) in files of its own, so that a start does not parse it. `compact` leaves out comments and
  * indentation.
  */
@@ -82,7 +98,9 @@ export const bundle = async (
   outDir: string,
   external: string[],
   { splitting = false, compact = false },
-): Promise<number> => {
+): Promise<string[]> => {
+  const { inputs: consoleInputs } = await buildConsole(join(here, '../console/dist'))
+  const docsText = await bundleScript()
   const { outputs, metafile } = await Bun.build({
     entrypoints: [join(source, 'main.ts'), ...threadFiles()],
     target: 'bun',
@@ -91,18 +109,18 @@ export const bundle = async (
     external,
     splitting,
     minify: { whitespace: compact },
-    plugins: [threadUrls],
+    plugins: [docsScript(docsText), threadUrls],
     metafile: true,
   })
   for (const output of outputs.filter(({ path }) => path.endsWith('.js'))) {
     const missing = missingFrom(await output.text(), external)
     if (missing.length > 0) throw new Error(`not in the bundle: ${missing.join(', ')}`)
   }
-  const packages = packagesIn(Object.keys(metafile!.inputs).map((path) => resolve(path)))
+  const packages = packagesIn([...Object.keys(metafile!.inputs).map((path) => resolve(path)), ...consoleInputs])
   if (packages.length > 0) {
     await Bun.write(join(outDir, 'LICENSES.txt'), packages.map(readLicense).join(`\n${'-'.repeat(80)}\n\n`))
   }
-  return packages.length
+  return packages
 }
 
 /** The dependencies are installed with the package; the client, which is not, is in the bundle. */
