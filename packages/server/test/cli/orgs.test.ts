@@ -11,7 +11,7 @@ import {
 } from '../harness.ts'
 import { ok } from '../http/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const keyPattern = (kind: string) => new RegExp(`svc_${kind}_[0-9A-Za-z]{38}`)
 
@@ -76,7 +76,7 @@ describe('orgs list', () => {
     expect(plain.stdout).toMatch(/^listed\b/m)
     const { organizations } = await runCubbyJson(dir, ['orgs', 'list'])
     const found = organizations.find(({ name }: { name: string }) => name === 'listed')
-    expect(found).toEqual({ id: org.id, name: 'listed', createdAt: expect.any(Number) })
+    expect(found).toEqual({ id: org.id, name: 'listed', status: 'active', createdAt: expect.any(Number) })
     expect(plain.stdout + JSON.stringify(organizations)).not.toContain('svc_')
   })
 
@@ -90,6 +90,80 @@ describe('orgs list', () => {
     } finally {
       removeTempDir(none)
     }
+  })
+})
+
+describe('orgs delete and orgs restore', () => {
+  const line = /^cubby: [^\n]+\n$/
+  const list = async (name: string) => {
+    const { organizations } = await runCubbyJson(dir, ['orgs', 'list'])
+    return organizations.find((one: { name: string }) => one.name === name)
+  }
+
+  test('without the name once more, or with another: exit 2, and nothing is deleted', async () => {
+    await runCubbyJson(dir, ['orgs', 'create', 'guarded'])
+    for (const more of [[], ['--confirm', 'guardet'], ['--confirm', ''], ['--confirm', 'Guarded']]) {
+      const { exitCode, stdout, stderr } = await cubby('orgs', 'delete', 'guarded', ...more)
+      expect({ more, exitCode, stdout }).toEqual({ more, exitCode: 2, stdout: '' })
+      expect(stderr).toMatch(line)
+      expect(stderr).toContain('nothing was deleted')
+    }
+    expect(await list('guarded')).toMatchObject({ status: 'active' })
+  })
+
+  test('a name that no organization has, or none can have: one line', async () => {
+    for (const [name, code] of [
+      ['nobody', 1],
+      ['No Body', 2],
+    ] as const) {
+      for (const args of [
+        ['delete', name, '--confirm', name],
+        ['restore', name],
+        ['export', name, '--to', `${dir}/none`],
+      ]) {
+        const { exitCode, stdout, stderr } = await cubby('orgs', ...args)
+        expect({ args, exitCode, stdout }).toEqual({ args, exitCode: code, stdout: '' })
+        expect(stderr).toMatch(line)
+      }
+    }
+  })
+
+  test('a deleted one is listed as such, keeps its name, and is not used by other commands until it is restored', async () => {
+    await runCubbyJson(dir, ['orgs', 'create', 'ends'])
+    const { exitCode, stdout, stderr } = await cubby('orgs', 'delete', 'ends', '--confirm', 'ends')
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    expect(stdout).toMatch(/^deleted ends; cubby orgs restore ends brings it back until 20[^\n]+Z\n$/)
+    const shown = await list('ends')
+    expect(shown).toMatchObject({ status: 'deleted', recoverableUntil: shown.deletedAt + 7 * 24 * 60 * 60 * 1000 })
+    expect((await cubby('orgs', 'list')).stdout).toMatch(/^ends +\S+ +deleted, restorable until 20\S+Z$/m)
+
+    for (const args of [
+      ['orgs', 'create', 'ends'],
+      ['keys', 'list', '--org', 'ends'],
+      ['keys', 'create', '--org', 'ends', '--kind', 'secret'],
+      ['console', 'link', '--org', 'ends'],
+    ]) {
+      const refusedNow = await cubby(...args)
+      expect({ args, exitCode: refusedNow.exitCode, stdout: refusedNow.stdout }).toEqual({
+        args,
+        exitCode: 1,
+        stdout: '',
+      })
+      expect(refusedNow.stderr).toMatch(line)
+      expect(refusedNow.stderr).toContain('cubby orgs restore ends')
+    }
+    const again = await cubby('orgs', 'delete', 'ends', '--confirm', 'ends')
+    expect(again.exitCode).toBe(0)
+    expect(again.stdout).toContain('deleted ends already')
+    expect(await list('ends')).toEqual(shown)
+
+    expect(await cubby('orgs', 'restore', 'ends')).toEqual({ exitCode: 0, stdout: 'restored ends\n', stderr: '' })
+    expect((await cubby('orgs', 'restore', 'ends')).stdout).toBe('ends is not deleted; nothing was changed\n')
+    expect((await runCubbyJson(dir, ['keys', 'list', '--org', 'ends'])).keys).toHaveLength(2)
+    expect(await runCubbyJson(dir, ['orgs', 'delete', 'ends', '--confirm', 'ends'])).toMatchObject({
+      status: 'deleted',
+    })
+    expect(await runCubbyJson(dir, ['orgs', 'restore', 'ends'])).toMatchObject({ name: 'ends', status: 'active' })
   })
 })
 

@@ -63,7 +63,7 @@ const delayMsMax = 5_000
 // Not through our client: it parses and prints data again, which changes numbers that no double holds. Commands pass JSON
 // texts through unchanged.
 export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
-  const url = parseUrl(args)
+  const url = parseServerUrl(args)
   const key = args.text('key')
   if (key === undefined) throw new UsageError('the API key is missing: set CUBBY_KEY or give --key')
   // It would be reported as a header that cannot be sent. A file with the lines of Windows leaves a carriage return.
@@ -79,7 +79,8 @@ export const openRemote = (args: Arguments, attemptsMax = 4): Remote => {
   }
 }
 
-const parseUrl = (args: Arguments): string => {
+/** Without a slash at its end. */
+export const parseServerUrl = (args: Arguments): string => {
   const text = args.text('url') ?? defaultUrl
   const address = URL.parse(text)?.href ?? ''
   const wrong = `${givenAs(args, 'url')} is "${text.replace(/[^"/]*@/, '…')}"; it takes the address of a server, such as ${defaultUrl}`

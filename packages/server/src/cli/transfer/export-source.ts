@@ -73,7 +73,7 @@ const active = async (dump: Dump, kind: TableKind, orgId: number, db: string): P
   return found
 }
 
-async function* liveRecords(dump: Dump, tableId: number, nowMs: number): AsyncIterable<RecordTexts[]> {
+export async function* liveRecords(dump: Dump, tableId: number, nowMs: number): AsyncIterable<RecordTexts[]> {
   for await (const records of dump.records(tableId, 0)) {
     yield records
       .filter(({ ttlSeconds }) => !isExpired(ttlSeconds, nowMs))

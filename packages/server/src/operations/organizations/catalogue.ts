@@ -1,10 +1,30 @@
 import { entry } from '../catalogue-entry.ts'
 import { inputOf, milliseconds, ref, type Schema } from '../schema.ts'
 import { createOrganizationOperation } from './create-organization.ts'
+import { deleteOrganizationOperation } from './delete-organization.ts'
 import { listOrganizationsOperation } from './list-organizations.ts'
+import { restoreOrganizationOperation } from './restore-organization.ts'
 
 const id: Schema = { type: 'integer' }
 const key: Schema = { type: 'string', pattern: '^svc_(live|pub)_[0-9A-Za-z]{38}$' }
+
+const organization = (type: Schema['type']): Schema => ({
+  type,
+  properties: {
+    id,
+    name: ref('Name'),
+    status: { type: 'string', enum: ['active', 'deleted'] },
+    createdAt: milliseconds('When it was created.'),
+    deletedAt: milliseconds('When it was deleted.'),
+    recoverableUntil: milliseconds('Until when it can be restored.'),
+  },
+  required: ['id', 'name', 'status', 'createdAt'],
+})
+
+const named = inputOf({}, { name: { ...ref('Name'), description: 'The name of the organization.' } }, ['name'])
+
+const createAcme = { operation: 'createOrganization', input: { name: 'acme' } } as const
+const deleteAcme = { operation: 'deleteOrganization', input: { name: 'acme' } } as const
 
 export const organizationCatalogue = {
   createOrganization: entry(createOrganizationOperation, {
@@ -42,14 +62,7 @@ export const organizationCatalogue = {
     output: {
       type: 'object',
       properties: {
-        organizations: {
-          type: 'array',
-          items: {
-            type: 'object',
-            properties: { id, name: ref('Name'), createdAt: milliseconds('When it was created.') },
-            required: ['id', 'name', 'createdAt'],
-          },
-        },
+        organizations: { type: 'array', items: organization('object') },
       },
       required: ['organizations'],
     },
@@ -58,7 +71,50 @@ export const organizationCatalogue = {
         name: 'all',
         summary: 'All organizations',
         input: {},
-        output: { organizations: [{ id: 1, name: 'default', createdAt: 1767139200000 }] },
+        output: { organizations: [{ id: 1, name: 'default', status: 'active', createdAt: 1767139200000 }] },
+      },
+    ],
+  }),
+  deleteOrganization: entry(deleteOrganizationOperation, {
+    input: named,
+    output: organization(['object', 'null']),
+    examples: [
+      {
+        name: 'delete',
+        summary: 'An organization',
+        given: [createAcme],
+        input: { name: 'acme' },
+        output: {
+          ...{ id: 7, name: 'acme', status: 'deleted', createdAt: 1767398400000 },
+          ...{ deletedAt: 1767484800000, recoverableUntil: 1768089600000 },
+        },
+      },
+      {
+        name: 'missing',
+        summary: 'A name that no organization has',
+        input: { name: 'acme' },
+        output: null,
+        unchanged: true,
+      },
+    ],
+  }),
+  restoreOrganization: entry(restoreOrganizationOperation, {
+    input: named,
+    output: organization(['object', 'null']),
+    examples: [
+      {
+        name: 'restore',
+        summary: 'A deleted organization',
+        given: [createAcme, deleteAcme],
+        input: { name: 'acme' },
+        output: { id: 7, name: 'acme', status: 'active', createdAt: 1767398400000 },
+      },
+      {
+        name: 'missing',
+        summary: 'A name that no organization has',
+        input: { name: 'acme' },
+        output: null,
+        unchanged: true,
       },
     ],
   }),

@@ -1,5 +1,10 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
-import type { Organization, Organizations } from '../../../store/organizations.ts'
+import type {
+  DeleteOrganizationResult,
+  Organization,
+  Organizations,
+  RestoreOrganizationResult,
+} from '../../../store/organizations.ts'
 import type { Registry } from './registry.ts'
 
 export class PostgresOrganizations implements Organizations {
@@ -27,5 +32,19 @@ export class PostgresOrganizations implements Organizations {
 
   list(): Promise<Organization[]> {
     return this.#registry.reader.listOrganizations()
+  }
+
+  async delete(name: string, nowMs: number): Promise<DeleteOrganizationResult | undefined> {
+    const deleted = await this.#registry.writes.deleteOrganization(name, nowMs)
+    if (deleted === undefined) return undefined
+    const { stamp, ...result } = deleted
+    this.#registry.cache.moveTo(stamp)
+    // Also if it was deleted before: the first command may still be waiting.
+    await this.#registry.awaitLeaseExpiry()
+    return result
+  }
+
+  restore(name: string, nowMs: number): Promise<RestoreOrganizationResult | undefined> {
+    return this.#registry.writes.restoreOrganization(name, nowMs)
   }
 }

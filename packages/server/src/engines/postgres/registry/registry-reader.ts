@@ -7,6 +7,7 @@ import { anybody, type Database, noOrg, organization, visitor } from '../connect
 import type { Statement } from '../connection/driver.ts'
 import {
   epochColumn,
+  isOfActive,
   keyColumns,
   named,
   organizationColumns,
@@ -21,11 +22,16 @@ import {
 
 const statement = (name: string, text: string): Statement => ({ name, text })
 
-const findKey = statement('find_key', `select ${keyColumns}, ${epochColumn} from cubby_api_key k where k.hash = $1`)
+const findKey = statement(
+  'find_key',
+  `select ${keyColumns}, ${epochColumn} from cubby_api_key k
+   where k.hash = $1 and ${isOfActive('k.org_id')}`,
+)
 
 const findKeyById = statement(
   'find_key_by_id',
-  `select ${keyColumns}, ${epochColumn} from cubby_api_key k where k.id = $1`,
+  `select ${keyColumns}, ${epochColumn} from cubby_api_key k
+   where k.id = $1 and ${isOfActive('k.org_id')}`,
 )
 
 const listKeys = statement(
@@ -51,13 +57,15 @@ const listOrganizations = statement(
 
 export const findTable = statement(
   'find_table',
-  `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at_ms is null`,
+  `select ${tableColumns}, ${epochColumn} from cubby_table t
+   where ${named} and t.deleted_at_ms is null and ${isOfActive('t.org_id')}`,
 )
 
 // Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
 export const findTableByPublicId = statement(
   'find_table_by_public_id',
-  `select ${tableColumns}, ${epochColumn} from cubby_table t where t.public_id = $1`,
+  `select ${tableColumns}, ${epochColumn} from cubby_table t
+   where t.public_id = $1 and ${isOfActive('t.org_id')}`,
 )
 
 const findDeletedTable = statement(
@@ -100,11 +108,18 @@ const readEpoch = statement('epoch', `select ${epochColumn}`)
 const isActive = statement(
   'is_active',
   `select coalesce((select t.deleted_at_ms is null from cubby_table t where t.id = $1::bigint), false),
-     coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $2::bigint), false)`,
+     coalesce((select k.revoked_at is null from cubby_api_key k where k.seq = $2::bigint), false),
+     coalesce(${isOfActive('$3::bigint')}, false)`,
 )
 
 // PostgreSQL's text cannot contain NUL, and neither can our names. So what sorts after `a\0…` is what sorts after `a`.
 const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
+
+interface Activity {
+  table: boolean
+  apiKey: boolean
+  organization: boolean
+}
 
 /** Reads keys, organizations and tables from the store, without a cache. */
 export class RegistryReader {
@@ -197,9 +212,9 @@ export class RegistryReader {
     return (await this.#rows(organization(orgId), listDatabases, orgId, behind(after), limit)).map((row) => row[0]!)
   }
 
-  /** Whether both are active, by their ids. */
-  async areActive(orgId: number, tableId: number, keySeq: number): Promise<{ table: boolean; apiKey: boolean }> {
-    const [row] = await this.#rows(organization(orgId), isActive, tableId, keySeq)
-    return { table: row![0] === 't', apiKey: row![1] === 't' }
+  /** Whether each of them is active, by their ids. */
+  async areActive(orgId: number, tableId: number, keySeq: number): Promise<Activity> {
+    const [row] = await this.#rows(organization(orgId), isActive, tableId, keySeq, orgId)
+    return { table: row![0] === 't', apiKey: row![1] === 't', organization: row![2] === 't' }
   }
 }

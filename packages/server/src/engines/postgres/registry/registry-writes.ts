@@ -1,14 +1,15 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import type { ApiKey, Caller, KeyUse } from '../../../store/api-keys.ts'
-import type { Organization } from '../../../store/organizations.ts'
+import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
 import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
 import { type Database, holderOf, noOrg, type Transaction } from '../connection/database.ts'
 import type { Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
-import { revokedApiKey } from '../records/refusals.ts'
+import { organizationDeleted, revokedApiKey } from '../records/refusals.ts'
 import {
   epochColumn,
+  isOfActive,
   keyColumns,
   named,
   organizationColumns,
@@ -27,11 +28,39 @@ export const lockOrganization: Statement = {
   text: 'select o.id from cubby_organization o where o.id = $1::bigint for update',
 }
 
-/** Fails if the caller's key is revoked: see `raising` in statements.ts. */
+/** Fails if the caller's key is revoked, or the organization ($2) is deleted: see `raising` in statements.ts. */
 export const guardKey: Statement = {
   name: 'guard_key',
-  text: `select 1 / (case when $1::bigint is null
-    or exists (select 1 from cubby_api_key k where k.seq = $1::bigint and k.revoked_at is null) then 1 else 0 end)`,
+  text: `select 1 / (case when coalesce(${isOfActive('$2::bigint')}, false) and ($1::bigint is null
+    or exists (select 1 from cubby_api_key k where k.seq = $1::bigint and k.revoked_at is null)) then 1 else 0 end)`,
+}
+
+/** $1 organization. */
+const readActivity: Statement = {
+  name: 'org_is_active',
+  text: `select coalesce(${isOfActive('$1::bigint')}, false)`,
+}
+
+const lockNamedOrganization: Statement = {
+  name: 'lock_named_org',
+  text: `select ${organizationColumns}, o.purging, ${epochColumn} from cubby_organization o where o.name = $1 for update`,
+}
+
+// The store remembers it: one whose last organization was purged is not at its first start.
+const moveEpochForOrganization: Statement = {
+  name: 'move_epoch_org',
+  text: 'update cubby_store set epoch = epoch + 1, organization_deleted = true',
+}
+
+const markOrganizationDeleted: Statement = {
+  name: 'mark_org_deleted',
+  text: `update cubby_organization as o set deleted_at_ms = $2::bigint where o.id = $1::bigint
+    returning ${organizationColumns}, ${epochColumn}`,
+}
+
+const unmarkOrganizationDeleted: Statement = {
+  name: 'unmark_org_deleted',
+  text: `update cubby_organization as o set deleted_at_ms = null where o.id = $1::bigint returning ${organizationColumns}`,
 }
 
 const insertKey: Statement = {
@@ -69,7 +98,8 @@ const insertOrganization: Statement = {
 const insertFirstOrganization: Statement = {
   name: 'insert_first_org',
   text: `insert into cubby_organization as o (name, created_at)
-    select $1, $2::bigint where not exists (select 1 from cubby_organization) returning ${organizationColumns}`,
+    select $1, $2::bigint where not exists (select 1 from cubby_organization)
+      and not (select s.organization_deleted from cubby_store s) returning ${organizationColumns}`,
 }
 
 export const insertTable: Statement = {
@@ -133,8 +163,8 @@ export class RegistryWrites {
 
   /** All steps in one round trip, if the caller's key is still active. */
   async #change(caller: Caller, ...steps: Step[]): Promise<StepResult[]> {
-    const opening = [step(lockOrganization, caller.orgId), step(guardKey, caller.apiKey?.seq ?? null)]
-    const results = await refusingRevoked(this.#db.write(holderOf(caller), ...opening, ...steps))
+    const opening = openings(caller)
+    const results = await refusingGone(this.#db, caller, this.#db.write(holderOf(caller), ...opening, ...steps))
     return results.slice(opening.length)
   }
 
@@ -179,6 +209,37 @@ export class RegistryWrites {
     })
   }
 
+  /** One row, however much the organization has: every look-up and every guard reads it. */
+  deleteOrganization(name: string, nowMs: number): Promise<(DeleteOrganizationResult & { stamp: number }) | undefined> {
+    return this.#db.transaction(noOrg, async ({ send, commit }) => {
+      const [found] = await send(step(lockNamedOrganization, name))
+      const row = found!.rows[0]
+      if (row === undefined) return undefined
+      const organization = toOrganization(row)
+      if (organization.deletedAtMs !== null) return { outcome: 'already', organization, stamp: Number(row.at(-1)) }
+      const [, marked] = await commit(
+        step(moveEpochForOrganization),
+        step(markOrganizationDeleted, organization.id, nowMs),
+      )
+      const deleted = marked!.rows[0]!
+      return { outcome: 'deleted', organization: toOrganization(deleted), stamp: Number(deleted.at(-1)) }
+    })
+  }
+
+  restoreOrganization(name: string, nowMs: number): Promise<RestoreOrganizationResult | undefined> {
+    return this.#db.transaction(noOrg, async ({ send, commit }): Promise<RestoreOrganizationResult | undefined> => {
+      const [found] = await send(step(lockNamedOrganization, name))
+      const row = found!.rows[0]
+      if (row === undefined) return undefined
+      const organization = toOrganization(row)
+      if (organization.deletedAtMs === null) return { outcome: 'active', organization }
+      const isPurging = row.at(-2) === 't'
+      if (isPurging || organization.deletedAtMs <= nowMs - recoveryMs) return { outcome: 'over', organization }
+      const [restored] = await commit(step(unmarkOrganizationDeleted, organization.id))
+      return { outcome: 'restored', organization: toOrganization(restored!.rows[0]!) }
+    })
+  }
+
   // ── Tables and buckets ───────────────────────────────────────────────────────────────────────────────────
 
   async createTable(
@@ -215,13 +276,14 @@ export class RegistryWrites {
     nowMs: number,
     alsoFor: (table: Table, send: Transaction['send']) => Promise<Step[]> = async () => [],
   ): Promise<RestoreResult> {
-    const { orgId, apiKey } = caller
+    const { orgId } = caller
     const recoverable = (at: number | null) => step(recoverableTables, orgId, db, kind, name, nowMs - recoveryMs, at)
-    return refusingRevoked(
+    return refusingGone(
+      this.#db,
+      caller,
       this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<RestoreResult> => {
         const [, , active, newest, chosen] = await send(
-          step(lockOrganization, orgId),
-          step(guardKey, apiKey?.seq ?? null),
+          ...openings(caller),
           step(activeTable, orgId, db, kind, name),
           recoverable(null),
           recoverable(deletedAtMs ?? null),
@@ -243,10 +305,19 @@ export class RegistryWrites {
 
 const keyUsesPerWrite = 500
 
-export const refusingRevoked = async <T>(change: Promise<T>): Promise<T> => {
+/** The first two statements of a change of an organization's registry. */
+export const openings = ({ orgId, apiKey }: Caller): Step[] => [
+  step(lockOrganization, orgId),
+  step(guardKey, apiKey?.seq ?? null, orgId),
+]
+
+/** Explains what `guardKey` has raised. */
+export const refusingGone = async <T>(db: Database, caller: Caller, change: Promise<T>): Promise<T> => {
   try {
     return await change
   } catch (error) {
-    throw isRaised(error) ? revokedApiKey() : error
+    if (!isRaised(error)) throw error
+    const [activity] = await db.read(holderOf(caller), step(readActivity, caller.orgId))
+    throw activity!.rows[0]![0] === 't' ? revokedApiKey() : organizationDeleted()
   }
 }

@@ -51,13 +51,18 @@ export const toTable = (row: Row, stamp = Number(row[tableColumnCount])): Table 
 // $1 organization, $2 database, $3 kind, $4 name.
 export const named = 't.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name = $4'
 
-export const organizationColumns = 'o.id, o.name, o.created_at'
+export const organizationColumns = 'o.id, o.name, o.created_at, o.deleted_at_ms'
 
 export const toOrganization = (row: Row): Organization => ({
   id: Number(row[0]),
   name: row[1]!,
   createdAtMs: Number(row[2]),
+  deletedAtMs: numberOrNull(row[3]),
 })
+
+/** Of a row of keys or tables, whose organization is `orgId`: nothing of a deleted one is found. A look-up by its id. */
+export const isOfActive = (orgId: string): string =>
+  `(select o.deleted_at_ms is null from cubby_organization o where o.id = ${orgId})`
 
 /** The epoch when the row was read. Only revocations and deletions increment it. */
 export const epochColumn = '(select s.epoch from cubby_store s)'

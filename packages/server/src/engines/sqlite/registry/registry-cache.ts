@@ -5,7 +5,7 @@ import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
+import { isOfActive, type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
 
 /** How long the cached epoch is used before it is read again. A guest's revocation waits for this time. */
 export const registryLeaseMs = 100
@@ -14,8 +14,8 @@ export const registryLeaseMs = 100
 export const leaseMarginMs = 50
 
 /**
- * A cache of API keys and tables that is never stale in effect. Only a revocation or a deletion moves the registry's
- * epoch. The epoch is read again after one of our own and when the lease ends; if it has moved, the cache is cleared. A
+ * A cache of API keys and tables that is never stale in effect. Only a revocation or a deletion, also of an organization,
+ * moves the registry's epoch. The epoch is read again after one of our own and when the lease ends; if it has moved, the cache is cleared. A
  * missing key or table is not cached, so a new one is found at once.
  */
 export class RegistryCache {
@@ -37,14 +37,15 @@ export class RegistryCache {
     this.#snapshot = snapshot
     this.#leaseMs = leaseMs
     this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
-    this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1`)
-    this.#keyById = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE id = ?1`)
+    const ofActive = isOfActive('org_id')
+    this.#keyByHash = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE hash = ?1 AND ${ofActive}`)
+    this.#keyById = db.prepare<KeyRow, [string]>(`SELECT ${keyColumns} FROM api_keys WHERE id = ?1 AND ${ofActive}`)
     this.#tableByName = db.prepare<TableRow, [number, string, TableKind, string]>(
       `SELECT ${tableColumns} FROM tables
-       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL`,
+       WHERE org_id = ?1 AND db = ?2 AND kind = ?3 AND name = ?4 AND deleted_at IS NULL AND ${ofActive}`,
     )
     this.#bucketById = db.prepare<TableRow, [string]>(
-      `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL`,
+      `SELECT ${tableColumns} FROM tables WHERE public_id = ?1 AND deleted_at IS NULL AND ${ofActive}`,
     )
   }
 

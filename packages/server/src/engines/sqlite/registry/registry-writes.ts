@@ -2,13 +2,15 @@ import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
-import type { Organization } from '../../../store/organizations.ts'
+import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
 import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import {
+  isOfActive,
   type KeyRow,
   keyColumns,
   type OrganizationRow,
+  organizationColumns,
   type TableRow,
   tableColumns,
   toApiKey,
@@ -52,12 +54,27 @@ export class RegistryWrites {
     )!.value
   }
 
-  keyIsActive(seq: number): boolean {
-    return this.#one('SELECT 1 FROM api_keys WHERE seq = ?1 AND revoked_at IS NULL', seq) !== undefined
+  /** `unknown`: its organization is deleted. */
+  stateOfKey(seq: number): 'active' | 'revoked' | 'unknown' {
+    const sql = `SELECT revoked_at FROM api_keys WHERE seq = ?1 AND ${isOfActive('org_id')}`
+    const row = this.#one<{ revoked_at: number | null }>(sql, seq)
+    if (row === undefined) return 'unknown'
+    return row.revoked_at === null ? 'active' : 'revoked'
   }
 
+  /** Of an organization that is not deleted. */
   tableIsActive(id: number): boolean {
-    return this.#one('SELECT 1 FROM tables WHERE id = ?1 AND deleted_at IS NULL', id) !== undefined
+    const sql = `SELECT 1 FROM tables WHERE id = ?1 AND deleted_at IS NULL AND ${isOfActive('org_id')}`
+    return this.#one(sql, id) !== undefined
+  }
+
+  /** Whether the table, active or not, belongs to an organization that is not deleted. */
+  tableIsOfActive(id: number): boolean {
+    return this.#one(`SELECT 1 FROM tables WHERE id = ?1 AND ${isOfActive('org_id')}`, id) !== undefined
+  }
+
+  organizationIsActive(id: number): boolean {
+    return this.#one('SELECT 1 FROM organizations WHERE id = ?1 AND deleted_at IS NULL', id) !== undefined
   }
 
   /** The kind of a table, active or not; undefined if it is gone. */
@@ -157,15 +174,40 @@ export class RegistryWrites {
   }
 
   createOrganization(name: string, keys: NewApiKey[], nowMs: number, onlyIfFirst: boolean): Organization | undefined {
+    // The first of all, also of those that were purged: AUTOINCREMENT keeps the last id.
     const taken = onlyIfFirst
-      ? this.#one('SELECT 1 FROM organizations LIMIT 1')
+      ? this.#one(`SELECT 1 FROM sqlite_sequence WHERE name = 'organizations'`)
       : this.#one('SELECT 1 FROM organizations WHERE name = ?1', name)
     if (taken !== undefined) return undefined
     const row = this.#one<OrganizationRow>(
-      'INSERT INTO organizations (name, created_at) VALUES (?1, ?2) RETURNING id, name, created_at',
+      `INSERT INTO organizations (name, created_at) VALUES (?1, ?2) RETURNING ${organizationColumns}`,
       ...[name, nowMs],
     )
     for (const key of keys) this.createApiKey(row!.id, key, nowMs)
     return toOrganization(row!)
+  }
+
+  #organization(name: string): (OrganizationRow & { purging: number }) | undefined {
+    return this.#one(`SELECT ${organizationColumns}, purging FROM organizations WHERE name = ?1`, name)
+  }
+
+  /** One row, however much the organization has: every look-up reads it. */
+  deleteOrganization(name: string, nowMs: number): DeleteOrganizationResult | undefined {
+    const row = this.#organization(name)
+    if (row === undefined) return undefined
+    if (row.deleted_at !== null) return { outcome: 'already', organization: toOrganization(row) }
+    this.#run('UPDATE organizations SET deleted_at = ?2 WHERE id = ?1', row.id, nowMs)
+    this.#moveEpoch()
+    return { outcome: 'deleted', organization: toOrganization({ ...row, deleted_at: nowMs }) }
+  }
+
+  restoreOrganization(name: string, nowMs: number): RestoreOrganizationResult | undefined {
+    const row = this.#organization(name)
+    if (row === undefined) return undefined
+    if (row.deleted_at === null) return { outcome: 'active', organization: toOrganization(row) }
+    if (row.purging === 1 || row.deleted_at <= nowMs - recoveryMs)
+      return { outcome: 'over', organization: toOrganization(row) }
+    this.#run('UPDATE organizations SET deleted_at = NULL WHERE id = ?1', row.id)
+    return { outcome: 'restored', organization: toOrganization({ ...row, deleted_at: null }) }
   }
 }

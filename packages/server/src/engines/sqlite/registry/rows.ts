@@ -69,10 +69,18 @@ export interface OrganizationRow {
   id: number
   name: string
   created_at: number
+  deleted_at: number | null
 }
+
+export const organizationColumns = 'id, name, created_at, deleted_at'
 
 export const toOrganization = (row: OrganizationRow): Organization => ({
   id: row.id,
   name: row.name,
   createdAtMs: row.created_at,
+  deletedAtMs: row.deleted_at,
 })
+
+/** Of a row of keys or tables: nothing of a deleted organization is found. `orgId` is the column with its organization. */
+export const isOfActive = (orgId: string): string =>
+  `EXISTS (SELECT 1 FROM organizations o WHERE o.id = ${orgId} AND o.deleted_at IS NULL)`
