@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/awaitable.ts'
 import { OperatorError } from '../core/operator-error.ts'
 
 /**
@@ -10,6 +11,8 @@ import { OperatorError } from '../core/operator-error.ts'
 export interface BlobPlace {
   /** For log lines and messages, without secrets: `/var/lib/cubby/files`, `s3://bucket/prefix`. */
   readonly description: string
+  /** For files whose bytes the store keeps itself; undefined if it keeps none. */
+  readonly inStore?: InStore
   /**
    * Starts a new blob. `bytes`: its length, if it is known. The id must be new (`newBlobId`) and its row committed.
    */
@@ -30,6 +33,14 @@ export interface BlobPlace {
    */
   probe?(): Promise<void>
   close(): Promise<void>
+}
+
+/** How small files are kept, with `serve --small-files-in-store`. */
+export interface InStore {
+  /** A file with more bytes goes to the place. */
+  readonly bytesMax: number
+  /** As before every write: makes sure that the place is the one of the store, and marks it at the first upload. */
+  prepare(): Awaitable<void>
 }
 
 export interface BlobWriter {

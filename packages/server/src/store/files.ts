@@ -17,12 +17,14 @@ export interface ChangedFile {
   ttlSeconds: number | null
 }
 
-/** A file to commit: its bytes are durable under `blobId`. */
+/** A file to commit: its bytes are durable under `content.blob`, or the store keeps them. */
 export interface FileToCommit {
   name: string
   content: FileContent
   ttlSeconds: number | null
   condition: Condition | undefined
+  /** The bytes themselves, if the store keeps them: `content.blob` is a `newStoreBlobId` then, and has no row yet. */
+  bytes?: Uint8Array
 }
 
 /** What a change replaces; a member that is undefined stays as it is. */
@@ -45,7 +47,12 @@ export interface FileChanges {
  *     removing   a sweep removes its bytes; no commit can make it live
  *
  * Everything that removes a file's record (also the sweep of expired ones, the purge of a bucket and a put over an expired
- * one) makes its blob dead in the same transaction. Methods throw CubbyError as described in `Engine`;
+ * one) makes its blob dead in the same transaction.
+ *
+ * The bytes of a small file are in the store, in the same commit as its record: such a blob (`isStoreBlobId`) is never
+ * pending, and no place knows it. Its bytes go with its row. Nothing reads them but `readBytes`, a dump and a check.
+ *
+ * Methods throw CubbyError as described in `Engine`;
  * `bucket_not_found` if the bucket was deleted.
  */
 export interface Files {
@@ -54,11 +61,13 @@ export interface Files {
   /** The uploads of these blobs make progress. */
   keepAlive(blobIds: string[], nowMs: number): Promise<void>
   /**
-   * In one transaction: the record is written, its blob becomes live, the blob of the file that it replaces becomes dead. If
+   * In one transaction: the record is written, its blob becomes live, with its bytes if the file has them, the blob of the file that it replaces becomes dead. If
    * the condition does not hold, nothing is applied and the new blob becomes dead. Throws `unavailable` if the blob is not
    * pending any more.
    */
   commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult>
+  /** The bytes of a blob that the store keeps; undefined if it does not have them. `keySeq`: see `Records.get`. */
+  readBytes(bucket: Table, blobId: string, keySeq?: number): Awaitable<Uint8Array | undefined>
   /** The upload was given up: the blob becomes dead, due at once, since nobody reads it. */
   abandon(blobId: string, nowMs: number): Promise<void>
   /** Changes the record of a file, not its bytes. Without a file nothing is applied: as with the condition 'exists'. */
@@ -80,9 +89,10 @@ export interface Files {
   ): Promise<FileWriteResult>
   /**
    * For the sweep: at most `rowsMax` blobs whose bytes can be removed now are marked as `removing`. Returns their ids, and
-   * those that an earlier sweep left behind. None while a backup holds the sweep.
+   * those that an earlier sweep left behind. None while a backup holds the sweep. `keptMs`: how much longer than usual the
+   * bytes are kept, for restores to a time.
    */
-  takeDue(nowMs: number, rowsMax: number): Promise<string[]>
+  takeDue(nowMs: number, rowsMax: number, keptMs?: number): Promise<string[]>
   /** Removes the rows of blobs whose bytes are gone. Only those in the state `removing`. */
   forget(blobIds: string[]): Promise<void>
   /** `takeDue` returns nothing until then. A later call can only make it later. Also a guest may call it. */

@@ -43,10 +43,10 @@ test('within one place, by one name or two, removes nothing', async () => {
   await put(place(), blob, bytes)
   symlinkSync(directory, join(top, 'link'))
   const linked = () => new DirectoryPlace(join(top, 'link'))
-  expect(await copyFiles(dumpOf(blob), place(), place())).toEqual({ files: 1, bytes: 1_000, copied: 0 })
+  expect(await copyFiles(dumpOf(blob), { from: place(), to: place() })).toEqual({ files: 1, bytes: 1_000, copied: 0 })
   truncateSync(join(directory, blobPath(blob)), 900)
   for (const to of [place(), linked()]) {
-    await expect(copyFiles(dumpOf(blob), place(), to)).rejects.toBeInstanceOf(OperatorError)
+    await expect(copyFiles(dumpOf(blob), { from: place(), to })).rejects.toBeInstanceOf(OperatorError)
     expect(readFileSync(join(directory, blobPath(blob))).equals(bytes.subarray(0, 900))).toBe(true)
   }
 })
@@ -56,6 +56,6 @@ test('a blob that was cut in the target is written anew', async () => {
   const [from, to] = [new DirectoryPlace(join(top, 'from')), new DirectoryPlace(join(top, 'to'))]
   await put(from, blob, bytes)
   await put(to, blob, bytes.subarray(0, 900))
-  expect(await copyFiles(dumpOf(blob), from, to)).toEqual({ files: 1, bytes: 1_000, copied: 1 })
+  expect(await copyFiles(dumpOf(blob), { from, to })).toEqual({ files: 1, bytes: 1_000, copied: 1 })
   expect(readFileSync(join(top, 'to', blobPath(blob))).equals(bytes)).toBe(true)
 })

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { storeFileBytesMax } from '../../src/core/limits.ts'
 import { eventually, makeTempDir, removeTempDir, startServer, storeIsEmbedded } from '../harness.ts'
 import { Random, testSeed } from '../model/random.ts'
 import { filesBelow } from './material.ts'
@@ -56,74 +57,80 @@ class Uploader {
   }
 }
 
-test(`killed ${rounds} times under ${uploadersMax} uploads: answered files are whole, others are not seen, and nothing is left behind`, async () => {
-  const seed = testSeed()
-  console.log(`crash of uploads: CUBBY_TEST_SEED=${seed}`)
-  const random = new Random(seed)
-  const dir = makeTempDir()
-  const place = join(dir, 'bytes')
-  const server = await startServer({ args: ['--files', place], clock: true })
-  try {
-    const { secretKey } = await server.createOrganization()
-    const api = server.as(secretKey)
-    expect((await api.post('/v1/app/_buckets/crash')).status).toBe(201)
-    const uploaders = Array.from({ length: uploadersMax }, (_, id) => new Uploader(id, random))
-    const answered = (): number => uploaders.reduce((sum, uploader) => sum + uploader.answered, 0)
-    const verify = () => server.cubby('verify', '--bytes', '--files', place)
+test.each([[], ['--small-files-in-store']])(
+  `killed ${rounds} times under ${uploadersMax} uploads, serve %s: answered files are whole, others are not seen, and nothing is left behind`,
+  async (...flags: string[]) => {
+    const seed = testSeed()
+    console.log(`crash of uploads: CUBBY_TEST_SEED=${seed}`)
+    const random = new Random(seed)
+    const dir = makeTempDir()
+    const place = join(dir, 'bytes')
+    const server = await startServer({ args: ['--files', place, ...flags], clock: true })
+    try {
+      const { secretKey } = await server.createOrganization()
+      const api = server.as(secretKey)
+      expect((await api.post('/v1/app/_buckets/crash')).status).toBe(201)
+      const uploaders = Array.from({ length: uploadersMax }, (_, id) => new Uploader(id, random))
+      const answered = (): number => uploaders.reduce((sum, uploader) => sum + uploader.answered, 0)
+      const verify = () => server.cubby('verify', '--bytes', '--files', place)
 
-    for (let round = 0; round < rounds; round++) {
-      const until = answered() + random.int(5, 40)
-      let killed = false
-      const running = Promise.all(uploaders.map((uploader) => uploader.run(server.url, secretKey, () => killed)))
-      const waiting = eventually('answers to uploads', () => (answered() >= until ? true : undefined), { pauseMs: 1 })
-      await Promise.race([waiting, running])
-      await Bun.sleep(random.next() * 20)
-      killed = true
-      await server.kill()
-      await running
-      await server.start()
+      for (let round = 0; round < rounds; round++) {
+        const until = answered() + random.int(5, 40)
+        let killed = false
+        const running = Promise.all(uploaders.map((uploader) => uploader.run(server.url, secretKey, () => killed)))
+        const waiting = eventually('answers to uploads', () => (answered() >= until ? true : undefined), { pauseMs: 1 })
+        await Promise.race([waiting, running])
+        await Bun.sleep(random.next() * 20)
+        killed = true
+        await server.kill()
+        await running
+        await server.start()
 
-      const listed = await api.post('/v1/app/_buckets/crash/query', { limit: 1000 })
-      const found = new Map<string, string>(
-        listed.body.items.map(({ name, sha256 }: Record<string, string>) => [name, sha256]),
-      )
-      for (const { allowed } of uploaders) {
-        for (const [name, digests] of allowed) {
-          expect({ round, name, isAllowed: digests.has(found.get(name)) }).toEqual({ round, name, isAllowed: true })
-          // From now on what is there is what must stay.
-          allowed.set(name, new Set([found.get(name)]))
-          if (found.get(name) === undefined) continue
-          const response = await fetch(`${server.url}/v1/app/_buckets/crash/${name}`, {
-            headers: { Authorization: `Bearer ${secretKey}` },
-          })
-          expect([response.status, sha256(await response.bytes())]).toEqual([200, found.get(name)!])
+        const listed = await api.post('/v1/app/_buckets/crash/query', { limit: 1000 })
+        const found = new Map<string, string>(
+          listed.body.items.map(({ name, sha256 }: Record<string, string>) => [name, sha256]),
+        )
+        for (const { allowed } of uploaders) {
+          for (const [name, digests] of allowed) {
+            expect({ round, name, isAllowed: digests.has(found.get(name)) }).toEqual({ round, name, isAllowed: true })
+            // From now on what is there is what must stay.
+            allowed.set(name, new Set([found.get(name)]))
+            if (found.get(name) === undefined) continue
+            const response = await fetch(`${server.url}/v1/app/_buckets/crash/${name}`, {
+              headers: { Authorization: `Bearer ${secretKey}` },
+            })
+            expect([response.status, sha256(await response.bytes())]).toEqual([200, found.get(name)!])
+          }
         }
+        if (round === rounds - 1) expect(await verify()).toMatchObject({ exitCode: 0, stderr: '' })
       }
-      if (round === rounds - 1) expect(await verify()).toMatchObject({ exitCode: 0, stderr: '' })
-    }
-    expect(answered()).toBeGreaterThan(rounds * 5)
-    const sent = uploaders.reduce((sum, uploader) => sum + uploader.sent, 0)
-    console.log(`crash of uploads: ${sent} uploads, ${answered()} of them answered`)
+      expect(answered()).toBeGreaterThan(rounds * 5)
+      const sent = uploaders.reduce((sum, uploader) => sum + uploader.sent, 0)
+      console.log(`crash of uploads: ${sent} uploads, ${answered()} of them answered`)
 
-    // Two days later all that no file refers to is gone.
-    server.setClock(2 * dayMs)
-    await server.restart()
-    const files = (await api.post('/v1/app/_buckets/crash/query', { select: 'count' })).body.count
-    const left = await eventually(
-      'only the files are left, and the mark',
-      () => {
-        const below = filesBelow(place)
-        return below.length === files + 1 ? below : undefined
-      },
-      { waitMsMax: 60_000 },
-    )
-    expect(left.filter((name) => name.endsWith('.part'))).toEqual([])
-    expect(await verify()).toMatchObject({ exitCode: 0, stderr: '' })
-  } finally {
-    await server.stop()
-    removeTempDir(dir)
-  }
-})
+      // Two days later all that no file refers to is gone.
+      server.setClock(2 * dayMs)
+      await server.restart()
+      const { items } = (await api.post('/v1/app/_buckets/crash/query', { limit: 1000 })).body
+      const small = items.filter(({ size }: { size: number }) => size <= storeFileBytesMax).length
+      expect(small).toBeGreaterThan(0)
+      const files = flags.length === 0 ? items.length : items.length - small
+      const left = await eventually(
+        'only the files are left, and the mark',
+        () => {
+          const below = filesBelow(place)
+          return below.length === files + 1 ? below : undefined
+        },
+        { waitMsMax: 60_000 },
+      )
+      expect(left.filter((name) => name.endsWith('.part'))).toEqual([])
+      expect(await verify()).toMatchObject({ exitCode: 0, stderr: '' })
+    } finally {
+      await server.stop()
+      removeTempDir(dir)
+    }
+  },
+)
 
 test.skipIf(!storeIsEmbedded())('without --files they are in the data directory', async () => {
   const server = await startServer()

@@ -11,7 +11,7 @@ import { collect, content, filesBelow, openFiles, put } from './material.ts'
 
 // A disk that is full or fails. What was not synced must not be acknowledged, and what fails must leave nothing behind.
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 let top: string
 let root: string

@@ -9,7 +9,7 @@ import { content, filesBelow } from './material.ts'
 
 // A disk that fills up during an upload must not cost the file that it was to replace, nor keep what had arrived.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const mounted: SmallDisk | string = storeIsEmbedded()
   ? await mountSmallDisk(16 * 1_048_576)
@@ -28,12 +28,12 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
   const file = '/v1/app/_buckets/b/dir/a'
 
   /** A server with one file, and its data or its files on the disk. */
-  const start = async (onDisk: 'data' | 'files') => {
+  const start = async (onDisk: 'data' | 'files', ...flags: string[]) => {
     const top = makeTempDir()
     const clock = join(top, 'clock')
     const [dataDir, place] = onDisk === 'data' ? [disk.dir, join(top, 'files')] : [join(top, 'data'), disk.dir]
     const outside = onDisk === 'data' ? place : disk.outsideDir
-    const args = ['--no-bootstrap', '--files', place]
+    const args = ['--no-bootstrap', '--files', place, ...flags]
     const env = { NODE_ENV: 'test', CUBBY_TEST_CLOCK: clock }
     const begin = async (): Promise<ServeProcess> => {
       const serving = spawnServe({ dataDir, args, wrapper: disk.wrapper, env })
@@ -76,6 +76,10 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
         const answer = await fetch(serving.server.url + file, { method: 'PUT', headers, body: body() as never })
         return [answer.status, ((await answer.json()) as { error?: { code: string } }).error?.code]
       },
+      async read(path: string): Promise<string> {
+        const answer = await fetch(serving.server.url + path, { headers: { authorization: `Bearer ${secretKey}` } })
+        return answer.text()
+      },
       async expectFirst(): Promise<void> {
         const answer = await fetch(serving.server.url + file, { headers: { authorization: `Bearer ${secretKey}` } })
         expect(answer.status).toBe(200)
@@ -112,20 +116,35 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
     await stage.expectOneBlob()
   })
 
+  test('of the files, with --small-files-in-store: small files go to the store, which has room', async () => {
+    const stage = await start('files', '--small-files-in-store')
+    disk.fill()
+    refused(await stage.api().put(file, content(20_000)), 507, 'storage_full')
+    ok(await stage.api().put(`${file}/small`, 'small'))
+    expect(await stage.read(`${file}/small`)).toBe('small')
+  })
+
   test('of the store: 507, also if it fills up during an upload; the previous file stays', async () => {
-    const stage = await start('data')
+    const stage = await start('data', '--small-files-in-store')
+    const small = `${file}/small`
+    ok(await stage.api().put(small, 'the previous one'))
     const fill = async (): Promise<void> => {
       await eventually('the upload has begun', () => (stage.blobs().length === 2 ? true : undefined))
       disk.fill()
     }
     expect(await stage.put(content(400_000), fill)).toEqual([507, 'storage_full'])
     refused(await stage.api().put(file, content(200_000)), 507, 'storage_full')
+    refused(await stage.api().put(file, 'small'), 507, 'storage_full')
+    refused(await stage.api().put(small, content(16_384)), 507, 'storage_full')
     refused(await stage.api().request('PATCH', file, { visibility: 'public' }), 507, 'storage_full')
     refused(await stage.api().delete(file), 507, 'storage_full')
     await stage.expectFirst()
+    expect(await stage.read(small)).toBe('the previous one')
     disk.free()
     await stage.expectFirst()
+    ok(await stage.api().put(small, 'the next one'))
     await stage.expectOneBlob()
+    expect(await stage.read(small)).toBe('the next one')
   })
 
   afterAll(() => disk.remove())

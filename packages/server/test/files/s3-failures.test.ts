@@ -13,7 +13,7 @@ import { type Fault, S3TestServer } from './s3-test-server.ts'
 // S3 fails in all its ways. An upload must end as stored or as refused, a download as whole or as broken: a file that is cut
 // or mixed without an error would be served as good.
 
-setDefaultTimeout(20_000)
+setDefaultTimeout(120_000)
 
 const timing: Partial<Timing> = { pauseMs: 5 }
 const bytes = randomBytes(300_000)

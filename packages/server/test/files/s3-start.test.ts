@@ -9,7 +9,7 @@ import { S3TestServer } from './s3-test-server.ts'
 
 // A wrong setting must stop the start with a line that says what to change. Later it would be a failed upload.
 
-setDefaultTimeout(20_000)
+setDefaultTimeout(120_000)
 
 let server: S3TestServer
 let spoolDirectory = ''

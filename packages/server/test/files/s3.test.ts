@@ -11,7 +11,7 @@ import { startS3rver } from './s3rver.ts'
 
 // The same promises on two servers: one from npm that others wrote, and our own, which checks signatures strictly.
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 interface Subject {
   url: string

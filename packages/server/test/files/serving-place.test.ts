@@ -20,7 +20,7 @@ import { S3TestServer } from './s3-test-server.ts'
 // The place of the bytes as a server uses it. Without its checks, a server that was started with the wrong directory, or before
 // a disk was mounted, would answer that all files are damaged, and write new bytes where other servers do not find them.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const markName = 'cubby-files.mark'
 const hourMs = 60 * 60_000
@@ -87,6 +87,14 @@ describe('the first upload', () => {
     expect(statSync(place).mode & 0o777).toBe(0o700)
     expect(blobsIn(place).length).toBe(1)
     expect(statSync(join(place, blobsIn(place)[0]!)).mode & 0o777).toBe(0o600)
+  })
+
+  test('marks the place also if the store keeps its bytes: a server does not start on another one', async () => {
+    const stage = await withFile({ args: ['--small-files-in-store'] })
+    expect([existsSync(join(stage.place, markName)), blobsIn(stage.place)]).toEqual([true, []])
+    await stage.server.end('SIGTERM')
+    const { exitCode, stderr } = await startAgain(stage, '--files', tempDir())
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('is not where the files of this store are')])
   })
 
   test('after a restart the place is the same one, also by CUBBY_FILES', async () => {

@@ -9,7 +9,7 @@ import { makeTempDir, removeTempDir } from '../harness.ts'
 // After a power cut a file whose bytes or name were not synced is not there, or is there without its bytes. A record that
 // was committed would then refer to nothing.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const script = fileURLToPath(new URL('./trace-steps.ts', import.meta.url))
 const untraced = whyNoTrace()

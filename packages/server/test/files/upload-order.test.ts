@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { storeFileBytesMax } from '../../src/core/limits.ts'
 import { mainFile } from '../cli/serve-process.ts'
 import { parseTrace, whyNoTrace } from '../crash/trace.ts'
 import { eventually, makeTempDir, removeTempDir, runCubbyJson, storeIsEmbedded } from '../harness.ts'
@@ -9,7 +10,7 @@ import { content } from './material.ts'
 // What a power cut leaves of an upload depends on the order of its syncs. Without its row, bytes would stay for ever; without
 // its bytes or their name, a record that was committed would refer to nothing.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const untraced = storeIsEmbedded() ? whyNoTrace() : 'the store is not on a disk of ours'
 const why = untraced === undefined ? '' : ` (skipped: ${untraced})`
@@ -25,14 +26,27 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
   let dir: string
   let steps: Step[] = []
   /** The second of each kind: the first ones also make directories and the mark. */
-  const uploads = { 'small-1': 4_096, 'small-2': 4_096, 'large-1': 20_000_000, 'large-2': 20_000_000 }
+  const uploads = {
+    ...{ 'small-1': 20_000, 'small-2': 20_000, 'large-1': 20_000_000, 'large-2': 20_000_000 },
+    ...{ 'stored-1': storeFileBytesMax, 'stored-2': storeFileBytesMax },
+  }
 
   beforeAll(async () => {
     dir = makeTempDir()
     const [dataDir, place, file] = [join(dir, 'data'), join(dir, 'bytes'), join(dir, 'trace')]
     const { secretKey } = await runCubbyJson(dataDir, ['orgs', 'create', 'acme'])
     const calls = 'rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,sendto,sendmsg'
-    const serve = ['serve', '--data', dataDir, '--files', place, '--port', '0', '--no-bootstrap']
+    const serve = [
+      'serve',
+      '--data',
+      dataDir,
+      '--files',
+      place,
+      '--port',
+      '0',
+      '--no-bootstrap',
+      '--small-files-in-store',
+    ]
     const command = ['strace', '-f', '-y', '-s', '2000', '-o', file, '-e', `trace=${calls}`, process.execPath, mainFile]
     const strace = Bun.spawn([...command, ...serve], { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' })
     try {
@@ -71,6 +85,21 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
       .sort((a, b) => a.start - b.start)
   })
   afterAll(() => removeTempDir(dir))
+
+  test('bytes that the store keeps: they are in the WAL, it is synced, and only then the answer; no file is touched', () => {
+    const answerAt = (id: string): number => steps.findIndex(({ what }) => what === `answer ${id}`)
+    const own = steps.slice(answerAt('stored-1') + 1, answerAt('stored-2') + 1)
+    const [written, synced] = [
+      own.findLast(({ what }) => what === 'row'),
+      own.findLast(({ what }) => what === 'sync row'),
+    ]
+    expect(synced!.start).toBeGreaterThan(written!.end)
+    expect(own.at(-1)!.start).toBeGreaterThan(synced!.end)
+    expect(own.at(-1)!.what).toBe('answer stored-2')
+    // One commit, and nothing but it.
+    expect(own.filter(({ what }) => what === 'sync row')).toHaveLength(1)
+    expect(new Set(own.map(({ what }) => what))).toEqual(new Set(['row', 'sync row', 'answer stored-2']))
+  })
 
   test.each(['small', 'large'])('%s: the row, the bytes, their name, the record, and only then the answer', (kind) => {
     const answerAt = (id: string): number => steps.findIndex(({ what }) => what === `answer ${id}`)

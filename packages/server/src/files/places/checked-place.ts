@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
@@ -61,8 +62,13 @@ export class CheckedPlace implements BlobPlace {
     }
   }
 
+  /** Resolves when bytes may be written: here, or to the store beside it. */
+  prepare(): Awaitable<void> {
+    return this.#isChecked ? undefined : this.#readyToWrite().then(() => {})
+  }
+
   async write(id: string, bytes?: number): Promise<BlobWriter> {
-    if (!this.#isChecked) await this.#readyToWrite()
+    await this.prepare()
     const writer = await this.#watched(this.#place.write(id, bytes)).catch((error: unknown) => {
       // What is unavailable is logged already.
       if (error instanceof CubbyError && error.code === 'storage_full') this.#logUpload(error)

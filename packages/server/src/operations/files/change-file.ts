@@ -58,7 +58,7 @@ export const changeFile = async (access: Access, input: ChangeFileInput, nowMs: 
   }
   const { content, ttlSeconds, results } = written
   const { updatedAtMs } = results[0] as { updatedAtMs: number }
-  return { name, content, ttlSeconds, updatedAtMs, bucketId: bucket.publicId! }
+  return { name, content, ttlSeconds, updatedAtMs, bucketId: bucket.publicId!, bucket }
 }
 
 export const changeFileOperation = defineOperation({

@@ -26,6 +26,8 @@ export interface StoredFile {
   updatedAtMs: number
   /** Names the bucket in URLs. */
   bucketId: string
+  /** The bucket in the store. */
+  bucket: Table
 }
 
 export const fileOf = (bucket: Table, { rangeKey, data, ttlSeconds, updatedAtMs }: StoredRecord): StoredFile => ({
@@ -34,6 +36,7 @@ export const fileOf = (bucket: Table, { rangeKey, data, ttlSeconds, updatedAtMs 
   ttlSeconds,
   updatedAtMs,
   bucketId: bucket.publicId!,
+  bucket,
 })
 
 export const readFile = (

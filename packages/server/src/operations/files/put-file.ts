@@ -4,50 +4,20 @@ import { newBlobId } from '../../core/files/blob-id.ts'
 import { digestMismatch } from '../../core/files/content-digest.ts'
 import { parseContentType, typeOfName } from '../../core/files/content-type.ts'
 import { fileTooLarge, parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
-import type { FileContent, Visibility } from '../../core/files/file-record.ts'
+import type { FileContent } from '../../core/files/file-record.ts'
 import { fileBytesMax } from '../../core/limits.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
-import type { BlobPlace, BlobWriter } from '../../store/blob-place.ts'
-import type { Condition } from '../../store/records.ts'
-import type { Table } from '../../store/tables.ts'
+import type { BlobWriter } from '../../store/blob-place.ts'
 import { type Access, callerOf } from '../access.ts'
 import { bucketNotFound, requireBucket, requirePlace, writeInBucket } from '../buckets/bucket-access.ts'
 import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
-import {
-  type FileAddress,
-  fileConditionFailed,
-  holds,
-  parseFileAddress,
-  readFile,
-  type StoredFile,
-} from './file-access.ts'
+import { fileConditionFailed, holds, parseFileAddress, readFile, type StoredFile } from './file-access.ts'
 import { presentFile } from './present-file.ts'
-
-/** Everything about an upload but its bytes. */
-export interface PutFileInput extends FileAddress {
-  /** For a signed URL: the bucket must be the one with this id, not a later one with its name. */
-  bucketId?: string
-  contentType: string
-  visibility: Visibility
-  /** JSON text. */
-  metadata: string
-  ttlSeconds: number | null
-  condition: Condition | undefined
-  /** The digest that the caller declares, in hex. */
-  sha256: string | undefined
-  /** How many bytes the caller declares. */
-  bytes: number | undefined
-  bytesMax: number
-}
-
-/** An upload that may begin. */
-export interface AcceptedUpload {
-  place: BlobPlace
-  bucket: Table
-}
+import { storeInStore } from './store-small-file.ts'
+import type { AcceptedUpload, PutFileInput } from './upload.ts'
 
 /** What can be decided before the bytes arrive. */
 export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: number): Promise<AcceptedUpload> => {
@@ -82,10 +52,24 @@ const writeBytes = async (
 }
 
 /**
- * Stores the bytes and then the record. `now` is the time when the bytes have arrived; bucket and condition are judged
- * again then. If anything fails, the file with this name stays as it was.
+ * Stores the bytes and the record: together if the store keeps the bytes, otherwise the bytes first. `now` is the time when the
+ * bytes have arrived; bucket and condition are judged again then. If anything fails, the file with this name stays as it was.
  */
-export const storeUpload = async (
+export const storeUpload = (
+  access: Access,
+  accepted: AcceptedUpload,
+  input: PutFileInput,
+  chunks: AsyncIterable<Uint8Array>,
+  now: () => number,
+): Promise<StoredFile> => {
+  const { inStore } = accepted.place
+  // Without a declared length the place it is, whatever the length turns out to be.
+  return inStore !== undefined && input.bytes !== undefined && input.bytes <= inStore.bytesMax
+    ? storeInStore(access, accepted.bucket, inStore, input, chunks, now)
+    : storeInPlace(access, accepted, input, chunks, now)
+}
+
+const storeInPlace = async (
   access: Access,
   { place, bucket }: AcceptedUpload,
   input: PutFileInput,
@@ -116,7 +100,7 @@ export const storeUpload = async (
     )
     if (!written.applied) throw fileConditionFailed(input, condition, written.current)
     const { updatedAtMs } = written.results[0] as { updatedAtMs: number }
-    return { name, content, ttlSeconds, updatedAtMs, bucketId: bucket.publicId! }
+    return { name, content, ttlSeconds, updatedAtMs, bucketId: bucket.publicId!, bucket }
   } catch (error) {
     await writer?.abort()
     // Bytes that S3 has received without an answer may appear there later, after a sweep that came at once. Then, and if

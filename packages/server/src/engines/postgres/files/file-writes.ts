@@ -5,6 +5,7 @@ import type { Caller } from '../../../store/api-keys.ts'
 import type { ChangedFile, FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition, OperationResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
+import { asBuffer } from '../connection/bytes.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Step, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
@@ -28,8 +29,8 @@ interface FileWrite {
   name: string
   /** All of them must hold. */
   conditions: (Condition | undefined)[]
-  /** The blob of an upload: it is given up if a condition does not hold. */
-  newBlob?: string
+  /** The pending blob of an upload: it is given up if a condition does not hold. */
+  newBlob?: string | undefined
   apply(found: FoundFile | undefined): { steps: Step[]; result: OperationResult }
 }
 
@@ -76,7 +77,7 @@ export class FileWrites {
     return this.#write(caller, bucket, nowMs, {
       name,
       conditions: [condition],
-      newBlob: content.blob,
+      newBlob: file.bytes === undefined ? content.blob : undefined,
       apply: (found) => {
         const updatedAtMs = found?.isLive ? Math.max(nowMs, found.updatedAtMs + 1) : nowMs
         const values = putValues(bucket, name, content, ttlSeconds, updatedAtMs, nowMs)
@@ -89,7 +90,7 @@ export class FileWrites {
           // The last value of a put is for the check of the ttl.
           steps.push({ statement: sql.insertFile, values: values.slice(0, -1) })
         }
-        steps.push({ statement: sql.makeLive, values: [bucket.id, content.blob] }, ...this.#dead(bucket, found, nowMs))
+        steps.push(liveStep(bucket, file), ...this.#dead(bucket, found, nowMs))
         return { steps, result: { updatedAtMs } }
       },
     })
@@ -99,17 +100,18 @@ export class FileWrites {
   async #commitInOne(
     caller: Caller,
     bucket: Table,
-    { name, content, ttlSeconds }: FileToCommit,
+    file: FileToCommit,
     kind: 'none' | 'absent',
     nowMs: number,
   ): Promise<boolean> {
+    const { name, content, ttlSeconds } = file
     const put = putValues(bucket, name, content, ttlSeconds, nowMs, nowMs)
     try {
       await this.#db.write(
         holderOf(caller),
         { statement: sql.freeOldBlob, values: [...keyValues(bucket, fileKey(name)), nowMs + deadBlobMs] },
         { statement: putFile[kind], values: put },
-        { statement: sql.makeLive, values: [bucket.id, content.blob] },
+        liveStep(bucket, file),
         ...this.#guard.steps(caller, bucket),
       )
       return true
@@ -215,6 +217,12 @@ export class FileWrites {
     if (pending!.rows.length === 0) throw unavailable('The upload took so long that its bytes were removed.')
   }
 }
+
+/** The blob becomes live; with its bytes, if the store keeps them. */
+const liveStep = (bucket: Table, { content: { blob }, bytes }: FileToCommit): Step =>
+  bytes === undefined
+    ? { statement: sql.makeLive, values: [bucket.id, blob] }
+    : { statement: sql.insertLiveBlob, values: [bucket.id, blob, asBuffer(bytes)] }
 
 const putValues = (
   bucket: Table,

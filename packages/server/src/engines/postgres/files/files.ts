@@ -4,6 +4,7 @@ import type { FileChangeResult, FileChanges, Files, FileToCommit, FileWriteResul
 import type { Condition } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { textArray } from '../connection/arrays.ts'
+import { bytesOfHex } from '../connection/bytes.ts'
 import { type Database, holderOf, noOrg } from '../connection/database.ts'
 import { isRaised } from '../connection/failure.ts'
 import type { WriteGuard } from '../records/write-guard.ts'
@@ -58,6 +59,13 @@ export class PostgresFiles implements Files {
     return this.#writes.commit(caller, bucket, file, nowMs)
   }
 
+  async readBytes(bucket: Table, blobId: string, keySeq = 0): Promise<Uint8Array | undefined> {
+    const { id, orgId } = bucket
+    const { rows } = await this.#db.lookUp({ orgId, keySeq }, { statement: sql.readBytes, values: [id, blobId] })
+    const bytes = rows[0]?.[0]
+    return bytes == null ? undefined : bytesOfHex(bytes)
+  }
+
   async abandon(blobId: string, nowMs: number): Promise<void> {
     await this.#db.write(noOrg, { statement: sql.abandonBlob, values: [blobId, nowMs] })
   }
@@ -83,14 +91,15 @@ export class PostgresFiles implements Files {
     return this.#writes.remove(caller, bucket, name, condition, nowMs)
   }
 
-  async takeDue(nowMs: number, rowsMax: number): Promise<string[]> {
+  async takeDue(nowMs: number, rowsMax: number, keptMs = 0): Promise<string[]> {
     const { clock, namesManyTables } = this.#options
     const [facts] = await this.#db.read(noOrg, { statement: sql.sweepFacts, values: [] })
     const [databaseMs, heldUntilMs] = facts!.rows[0]!.map(Number) as [number, number]
     const now = clock === 'caller' ? nowMs : Math.min(nowMs, databaseMs)
     if (now < heldUntilMs) return []
-    if (!namesManyTables) return this.#takeByTable(now, rowsMax)
-    const values = [now, rowsMax, now + removingMs]
+    const dueMs = now - keptMs
+    if (!namesManyTables) return this.#takeByTable(dueMs, rowsMax)
+    const values = [dueMs, rowsMax, dueMs + removingMs]
     const [taken] = await this.#db.write(noOrg, { statement: sql.takeDueInOne, values })
     return taken!.rows.map(([id]) => id!)
   }

@@ -1,4 +1,4 @@
-import { isBlobId } from '../../../core/files/blob-id.ts'
+import { isBlobId, isStoreBlobId } from '../../../core/files/blob-id.ts'
 import { fromHex } from '../connection/bytes.ts'
 import type { Statement } from '../connection/driver.ts'
 import { expired, newId, overwriteWith, raising, recordColumns, rowOf, theRecord } from '../records/statements.ts'
@@ -40,6 +40,18 @@ export const insertBlob: Statement = {
   text: `insert into cubby_blob (table_id, id, state, due_at_ms) values ($1::bigint, $2, 'pending', $3::bigint)`,
 }
 
+/** $1 table, $2 blob, $3 its bytes: those of a small file, in the transaction of its record. */
+export const insertLiveBlob: Statement = {
+  name: 'blob_insert_live',
+  text: `insert into cubby_blob (table_id, id, state, bytes) values ($1::bigint, $2, 'live', $3::bytea)`,
+}
+
+/** $1 table, $2 blob. */
+export const readBytes: Statement = {
+  name: 'blob_bytes',
+  text: `select b.bytes from cubby_blob b where ${theBlob}`,
+}
+
 /** Fails if it is not pending. */
 export const makeLive: Statement = {
   name: 'blob_live',
@@ -67,7 +79,8 @@ export const isFile = (alias: string): string => `substr(${alias}.i3_hash, 1, 1)
 /** The blob of a file, by its entry in i3 as it is read. Undefined for what damage may have left there. */
 export const blobOfEntry = (entry: string | null | undefined): string | undefined => {
   const text = entry == null ? '' : fromHex(entry)
-  return text.startsWith('f') && isBlobId(text.slice(1)) ? text.slice(1) : undefined
+  const id = text.slice(1)
+  return text.startsWith('f') && (isBlobId(id) || isStoreBlobId(id)) ? id : undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
+import { isStoreBlobId } from '../../../core/files/blob-id.ts'
 import { type FileContent, fileData, fileEntries, fileKey, readFileContent } from '../../../core/files/file-record.ts'
 import { deadBlobMs, pendingBlobMs } from '../../../core/limits.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
@@ -11,6 +12,8 @@ import { damagedRecord } from '../records/row-check.ts'
 import { type BlobReference, markDead } from './dead-blobs.ts'
 
 type Value = string | number
+
+type CommittedFile = Omit<FileToCommit, 'bytes'>
 
 /** The row of a file, expired or not. */
 interface FileRow {
@@ -68,7 +71,29 @@ export class FileWrites {
     this.#run(`UPDATE blobs SET state = 'dead', due_at = ?2 WHERE id = ?1 AND state = 'pending'`, blobId, nowMs)
   }
 
-  commit(tableId: number, { name, content, ttlSeconds, condition }: FileToCommit, nowMs: number): FileWriteResult {
+  /** `bytes`: those that the store keeps, as a character each. */
+  commit(tableId: number, file: CommittedFile, bytes: string | undefined, nowMs: number): FileWriteResult {
+    return bytes === undefined
+      ? this.#commitPending(tableId, file, nowMs)
+      : this.#commitWithBytes(tableId, file, bytes, nowMs)
+  }
+
+  /** Nothing of the blob is there before, and nothing remains if the condition does not hold. */
+  #commitWithBytes(tableId: number, file: CommittedFile, bytes: string, nowMs: number): FileWriteResult {
+    const { name, content, ttlSeconds, condition } = file
+    const found = this.#file(tableId, name)
+    const result = this.#put(tableId, name, content, ttlSeconds, condition, found, nowMs)
+    if (!result.applied) return result
+    this.#run(`INSERT INTO blobs VALUES (?1, ?2, 'live', NULL)`, content.blob, tableId)
+    this.#db
+      .prepare<unknown, [string, Uint8Array]>('INSERT INTO blob_bytes (id, bytes) VALUES (?1, ?2)')
+      .run(content.blob, Buffer.from(bytes, 'latin1'))
+    markDead(this.#db, replaced(tableId, found), nowMs)
+    return result
+  }
+
+  #commitPending(tableId: number, file: CommittedFile, nowMs: number): FileWriteResult {
+    const { name, content, ttlSeconds, condition } = file
     const { blob } = content
     const pending = `SELECT 1 FROM blobs WHERE id = ?1 AND table_id = ?2 AND state = 'pending'`
     if (this.#one(pending, blob, tableId) === undefined) {
@@ -143,20 +168,24 @@ export class FileWrites {
     return updatedAtMs === version ? result : write(updatedAtMs + 1, undefined)
   }
 
-  takeDue(nowMs: number, rowsMax: number): string[] {
+  takeDue(nowMs: number, rowsMax: number, keptMs: number): string[] {
     const held = this.#one<{ value: number }>(`SELECT value FROM meta WHERE name = 'files_held_until'`)
     if (held!.value > nowMs) return []
+    const dueMs = nowMs - keptMs
     const ids = this.#db
       .prepare<{ id: string }, Value[]>('SELECT id FROM blobs WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2')
-      .all(nowMs, rowsMax)
+      .all(dueMs, rowsMax)
       .map(({ id }) => id)
-    const due = nowMs + removalRetryMs
+    const due = dueMs + removalRetryMs
     for (const id of ids) this.#run(`UPDATE blobs SET state = 'removing', due_at = ?2 WHERE id = ?1`, id, due)
     return ids
   }
 
   forget(blobIds: string[]): void {
-    for (const id of blobIds) this.#run(`DELETE FROM blobs WHERE id = ?1 AND state = 'removing'`, id)
+    for (const id of blobIds) {
+      const isGone = this.#run(`DELETE FROM blobs WHERE id = ?1 AND state = 'removing'`, id) > 0
+      if (isGone && isStoreBlobId(id)) this.#run('DELETE FROM blob_bytes WHERE id = ?1', id)
+    }
   }
 
   holdSweep(untilMs: number): void {

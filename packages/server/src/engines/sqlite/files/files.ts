@@ -21,8 +21,16 @@ export class SqliteFiles implements Files {
   }
 
   commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
-    const command = { kind: 'commitFile' as const, fence: this.#store.fence(caller, bucket), file, nowMs }
-    return this.#store.channel.submit<'commitFile'>(caller.orgId, file.content.metadata.length, command)
+    const { bytes, ...others } = file
+    const fence = this.#store.fence(caller, bucket)
+    const text = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    const command = { kind: 'commitFile' as const, fence, file: others, bytes: text, nowMs }
+    const size = others.content.metadata.length + (bytes?.length ?? 0)
+    return this.#store.channel.submit<'commitFile'>(caller.orgId, size, command)
+  }
+
+  readBytes(_bucket: Table, blobId: string): Uint8Array | undefined {
+    return this.#store.all<{ bytes: Uint8Array }>('SELECT bytes FROM blob_bytes WHERE id = ?1', blobId)[0]?.bytes
   }
 
   abandon(blobId: string, nowMs: number): Promise<undefined> {
@@ -53,8 +61,8 @@ export class SqliteFiles implements Files {
     return this.#store.channel.submit<'removeFile'>(caller.orgId, 0, command)
   }
 
-  takeDue(nowMs: number, rowsMax: number): Promise<string[]> {
-    return this.#store.channel.submitMaintenance<'takeDueBlobs'>({ kind: 'takeDueBlobs', nowMs, rowsMax })
+  takeDue(nowMs: number, rowsMax: number, keptMs = 0): Promise<string[]> {
+    return this.#store.channel.submitMaintenance<'takeDueBlobs'>({ kind: 'takeDueBlobs', nowMs, rowsMax, keptMs })
   }
 
   forget(blobIds: string[]): Promise<undefined> {

@@ -1,0 +1,28 @@
+import type { Visibility } from '../../core/files/file-record.ts'
+import type { BlobPlace } from '../../store/blob-place.ts'
+import type { Condition } from '../../store/records.ts'
+import type { Table } from '../../store/tables.ts'
+import type { FileAddress } from './file-access.ts'
+
+/** Everything about an upload but its bytes. */
+export interface PutFileInput extends FileAddress {
+  /** For a signed URL: the bucket must be the one with this id, not a later one with its name. */
+  bucketId?: string
+  contentType: string
+  visibility: Visibility
+  /** JSON text. */
+  metadata: string
+  ttlSeconds: number | null
+  condition: Condition | undefined
+  /** The digest that the caller declares, in hex. */
+  sha256: string | undefined
+  /** How many bytes the caller declares. */
+  bytes: number | undefined
+  bytesMax: number
+}
+
+/** An upload that may begin. */
+export interface AcceptedUpload {
+  place: BlobPlace
+  bucket: Table
+}
