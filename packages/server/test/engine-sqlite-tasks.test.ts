@@ -353,7 +353,7 @@ test('a store with tasks and runs is copied as it is', async () => {
   const otherDir = mkdtempSync(join(tmpdir(), 'cubby-tasks-'))
   const other = await openSqliteEngine({ dataDir: otherDir })
   try {
-    const organizations = await engine.organizations.list()
+    const organizations = (await engine.organizations.list()).map((one) => ({ ...one, purging: false }))
     await other.transfer.load({ organizations, tables, tasks, runs })
     await other.transfer.load({ organizations, tables, tasks, runs })
     expect(await read(other)).toEqual({ tables, tasks, runs, count })
@@ -389,4 +389,20 @@ test('looks and claims seek in the indexes of what waits, never in finished or f
     'SCAN t; SEARCH r USING INDEX runs_by_status (task_id=? AND status=? AND updated_at>?)',
   )
   db.close()
+})
+
+// What one version stores, an older one may not be able to read: it knows fewer time zones.
+test('a schedule that this process cannot tell the next time of keeps no other from its runs', async () => {
+  const strange = await makeBench(engine, { schedule: { cron: '0 0 1 1 *', timezone: 'Europe/Berlin', payload: '{}' } })
+  const { tenant } = strange
+  const plain = await makeBench(engine, { schedule: { every: 31_536_000, payload: '{}' } }, { tenant, name: 'plain' })
+  await change(
+    `UPDATE tasks SET next_run_at = 1, declaration = replace(declaration, 'Europe/Berlin', 'Europe/Atlantis')`,
+  )
+  const [first, second] = [
+    await engine.runs.fireSchedules(Date.now(), 10),
+    await engine.runs.fireSchedules(Date.now(), 10),
+  ]
+  expect(first).toMatchObject({ unknown: 1, created: [{ taskId: plain.task.id }] })
+  expect(second).toMatchObject({ unknown: 1, created: [] })
 })

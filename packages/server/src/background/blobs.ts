@@ -1,3 +1,4 @@
+import { isStoreBlobId } from '../core/files/blob-id.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
@@ -13,6 +14,8 @@ export interface BlobSweepOptions {
   log: Log
   /** How long a clock that has jumped ahead is distrusted: see wary-clock.ts. */
   jumpHoldMs: number
+  /** How much longer than usual bytes are kept: see Files. */
+  keepMs?: number
   /** How often to look for work. */
   everyMs: number
 }
@@ -24,18 +27,24 @@ const removalsMax = 10
  * Removes the bytes that no record refers to any more, and then their rows. A row is forgotten only when its bytes are gone
  * for certain: after a stop, a crash or an error the next sweep tries again. Several processes may do it at once.
  */
-export const startBlobSweep = ({ files, place, now, log, jumpHoldMs, everyMs }: BlobSweepOptions): Background => {
+export const startBlobSweep = (options: BlobSweepOptions): Background => {
+  const { files, place, now, log, jumpHoldMs, keepMs, everyMs } = options
   const waryNow = makeWaryClock(now, jumpHoldMs, log)
   const steps = new PacedSteps()
 
+  /** Bytes that the store keeps go with their row. */
+  const removeBytes = async (id: string): Promise<void> => {
+    if (!isStoreBlobId(id)) await place.remove(id)
+  }
+
   /** Returns how many blobs are gone. */
   const step = async (failures: Map<string, unknown>): Promise<number> => {
-    const due = await files.takeDue(waryNow(), sweepRowsMax)
+    const due = await files.takeDue(waryNow(), sweepRowsMax, keepMs)
     const tried = due.filter((id) => !failures.has(id))
     const gone: string[] = []
     for (let at = 0; at < tried.length && !steps.isStopped; at += removalsMax) {
       const removals = tried.slice(at, at + removalsMax).map((id) =>
-        place.remove(id).then(
+        removeBytes(id).then(
           () => void gone.push(id),
           (error: unknown) => void failures.set(id, error),
         ),

@@ -29,6 +29,8 @@ const backoffsMax = 4
 export const startScheduler = (options: SchedulerOptions): Background => {
   const { runs, firesSchedules, signals, now, onExpired, everyMs = taskLookEveryMs } = options
   const steps = new PacedSteps()
+  const rare = new RareLog(options.log, logEveryMs)
+  const log = rare.about('tasks')
 
   const tell = (changed: RunReference[]): void => {
     for (const taskId of new Set(changed.map((run) => run.taskId))) signals.changed(taskId)
@@ -42,13 +44,12 @@ export const startScheduler = (options: SchedulerOptions): Background => {
     return expired.length
   }
   const fire = async (): Promise<number> => {
-    const { due, created } = await runs.fireSchedules(now(), stepRowsMax)
+    const { due, created, unknown = 0 } = await runs.fireSchedules(now(), stepRowsMax)
     tell(created)
+    if (unknown > 0) log('warn', 'schedules have a time zone that this server does not know', { tasks: unknown })
     return due < stepRowsMax ? 0 : due
   }
 
-  const rare = new RareLog(options.log, logEveryMs)
-  const log = rare.about('tasks')
   const expireFailed = (cause: string): void =>
     log('warn', 'looking for expired leases failed; it is retried', { cause })
   const fireFailed = (cause: string): void => log('warn', 'looking for due schedules failed; it is retried', { cause })

@@ -6,7 +6,7 @@ import { PacedSteps } from './paced-steps.ts'
 import { makeWaryClock } from './wary-clock.ts'
 
 export interface SweepOptions {
-  maintenance: Pick<Maintenance, 'sweepExpired' | 'purgeTables'>
+  maintenance: Pick<Maintenance, 'sweepExpired' | 'purgeTables' | 'purgeOrganizations'>
   runs: Pick<Runs, 'sweepFinished'>
   now(): number
   log: Log
@@ -22,7 +22,7 @@ export interface Background {
 
 /**
  * Permanently removes data that can no longer be read: expired records, finished runs that are no longer kept, and
- * deleted tables that can no longer be restored.
+ * deleted tables and organizations that can no longer be restored.
  * Each step is one small commit between the commits of writers. After a stop or a crash it continues at the next start.
  */
 export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
@@ -35,6 +35,7 @@ export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }
         await steps.drain(() => maintenance.sweepExpired(waryNow(), sweepRowsMax))
         await steps.drain(() => runs.sweepFinished(waryNow(), sweepRowsMax))
         await steps.drain(() => maintenance.purgeTables(waryNow(), sweepRowsMax))
+        await steps.drain(() => maintenance.purgeOrganizations(waryNow(), sweepRowsMax))
       } catch (error) {
         if (!steps.isStopped) log('warn', 'sweep failed; it is retried later', { cause: String(error) })
       }

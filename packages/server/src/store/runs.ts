@@ -20,7 +20,8 @@ export interface ClaimOptions {
 }
 
 export type RunChange =
-  | { run: Run }
+  /** `isRepeated`: it was so already, and nothing was written. */
+  | { run: Run; isRepeated?: true }
   | { refused: 'missing' }
   /** The caller does not hold the lease of the attempt, or it has expired. Nothing was changed. */
   | { refused: 'lease_lost' }
@@ -48,9 +49,20 @@ export interface Batch {
   tasks: TaskOperation[]
 }
 
+/** What a batch made of one run. `created`: false for a finish, and for a run that was there already. */
+export interface BatchedChange {
+  status: RunStatus
+  created: boolean
+}
+
+export const changeOf = (applied: { run: Run; created?: boolean }): BatchedChange => ({
+  status: applied.run.status,
+  created: applied.created === true,
+})
+
 export type BatchResult =
-  /** `runIds`: one for each of `tasks`, in order. */
-  | { applied: true; results: OperationResult[]; runIds: string[] }
+  /** `runIds`, `changes`: one for each of `tasks`, in order. */
+  | { applied: true; results: OperationResult[]; runIds: string[]; changes: BatchedChange[] }
   /** The condition of a record did not hold. `current` is the version found. */
   | { applied: false; failedRecord: number; current: number | undefined }
   /** In a batch also a finish that was applied before is `lease_lost`. */
@@ -81,6 +93,13 @@ export interface DuePushes {
  * is no longer kept does not exist (`isKept`, with the present declaration). Methods that take a caller and a task throw
  * `task_not_found` if the task was deleted; `extend` and `finish` work on a deleted task too.
  */
+export interface FiredSchedules {
+  due: number
+  created: RunReference[]
+  /** How many of those due have a next time that this process cannot tell, if any. They stay due, and create no runs. */
+  unknown?: number
+}
+
 export interface Runs {
   add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult>
   get(task: Table, id: string, nowMs: number): Awaitable<Run | undefined>
@@ -119,6 +138,8 @@ export interface Runs {
   finishedAmong(runs: RunReference[], nowMs: number): Awaitable<RunReference[]>
   /** Those of the given tasks that are not paused and have a due run which no key holds back. */
   dueAmong(taskIds: number[], nowMs: number): Awaitable<number[]>
+  /** Those of the given tasks that were deleted, or whose organization was. */
+  goneAmong(taskIds: number[]): Awaitable<number[]>
 
   // For the dispatcher and the scheduler.
   /** `without`: organizations and tasks that may hold no more pushes now. They do not keep others off the list. */
@@ -131,7 +152,7 @@ export interface Runs {
    * Creates the runs of at most `rowsMax` due schedules, and sets their next times. Returns the runs created and how many
    * schedules were due: `rowsMax` if some may be left.
    */
-  fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }>
+  fireSchedules(nowMs: number, rowsMax: number): Promise<FiredSchedules>
   /** Removes at most `rowsMax` finished runs that are no longer kept, after the grace period. Returns 0 if nothing is left. */
   sweepFinished(nowMs: number, rowsMax: number): Promise<number>
 }

@@ -66,7 +66,7 @@ const answersAfter = async (ms: number): Promise<PushOutcome> => {
 }
 
 const until = (what: string, holds: () => boolean): Promise<true> =>
-  eventually(what, () => (holds() ? true : undefined), { waitMsMax: 5_000, pauseMs: 2 })
+  eventually(what, () => (holds() ? true : undefined), { waitMsMax: 30_000, pauseMs: 2 })
 
 const startsOf = (name: string): number => started.filter(({ task }) => task === name).length
 
@@ -147,10 +147,11 @@ describe('a push', () => {
 
   test('no task with due runs: nothing is claimed, and looks keep their pace', async () => {
     for (let i = 0; i < 50; i++) runs.declare(1, `task${i}`)
+    const startedMs = performance.now()
     start({ everyMs: 50 })
     await Bun.sleep(260)
     expect(runs.claims).toEqual([])
-    expect(runs.looks).toBeLessThanOrEqual(6)
+    expect(runs.looks).toBeLessThanOrEqual(1 + Math.floor((performance.now() - startedMs) / 50))
   })
 })
 
@@ -180,7 +181,7 @@ describe('bounds', () => {
     runs.add(runs.declare(1, 'mail'), 100)
     answer = (_, signal) => hangs(signal)
     start({ pushesMax: 16 })
-    await until('some are in flight', () => inFlight.size > 0)
+    await until('its share is in flight', () => inFlight.size === 4)
     await Bun.sleep(100)
     expect(inFlight.size).toBe(4)
     const other = runs.declare(1, 'other')

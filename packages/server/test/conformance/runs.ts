@@ -469,6 +469,47 @@ export const runCases = (test: Case): void => {
     expect(await due([one.tenant.caller.orgId], [stranger.task.id])).toEqual([])
   })
 
+  test('a batch finishes a run of a key and runs keys, each as if it came alone', async ({ engine }) => {
+    const bench = await makeBench(engine)
+    const other = await makeBench(engine, {}, { tenant: bench.tenant, name: 'other' })
+    await bench.add({ key: 'a' })
+    const [running] = await bench.claim()
+    const runOf = (key: string): NewRun => ({
+      ...{ id: newRunId(), isNamed: false, key, payload: `"${key}"`, at: { delayMs: 0 } },
+    })
+    const finish = { lease: running!.lease!, error: { message: 'no' }, retry: true, retryAfterMs: 3_600_000 } as never
+    const tasks = [
+      { op: 'run' as const, task: other.task, run: runOf('x') },
+      { op: 'run' as const, task: bench.task, run: runOf('b') },
+      { op: 'finish' as const, task: bench.task, id: running!.id, finish },
+      { op: 'run' as const, task: bench.task, run: runOf('c') },
+    ]
+    const batch = { table: undefined, records: [], tasks }
+    expect(await engine.runs.applyBatch(bench.tenant.caller, batch, Date.now())).toMatchObject({ applied: true })
+    expect(await bench.get(running!)).toMatchObject({ status: 'queued', key: 'a' })
+    expect((await bench.claim(10)).map(({ key }) => key).sort()).toEqual(['b', 'c'])
+    expect((await other.claim(10)).map(({ key }) => key)).toEqual(['x'])
+  })
+
+  test('organizations take turns when many schedules are due, and when many leases end', async ({ engine }) => {
+    const many = await makeTenant(engine)
+    const make = (tenant: Tenant, name: string) =>
+      makeBench(engine, { schedule: { every: 1, payload: '{}' } }, { tenant, name })
+    const olds = await Promise.all(Array.from({ length: 6 }, (_, i) => make(many, `old-${i}`)))
+    const other = await make(await makeTenant(engine, 'other'), 'new')
+    await Bun.sleep(Math.max(0, (await other.state())!.nextRunAtMs! - Date.now()) + 20)
+    const fired = await engine.runs.fireSchedules(Date.now(), 2)
+    expect(fired.due).toBe(2)
+    expect(fired.created.map(({ taskId }) => taskId)).toContain(other.task.id)
+    // As many leases end: each claims its run, the other organization last.
+    await engine.runs.fireSchedules(Date.now(), 10)
+    for (const bench of [...olds, other]) expect(await bench.claim(1, 1_000)).toHaveLength(1)
+    await Bun.sleep(1_050)
+    const expired = await engine.runs.expireLeases(Date.now(), 2)
+    expect(expired).toHaveLength(2)
+    expect(expired.map(({ taskId }) => taskId)).toContain(other.task.id)
+  })
+
   test('a schedule creates one run at its time, and none while one is queued', async ({ engine }) => {
     const schedule = { every: 1, payload: '{"by":"clock"}' }
     const bench = await makeBench(engine, { schedule })

@@ -15,10 +15,21 @@ class Looks {
   finishedLooks: RunReference[][] = []
   fails = false
 
-  dueAmong(taskIds: number[]): number[] {
+  /** How long a look takes. */
+  ms = 0
+
+  async dueAmong(taskIds: number[]): Promise<number[]> {
     this.dueLooks.push(taskIds)
+    const found = taskIds.filter((id) => this.due.has(id))
+    if (this.ms > 0) await Bun.sleep(this.ms)
     if (this.fails) throw new Error('the database is away')
-    return taskIds.filter((id) => this.due.has(id))
+    return found
+  }
+
+  gone = new Set<number>()
+
+  goneAmong(taskIds: number[]): number[] {
+    return taskIds.filter((id) => this.gone.has(id))
   }
 
   finishedAmong(runs: RunReference[]): RunReference[] {
@@ -77,6 +88,21 @@ describe('a wait ends', () => {
     expect((await over).end).toBe('over')
   })
 
+  test('within a look after its task was deleted', async () => {
+    const { looks, waits } = make(100)
+    const ends = [
+      waits.untilDue(1, 5, 60_000, undefined),
+      waits.untilDue(1, 5, 60_000, undefined),
+      waits.untilFinished(1, { taskId: 5, id: 'a' }, 60_000, undefined),
+    ]
+    const other = waits.untilDue(1, 6, 60_000, undefined)
+    looks.gone.add(5)
+    expect(await Promise.all(ends)).toEqual(['maybe', 'maybe', 'maybe'])
+    expect(waits.size).toBe(1)
+    waits.stop()
+    expect(await other).toBe('over')
+  })
+
   test('at once when the connection closes, when the process stops, and if it has stopped', async () => {
     const { waits } = make()
     const closed = new AbortController()
@@ -101,6 +127,30 @@ describe('a wait ends', () => {
 })
 
 describe('looks', () => {
+  test('at all tasks are not postponed by a task that changes all the time', async () => {
+    const { looks, signals, waits } = make(300)
+    looks.ms = 30
+    void waits.untilDue(1, 5, 60_000, undefined)
+    const quiet = waits.untilDue(1, 6, 60_000, undefined)
+    const busy = setInterval(() => signals.changed(5), 1)
+    try {
+      await Bun.sleep(20)
+      looks.due.add(6)
+      const seen = looks.dueLooks.length
+      await Promise.race([
+        quiet,
+        // So many looks take longer than the time between two looks at all: there is a rest after each.
+        (async () => {
+          while (looks.dueLooks.length < seen + 6) await Bun.sleep(5)
+        })(),
+      ])
+      expect(looks.dueLooks.slice(seen).some((taskIds) => taskIds.includes(6))).toBe(true)
+      expect(await quiet).toBe('maybe')
+    } finally {
+      clearInterval(busy)
+    }
+  })
+
   test('are one for all waits', async () => {
     const { looks, waits } = make()
     const ends = Array.from({ length: 50 }, (_, i) => waits.untilDue(1, i % 5, 700, undefined))

@@ -59,7 +59,7 @@ export class Receiver {
   }
 
   /** Waits until the task has got so many. */
-  until(task: string, count: number, waitMsMax = 10_000): Promise<Received[]> {
+  until(task: string, count: number, waitMsMax = 30_000): Promise<Received[]> {
     const what = `${count} pushes of ${task}`
     return eventually(what, () => (this.of(task).length >= count ? this.of(task) : undefined), { waitMsMax })
   }

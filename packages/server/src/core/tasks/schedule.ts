@@ -52,3 +52,19 @@ export const nextAfterServed = (schedule: Schedule, servedMs: number | null, now
   const served = servedMs !== null && servedMs <= nowMs + clockErrorMs ? servedMs : nowMs
   return nextScheduledMs(schedule, Math.max(nowMs, served))
 }
+
+/**
+ * The same for a task that may have none. Undefined if this process cannot tell: another one that knows more time zones has
+ * stored the schedule. It must not keep those of others from their work.
+ */
+export const nextIfKnown = (
+  schedule: Schedule | null,
+  servedMs: number | null,
+  nowMs: number,
+): number | null | undefined => {
+  try {
+    return schedule && nextAfterServed(schedule, servedMs, nowMs)
+  } catch {
+    return undefined
+  }
+}

@@ -41,7 +41,10 @@ export const startAttempt = (run: Run, lease: string, leaseMs: number, nowMs: nu
   ...run,
   status: 'running',
   attempt: run.attempt + 1,
-  ...{ lease, leaseUntilMs: nowMs + leaseMs, doneLease: null, held: false },
+  lease,
+  leaseUntilMs: nowMs + leaseMs,
+  doneLease: null,
+  held: false,
   updatedAtMs: nextVersion(run, nowMs),
 })
 
@@ -64,8 +67,8 @@ export const finishAttempt = (
   random: number,
   nowMs: number,
 ): Run => {
+  if ('result' in finish) return end({ ...run, doneLease: finish.lease, result: finish.result }, 'succeeded', nowMs)
   const ended = { ...run, doneLease: finish.lease }
-  if ('result' in finish) return end({ ...ended, result: finish.result }, 'succeeded', nowMs)
   return failAttempt(ended, finish.error, declaration, keyIsQueued, random, nowMs, finish)
 }
 
@@ -109,7 +112,9 @@ const end = (run: Run, status: 'succeeded' | 'failed' | 'cancelled', nowMs: numb
   ...run,
   status,
   finishedAtMs: nowMs,
-  ...{ lease: null, leaseUntilMs: null, held: false },
+  lease: null,
+  leaseUntilMs: null,
+  held: false,
   updatedAtMs: nextVersion(run, nowMs),
 })
 

@@ -5,7 +5,7 @@ import type { BatchResult, TaskOperation } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
 import { requireTask, requireTaskOrDeleted } from '../tasks/task-access.ts'
-import { findDeletedTask, leaseLost, runNotFound } from './run-access.ts'
+import { findDeletedWithRun, leaseLost, runNotFound } from './run-access.ts'
 import type { TaskBatchOperation } from './task-operations.ts'
 
 /** An operation and its place in the request. */
@@ -76,17 +76,16 @@ const refusalOf = (db: string, placed: Placed<TaskBatchOperation>, { refused }: 
   return runNotFound({ db, task: operation.task, run: operation.run }, fieldOf(placed, 'run'))
 }
 
-/** The deleted task of the same name, if it has the run: its attempt may still finish. */
+/** A deleted task of the same name that has the run: its attempt may still finish. */
 const elsewhere = async (
   access: Access,
   db: string,
   operation: TaskOperation,
   nowMs: number,
 ): Promise<Table | undefined> => {
-  if (operation.op === 'run' || operation.task.deletedAtMs !== null) return undefined
-  const deleted = await findDeletedTask(access, { db, task: operation.task.name }, nowMs)
-  if (deleted === undefined) return undefined
-  return (await access.engine.runs.get(deleted, operation.id, nowMs)) === undefined ? undefined : deleted
+  if (operation.op === 'run') return undefined
+  const { task, id: run } = operation
+  return findDeletedWithRun(access, { db, task: task.name, run }, task, nowMs)
 }
 
 /**
@@ -102,6 +101,7 @@ export const applyOperations = async (
 ): Promise<Exclude<BatchResult, Refusal>> => {
   const resolved = await resolveAll(access, db, tasks, nowMs)
   const batch = { table: records?.table, records: records?.operations ?? [], tasks: resolved }
+  const moved = new Set<number>()
   for (;;) {
     const result = await write(access, db, batch, tasks, nowMs)
     if (!('refused' in result)) {
@@ -110,9 +110,10 @@ export const applyOperations = async (
       return result
     }
     const failed = resolved[result.failedTask]!
-    const deleted = await elsewhere(access, db, failed, nowMs)
+    // At most once for each operation.
+    const deleted = moved.has(result.failedTask) ? undefined : await elsewhere(access, db, failed, nowMs)
     if (deleted === undefined) throw refusalOf(db, tasks[result.failedTask]!, result)
-    // At most once for each operation: then its task is a deleted one.
+    moved.add(result.failedTask)
     resolved[result.failedTask] = { ...failed, task: deleted }
   }
 }

@@ -104,10 +104,7 @@ export const changeRun = async (
   return { task: address.task, run }
 }
 
-/**
- * What the holder of a lease does. It goes on while the task is deleted: then the run is looked for in the task that was
- * deleted last, also if another task has the name since.
- */
+/** What the holder of a lease does. It goes on while the task is deleted, also if others had or have its name since. */
 export const changeAttempt = async (
   access: Access,
   address: RunAddress,
@@ -118,8 +115,7 @@ export const changeAttempt = async (
   if (!isRunId(address.run)) throw runNotFound(address)
   const changeIn = (one: Table): Promise<RunChange> => writeInTask(access, address, nowMs, () => change(one))
   const changed = await changeIn(task)
-  const isElsewhere = 'refused' in changed && task.deletedAtMs === null
-  const deleted = isElsewhere ? await findDeletedTask(access, address, nowMs) : undefined
+  const deleted = 'refused' in changed ? await findDeletedWithRun(access, address, task, nowMs) : undefined
   if (deleted !== undefined && 'refused' in changed) {
     const there = await changeIn(deleted)
     // The caller names the active task: its refusal counts, unless it does not have the run and the deleted one has.
@@ -129,5 +125,22 @@ export const changeAttempt = async (
   return { task, run: changedRun(address, changed) }
 }
 
-export const findDeletedTask = ({ engine, apiKey }: Access, { db, task }: TaskAddress, nowMs: number) =>
-  engine.tasks.findDeleted(apiKey.orgId, db, task, nowMs)
+/** Of one name, within the days in which it can be restored. Whoever deletes it more often finishes runs before. */
+const deletedTasksMax = 25
+
+/** The task of this name that was deleted last and has the run, `but` aside. */
+export const findDeletedWithRun = async (
+  { engine, apiKey }: Access,
+  { db, task, run }: RunAddress,
+  but: Table,
+  nowMs: number,
+): Promise<Table | undefined> => {
+  const listing = { orgId: apiKey.orgId, db, after: { name: task, deletedAtMs: 0 }, limit: deletedTasksMax }
+  const deleted = (await engine.tasks.listDeleted(listing, nowMs)).filter(
+    ({ name, id }) => name === task && id !== but.id,
+  )
+  for (const one of deleted.reverse()) {
+    if ((await engine.runs.get(one, run, nowMs)) !== undefined) return one
+  }
+  return undefined
+}

@@ -12,6 +12,8 @@ const lookRest = 10
 /** Why a wait ended: what it waits for may have come, or there is nothing more to wait for. */
 export type WaitEnd = 'maybe' | 'over'
 
+type WatchedRuns = Pick<Runs, 'finishedAmong' | 'dueAmong' | 'goneAmong'>
+
 interface Wait {
   end(why: WaitEnd): void
 }
@@ -37,7 +39,7 @@ const tooMany = (): CubbyError =>
  * wake more: otherwise a single new run would make thousands of requests try to claim it.
  */
 export class RunWaits {
-  readonly #runs: Pick<Runs, 'finishedAmong' | 'dueAmong'>
+  readonly #runs: WatchedRuns
   readonly #now: () => number
   readonly #lookEveryMs: number
   readonly #stopListening: () => void
@@ -53,12 +55,7 @@ export class RunWaits {
   #isLooking = false
   #isStopped = false
 
-  constructor(
-    runs: Pick<Runs, 'finishedAmong' | 'dueAmong'>,
-    signals: RunSignals,
-    now: () => number,
-    lookEveryMs = taskLookEveryMs,
-  ) {
+  constructor(runs: WatchedRuns, signals: RunSignals, now: () => number, lookEveryMs = taskLookEveryMs) {
     this.#runs = runs
     this.#lookEveryMs = lookEveryMs
     this.#now = now
@@ -190,8 +187,9 @@ export class RunWaits {
   #plan(): void {
     if (this.#isStopped || this.#isLooking || this.#tasks.size === 0) return
     const nowMs = performance.now()
-    if (this.#lookAtAllMs <= nowMs) this.#lookAtAllMs = nowMs + this.#lookEveryMs
-    const atMs = this.#soon.size > 0 ? Math.max(nowMs + lookSoonMs, this.#restUntilMs) : this.#lookAtAllMs
+    const soonMs = this.#soon.size > 0 ? Math.max(nowMs + lookSoonMs, this.#restUntilMs) : Number.POSITIVE_INFINITY
+    // Nothing postpones the look at all: on a busy process only it sees what other tasks and processes have become due.
+    const atMs = Math.min(soonMs, Math.max(nowMs, this.#lookAtAllMs))
     if (atMs >= this.#timerAtMs) return
     this.#timerAtMs = atMs
     clearTimeout(this.#timer)
@@ -209,11 +207,14 @@ export class RunWaits {
     try {
       await this.#wakeFinished(taskIds)
       await this.#wakeDue(taskIds)
+      if (isForAll) await this.#wakeGone(taskIds)
     } catch {
       // Waits go on. When they end, their requests meet the fault themselves.
     }
     this.#isLooking = false
-    this.#restUntilMs = performance.now() + (performance.now() - startedMs) * lookRest
+    const endedMs = performance.now()
+    this.#restUntilMs = endedMs + (endedMs - startedMs) * lookRest
+    this.#lookAtAllMs = Math.max(this.#lookAtAllMs, endedMs + (endedMs - startedMs))
     this.#plan()
   }
 
@@ -247,6 +248,15 @@ export class RunWaits {
       const woken = [...task.due].slice(0, task.wakes)
       task.wakes *= 2
       for (const wait of woken) wait.end('maybe')
+    }
+  }
+
+  /** Whoever waits for a task that was deleted, or whose organization was, is told so. */
+  async #wakeGone(taskIds: number[]): Promise<void> {
+    for (const taskId of await this.#runs.goneAmong(taskIds)) {
+      const task = this.#tasks.get(taskId)
+      if (task === undefined) continue
+      for (const wait of [...task.due, ...[...task.finished.values()].flatMap((waits) => [...waits])]) wait.end('maybe')
     }
   }
 }

@@ -1,12 +1,22 @@
 import type { RunStatus } from '../../../core/tasks/run.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { OperationResult } from '../../../store/records.ts'
-import type { AddResult, Batch, BatchResult, RunChange, TaskOperation } from '../../../store/runs.ts'
+import {
+  type AddResult,
+  type Batch,
+  type BatchedChange,
+  type BatchResult,
+  changeOf,
+  type RunChange,
+  type TaskOperation,
+} from '../../../store/runs.ts'
+import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
 import type { Step } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import { batchSteps, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
+import { lockForBatch } from '../tasks/statements.ts'
 import { addLocks, finishLocks, judgeAdd, judgeFinish } from './run-steps.ts'
 import {
   type Clock,
@@ -17,6 +27,7 @@ import {
   step,
   toLockedTask,
 } from './run-transaction.ts'
+import * as sql from './statements.ts'
 
 /** Records and runs in one transaction: a round trip for each run or finish, and one for the records and the commit. */
 export class BatchWrites {
@@ -51,6 +62,7 @@ export class BatchWrites {
     return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<BatchResult> => {
       if (tasks.length > 1) await lockInOrder(send, tasks)
       const runIds: string[] = []
+      const changes: BatchedChange[] = []
       /** What the operations so far write; sent with what locks for the next. */
       let writes: Step[] = []
       for (const [i, operation] of tasks.entries()) {
@@ -64,17 +76,18 @@ export class BatchWrites {
           : judgeAdd(found, task, operation.run)
         if ('refused' in judged.answer) return { applied: false, failedTask: i, refused: reasonOf(judged.answer) }
         runIds.push(judged.answer.run.id)
+        changes.push(changeOf(judged.answer))
         writes = judged.writes
       }
       if (table === undefined) {
         await commit(...writes)
-        return { applied: true, results: [], runIds }
+        return { applied: true, results: [], runIds, changes }
       }
       const { steps, readResults } = batchSteps(table, records, nowMs)
       const guard = step(guardBatch, table.id, caller.apiKey?.seq ?? null)
       const answers = await commit(...writes, guard, ...steps)
       const results: OperationResult[] = readResults(answers.slice(writes.length + 1))
-      return { applied: true, results, runIds }
+      return { applied: true, results, runIds, changes }
     })
   }
 }
@@ -84,15 +97,32 @@ const locksOf = (operation: TaskOperation): Step[] =>
     ? addLocks(operation.task.id, operation.run)
     : finishLocks(operation.task.id, operation.id, operation.finish)
 
-const placeOf = (operation: TaskOperation): string =>
-  operation.op === 'run' ? (operation.run.key ?? operation.run.id) : operation.id
-
-/** All processes lock the runs of a batch in the same order, so that no two of them deadlock. They are applied as they stand. */
+/**
+ * All processes lock the runs of a batch in the same order, so that no two of them deadlock: first those that are named or
+ * running, then those that are queued, as single changes do it too, and of each kind by task and id. They are applied as they
+ * stand in the batch. A new run of a key has no row yet that could be locked: such batches of one task come one after another.
+ */
 const lockInOrder = async (send: Transaction['send'], tasks: TaskOperation[]): Promise<void> => {
-  const sorted = tasks.toSorted(
-    (a, b) => a.task.id - b.task.id || a.op.localeCompare(b.op) || (placeOf(a) < placeOf(b) ? -1 : 1),
+  const ofTasks = [...Map.groupBy(tasks, ({ task }) => task.id)]
+    .sort(([a], [b]) => a - b)
+    .map(([taskId, operations]) => {
+      const runs = operations.flatMap((operation) => (operation.op === 'run' ? [operation.run] : []))
+      const finished = operations.flatMap((operation) => (operation.op === 'run' ? [] : [operation.id]))
+      const named = [...runs.flatMap(({ id, key }) => (key === null ? [id] : [])), ...finished]
+      const keys = runs.flatMap(({ key }) => (key === null ? [] : [key]))
+      return {
+        taskId,
+        named: textArray(named),
+        finished: textArray(finished),
+        keys: bytesArray(keys),
+        hasKeys: keys.length > 0,
+      }
+    })
+  await send(
+    ...ofTasks.flatMap(({ taskId, hasKeys }) => (hasKeys ? [step(lockForBatch, taskId)] : [])),
+    ...ofTasks.map(({ taskId, named, keys }) => step(sql.lockNamedAndRunning, taskId, named, keys)),
+    ...ofTasks.map(({ taskId, finished, keys }) => step(sql.lockQueuedBehind, taskId, finished, keys)),
   )
-  await send(...sorted.flatMap((operation) => locksOf(operation).filter(({ values }) => values.length > 0)))
 }
 
 const reasonOf = (answer: { refused: string; run?: { status: RunStatus } }): 'exists' | 'missing' | 'lease_lost' => {

@@ -1,10 +1,11 @@
 import { leaseSecondsMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { Run } from '../../../core/tasks/run.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
-import { clockErrorMs, nextAfterServed, scheduleKey } from '../../../core/tasks/schedule.ts'
+import { clockErrorMs, nextIfKnown, scheduleKey } from '../../../core/tasks/schedule.ts'
+import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import { createRun, expireAttempt, wakeRun } from '../../../core/tasks/transitions.ts'
-import type { RunReference } from '../../../store/runs.ts'
-import { bytesArray, textArray } from '../connection/arrays.ts'
+import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
+import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { fromHex, toBytes } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Row, Step } from '../connection/driver.ts'
@@ -21,16 +22,29 @@ import * as sql from './statements.ts'
 /** A lease is never this far ahead, unless the clock was set back after it was given. */
 const leaseMsMax = leaseSecondsMax * 1000
 
+/** Rows that a look reads to choose from: one that has more due than that delays the others. */
+const reachedRowsMax = 5_000
+
+/** What one step does. Organizations take turns: none waits behind all that another has due. Rows begin with their task. */
+const chooseRows = async (db: Database, reached: Row[], rowsMax: number): Promise<Row[]> => {
+  if (reached.length <= rowsMax) return reached
+  const ids = bigintArray([...new Set(reached.map(([taskId]) => Number(taskId)))])
+  const [found] = await db.read(noOrg, step(tasks.organizationsOf, ids))
+  const orgs = new Map(found!.rows.map(([taskId, orgId]) => [taskId, Number(orgId)]))
+  return takeTurns(reached, ([taskId]) => orgs.get(taskId!) ?? 0).slice(0, rowsMax)
+}
+
 // ── Leases ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const expireLeases = async (db: Database, at: number | null, rowsMax: number): Promise<RunReference[]> => {
   const [expired, ahead] = await db.read(
     noOrg,
-    step(sql.findExpired, at, rowsMax),
+    step(sql.findExpired, at, reachedRowsMax),
     step(sql.findAhead, at, rowsMax, leaseMsMax),
   )
   const references: RunReference[] = []
-  for (const [taskId, rows] of Map.groupBy([...expired!.rows, ...ahead!.rows], ([id]) => Number(id))) {
+  const chosen = await chooseRows(db, expired!.rows, rowsMax)
+  for (const [taskId, rows] of Map.groupBy([...chosen, ...ahead!.rows], ([id]) => Number(id))) {
     references.push(...(await expireOfTask(db, taskId, rows, at)))
   }
   return references
@@ -96,35 +110,40 @@ export const wakeRuns = async (db: Database, at: number | null, rowsMax: number)
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
 
-export const fireSchedules = async (
-  db: Database,
-  at: number | null,
-  rowsMax: number,
-): Promise<{ due: number; created: RunReference[] }> => {
+export const fireSchedules = async (db: Database, at: number | null, rowsMax: number): Promise<FiredSchedules> => {
   const [due, ahead] = await db.read(
     noOrg,
-    step(tasks.dueSchedules, at, rowsMax),
+    step(tasks.dueSchedules, at, reachedRowsMax),
     step(tasks.servedAhead, at, rowsMax, clockErrorMs),
   )
   const created: RunReference[] = []
-  for (const [id] of due!.rows) created.push(...(await fireSchedule(db, Number(id), at)))
+  let unknown = 0
+  const chosen = await chooseRows(db, due!.rows, rowsMax)
+  for (const [id] of chosen) {
+    const made = await fireSchedule(db, Number(id), at)
+    if (made === 'unknown') unknown++
+    else created.push(...made)
+  }
   for (const [id] of ahead!.rows) await resetSchedule(db, Number(id), at)
-  return { due: due!.rows.length, created }
+  return { due: chosen.length, created, ...(unknown > 0 && { unknown }) }
 }
 
 /** Of several processes one creates the run: the row of the task is locked, and looked at again. */
-const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<RunReference[]> =>
+const fireSchedule = (db: Database, taskId: number, at: number | null): Promise<RunReference[] | 'unknown'> =>
   retryDuplicates(() =>
-    db.transaction(noOrg, async ({ send, commit }) => {
+    db.transaction(noOrg, async ({ send, commit }): Promise<RunReference[] | 'unknown'> => {
       const results = await send(step(tasks.takeSchedule, taskId, at), ...keyLocks(taskId, scheduleKey), step(drawIds))
       const [[row], running, queued, [drawn]] = results.map(({ rows }) => rows) as [Row[], Row[], Row[], Row[]]
       if (row === undefined) return []
       const { declaration, nextRunAtMs } = toTask(row)
       const [isActive, now] = row.slice(taskColumnCount)
       const [nowMs, { schedule }] = [Number(now), declaration]
-      if (isActive === 'f' || nextRunAtMs === null || nextRunAtMs > nowMs) return []
-      const writes = [step(tasks.setSchedule, taskId, schedule && nextAfterServed(schedule, nowMs, nowMs), nowMs)]
-      if (schedule === null || queued.length > 0) {
+      if (nextRunAtMs === null || nextRunAtMs > nowMs) return []
+      const next = nextIfKnown(schedule, nowMs, nowMs)
+      if (next === undefined) return 'unknown'
+      const writes = [step(tasks.setSchedule, taskId, next, nowMs)]
+      // The times of a deleted organization pass without runs: once it is restored, its schedules go on at their next times.
+      if (schedule === null || isActive === 'f' || queued.length > 0) {
         await commit(...writes)
         return []
       }
@@ -145,8 +164,8 @@ const resetSchedule = (db: Database, taskId: number, at: number | null): Promise
     const { declaration, nextRunAtMs, servedAtMs } = toTask(row)
     const nowMs = Number(row[taskColumnCount + 1])
     if (nextRunAtMs === null || servedAtMs === null || servedAtMs <= nowMs + clockErrorMs) return
-    const { schedule } = declaration
-    await commit(step(tasks.setSchedule, taskId, schedule && nextAfterServed(schedule, servedAtMs, nowMs), null))
+    const next = nextIfKnown(declaration.schedule, servedAtMs, nowMs)
+    if (next !== undefined) await commit(step(tasks.setSchedule, taskId, next, null))
   })
 
 // ── Finished runs that are no longer kept ──────────────────────────────────────────────────────────────────

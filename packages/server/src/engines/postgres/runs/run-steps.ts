@@ -81,7 +81,7 @@ export const judgeFinish = (
   const { declaration, nowMs } = task
   const run = keptRun(found!, task)
   if (run === undefined) return refuse('missing')
-  if (!isOnce && run.doneLease === finish.lease) return { answer: { run }, writes: [] }
+  if (!isOnce && run.doneLease === finish.lease) return { answer: { run, isRepeated: true }, writes: [] }
   if (!holdsLease(run, finish.lease, nowMs)) return refuse('lease_lost')
   const finished = finishAttempt(run, finish, declaration, queued.length > 0, Math.random(), nowMs)
   return { answer: { run: finished }, writes: replaceSteps(run, finished) }

@@ -5,7 +5,7 @@ import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
 import type { Row, Step, Value } from '../connection/driver.ts'
 import { isDuplicate, unavailable } from '../connection/failure.ts'
-import { revokedApiKey, tableGone } from '../records/refusals.ts'
+import { organizationDeleted, revokedApiKey, tableGone } from '../records/refusals.ts'
 import { taskState } from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
 
@@ -15,6 +15,7 @@ const raceAttemptsMax = 20
 /** What a transaction knows of the task, after it has locked runs. */
 export interface LockedTask extends DumpedTask {
   isActive: boolean
+  organizationIsActive: boolean
   nowMs: number
 }
 
@@ -29,13 +30,15 @@ export const stateStep = (taskId: number, caller: Caller | undefined, at: number
 /** Takes the rows of `stateStep`. Undefined if the task was purged. Throws if the caller's key is revoked. */
 export const toLockedTask = ([row]: Row[]): LockedTask | undefined => {
   if (row === undefined) return undefined
-  const [isActive, keyIsActive, now] = row.slice(taskColumnCount)
-  if (keyIsActive === 'f') throw revokedApiKey()
-  return { ...toTask(row), isActive: isActive === 't', nowMs: Number(now) }
+  const [isActive, keyIsActive, now, organization] = row.slice(taskColumnCount)
+  const organizationIsActive = organization === 't'
+  if (keyIsActive === 'f' && organizationIsActive) throw revokedApiKey()
+  return { ...toTask(row), isActive: isActive === 't', organizationIsActive, nowMs: Number(now) }
 }
 
-/** `alsoDeleted`: attempts of a deleted task may go on. */
+/** `alsoDeleted`: attempts of a deleted task may go on, but not those of a deleted organization. */
 export const requireTask = (task: Table, locked: LockedTask | undefined, alsoDeleted = false): LockedTask => {
+  if (locked?.organizationIsActive === false) throw organizationDeleted()
   if (locked === undefined || !(locked.isActive || alsoDeleted)) throw tableGone(task)
   return locked
 }

@@ -167,7 +167,7 @@ export class RunWrites {
     return this.#change(caller, task, nowMs, false, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
       const run = steps.keptRun(rows!, locked)
       if (run === undefined) return steps.refuse('missing')
-      if (run.status === 'cancelled') return { answer: { run }, writes: [] }
+      if (run.status === 'cancelled') return { answer: { run, isRepeated: true }, writes: [] }
       if (isFinished(run)) return steps.refuseWith('finished', run)
       const cancelled = cancelRun(run, locked.nowMs)
       return { answer: { run: cancelled }, writes: steps.replaceSteps(run, cancelled) }

@@ -9,6 +9,7 @@ import type {
   BatchResult,
   ClaimOptions,
   DuePushes,
+  FiredSchedules,
   Pushes,
   RunChange,
   RunPage,
@@ -27,7 +28,7 @@ import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { toRun } from './run-rows.ts'
 import { type Clock, step } from './run-transaction.ts'
 import { type Extension, RunWrites } from './run-writes.ts'
-import { anyDue, getRun, unfinished } from './statements.ts'
+import { activeTasks, anyDue, getRun, unfinished } from './statements.ts'
 
 export interface RunsOptions {
   db: Database
@@ -148,6 +149,13 @@ export class PostgresRuns implements Runs {
     return taskIds.filter((id, i) => open.has(id) && due[i]!.rows.length > 0)
   }
 
+  async goneAmong(taskIds: number[]): Promise<number[]> {
+    if (taskIds.length === 0) return []
+    const [active] = await this.#db.read(noOrg, step(activeTasks, bigintArray(taskIds)))
+    const open = new Set(active!.rows.map(([id]) => Number(id)))
+    return taskIds.filter((id) => !open.has(id))
+  }
+
   // ── For the dispatcher and the scheduler ─────────────────────────────────────────────────────────────────
 
   duePushes(nowMs: number, without?: Without): Promise<DuePushes> {
@@ -165,7 +173,7 @@ export class PostgresRuns implements Runs {
     return expireLeases(this.#db, at, rowsMax)
   }
 
-  fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {
+  fireSchedules(nowMs: number, rowsMax: number): Promise<FiredSchedules> {
     return fireSchedules(this.#db, this.#clock(nowMs), rowsMax)
   }
 

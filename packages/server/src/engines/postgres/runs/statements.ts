@@ -1,6 +1,6 @@
 import type { Statement } from '../connection/driver.ts'
 import { newId } from '../records/statements.ts'
-import { epochColumn, tableColumns } from '../registry/rows.ts'
+import { epochColumn, isOfActive, tableColumns } from '../registry/rows.ts'
 import { statementNow } from '../tasks/statements.ts'
 import { columnsOf, runColumns, runPlaces, storedRunColumns } from './run-rows.ts'
 
@@ -193,6 +193,26 @@ export const lockRunning: Statement = {
     where r.task_id = $1::bigint and r.id = any ($2::text[]) and r.status = 'running' for update skip locked`,
 }
 
+// The ids are found first, so that rows are locked in the order of their ids, and found by an index each.
+
+/** $2 ids, $3 keys. */
+export const lockNamedAndRunning: Statement = {
+  name: 'run_lock_named_and_running',
+  text: `select 1 from cubby_run as r where r.task_id = $1::bigint and r.id = any ($2::text[] || array(
+      select k.id from cubby_run as k where k.task_id = $1::bigint and k.key = any ($3::bytea[]) and k.status = 'running'
+    )) order by r.id for update`,
+}
+
+/** Queued runs of the keys of the runs $2, and of the keys $3. */
+export const lockQueuedBehind: Statement = {
+  name: 'run_lock_queued_behind',
+  text: `select 1 from cubby_run as r where r.task_id = $1::bigint and r.id = any (array(
+      select k.id from cubby_run as k where k.task_id = $1::bigint and k.status = 'queued' and k.key = any ($3::bytea[] || array(
+        select f.key from cubby_run as f where f.task_id = $1::bigint and f.id = any ($2::text[]) and f.key is not null
+      ))
+    )) order by r.id for update`,
+}
+
 /** $2 keys. Those that have a queued run. */
 export const lockQueuedKeys: Statement = {
   name: 'run_lock_queued_keys',
@@ -201,7 +221,13 @@ export const lockQueuedKeys: Statement = {
 }
 
 // Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
-const isActive = 'coalesce(t.deleted_at_ms, 0) = 0'
+const isActive = `coalesce(t.deleted_at_ms, 0) = 0 and ${isOfActive('t.org_id')}`
+
+/** $1 ids of tasks. Those that were not deleted, nor their organizations. */
+export const activeTasks: Statement = {
+  name: 'run_active_tasks',
+  text: `select t.id from cubby_table t where t.id = any ($1::bigint[]) and ${isActive}`,
+}
 
 /**
  * $1 rows at most, $2 the time of a test. Tasks that push and have a run that is queued, in turns of their

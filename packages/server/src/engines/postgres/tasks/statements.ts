@@ -1,5 +1,5 @@
 import type { Statement } from '../connection/driver.ts'
-import { keyIsActive, tableIsActive } from '../records/statements.ts'
+import { keyIsActive, organizationIsActive, tableIsActive } from '../records/statements.ts'
 import { named } from '../registry/rows.ts'
 import { storedTaskColumns, storedTaskPlaces, taskColumns } from './task-rows.ts'
 
@@ -20,11 +20,11 @@ export const readClock: Statement = { name: 'task_clock', text: `select ${realNo
 
 /**
  * $1 task, $2 the caller's API key, $3 the time of a test. What a write of runs must know, read after it has locked them:
- * whether task and key are active, the time, the declaration. No row: the task was purged.
+ * whether task and key are active, the time, whether the organization is active, the declaration. No row: the task was purged.
  */
 export const taskState: Statement = {
   name: 'task_state',
-  text: `select ${taskColumns}, ${tableIsActive}, ${keyIsActive(2)}, ${realNow(3)}
+  text: `select ${taskColumns}, ${tableIsActive}, ${keyIsActive(2)}, ${realNow(3)}, ${organizationIsActive}
     from cubby_task k where k.table_id = $1::bigint`,
 }
 
@@ -35,6 +35,12 @@ export const taskState: Statement = {
 export const lockLimit: Statement = {
   name: 'task_lock_limit',
   text: 'select 1 from cubby_task k where k.table_id = $1::bigint and k.concurrency is not null for update',
+}
+
+/** Before any run is locked. */
+export const lockForBatch: Statement = {
+  name: 'task_lock_for_batch',
+  text: 'select 1 from cubby_task k where k.table_id = $1::bigint for update',
 }
 
 /** $1 the task, $2 the time of a test. */
@@ -93,6 +99,12 @@ export const dueSchedules: Statement = {
     order by k.next_run_at limit $2::bigint`,
 }
 
+/** $1 ids of tasks. */
+export const organizationsOf: Statement = {
+  name: 'tasks_organizations',
+  text: 'select t.id, t.org_id from cubby_table t where t.id = any ($1::bigint[])',
+}
+
 /** $3 how far ahead of the clock. */
 export const servedAhead: Statement = {
   name: 'tasks_served_ahead',
@@ -100,11 +112,14 @@ export const servedAhead: Statement = {
     and k.next_run_at is not null order by k.served_at limit $2::bigint`,
 }
 
-/** Of several processes one serves a schedule: the others skip it. $2 the time of a test. */
+/**
+ * Of several processes one serves a schedule: the others wait, and find it served. It does not skip a locked row: claims of a
+ * task with a limit lock it too, one after the other. $2 the time of a test.
+ */
 export const takeSchedule: Statement = {
   name: 'task_take_schedule',
   text: `select ${taskColumns}, ${tableIsActive}, ${realNow(2)} from cubby_task k where k.table_id = $1::bigint
-    for update skip locked`,
+    for update`,
 }
 
 /** $1 task, $2 the next time, $3 the time served. */

@@ -47,14 +47,10 @@ export class TaskWrites {
     this.#clock = clock
   }
 
-  #openings({ orgId, apiKey }: Caller): Step[] {
-    return [step(registry.lockOrganization, orgId), step(registry.guardKey, apiKey?.seq ?? null)]
-  }
-
   /** The steps that find it, and what they found. */
   #finding(caller: Caller, db: string, name: string, nowMs: number): { steps: Step[]; read: (rows: Row[][]) => Found } {
     const place = [caller.orgId, db, 'task', name]
-    const openings = this.#openings(caller)
+    const openings = registry.openings(caller)
     return {
       steps: [
         ...openings,
@@ -112,14 +108,16 @@ export class TaskWrites {
       const state = stateOf(stored, oldest!.rows, nowMs)
       return { applied: true, created: table === undefined, secretStored, task: active, state }
     })
-    return registry.refusingRevoked(declaring)
+    return registry.refusingGone(this.#db, caller, declaring)
   }
 
   async addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, callersMs: number): Promise<void> {
-    await registry.refusingRevoked(
+    await registry.refusingGone(
+      this.#db,
+      caller,
       this.#db.transaction(holderOf(caller), async ({ send, commit }) => {
         const results = await send(
-          ...this.#openings(caller),
+          ...registry.openings(caller),
           step(sql.lockTask, task.id),
           guardStateStep(caller, task),
           step(sql.readClock, this.#clock(callersMs)),
@@ -160,7 +158,7 @@ export class TaskWrites {
         return { applied: true, task: toTable(deleted!.rows[0]!), state }
       },
     )
-    return registry.refusingRevoked(deleting)
+    return registry.refusingGone(this.#db, caller, deleting)
   }
 
   /** Times of the schedule that have passed meanwhile create no run: it has no next time, so the schedule begins again. */

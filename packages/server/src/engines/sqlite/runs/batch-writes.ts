@@ -1,6 +1,13 @@
 import { CubbyError } from '../../../core/errors.ts'
 import type { OperationResult, RecordOperation } from '../../../store/records.ts'
-import type { AddResult, BatchResult, RunChange, TaskOperation } from '../../../store/runs.ts'
+import {
+  type AddResult,
+  type BatchedChange,
+  type BatchResult,
+  changeOf,
+  type RunChange,
+  type TaskOperation,
+} from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import type { RunWrites } from './run-writes.ts'
@@ -37,9 +44,13 @@ export const applyBatch = (
       : runs.finish(operation.taskId, operation.id, operation.finish, true, nowMs)
   db.run('SAVEPOINT batch')
   try {
+    const changes: BatchedChange[] = []
     const runIds = tasks.map((operation, i) => {
       const changed = change(operation)
-      if (!('refused' in changed)) return changed.run.id
+      if (!('refused' in changed)) {
+        changes.push(changeOf(changed))
+        return changed.run.id
+      }
       const { refused } = changed
       if (refused === 'finished') throw new Error('a finish was refused as a cancel')
       throw new Refused({ applied: false, failedTask: i, refused })
@@ -52,7 +63,7 @@ export const applyBatch = (
       results = written.results
     }
     db.run('RELEASE batch')
-    return { applied: true, results, runIds }
+    return { applied: true, results, runIds, changes }
   } catch (error) {
     const isOurs = error instanceof Refused || error instanceof CubbyError
     // Any other error ends the whole transaction: see WriteConnection.

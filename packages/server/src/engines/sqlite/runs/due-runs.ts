@@ -1,9 +1,10 @@
 import { leaseSecondsMax } from '../../../core/limits.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
-import { clockErrorMs, nextAfterServed, scheduleKey } from '../../../core/tasks/schedule.ts'
+import { clockErrorMs, nextIfKnown, scheduleKey } from '../../../core/tasks/schedule.ts'
 import { expireAttempt, wakeRun } from '../../../core/tasks/transitions.ts'
-import type { RunReference } from '../../../store/runs.ts'
+import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
+import { isOfActive } from '../registry/rows.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
 import { leasesAhead, runsFromAhead, schedulesAhead } from './look-statements.ts'
 import { type RunRow, readRun, runColumns } from './run-rows.ts'
@@ -79,27 +80,35 @@ export const fireSchedules = (
   tasks: TaskWrites,
   runs: RunWrites,
   { taskIds, nowMs, rowsMax }: FireStep,
-): RunReference[] => {
+): Omit<FiredSchedules, 'due'> => {
   const created: RunReference[] = []
+  let unknown = 0
+  const ofActive = db.prepare<unknown, [number]>(`SELECT 1 FROM tables WHERE id = ?1 AND ${isOfActive('org_id')}`)
   for (const taskId of taskIds) {
     const task = tasks.find(taskId)
     // Served, paused or deleted since it was found.
     if (task === undefined || task.nextRunAtMs === null || task.nextRunAtMs > nowMs) continue
     const { schedule } = task.declaration
-    if (schedule !== null && !runs.isQueued(taskId, scheduleKey)) {
+    const next = nextIfKnown(schedule, nowMs, nowMs)
+    if (next === undefined) {
+      unknown++
+      continue
+    }
+    // The times of a deleted organization pass without runs: once it is restored, its schedules go on at their next times.
+    if (schedule !== null && ofActive.get(taskId) !== null && !runs.isQueued(taskId, scheduleKey)) {
       const at = { runAtMs: task.nextRunAtMs }
       const run = { id: newRunId(), isNamed: false, key: scheduleKey, payload: schedule.payload, at }
       created.push({ taskId, id: runs.insert(taskId, run, nowMs).id })
     }
-    tasks.setSchedule(taskId, schedule && nextAfterServed(schedule, nowMs, nowMs), nowMs)
+    tasks.setSchedule(taskId, next, nowMs)
   }
   const ahead = db.prepare<{ id: number }, [number, number]>(schedulesAhead).all(nowMs + clockErrorMs, rowsMax)
   for (const { id } of ahead) {
     const { declaration, servedAtMs } = tasks.find(id)!
-    const { schedule } = declaration
-    tasks.setSchedule(id, schedule && nextAfterServed(schedule, servedAtMs, nowMs), null)
+    const next = nextIfKnown(declaration.schedule, servedAtMs, nowMs)
+    if (next !== undefined) tasks.setSchedule(id, next, null)
   }
-  return created
+  return { created, ...(unknown > 0 && { unknown }) }
 }
 
 /** `seqs`: runs that were found to be finished for long. One that was retried since has another version. */

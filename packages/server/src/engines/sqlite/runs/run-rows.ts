@@ -52,17 +52,31 @@ export const damagedRun = (id: string): CubbyError =>
 
 /** Undefined if the row is not as it was written. */
 export const readRun = (row: RunRow): Run | undefined => {
-  const place = { taskId: row.task_id, seq: row.seq, id: row.id }
+  const { task_id: taskId, seq, id } = row
+  const place = { taskId, seq, id }
   const payload = withoutChecksum(place, 'payload', row.payload)
   const result = row.result === null ? null : withoutChecksum(place, 'result', row.result)
   if (payload === undefined || result === undefined) return undefined
+  // One literal: each object that is spread into it would cost more than a member.
   return {
-    ...place,
-    ...{ status: row.status, key: row.key, payload, runAtMs: row.run_at, attempt: row.attempt },
-    ...{ progress: row.progress, result },
+    taskId,
+    seq,
+    id,
+    status: row.status,
+    key: row.key,
+    payload,
+    runAtMs: row.run_at,
+    attempt: row.attempt,
+    progress: row.progress,
+    result,
     error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
-    ...{ createdAtMs: row.created_at, updatedAtMs: row.updated_at, finishedAtMs: row.finished_at },
-    ...{ lease: row.lease, leaseUntilMs: row.lease_until, doneLease: row.done_lease, held: row.held === 1 },
+    createdAtMs: row.created_at,
+    updatedAtMs: row.updated_at,
+    finishedAtMs: row.finished_at,
+    lease: row.lease,
+    leaseUntilMs: row.lease_until,
+    doneLease: row.done_lease,
+    held: row.held === 1,
   }
 }
 

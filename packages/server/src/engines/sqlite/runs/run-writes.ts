@@ -30,20 +30,30 @@ import {
   toRun,
 } from './run-rows.ts'
 
+/** What a short run counts in a claim: about what a record does whose writing takes as long. */
+export const claimedRowBytes = 4_096
+
 export interface Extension {
   lease: string
   leaseMs: number | undefined
   progress: string | undefined
 }
 
-const updateRun = (more: '' | ', result = ?14'): string =>
+const runById = `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`
+
+const updateTo = (more: '' | ', result = ?14'): string =>
   `UPDATE runs SET status = ?2, run_at = ?3, attempt = ?4, held = ?5, lease = ?6, lease_until = ?7, done_lease = ?8,
      updated_at = ?9, finished_at = ?10, error_code = ?11, error_message = ?12, progress = ?13${more} WHERE seq = ?1`
+
+const updateRun = updateTo('')
+const updateRunAndResult = updateTo(', result = ?14')
 
 /** Changes runs inside the transaction that is open on `db`. */
 export class RunWrites {
   readonly #db: Connection
   readonly #tasks: TaskWrites
+  /** What claims have written since this was last set to 0: the requests do not tell. */
+  claimedBytes = 0
 
   constructor(db: Connection, tasks: TaskWrites) {
     this.#db = db
@@ -62,7 +72,7 @@ export class RunWrites {
   }
 
   #find(taskId: number, id: string): Run | undefined {
-    const row = this.#one<RunRow>(`SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`, taskId, id)
+    const row = this.#one<RunRow>(runById, taskId, id)
     return row && toRun(row)
   }
 
@@ -110,11 +120,23 @@ export class RunWrites {
         .prepare<unknown, RunValue[]>('UPDATE runs SET payload = ?2 WHERE seq = ?1')
         .run(...[seq, storedPayload(run)])
     const values: RunValue[] = [
-      ...[seq, run.status, run.runAtMs, run.attempt, run.held ? 1 : 0, run.lease, run.leaseUntilMs, run.doneLease],
-      ...[run.updatedAtMs, run.finishedAtMs, run.error?.code ?? null, run.error?.message ?? null, run.progress],
+      seq,
+      run.status,
+      run.runAtMs,
+      run.attempt,
+      run.held ? 1 : 0,
+      run.lease,
+      run.leaseUntilMs,
+      run.doneLease,
+      run.updatedAtMs,
+      run.finishedAtMs,
+      run.error?.code ?? null,
+      run.error?.message ?? null,
+      run.progress,
     ]
-    if (run.result === before.result) this.#db.prepare<unknown, RunValue[]>(updateRun('')).run(...values)
-    else this.#db.prepare<unknown, RunValue[]>(updateRun(', result = ?14')).run(...values, storedResult(run))
+    const keepsResult = run.result === before.result
+    if (!keepsResult) values.push(storedResult(run))
+    this.#db.prepare<unknown, RunValue[]>(keepsResult ? updateRun : updateRunAndResult).run(...values)
     if (before.status === 'running' && run.status !== 'running') this.release(run.taskId, run.key)
     return run
   }
@@ -182,6 +204,7 @@ export class RunWrites {
       bytes += Buffer.byteLength(row.payload)
       if (rows.length > 0 && bytes > claimBytesMax) break
       rows.push(row)
+      this.claimedBytes += claimedRowBytes + row.payload.length
     }
     const runs: Run[] = []
     for (const row of rows) {
@@ -220,7 +243,7 @@ export class RunWrites {
     const task = this.#task(taskId)
     const run = this.#findKept(task, id, nowMs)
     if (run === undefined) return { refused: 'missing' }
-    if (!isOnce && run.doneLease === finish.lease) return { run }
+    if (!isOnce && run.doneLease === finish.lease) return { run, isRepeated: true }
     if (!holdsLease(run, finish.lease, nowMs)) return { refused: 'lease_lost' }
     const keyIsQueued = this.isQueued(taskId, run.key)
     const finished = finishAttempt(run, finish, task.declaration, keyIsQueued, Math.random(), nowMs)
@@ -230,7 +253,7 @@ export class RunWrites {
   cancel(taskId: number, id: string, nowMs: number): RunChange {
     const run = this.#findKept(this.#task(taskId), id, nowMs)
     if (run === undefined) return { refused: 'missing' }
-    if (run.status === 'cancelled') return { run }
+    if (run.status === 'cancelled') return { run, isRepeated: true }
     if (isFinished(run)) return { refused: 'finished', run }
     return { run: this.replace(run, cancelRun(run, nowMs)) }
   }

@@ -1,4 +1,4 @@
-import { claimBytesMax, leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
+import { leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { clockErrorMs } from '../../../core/tasks/schedule.ts'
@@ -12,6 +12,7 @@ import type {
   BatchResult,
   ClaimOptions,
   DuePushes,
+  FiredSchedules,
   Pushes,
   RunChange,
   RunPage,
@@ -20,7 +21,7 @@ import type {
 } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
-import { type TableRow, tableColumns, toTable } from '../registry/rows.ts'
+import { isOfActive, type TableRow, tableColumns, toTable } from '../registry/rows.ts'
 import {
   dueRuns,
   dueSchedules,
@@ -34,14 +35,12 @@ import {
   tasksToSweep,
 } from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
-import type { Extension } from './run-writes.ts'
+import { RunSizes } from './run-sizes.ts'
+import { claimedRowBytes, type Extension } from './run-writes.ts'
 import { type ChosenStep, chooseStep, type Reached, reachedRowsMax } from './step.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
-
-/** What a short run counts in a claim: about what a record does whose writing takes as long. */
-const claimedRowBytes = 4_096
 
 /** Of a walk through the tasks: rows that are read at once, and how long it goes on before others have a turn. */
 const walkRowsMax = 20
@@ -52,6 +51,7 @@ export class SqliteRuns implements Runs {
   /** What the last look for pushes found, and the state of the database that it saw. */
   #lastLook: { dataVersion: number; nextAtMs: number } | undefined
   readonly #wakes = new WakeLooks()
+  readonly #sizes = new RunSizes()
 
   constructor(store: OpenStore) {
     this.#store = store
@@ -137,17 +137,14 @@ export class SqliteRuns implements Runs {
     }
   }
 
-  // A change of a run writes its whole row, which may be long, and a claim writes many. The request is short. So that a commit
-  // stays within its bytes, and everybody's writes with it, the rows are counted as they are now.
+  // A change of a run writes its whole row, which may be long, and the request is short. So that a commit
+  // stays within its bytes, and everybody's writes with it, the rows are counted as they are now, or as they were claimed:
+  // the payload of a running run does not change.
 
   #bytesOf(taskId: number, id: string): number {
-    return this.#read(() => this.#all<{ bytes: number }>(runBytes, taskId, id)[0]?.bytes ?? 0)
-  }
-
-  #dueBytes(taskId: number, limit: number, nowMs: number): number {
-    const due = this.#read(() => this.#all<{ bytes: number }>(dueRuns, taskId, nowMs, limit))
-    const bytes = due.reduce((sum, row) => sum + row.bytes, 0)
-    return due.length * claimedRowBytes + Math.min(bytes, claimBytesMax)
+    return (
+      this.#sizes.get(taskId, id) ?? this.#read(() => this.#all<{ bytes: number }>(runBytes, taskId, id)[0]?.bytes ?? 0)
+    )
   }
 
   add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
@@ -155,9 +152,12 @@ export class SqliteRuns implements Runs {
     return this.#store.channel.submit<'addRun'>(caller.orgId, run.payload.length, command)
   }
 
-  claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
+  async claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
     const command = { kind: 'claimRuns' as const, fence: this.#store.fence(caller, task), options, nowMs }
-    return this.#store.channel.submit<'claimRuns'>(caller.orgId, this.#dueBytes(task.id, options.limit, nowMs), command)
+    // Nobody knows yet what it will claim. The writer counts it: see `claimedBytes` of RunWrites.
+    const runs = await this.#store.channel.submit<'claimRuns'>(caller.orgId, claimedRowBytes, command)
+    for (const run of runs) this.#sizes.note(run)
+    return runs
   }
 
   extend(caller: Caller, { id: taskId }: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
@@ -169,6 +169,7 @@ export class SqliteRuns implements Runs {
   finish(caller: Caller, { id: taskId }: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
     const command = { kind: 'finishRun' as const, fence: this.#store.fence(caller), taskId, id, finish, nowMs }
     const bytes = this.#bytesOf(taskId, id) + ('result' in finish ? (finish.result?.length ?? 0) : 0)
+    this.#sizes.forget(taskId, id)
     return this.#store.channel.submit<'finishRun'>(caller.orgId, bytes, command)
   }
 
@@ -192,6 +193,7 @@ export class SqliteRuns implements Runs {
       if (others.op === 'run') bytes += others.run.payload.length
       else {
         bytes += this.#bytesOf(task.id, others.id)
+        this.#sizes.forget(task.id, others.id)
         if ('result' in others.finish) bytes += others.finish.result?.length ?? 0
       }
       return { taskId: task.id, ...others }
@@ -217,6 +219,17 @@ export class SqliteRuns implements Runs {
     })
   }
 
+  goneAmong(taskIds: number[]): number[] {
+    return this.#read(() => {
+      // An operator's command may have deleted an organization.
+      this.#store.snapshot.renew()
+      const active = this.#store.db.prepare<unknown, RunValue[]>(
+        `SELECT 1 FROM tables WHERE id = ?1 AND deleted_at IS NULL AND ${isOfActive('org_id')}`,
+      )
+      return taskIds.filter((id) => active.get(id) === null)
+    })
+  }
+
   #isPaused(taskId: number): boolean {
     const sql = `SELECT declaration ->> '$.paused' AS paused FROM tasks WHERE table_id = ?1`
     return this.#all<{ paused: number }>(sql, taskId)[0]?.paused === 1
@@ -227,23 +240,29 @@ export class SqliteRuns implements Runs {
     nowMs: number,
     without: Parameters<Runs['duePushes']>[1] = { orgIds: [], taskIds: [] },
   ): Promise<DuePushes> {
-    const dataVersion = this.#read(() => this.#all<{ data_version: number }>('PRAGMA data_version')[0]!.data_version)
+    const dataVersion = this.#read(() => {
+      // An operator's command may have deleted or restored an organization.
+      this.#store.snapshot.renew()
+      return this.#all<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
+    })
     const last = this.#lastLook
     if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs) return { tasks: [], nextAtMs: known(last.nextAtMs) }
     const due: { row: TableRow; at: number }[] = []
     const leftOut = { orgs: new Set(without.orgIds), tasks: new Set(without.taskIds) }
     let isAnyDue = false
     let nextAtMs = Number.POSITIVE_INFINITY
-    const find = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL`
+    const find = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL AND ${isOfActive('org_id')}`
     await this.#walk<{ id: number; at: number | null }>(firstPushes, ({ id, at }) => {
       if (at === null) return
       if (at > nowMs) {
         nextAtMs = Math.min(nextAtMs, at)
         return
       }
+      const isLeftOut = leftOut.tasks.has(id)
+      const row = isLeftOut ? undefined : this.#all<TableRow>(find, id)[0]
+      // A deleted one, or one of a deleted organization, is not due: its restore is a commit, which the next look sees.
+      if (!isLeftOut && row === undefined) return
       isAnyDue = true
-      if (leftOut.tasks.has(id)) return
-      const row = this.#all<TableRow>(find, id)[0]
       if (row !== undefined && !leftOut.orgs.has(row.org_id)) due.push({ row, at })
     })
     this.#lastLook = isAnyDue ? undefined : { dataVersion, nextAtMs }
@@ -303,12 +322,12 @@ export class SqliteRuns implements Runs {
     return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, nowMs, rowsMax, wakes })
   }
 
-  async fireSchedules(nowMs: number, rowsMax: number): Promise<{ due: number; created: RunReference[] }> {
+  async fireSchedules(nowMs: number, rowsMax: number): Promise<FiredSchedules> {
     const { ids: taskIds, isMore } = this.#choose(dueSchedules, nowMs, rowsMax)
     if (taskIds.length === 0 && !this.#finds(schedulesAhead, nowMs + clockErrorMs)) return { due: 0, created: [] }
     const command = { kind: 'fireSchedules' as const, taskIds, nowMs, rowsMax }
-    const created = await this.#store.channel.submitMaintenance<'fireSchedules'>(command)
-    return { due: isMore ? rowsMax : taskIds.length, created }
+    const fired = await this.#store.channel.submitMaintenance<'fireSchedules'>(command)
+    return { due: isMore ? rowsMax : taskIds.length, ...fired }
   }
 
   async sweepFinished(nowMs: number, rowsMax: number): Promise<number> {

@@ -8,8 +8,8 @@ export interface Reached {
   bytes: number
 }
 
-/** Rows that a look reads to choose from. */
-export const reachedRowsMax = 500
+/** Rows that a look reads to choose from: an organization that has more due than that delays the others. */
+export const reachedRowsMax = 2_000
 
 /** The writes of everybody wait for a step, so its texts are few as well as its rows. */
 const stepBytesMax = 1_048_576

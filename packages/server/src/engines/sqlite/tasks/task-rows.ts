@@ -13,14 +13,34 @@ export interface TaskRow {
 
 export const taskColumns = 'table_id, declaration, updated_at, next_run_at, served_at, secrets'
 
-export const toTask = (row: TaskRow): DumpedTask => ({
+export const toTask = (row: TaskRow): DumpedTask =>
+  taskOf(row, JSON.parse(row.declaration) as Declaration, JSON.parse(row.secrets) as TaskSecret[])
+
+const taskOf = (row: TaskRow, declaration: Declaration, secrets: TaskSecret[]): DumpedTask => ({
   tableId: row.table_id,
-  declaration: JSON.parse(row.declaration) as Declaration,
+  declaration,
   updatedAtMs: row.updated_at,
   nextRunAtMs: row.next_run_at,
   servedAtMs: row.served_at,
-  secrets: JSON.parse(row.secrets) as TaskSecret[],
+  secrets,
 })
+
+const parsedMax = 1_000
+
+/** The same as `toTask`; keeps what it has parsed, and parses again if the text of the row is another. */
+export class ParsedTasks {
+  readonly #parsed = new Map<number, { row: TaskRow; declaration: Declaration; secrets: TaskSecret[] }>()
+
+  toTask(row: TaskRow): DumpedTask {
+    const known = this.#parsed.get(row.table_id)
+    if (known?.row.declaration === row.declaration && known.row.secrets === row.secrets)
+      return taskOf(row, known.declaration, known.secrets)
+    const task = toTask(row)
+    if (this.#parsed.size >= parsedMax) this.#parsed.clear()
+    this.#parsed.set(row.table_id, { row, declaration: task.declaration, secrets: task.secrets })
+    return task
+  }
+}
 
 /** ?1 to ?8 of `putTask`. The dispatcher looks only at tasks that push now. */
 export const taskValues = (task: DumpedTask): (string | number | null)[] => [

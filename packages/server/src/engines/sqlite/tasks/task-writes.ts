@@ -8,12 +8,15 @@ import type { Connection } from '../connection.ts'
 import { holds } from '../records/record-writes.ts'
 import type { RegistryWrites, TableName } from '../registry/registry-writes.ts'
 import { oldestRunAt } from './oldest-run.ts'
-import { putTask, type TaskRow, taskColumns, taskValues, toTask } from './task-rows.ts'
+import { ParsedTasks, putTask, type TaskRow, taskColumns, taskValues } from './task-rows.ts'
+
+const taskById = `SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`
 
 /** Changes tasks inside the transaction that is open on `db`. */
 export class TaskWrites {
   readonly #db: Connection
   readonly #registry: RegistryWrites
+  readonly #parsed = new ParsedTasks()
 
   constructor(db: Connection, registry: RegistryWrites) {
     this.#db = db
@@ -21,8 +24,8 @@ export class TaskWrites {
   }
 
   find(tableId: number): DumpedTask | undefined {
-    const row = this.#db.prepare<TaskRow, [number]>(`SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`).get(tableId)
-    return row === null ? undefined : toTask(row)
+    const row = this.#db.prepare<TaskRow, [number]>(taskById).get(tableId)
+    return row === null ? undefined : this.#parsed.toTask(row)
   }
 
   put(task: DumpedTask): void {
