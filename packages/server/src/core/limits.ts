@@ -25,6 +25,8 @@ export const findKeysMax = 100
 export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
 export const fileBytesMax = 5 * GIB
+/** With --small-files-in-store: the bytes of a file up to this size are in the store, in the commit of its record. */
+export const storeFileBytesMax = 16 * KIB
 export const fileNameBytesMax = 1_024
 export const fileNameSegmentsMax = 16
 export const fileMetadataBytesMax = 2_048
@@ -87,6 +89,8 @@ export const turnMsMax = 5_000
 export const connectionIdleSecondsMax = 60
 export const writeQueueRequestsMax = 8_192
 export const writeQueueBytesMax = 128 * MIB
+/** Connections to the address of --metrics; each is one request. */
+export const metricsConnectionsMax = 32
 /** Requests that wait for a connection to PostgreSQL, shared as above. */
 export const connectionQueueRequestsMax = 4_096
 /** One commit has at most this much, or one request: one organization's backlog must not become another's latency. */

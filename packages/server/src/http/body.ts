@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { bodiesInFlightBytesMax, bodyMsMax, bodyProgressBytesMin, bodyStreamBytes } from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
@@ -18,7 +19,6 @@ import { FineChunks, isTooFine } from './fine-chunks.ts'
 /** A body with a declared length up to this is read at once; the limit on requests in flight limits these. */
 const wholeBytesMax = 16 * 1024
 const joinedBytes = 4 * 1024
-const lookEveryMs = 1_000
 const sendLessHint = 'Send less at once: several records in several requests.'
 
 // ignoreBOM keeps a byte order mark in the text, so that the JSON check rejects it.
@@ -29,6 +29,8 @@ export interface BodyHolder {
   readonly orgId: number
   readonly keySeq: number
   heldBytes: number
+  /** Of the body, when it was read. */
+  receivedBytes: number
 }
 
 /** Collects the pieces of a body. Small pieces are joined when they arrive, so none uses more memory than its bytes. */
@@ -84,6 +86,22 @@ class Progress {
   }
 }
 
+type UseBody<T> = (text: string) => Awaitable<T>
+/** Answers a fault of a body, or throws it again. */
+export type RefuseBody<T> = (error: unknown) => Awaitable<T>
+
+const rethrow = (error: unknown): never => {
+  throw error
+}
+
+const textOf = (bytes: Uint8Array): string => {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw new CubbyError('invalid_json', 'The body is not valid UTF-8.', { hint: 'Send JSON in UTF-8.' })
+  }
+}
+
 export type ReadResult = { done: true; value?: undefined } | { done: false; value: Uint8Array }
 
 /**
@@ -93,8 +111,12 @@ export type ReadResult = { done: true; value?: undefined } | { done: false; valu
  */
 export class BodyReader {
   readonly #inFlight = new Shares(bodiesInFlightBytesMax)
-  readonly #deadlines = new Deadlines(bodyMsMax, lookEveryMs)
+  readonly #deadlines: Deadlines
   readonly fineChunks = new FineChunks()
+
+  constructor(msMax = bodyMsMax, lookEveryMs = 1_000) {
+    this.#deadlines = new Deadlines(msMax, lookEveryMs)
+  }
 
   stop(): void {
     this.#deadlines.stop()
@@ -108,25 +130,39 @@ export class BodyReader {
   }
 
   /**
-   * The body as text; empty if there is none. Checks content type, size and encoding, in that order. The caller must always
-   * release the holder, also after an error.
+   * Passes the body as text to `use`, and resolves to its result; the text is empty if there is no body. Checks content type,
+   * size and encoding, in that order, and throws or rejects with what `refuse` makes of a fault of the body. The caller must
+   * always release the holder, also after an error.
+   *
+   * `use` is called when the last byte has arrived, not by a promise: for a small body each promise counts.
    */
-  async read(request: Request, bytesMax: number, holder: BodyHolder): Promise<string> {
+  read<T>(
+    request: Request,
+    bytesMax: number,
+    holder: BodyHolder,
+    use: UseBody<T>,
+    refuse: RefuseBody<T> = rethrow,
+  ): Awaitable<T> {
     const { headers } = request
-    const length = declaredLength(headers)
-    if (length === 0 || (length === undefined && request.body === null)) return ''
-    refuseOtherTypes(headers)
-    if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax, sendLessHint)
-    if (length === undefined && this.fineChunks.isPaused(holder.keySeq)) throw paused()
-    const bytes =
-      length !== undefined && length <= wholeBytesMax
-        ? await this.#readWhole(request)
-        : await this.#readPieces(request, bytesMax, holder)
+    let length: number | undefined
+    let isEmpty: boolean
     try {
-      return decoder.decode(bytes)
-    } catch {
-      throw new CubbyError('invalid_json', 'The body is not valid UTF-8.', { hint: 'Send JSON in UTF-8.' })
+      length = declaredLength(headers)
+      isEmpty = length === 0 || (length === undefined && request.body === null)
+      if (!isEmpty) refuseOtherTypes(headers)
+      if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax, sendLessHint)
+      if (length === undefined && !isEmpty && this.fineChunks.isPaused(holder.keySeq)) throw paused()
+    } catch (error) {
+      return refuse(error)
     }
+    if (isEmpty) return use('')
+    if (length !== undefined && length <= wholeBytesMax) return this.#readWhole(request, holder, use, refuse)
+    return this.#readPieces(request, bytesMax, holder)
+      .then((bytes) => {
+        holder.receivedBytes = bytes.length
+        return textOf(bytes)
+      })
+      .then(use, refuse)
   }
 
   /**
@@ -185,18 +221,33 @@ export class BodyReader {
     })
   }
 
-  #readWhole(request: Request): Promise<Uint8Array> {
+  #readWhole<T>(request: Request, holder: BodyHolder, use: UseBody<T>, refuse: RefuseBody<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const reading = { startedAtMs: performance.now(), expire: () => reject(tooSlow()) }
+      const settle = <V>(finish: (value: V) => Awaitable<T>, value: V): void => {
+        try {
+          resolve(finish(value))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      const reading = { startedAtMs: performance.now(), expire: () => settle(refuse, tooSlow()) }
       this.#deadlines.add(reading)
       request.bytes().then(
         (bytes) => {
-          this.#deadlines.remove(reading)
-          resolve(bytes)
+          // A body that was abandoned must not take effect.
+          if (!this.#deadlines.remove(reading)) return
+          holder.receivedBytes = bytes.length
+          let text: string
+          try {
+            text = textOf(bytes)
+          } catch (error) {
+            settle(refuse, error)
+            return
+          }
+          settle(use, text)
         },
         () => {
-          this.#deadlines.remove(reading)
-          reject(cutShort())
+          if (this.#deadlines.remove(reading)) settle(refuse, cutShort())
         },
       )
     })

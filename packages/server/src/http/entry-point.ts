@@ -1,9 +1,10 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { prefersHtml } from './accept.ts'
+import { consolePath } from './console-door.ts'
 import { mcpPath } from './mcp-door.ts'
 import { respondEntryPoint, respondRedirect } from './respond.ts'
 
-// `GET /`: where everything else is, for programs and agents. Browsers are sent to the page for people.
+// `GET /`: where everything else is, for programs and agents. Browsers are sent to the console, or else to the docs.
 
 /** A name, an IPv4 address or an IPv6 address in brackets, with or without a port. */
 const plainHost = /^(?:[A-Za-z0-9._~-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?$/
@@ -17,11 +18,17 @@ export const baseUrl = (publicUrl: string | undefined, host: string | null, ownU
   return host !== null && plainHost.test(host) ? `http://${host}` : ownUrl
 }
 
-export const entryPoint = (publicUrl: string | undefined, hasMcp: boolean) => {
+interface Parts {
+  hasConsole: boolean
+  hasMcp: boolean
+}
+
+export const entryPoint = (publicUrl: string | undefined, { hasConsole, hasMcp }: Parts) => {
   // Behind a proxy that adds a path, the redirect needs that path too.
   const prefix = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
+  const home = prefix + (hasConsole ? consolePath : '/docs')
   return (requestId: string, { headers }: Request, ownUrl: string): Response => {
-    if (prefersHtml(headers.get('accept'))) return respondRedirect(requestId, `${prefix}/docs`)
+    if (prefersHtml(headers.get('accept'))) return respondRedirect(requestId, home)
     const base = baseUrl(publicUrl, headers.get('host'), ownUrl)
     const { version } = packageJson
     return respondEntryPoint(requestId, {
@@ -29,6 +36,7 @@ export const entryPoint = (publicUrl: string | undefined, hasMcp: boolean) => {
       version,
       docs: `${base}/docs`,
       openapi: `${base}/openapi.json`,
+      ...(hasConsole && { console: `${base}${consolePath}` }),
       skill: `${base}/SKILL.md`,
       llms: `${base}/llms.txt`,
       ...(hasMcp && { mcp: `${base}${mcpPath}` }),

@@ -17,6 +17,15 @@ export interface Exchange {
   /** Resolves when the body has arrived and it is the request's turn. */
   readBody(bytesMax: number): Promise<string>
   /**
+   * As `readBody`, and passes the text to `use` without a promise in between. `refuse` answers a body that could not be read,
+   * or throws the error again.
+   */
+  withBody<T>(
+    bytesMax: number,
+    use: (text: string) => Awaitable<T>,
+    refuse?: (error: unknown) => Awaitable<T>,
+  ): Awaitable<T>
+  /**
    * The body as it arrives, for a route with `body: 'stream'`; each chunk waits for the request's turn. Throws if the body
    * is too large or has no Content-Length. The loop over it throws if the body stops arriving or is cut short, and after
    * the last chunk if the key is no longer valid: nothing of the body may take effect before the loop has ended.

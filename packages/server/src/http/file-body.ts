@@ -3,8 +3,10 @@ import type { ByteRange } from '../core/files/byte-range.ts'
 import { connectionIdleSecondsMax, fileIdleMsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
-import { BlobMissing, type BlobPlace } from '../store/blob-place.ts'
+import type { BytesSource } from '../operations/files/bytes-source.ts'
+import { BlobMissing } from '../store/blob-place.ts'
 import type { AnswerEnds } from './answer-ends.ts'
+import { noteStream } from './answer-notes.ts'
 import type { Answers } from './answers.ts'
 import { causeOf } from './cause-of.ts'
 
@@ -22,7 +24,7 @@ export type FileBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | nu
 
 /** A file's bytes, or some of them. */
 export interface StoredBytes extends ByteRange {
-  place: BlobPlace
+  source: BytesSource
   blob: string
 }
 
@@ -48,8 +50,8 @@ const damaged = (): CubbyError =>
   })
 
 /** Logs what the operator must know, and gives the error for the caller. */
-const missing = ({ log }: Sending, { requestId }: FileReader, { place, blob }: StoredBytes): CubbyError => {
-  log('error', 'the bytes of a file are missing', { requestId, blob, place: place.description })
+const missing = ({ log }: Sending, { requestId }: FileReader, { source, blob }: StoredBytes): CubbyError => {
+  log('error', 'the bytes of a file are missing', { requestId, blob, place: source.description })
   return damaged()
 }
 
@@ -60,7 +62,7 @@ const openBytes = async (
   stored: StoredBytes,
 ): Promise<AsyncIterable<Uint8Array>> => {
   try {
-    return await stored.place.read(stored.blob, stored.start, stored.end)
+    return await stored.source.read(stored.blob, stored.start, stored.end)
   } catch (error) {
     throw error instanceof BlobMissing ? missing(sending, reader, stored) : error
   }
@@ -139,5 +141,5 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
     onEnd: waitForUs,
     onFault: (error: unknown) => log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
   }
-  return answers.streamFrom(reader, answer, false)
+  return noteStream(answers.streamFrom(reader, answer, false), bytes)
 }

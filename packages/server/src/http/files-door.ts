@@ -8,8 +8,9 @@ import { isSigned, type Parameters, readSigned, type Signed } from '../core/file
 import { downloadNameCharactersMax, fileBytesMax } from '../core/limits.ts'
 import { authorize } from '../operations/authorize.ts'
 import { requirePlace } from '../operations/buckets/bucket-access.ts'
+import { bytesSourceOf } from '../operations/files/bytes-source.ts'
 import { readFile } from '../operations/files/file-access.ts'
-import type { PutFileInput } from '../operations/files/put-file.ts'
+import type { PutFileInput } from '../operations/files/upload.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
@@ -108,6 +109,12 @@ export class DoorExchange extends RequestExchange {
     return this.#apiKey?.seq ?? 0
   }
 
+  override get identity(): RequestExchange['identity'] {
+    // Not set before the bucket was found.
+    const bucket = this.bucket as Table | undefined
+    return bucket && { orgId: bucket.orgId, keyId: this.#apiKey?.id }
+  }
+
   /** Called again after every wait: the key may have been revoked meanwhile. The URL's own time counts at the head only. */
   override authenticate(): Awaitable<void> {
     const isHead = this.nowMs === 0
@@ -119,7 +126,8 @@ export class DoorExchange extends RequestExchange {
     }
     this.signed ??= this.#judgeSignature()
     return andThen(this.engine.apiKeys.findById(this.signed.keyId), (apiKey) => {
-      if (apiKey === undefined) throw invalid()
+      // It was there when it signed: its organization is deleted, and everything of it with it.
+      if (apiKey === undefined) throw noFile()
       if (apiKey.revokedAtMs !== null) throw revoked()
       const isOver = (ms: number | null): boolean => ms !== null && ms <= this.nowMs
       if (isOver(apiKey.expiresAtMs) || (isHead && isOver(this.signed!.expiresAtMs))) throw expired()
@@ -168,7 +176,8 @@ const readByUrl = async (exchange: DoorExchange): Promise<Response> => {
   const isCurrent = parameter(parameters, 'v') === String(file.updatedAtMs)
   const permanent = isCurrent ? 'public, max-age=31536000, immutable' : 'public, no-cache'
   const cacheControl = signed === undefined ? permanent : 'private, no-cache'
-  return respondFile(exchange, file, place, { cacheControl, download: downloadOf(parameters) })
+  const source = bytesSourceOf(engine, place, file, keySeq)
+  return respondFile(exchange, file, source, { cacheControl, download: downloadOf(parameters) })
 }
 
 const refuseConditions = (headers: Headers): void => {

@@ -1,9 +1,13 @@
+import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { batchBodyBytesMax } from '../core/limits.ts'
 import { parseName } from '../core/names.ts'
+import type { Steps } from '../core/steps.ts'
+import type { McpHeaders } from '../mcp/headers.ts'
 import { RpcError, rpcCodes, rpcErrorJson } from '../mcp/rpc-error.ts'
-import type { McpServer } from '../mcp/server.ts'
+import type { McpRequest, McpServer } from '../mcp/server.ts'
 import type { Endpoint } from '../mcp/tools.ts'
+import type { Access } from '../operations/access.ts'
 import { BodyAbandoned } from './body-faults.ts'
 import type { Exchange } from './exchange.ts'
 import { parseParameters } from './query-parameters.ts'
@@ -15,6 +19,9 @@ import { statusOf } from './status.ts'
 // `POST /mcp`: the tools of agents. The key is checked as for every request, to read: each tool checks itself what it needs.
 
 export const mcpPath = '/mcp'
+
+/** For the log and the metrics. */
+export const mcpOperation = 'callMcp'
 
 export interface McpDoorOptions {
   /** The address that the server listens on. */
@@ -108,44 +115,82 @@ const refusedBody = (requestId: string, error: unknown): Response => {
   return respondText(requestId, rpcErrorJson(new RpcError(code, error.message), undefined), status)
 }
 
-export const mcpRoute = (server: McpServer): Route<'callMcp'> => ({
-  operationId: 'callMcp',
+/** The protocol's own headers are read when the message is. */
+class RequestHeaders implements McpHeaders {
+  readonly #headers: Headers
+
+  constructor(headers: Headers) {
+    this.#headers = headers
+  }
+
+  get version(): string | null {
+    return this.#headers.get('mcp-protocol-version')
+  }
+
+  get method(): string | null {
+    return this.#headers.get('mcp-method')
+  }
+
+  get name(): string | null {
+    return this.#headers.get('mcp-name')
+  }
+}
+
+/** The exchange as the tools see it. A class, because an object with getters costs more than a read. */
+class ToolRequest implements McpRequest {
+  readonly headers: McpHeaders
+
+  constructor(
+    readonly exchange: Exchange,
+    readonly body: string,
+    readonly endpoint: Endpoint,
+  ) {
+    this.headers = new RequestHeaders(exchange.request.headers)
+  }
+
+  get requestId(): string {
+    return this.exchange.requestId
+  }
+
+  get access(): Access {
+    return this.exchange.access
+  }
+
+  get nowMs(): number {
+    return this.exchange.nowMs
+  }
+
+  get baseUrl(): string {
+    return this.exchange.baseUrl
+  }
+
+  get signal(): AbortSignal {
+    return this.exchange.signal
+  }
+
+  pause<T>(wait: () => Promise<T>): Promise<T> {
+    return this.exchange.pause(wait)
+  }
+
+  runSteps<T>(steps: Steps<T>): Awaitable<T> {
+    return this.exchange.runSteps(steps)
+  }
+}
+
+export const mcpRoute = (server: McpServer): Route<typeof mcpOperation> => ({
+  operationId: mcpOperation,
   keyNeeded: 'read',
   body: 'text',
-  async handler(exchange: Exchange): Promise<Response> {
+  handler(exchange: Exchange): Awaitable<Response> {
     const { request, requestId } = exchange
     const endpoint = endpointOf(request.url)
-    let body: string
-    try {
-      body = await exchange.readBody(batchBodyBytesMax)
-    } catch (error) {
-      return refusedBody(requestId, error)
-    }
-    const { headers } = request
-    const { status, text } = await server.answer({
-      headers: {
-        version: headers.get('mcp-protocol-version'),
-        method: headers.get('mcp-method'),
-        name: headers.get('mcp-name'),
-      },
-      body,
-      endpoint,
-      requestId,
-      get access() {
-        return exchange.access
-      },
-      get nowMs() {
-        return exchange.nowMs
-      },
-      get baseUrl() {
-        return exchange.baseUrl
-      },
-      get signal() {
-        return exchange.signal
-      },
-      pause: (wait) => exchange.pause(wait),
-      runSteps: (steps) => exchange.runSteps(steps),
-    })
-    return text === null ? respondAccepted(requestId) : respondLongText(exchange, text, status)
+    return exchange.withBody(
+      batchBodyBytesMax,
+      (body) =>
+        andThen(server.answer(new ToolRequest(exchange, body, endpoint)), ({ status, text }) =>
+          text === null ? respondAccepted(requestId) : respondLongText(exchange, text, status),
+        ),
+      (error) => refusedBody(requestId, error),
+    )
   },
 })

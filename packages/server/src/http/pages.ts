@@ -1,4 +1,5 @@
 import { acceptsGzip } from './accept.ts'
+import { noteBody } from './answer-notes.ts'
 import { matchesIfNoneMatch } from './conditions.ts'
 import { exposedHeaders } from './respond.ts'
 
@@ -29,6 +30,13 @@ export interface AgentPages {
   page(path: AgentPath, baseUrl: string): Page
 }
 
+/** The console for people. */
+export interface ConsolePages {
+  page(): Promise<Page>
+  /** A file that the page loads; undefined if none has this name. */
+  file(name: string): Promise<Page | undefined>
+}
+
 export const respondPage = (requestId: string, request: Request, page: Page): Response => {
   const headers = {
     // Weak: one tag for both forms, so that a copy of one also revalidates the other.
@@ -43,6 +51,7 @@ export const respondPage = (requestId: string, request: Request, page: Page): Re
   }
   if (matchesIfNoneMatch(request.headers, page.version)) return new Response(null, { status: 304, headers })
   const isPlain = page.gzipped === undefined || !acceptsGzip(request.headers.get('accept-encoding'))
-  if (isPlain) return new Response(page.body, { headers })
-  return new Response(page.gzipped, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
+  if (isPlain) return noteBody(new Response(page.body, { headers }), page.body)
+  const response = new Response(page.gzipped, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
+  return noteBody(response, page.gzipped!)
 }

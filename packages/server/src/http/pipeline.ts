@@ -1,5 +1,5 @@
 import type { BunRequest, Server } from 'bun'
-import type { Awaitable } from '../core/awaitable.ts'
+import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { McpServer } from '../mcp/server.ts'
@@ -12,9 +12,10 @@ import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
-import { logAnswered, type Observer, observed, pathOf } from './observe.ts'
+import { type AnswerCounter, type Answered, Observers, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
+import { logAnswered } from './request-log.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
 import { asUrlAnswer } from './respond-file.ts'
 import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
@@ -27,6 +28,11 @@ export interface PipelineOptions extends AuthenticatorOptions {
   log: Log
   /** Log one line per request. */
   logRequests: boolean
+  /** Log requests that took at least so long. */
+  logSlowMs?: number
+  /** For the metrics. */
+  /** For the metrics. */
+  answerCounter?: AnswerCounter
 }
 
 type Request = BunRequest<string>
@@ -47,7 +53,7 @@ export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) =
  * | read the body, as text, as a stream or as a file | `readBody`, `readStream` and `readUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
  * | answer: text, stream or error | `respond.ts`, `answers.ts`, `answer-stream.ts`, `answer-error.ts` |
- * | log and measure | `observe.ts` |
+ * | log and measure | `observe.ts`, `request-log.ts` |
  *
  * The steps are plain calls, not a chain of functions, and a read that does not wait runs all of them without a promise.
  */
@@ -64,14 +70,17 @@ export class Pipeline implements Shared {
   setIdleTimeout: Shared['setIdleTimeout'] = () => {}
   baseUrlOf: Shared['baseUrlOf'] = () => ''
   readonly admission = new Admission()
-  readonly #observer: Observer | undefined
+  readonly #counter: AnswerCounter | undefined
+  readonly #observers: Observers | undefined
 
   constructor(options: PipelineOptions) {
-    const { log, logRequests } = options
+    const { log, logRequests, logSlowMs, answerCounter } = options
+    const { organizations } = options.engine
     this.authenticator = new Authenticator(options)
     this.log = log
     this.now = options.now
-    this.#observer = logRequests ? logAnswered(log) : undefined
+    this.#counter = answerCounter
+    this.#observers = Observers.of(answerCounter, logAnswered({ log, organizations, logRequests, logSlowMs }))
   }
 
   stop(): void {
@@ -88,13 +97,23 @@ export class Pipeline implements Shared {
     const paramsOf = word === undefined ? longNameParameters(path) : (params: Params) => ({ ...params, ...word })
     // The wildcard stands for names that are too long, and matches empty segments too.
     const lost = path.endsWith('/*') ? this.#lost : undefined
-    const routeOf = (method: string): Route | undefined => methods[(method === 'HEAD' ? 'GET' : method) as Method]
-    const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
-    return observed(this.#observer, { path, operationOf }, (request) => {
+    const entries: Partial<Record<string, { route: Route; countsAt: number | undefined }>> = {}
+    for (const [method, route] of Object.entries(methods)) {
+      entries[method] = { route, countsAt: this.#counter?.startOf(route.operationId) }
+    }
+    entries.HEAD ??= entries.GET
+    const operationOf = (method: string): string | undefined => entries[method]?.route.operationId
+    return observed(this.#observers, { path, operationOf }, (request, _server, answered) => {
       if (lost !== undefined && hasEmptySegment(request.url)) return lost(request)
-      const route = routeOf(request.method)
-      if (route === undefined) return this.#withoutRoute(request, path, allow)
-      return this.#answer(this.#identify(request, route, paramsOf))
+      const { method } = request
+      const entry = entries[method]
+      if (answered !== undefined) {
+        answered.knownMethod = method
+        answered.countsAt = entry?.countsAt
+      }
+      if (entry === undefined) return this.#withoutRoute(request, path, allow)
+      const { route } = entry
+      return this.#answer(this.#identify(request, route, paramsOf), answered)
     })
   }
 
@@ -104,19 +123,22 @@ export class Pipeline implements Shared {
     const allow = allowedMethods(doorRoutes)
     const paramsOf = longNameParameters(path) ?? ((params: Params) => params)
     const routeOf = (method: string): DoorRoute | undefined => methods[method === 'HEAD' ? 'GET' : method]
-    const answer = (request: Request): Awaitable<Response> => {
+    const answer = (request: Request, answered: Answered | undefined): Awaitable<Response> => {
       if (path.endsWith('/*') && hasEmptySegment(request.url)) return this.#lost(request)
       const route = routeOf(request.method)
       if (route === undefined) return this.#withoutRoute(request, path, allow)
       const requestId = requestIdOf(request.headers)
       try {
-        return this.#answer(new DoorExchange(request, paramsOf(request.params), requestId, route, this, options))
+        const exchange = new DoorExchange(request, paramsOf(request.params), requestId, route, this, options)
+        return this.#answer(exchange, answered)
       } catch (error) {
         return closingIfUnread(request, answerError(this.log, requestId, error))
       }
     }
     const operationOf = (method: string): string | undefined => routeOf(method)?.operationId
-    return observed(this.#observer, { path, operationOf }, async (request) => asUrlAnswer(await answer(request)))
+    return observed(this.#observers, { path, operationOf }, async (request, _server, answered) =>
+      asUrlAnswer(await answer(request, answered)),
+    )
   }
 
   /** The handler for the tools of agents. */
@@ -124,12 +146,12 @@ export class Pipeline implements Shared {
     const route = mcpRoute(server)
     const foreign = foreignCaller(options)
     const operationOf = (method: string): string | undefined => (method === 'POST' ? route.operationId : undefined)
-    return observed(this.#observer, { path, operationOf }, (request) => {
+    return observed(this.#observers, { path, operationOf }, (request, _server, answered) => {
       if (request.method !== 'POST') return this.#withoutRoute(request, path, 'OPTIONS, POST')
       const requestId = requestIdOf(request.headers)
       const reason = foreign(request.headers)
       if (reason !== undefined) return closingIfUnread(request, respondForeign(requestId, reason))
-      return this.#answer(new McpExchange(request, {}, requestId, route, this))
+      return this.#answer(new McpExchange(request, {}, requestId, route, this), answered)
     })
   }
 
@@ -137,7 +159,7 @@ export class Pipeline implements Shared {
   open(path: string, operation: string, answer: OpenAnswer): Handler {
     const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
     const operationOf = (method: string): string | undefined => (isRead(method) ? operation : undefined)
-    return observed(this.#observer, { path, operationOf }, async (request, server) => {
+    return observed(this.#observers, { path, operationOf }, async (request, server) => {
       if (!isRead(request.method)) return this.#withoutRoute(request, path, 'GET, HEAD, OPTIONS')
       const requestId = requestIdOf(request.headers)
       try {
@@ -157,7 +179,7 @@ export class Pipeline implements Shared {
   }
 
   notFound(): Handler {
-    return observed(this.#observer, { path: undefined, operationOf: () => undefined }, this.#lost)
+    return observed(this.#observers, { path: undefined, operationOf: () => undefined }, this.#lost)
   }
 
   readonly #lost = (request: Request): Response => {
@@ -183,16 +205,20 @@ export class Pipeline implements Shared {
     return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
   }
 
-  #answer(exchange: RequestExchange): Awaitable<Response> {
+  #answer(exchange: RequestExchange, answered: Answered | undefined): Awaitable<Response> {
+    if (answered !== undefined) answered.exchange = exchange
     try {
       const authenticated = exchange.authenticate()
       if (authenticated instanceof Promise || this.#mayWait(exchange.route)) {
-        return this.#answerLater(exchange, authenticated)
+        const isText = exchange.route.body === 'text'
+        return isText && !(authenticated instanceof Promise)
+          ? this.#answerBody(exchange)
+          : this.#answerLater(exchange, authenticated)
       }
-      const response = this.#run(exchange)
-      return response instanceof Promise
-        ? this.#answerWhenRun(exchange, response)
-        : closingIfUnread(exchange.request, response)
+      const response = this.#run(exchange, answered?.startedAtMs)
+      if (response instanceof Promise) return this.#answerWhenRun(exchange, response)
+      if (answered !== undefined) answered.endedAtMs = this.turns.endedAtMs
+      return closingIfUnread(exchange.request, response)
     } catch (error) {
       return this.#answerError(exchange, error)
     }
@@ -205,16 +231,36 @@ export class Pipeline implements Shared {
       this.#admit(exchange)
       // A request with a body waits for its turn after the body has arrived: see `readBody`.
       if (exchange.route.body !== undefined) return await exchange.run()
-      if (!this.turns.isFree) {
-        await this.turns.wait(exchange.orgId, exchange.keySeq)
-        // The key may have been revoked meanwhile.
-        await exchange.authenticate()
-      }
-      return await this.#run(exchange)
+      if (this.turns.isFree) return await this.#run(exchange)
+      // The key may have been revoked meanwhile.
+      const runAgain = (): Awaitable<Response> => andThen(exchange.authenticate(), () => this.#run(exchange))
+      return await this.turns.run(exchange.orgId, exchange.keySeq, runAgain)
     } catch (error) {
       return this.#answerError(exchange, error)
     } finally {
-      if (exchange.isAdmitted) this.#leave(exchange)
+      this.#leave(exchange)
+    }
+  }
+
+  /** The same for a request that is authenticated and has a small body, with fewer promises. */
+  #answerBody(exchange: RequestExchange): Awaitable<Response> {
+    const end = (response: Response): Response => {
+      this.#leave(exchange)
+      return response
+    }
+    const endWithError = (error: unknown): Awaitable<Response> => {
+      try {
+        return this.#answerError(exchange, error)
+      } finally {
+        this.#leave(exchange)
+      }
+    }
+    try {
+      this.#admit(exchange)
+      const response = exchange.run()
+      return response instanceof Promise ? response.then(end, endWithError) : end(response)
+    } catch (error) {
+      return endWithError(error)
     }
   }
 
@@ -237,13 +283,15 @@ export class Pipeline implements Shared {
   }
 
   #leave(exchange: RequestExchange): void {
+    exchange.endTurn()
+    if (!exchange.isAdmitted) return
     this.bodies.release(exchange)
     this.admission.leave(exchange)
   }
 
   /** The time until the handler first waits is charged to the caller. */
-  #run(exchange: RequestExchange): Awaitable<Response> {
-    this.turns.begin(exchange.orgId, exchange.keySeq)
+  #run(exchange: RequestExchange, startedAtMs?: number): Awaitable<Response> {
+    this.turns.begin(exchange.orgId, exchange.keySeq, false, startedAtMs)
     try {
       return exchange.route.handler(exchange)
     } finally {

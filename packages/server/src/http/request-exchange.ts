@@ -1,4 +1,4 @@
-import type { Awaitable } from '../core/awaitable.ts'
+import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { answerIdleSecondsMax, connectionIdleSecondsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Steps } from '../core/steps.ts'
@@ -6,13 +6,15 @@ import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admission, Admittable } from './admit.ts'
 import type { AnswerEnds } from './answer-ends.ts'
+import { noteStream } from './answer-notes.ts'
 import { discardChunks } from './answer-stream.ts'
 import type { AnswerBody, Answers } from './answers.ts'
 import type { Authenticator, Caller } from './authenticate.ts'
-import type { BodyHolder, BodyReader } from './body.ts'
+import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import { causeOf } from './cause-of.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
+import type { ObservedExchange } from './observe.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
 import { ChunkedBody, type UploadBodies } from './upload-body.ts'
@@ -36,14 +38,22 @@ export interface Shared {
   setIdleTimeout(request: Request, seconds: number): void
 }
 
+const asItIs = (text: string): string => text
+
 /** One request in the pipeline. */
-export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable {
+export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable, ObservedExchange {
   access!: Access
   nowMs = 0
   heldBytes = 0
+  receivedBytes = 0
+  waitedMs = 0
   presentedKey: string | undefined = undefined
   isFromForeignPage: boolean | undefined = undefined
   isAdmitted = false
+  /** The number of its last turn. */
+  #turn = 0
+  /** Whether its turn has begun and no steps have run in it. */
+  #isTurnFresh = false
   /** The body of an upload without a declared length. */
   #chunked: ChunkedBody | undefined
 
@@ -75,17 +85,49 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     return this.access.apiKey.seq
   }
 
+  get identity(): ObservedExchange['identity'] {
+    // Not set before the key was found.
+    const access = this.access as Access | undefined
+    return access && { orgId: access.apiKey.orgId, keyId: access.apiKey.id }
+  }
+
   authenticate(): Awaitable<void> {
     return this.shared.authenticator.authenticate(this)
   }
 
   async readBody(bytesMax: number): Promise<string> {
     const { bodies, turns } = this.shared
-    const text = await bodies.read(this.request, bytesMax, this)
-    if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
-    turns.begin(this.orgId, this.keySeq, true)
-    await this.authenticate()
-    return text
+    const inTurn = (text: string): Awaitable<string> =>
+      turns.isFree ? this.#useInTurn(text, asItIs) : this.#takeLater(text)
+    return bodies.read(this.request, bytesMax, this, inTurn)
+  }
+
+  /** What the handler does with the text comes after a promise: only `wait` keeps the others waiting for it. */
+  async #takeLater(text: string): Promise<string> {
+    await this.shared.turns.wait(this.orgId, this.keySeq)
+    return this.#useInTurn(text, asItIs)
+  }
+
+  withBody<T>(bytesMax: number, use: (text: string) => Awaitable<T>, refuse?: RefuseBody<T>): Awaitable<T> {
+    const { bodies, turns } = this.shared
+    const useInTurn = (text: string): Awaitable<T> =>
+      turns.isFree ? this.#useInTurn(text, use) : turns.run(this.orgId, this.keySeq, () => this.#useInTurn(text, use))
+    return bodies.read(this.request, bytesMax, this, useInTurn, refuse)
+  }
+
+  #useInTurn<T>(text: string, use: (text: string) => Awaitable<T>): Awaitable<T> {
+    this.#beginTurn()
+    return andThen(this.authenticate(), () => use(text))
+  }
+
+  #beginTurn(): void {
+    this.#turn = this.shared.turns.begin(this.orgId, this.keySeq, true)
+    this.#isTurnFresh = true
+  }
+
+  /** The request is answered: what its connection needs from now on is not its time. */
+  endTurn(): void {
+    this.shared.turns.endTurn(this.#turn)
   }
 
   readStream(bytesMax: number): AsyncIterable<Uint8Array> {
@@ -135,7 +177,9 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     const wasAdmitted = this.isAdmitted
     bodies.release(this)
     if (wasAdmitted) admission.leave(this)
+    const waitsSince = performance.now()
     const result = await wait()
+    this.waitedMs += performance.now() - waitsSince
     if (wasAdmitted) admission.admit(this)
     await this.turn()
     await this.authenticate()
@@ -156,6 +200,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
 
   async *#inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of chunks) {
+      this.receivedBytes += chunk.length
       await this.turn()
       yield chunk
     }
@@ -166,15 +211,17 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   async turn(): Promise<void> {
     const { turns } = this.shared
     if (!turns.isFree) await turns.wait(this.orgId, this.keySeq)
-    turns.begin(this.orgId, this.keySeq, true)
+    this.#beginTurn()
   }
 
   runSteps<T>(steps: Steps<T>): Awaitable<T> {
     const { turns } = this.shared
-    while (turns.isFree) {
+    // A request that has just got its turn does not wait for another: most have only one step.
+    while (this.#isTurnFresh || turns.isFree) {
+      this.#isTurnFresh = false
       const step = steps.next()
       if (step.done === true) return step.value
-      turns.begin(this.orgId, this.keySeq, true)
+      this.#turn = turns.begin(this.orgId, this.keySeq, true)
     }
     return this.#runInTurns(steps)
   }
@@ -182,6 +229,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   async #runInTurns<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
       await this.turn()
+      this.#isTurnFresh = false
       const step = steps.next()
       if (step.done === true) return step.value
     }
@@ -196,7 +244,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     )
     if (stream === undefined) return text
     shared.setIdleTimeout(request, answerIdleSecondsMax)
-    return stream
+    return noteStream(stream, text)
   }
 
   streamOf(chunks: AsyncIterable<Uint8Array>, bytes?: number): ReadableStream<Uint8Array> | null {
@@ -216,7 +264,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
       onEnd: waitForUs,
       onFault: (error: unknown) => shared.log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
     }
-    return shared.answers.streamFrom(this, answer, this.isRead)
+    return noteStream(shared.answers.streamFrom(this, answer, this.isRead), bytes ?? 0)
   }
 
   fileBodyOf(stored: StoredBytes): Promise<FileBody> {

@@ -3,7 +3,8 @@ import { type ByteRange, contentRange, parseByteRange, unsatisfiedRange } from '
 import { contentDisposition } from '../core/files/content-disposition.ts'
 import { essenceOf } from '../core/files/content-type.ts'
 import type { FileContent } from '../core/files/file-record.ts'
-import type { BlobPlace } from '../store/blob-place.ts'
+import type { BytesSource } from '../operations/files/bytes-source.ts'
+import { noteBody } from './answer-notes.ts'
 import { matchesIfNoneMatch } from './conditions.ts'
 import type { Exchange } from './exchange.ts'
 import { exposedHeaders, respondError } from './respond.ts'
@@ -80,12 +81,12 @@ const rangeOf = ({ method, headers }: Request, size: number, tag: string): Retur
 
 /**
  * The bytes of a file: 200, 206, 304, 412, 416, and the answer to HEAD. Conditions are judged in the order of RFC 9110,
- * section 13.2.2. Throws `store_damaged` if the place does not have the bytes, and `unavailable`.
+ * section 13.2.2. Throws `store_damaged` if the source does not have the bytes, and `unavailable`.
  */
 export const respondFile = async (
   exchange: FileRequest,
   { name, content }: ServedFile,
-  place: BlobPlace,
+  source: BytesSource,
   { cacheControl, download }: ServedAs,
 ): Promise<Response> => {
   const { request, requestId } = exchange
@@ -113,9 +114,9 @@ export const respondFile = async (
     return response
   }
   const { start, end }: ByteRange = range ?? { start: 0, end: size }
-  const body = await exchange.fileBodyOf({ place, blob, start, end })
+  const body = await exchange.fileBodyOf({ source, blob, start, end })
   headers['Content-Type'] = contentType
   if (range !== undefined) headers['Content-Range'] = contentRange(range, size)
   if (request.method === 'HEAD') headers['Content-Length'] = String(size)
-  return new Response(body, { status: range === undefined ? 200 : 206, headers })
+  return noteBody(new Response(body, { status: range === undefined ? 200 : 206, headers }), body)
 }

@@ -1,6 +1,7 @@
 import type { CubbyError } from '../core/errors.ts'
 import { headJson, recordJson } from '../core/records/record-json.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
+import { noteBody, noteCode } from './answer-notes.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
 import { docsNote, httpHint, type Names } from './hint-text.ts'
@@ -10,7 +11,7 @@ export const exposedHeaders =
   'Accept-Ranges, Content-Disposition, Content-Range, ETag, Repr-Digest, Retry-After, X-Request-Id'
 
 export const allowedHeaders =
-  'authorization, content-digest, content-type, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, x-request-id'
+  'authorization, content-digest, content-type, if-match, if-none-match, if-range, mcp-method, mcp-name, mcp-protocol-version, prefer, range, traceparent, tracestate, x-request-id'
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
@@ -27,7 +28,7 @@ const commonHeaders = new Headers({
 const respond = (requestId: string, body: AnswerBody | null, status = 200): Response => {
   const response = new Response(body, { status, headers: commonHeaders })
   response.headers.set('X-Request-Id', requestId)
-  return response
+  return noteBody(response, body)
 }
 
 /** The version of a record is its entity tag. */
@@ -79,6 +80,8 @@ export interface EntryPoint {
   /** Absolute URLs. */
   docs: string
   openapi: string
+  /** Absent with --no-console. */
+  console?: string
   skill: string
   llms: string
   /** Absent with --no-mcp. */
@@ -130,7 +133,7 @@ export const respondError = (requestId: string, error: CubbyError, { allow, name
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))
   if (allow !== undefined) response.headers.set('Allow', allow)
-  return response
+  return noteCode(response, code)
 }
 
 /** A message that needs no answer. */

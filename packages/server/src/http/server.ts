@@ -6,11 +6,12 @@ import type { ReadPage } from '../mcp/resources.ts'
 import { McpServer } from '../mcp/server.ts'
 import { answerError } from './answer-error.ts'
 import { watchConnections } from './connections.ts'
+import { consoleHandlers } from './console-door.ts'
 import { baseUrl, entryPoint } from './entry-point.ts'
 import { doorPaths } from './files-door.ts'
 import { httpHint } from './hint-text.ts'
 import { mcpPath } from './mcp-door.ts'
-import { type AgentPages, type AgentPath, type Pages, respondPage } from './pages.ts'
+import { type AgentPages, type AgentPath, type ConsolePages, type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
 import { tasksPath } from './routes/tasks.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
@@ -24,6 +25,8 @@ export interface HttpOptions extends PipelineOptions {
   pages: Pages
   /** The pages for agents. */
   agentPages: AgentPages
+  /** Absent: without the console. */
+  console?: ConsolePages
   /** Absent: without the tools of agents. */
   mcp?: { readPage: ReadPage; allowedOrigins: readonly string[] }
   /** Share the port with other Cubby processes. */
@@ -34,6 +37,8 @@ export interface HttpOptions extends PipelineOptions {
 
 export interface HttpServer {
   readonly url: string
+  /** Requests that have no answer yet. */
+  readonly inFlight: number
   /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
   /** Closes all remaining connections. */
@@ -51,7 +56,7 @@ const untilAnswered = async (server: Server<undefined>): Promise<void> => {
 
 const openHandlersOf = (
   pipeline: Pipeline,
-  { engine, pages, agentPages, publicUrl, mcp }: HttpOptions,
+  { engine, pages, agentPages, publicUrl, console: consolePages, mcp }: HttpOptions,
 ): Record<keyof typeof openRoutes, Handler> => {
   const open = (path: keyof typeof openRoutes, answer: OpenAnswer): Handler =>
     pipeline.open(path, openRoutes[path], answer)
@@ -61,7 +66,7 @@ const openHandlersOf = (
       return respondPage(id, request, agentPages.page(path, base))
     })
   return {
-    '/': open('/', entryPoint(publicUrl, mcp !== undefined)),
+    '/': open('/', entryPoint(publicUrl, { hasConsole: consolePages !== undefined, hasMcp: mcp !== undefined })),
     '/healthz': pipeline.health('/healthz', openRoutes['/healthz'], () => true, 'ok'),
     '/readyz': pipeline.health('/readyz', openRoutes['/readyz'], () => engine.ready(), 'ready'),
     '/openapi.json': open('/openapi.json', async (id, request) => respondPage(id, request, await pages.document())),
@@ -100,6 +105,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
       // Otherwise these paths would be those of records.
       [`${tasksPath}/*`]: pipeline.notFound(),
       ...openHandlersOf(pipeline, options),
+      ...(options.console && consoleHandlers(pipeline, options.console)),
       ...mcpHandlers(pipeline, options),
       ...Object.fromEntries(doorPaths.map((path) => [path, pipeline.door(path, options)])),
     },
@@ -112,6 +118,9 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   const watch = watchConnections(server, options.log)
   return {
     url: server.url.origin,
+    get inFlight() {
+      return server.pendingRequests
+    },
     async stop() {
       clearInterval(watch)
       await Promise.race([server.stop(false), untilAnswered(server)])

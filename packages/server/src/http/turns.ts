@@ -1,3 +1,4 @@
+import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { Fifo } from '../core/fair-queue.ts'
 import { turnMsMax } from '../core/limits.ts'
@@ -14,7 +15,8 @@ const chargedFromMs = 0.5
 const watchEveryMs = 250
 
 interface Waiter extends Timed {
-  resolve(): void
+  /** Gives it its turn. Returns whether its work is done then; otherwise it goes on when the immediate has returned. */
+  serve(): boolean
 }
 
 /** The time that an API key has used recently (see `#forget`), and its waiting requests. */
@@ -61,6 +63,9 @@ export class Turns {
   #runningOrgId = 0
   #runningKeySeq = 0
   #startedAtMs: number | undefined
+  #turn = 0
+  /** When the last turn ended. */
+  endedAtMs = 0
 
   constructor(msMax = turnMsMax) {
     this.#waiters = new Deadlines(msMax, watchEveryMs)
@@ -75,18 +80,28 @@ export class Turns {
     return this.#usedAtOnceMs < atOnceMs && this.#waiters.size === 0
   }
 
-  /** Starts the time of a request. It ends with `end`, with the next `begin`, or with the iteration of the event loop. */
-  begin(orgId: number, keySeq: number, endsByItself = false): void {
+  /**
+   * Starts the time of a request. It ends with `end`, with the next `begin`, or with the iteration of the event loop. Returns
+   * the number of the turn.
+   */
+  begin(orgId: number, keySeq: number, endsByItself = false, startedAtMs = performance.now()): number {
     if (this.#startedAtMs !== undefined) this.end()
     this.#runningOrgId = orgId
     this.#runningKeySeq = keySeq
-    this.#startedAtMs = performance.now()
+    this.#startedAtMs = startedAtMs
     if (endsByItself && !this.#resetIsDue) this.#scheduleReset()
+    return ++this.#turn
+  }
+
+  /** For a request that is answered, perhaps after a wait in which other requests had their turns. */
+  endTurn(turn: number): void {
+    if (turn === this.#turn) this.end()
   }
 
   end(): void {
     if (this.#startedAtMs === undefined) return
-    const ms = performance.now() - this.#startedAtMs
+    this.endedAtMs = performance.now()
+    const ms = this.endedAtMs - this.#startedAtMs
     this.#startedAtMs = undefined
     this.#usedAtOnceMs += ms
     this.#usedInSliceMs += ms
@@ -97,21 +112,45 @@ export class Turns {
   /** Resolves when it is the request's turn; the caller then calls `begin` at once. Rejects if that takes too long. */
   wait(orgId: number, keySeq: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { startedAtMs: performance.now(), resolve, expire: () => reject(late()) }
-      const org = this.#orgLine(orgId)
-      const key = keyLine(org, keySeq)
-      if (org.waiting.size === 0) {
-        org.usedMs = Math.max(org.usedMs, this.#floorMs)
-        this.#waitingOrgs.add(org)
+      const serve = (): boolean => {
+        resolve()
+        return false
       }
-      if (key.waiting.size === 0) {
-        key.usedMs = Math.max(key.usedMs, org.floorMs)
-        org.waiting.add(key)
-      }
-      key.waiting.push(waiter)
-      this.#waiters.add(waiter)
-      if (!this.#sliceIsDue) this.#scheduleSlice()
+      this.#add(orgId, keySeq, { startedAtMs: performance.now(), serve, expire: () => reject(late()) })
     })
+  }
+
+  /** Calls `work` when it is the request's turn; it calls `begin` at once. With fewer promises than `wait`. */
+  run<T>(orgId: number, keySeq: number, work: () => Awaitable<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const serve = (): boolean => {
+        try {
+          const result = work()
+          resolve(result)
+          return !(result instanceof Promise)
+        } catch (error) {
+          reject(error)
+          return true
+        }
+      }
+      this.#add(orgId, keySeq, { startedAtMs: performance.now(), serve, expire: () => reject(late()) })
+    })
+  }
+
+  #add(orgId: number, keySeq: number, waiter: Waiter): void {
+    const org = this.#orgLine(orgId)
+    const key = keyLine(org, keySeq)
+    if (org.waiting.size === 0) {
+      org.usedMs = Math.max(org.usedMs, this.#floorMs)
+      this.#waitingOrgs.add(org)
+    }
+    if (key.waiting.size === 0) {
+      key.usedMs = Math.max(key.usedMs, org.floorMs)
+      org.waiting.add(key)
+    }
+    key.waiting.push(waiter)
+    this.#waiters.add(waiter)
+    if (!this.#sliceIsDue) this.#scheduleSlice()
   }
 
   #orgLine(orgId: number): OrgLine {
@@ -142,8 +181,8 @@ export class Turns {
   }
 
   /**
-   * One immediate per request that may run. The work of a request runs after its immediate has returned, and the next
-   * immediate runs after that work.
+   * One immediate per request that may run. Work with a promise in it goes on after its immediate has returned, and the next
+   * immediate runs after that work; otherwise all who wait would be served in one turn. Work that is done at once needs none.
    */
   #scheduleSlice(): void {
     this.#sliceIsDue = true
@@ -155,7 +194,7 @@ export class Turns {
 
   readonly #serveNext = (): void => {
     this.end()
-    if (this.#usedInSliceMs < sliceMs) this.#takeNext()?.resolve()
+    while (this.#usedInSliceMs < sliceMs && this.#takeNext()?.serve() === true) this.end()
   }
 
   readonly #endSlice = (): void => {

@@ -3,7 +3,8 @@ import { repeatLater } from '../core/hint.ts'
 import { uploadsMax, uploadsOfOrganizationMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
 import type { StoredFile } from '../operations/files/file-access.ts'
-import { acceptUpload, type PutFileInput, storeUpload } from '../operations/files/put-file.ts'
+import { acceptUpload, storeUpload } from '../operations/files/put-file.ts'
+import type { PutFileInput } from '../operations/files/upload.ts'
 
 /** A request whose body is a file, or a signed upload. */
 export interface UploadRequest {

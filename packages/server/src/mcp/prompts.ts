@@ -60,6 +60,6 @@ export const promptJson = (name: unknown, given: Members): string => {
   for (const { name: member, required } of prompt.arguments) {
     if (required && given[member] === undefined) refuse(`${member} is missing.`)
   }
-  const text = prompt.text(given as Record<string, string>)
+  const text = prompt.text(given as Record<string, string>).toWellFormed()
   return JSON.stringify([{ role: 'user', content: { type: 'text', text } }])
 }

@@ -1,18 +1,20 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Awaitable } from '../core/awaitable.ts'
+import { type Awaitable, andThen, orElse } from '../core/awaitable.ts'
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
 import { hintText, type SuggestedCall } from '../core/hint.ts'
 import type { Log } from '../core/log.ts'
 import type { Members } from '../core/members.ts'
 import { isName } from '../core/names.ts'
-import { runThrough, type Steps, stepUnits } from '../core/steps.ts'
+import { type RunSteps, runThrough, type Steps, stepUnits } from '../core/steps.ts'
 import { isCheapToBuild, JsonScan, parseJson } from '../core/text/json-scan.ts'
 import { ArrayWalk, readEnvelope, valueSpan } from '../core/text/json-span.ts'
+import type { Access } from '../operations/access.ts'
 import { authorize } from '../operations/authorize.ts'
+import type { WaitEnd } from '../operations/runs/run-waits.ts'
 import { type McpHeaders, revisionOfMessage } from './headers.ts'
 import { toolLanguage } from './hint-text.ts'
 import { instructions } from './instructions.ts'
-import { markedText } from './marked-text.ts'
+import { markedTextJson } from './marked-text.ts'
 import { builtMessage, type ReadMessage, readMessage } from './message.ts'
 import { promptJson, promptListJson } from './prompts.ts'
 import {
@@ -90,6 +92,11 @@ function* checkJsonInSteps(text: string): Steps<void> {
   while (!scan.run(stepUnits)) yield
 }
 
+/** Each message of a batch waits for its turn, as a request of its own would: 25 queries at once take half a second. */
+function* newTurn(): Steps<void> {
+  yield
+}
+
 /** Methods that only one kind of revision has. */
 const isStatelessOnly: ReadonlyMap<string, boolean> = new Map([
   ['server/discover', true],
@@ -108,49 +115,65 @@ export class McpServer {
     this.#options = options
   }
 
-  async answer(request: McpRequest): Promise<McpAnswer> {
+  answer(request: McpRequest): Awaitable<McpAnswer> {
     const { body } = request
     let built: ReadMessage | undefined
     try {
       built = builtMessage(body)
-      if (built === undefined) await this.#runSteps(request, checkJsonInSteps(body))
     } catch (error) {
-      if (!(error instanceof CubbyError) && !(error instanceof SyntaxError)) throw error
-      return refused(new RpcError(rpcCodes.parseError, reasonOf(body, error), { status: 400 }), undefined)
+      return refuseText(body, error)
     }
-    if (built === undefined && body.trimStart().startsWith('[')) return this.#answerBatch(request)
-    return this.#answerMessage(request, 0, false, built)
+    return built === undefined ? this.#answerText(request) : this.#answerMessage(request, 0, false, built)
+  }
+
+  async #answerText(request: McpRequest): Promise<McpAnswer> {
+    const { body } = request
+    try {
+      await this.#runSteps(request, checkJsonInSteps(body))
+    } catch (error) {
+      return refuseText(body, error)
+    }
+    return body.trimStart().startsWith('[') ? this.#answerBatch(request) : this.#answerMessage(request, 0)
   }
 
   /** Work on the body. For a small one it takes microseconds: to wait for a turn three times would take longer. */
-  #runSteps<T>({ body, runSteps }: McpRequest, steps: Steps<T>): Awaitable<T> {
-    return body.length <= smallBodyUnits ? runThrough(steps) : runSteps(steps)
+  #runSteps<T>(request: McpRequest, steps: Steps<T>): Awaitable<T> {
+    return request.body.length <= smallBodyUnits ? runThrough(steps) : request.runSteps(steps)
   }
 
   /** `isLater`: messages before it in the batch may have changed something, so it cannot refuse the request as a whole. */
-  async #answerMessage(
+  #answerMessage(
     request: McpRequest,
     at: number,
     isLater = false,
     built?: ReadMessage,
-  ): Promise<McpAnswer & { end?: number }> {
+  ): Awaitable<McpAnswer & { end?: number }> {
     let message = built
-    try {
-      message ??= await this.#runSteps(request, readMessage(request.body, at))
-      const revision = revisionOfMessage(message, request.headers)
-      if (message.id === undefined) return { status: 202, text: null, end: message.end }
-      const result = await this.#run(message, revision, request)
-      // The older revisions want nothing but `{}` as the answer to a ping.
-      const members = revision.isStateless ? `"resultType":"complete",${result},${resultMeta}` : result
-      const text = `{"jsonrpc":"2.0","id":${message.id},"result":{${members}}}`
-      return { status: 200, text, end: message.end }
-    } catch (error) {
-      if (error instanceof RpcError) return { ...refused(error, message?.id), end: message?.end }
-      if (!isLater || !(error instanceof CubbyError)) throw error
-      const { code, message: text } = error
-      const later = new RpcError(rpcCodes.internalError, text, { data: { error: { code, message: text } } })
-      return { ...refused(later, message?.id), end: message?.end }
+    const answerRead = (read: ReadMessage): Awaitable<McpAnswer & { end?: number }> => {
+      message = read
+      const { id, end } = read
+      const revision = revisionOfMessage(read, request.headers)
+      if (id === undefined) return { status: 202, text: null, end }
+      const run = (): Awaitable<Result> => this.#run(read, revision, request)
+      return andThen(isLater ? andThen(request.runSteps(newTurn()), run) : run(), (result) => {
+        // The older revisions want nothing but `{}` as the answer to a ping.
+        const members = revision.isStateless ? `"resultType":"complete",${result},${resultMeta}` : result
+        return { status: 200, text: `{"jsonrpc":"2.0","id":${id},"result":{${members}}}`, end }
+      })
     }
+    return orElse(
+      () =>
+        built === undefined
+          ? andThen(this.#runSteps(request, readMessage(request.body, at)), answerRead)
+          : answerRead(built),
+      (error) => {
+        if (error instanceof RpcError) return { ...refused(error, message?.id), end: message?.end }
+        if (!isLater || !(error instanceof CubbyError)) throw error
+        const { code, message: text } = error
+        const later = new RpcError(rpcCodes.internalError, text, { data: { error: { code, message: text } } })
+        return { ...refused(later, message?.id), end: message?.end }
+      },
+    )
   }
 
   /** Clients of the first revision may send several messages at once. */
@@ -178,7 +201,7 @@ export class McpServer {
     return texts.length === 0 ? { status: 202, text: null } : { status: 200, text: `[${texts.join(',')}]` }
   }
 
-  #run(message: ReadMessage, revision: Revision, request: McpRequest): Promise<Result> | Result {
+  #run(message: ReadMessage, revision: Revision, request: McpRequest): Awaitable<Result> {
     const { method, params } = message
     const method404 = (): RpcError =>
       new RpcError(rpcCodes.methodNotFound, `There is no method ${method.slice(0, 80)}.`, {
@@ -215,53 +238,41 @@ export class McpServer {
     }
   }
 
-  async #callTool(message: ReadMessage, request: McpRequest): Promise<Result> {
+  #callTool(message: ReadMessage, request: McpRequest): Awaitable<Result> {
     const { name, arguments: given } = message.params
     if (typeof name !== 'string') throw invalidParams('params.name is not a string.')
     const tool = findTool(name, request.access.apiKey, request.endpoint)
     if (tool === undefined) throw invalidParams(`Unknown tool: ${name.slice(0, 80)}`)
-    const text = message.partOf('arguments')
-    if (given !== undefined && (text === undefined || text[0] !== '{')) {
+    if (given !== undefined && !message.hasObject('arguments')) {
       throw invalidParams('params.arguments is not an object.')
     }
-    const names: Record<string, string> = {}
-    try {
-      const built = message.isBuilt && message.membersOf('arguments')
-      const json = await this.#runTool(tool, text ?? '{}', built, request, names)
-      return `"content":[{"type":"text","text":${JSON.stringify(markedText(json))}}],"structuredContent":${json},"isError":false`
-    } catch (error) {
-      const body = this.#errorBody(error, request, names)
+    const seen: SeenArguments = { members: undefined }
+    const recover = (error: unknown): Result => {
+      const body = this.#errorBody(error, request, namesIn(seen, request.endpoint))
       return `"content":[{"type":"text","text":${JSON.stringify(body)}}],"isError":true`
     }
+    return orElse(() => andThen(this.#runTool(tool, message, request, seen), toolResult), recover)
   }
 
-  /** `names` gets the names in the arguments, for hints. */
-  async #runTool(
-    tool: Tool,
-    given: string,
-    built: Members | undefined,
-    request: McpRequest,
-    names: Record<string, string>,
-  ): Promise<string> {
-    refuseLongArguments(tool, given)
-    const { endpoint, access } = request
-    const members = built ?? ((await this.#runSteps(request, readEnvelope(given, 0, ''))).value as Members)
-    const bound = endpoint.db
-    if (bound !== undefined && members.db !== undefined) {
-      throw new CubbyError('invalid_request', 'db is not an argument here: this endpoint is bound to one database.', {
-        field: 'db',
-        hint: `Leave db out; the database is ${bound}.`,
-      })
+  #runTool(tool: Tool, message: ReadMessage, request: McpRequest, seen: SeenArguments): Awaitable<string> {
+    const given = (): string => message.partOf('arguments') ?? '{}'
+    refuseLongArguments(tool, request.body, given)
+    const run = (members: Members): Awaitable<string> => {
+      seen.members = members
+      const bound = request.endpoint.db
+      if (bound !== undefined && members.db !== undefined) {
+        throw new CubbyError('invalid_request', 'db is not an argument here: this endpoint is bound to one database.', {
+          field: 'db',
+          hint: `Leave db out; the database is ${bound}.`,
+        })
+      }
+      authorize(request.access.apiKey, tool.keyNeeded, bound ?? members.db)
+      const isWhole = message.isBuilt === true && bound === undefined
+      const text = bound === undefined ? given : () => withDb(given(), bound)
+      return tool.run(new CallOf(request, text, isWhole ? members : undefined))
     }
-    const db = bound ?? members.db
-    for (const member of ['table', 'bucket', 'task']) {
-      if (isName(members[member])) names[member] = members[member]
-    }
-    if (isName(db)) names.db = db
-    authorize(access.apiKey, tool.keyNeeded, db)
-    return tool.run(
-      callOf(request, bound === undefined ? given : withDb(given, bound), bound === undefined ? built : undefined),
-    )
+    if (message.isBuilt) return run(message.membersOf('arguments'))
+    return andThen(this.#runSteps(request, readEnvelope(given(), 0, '')), ({ value }) => run(value as Members))
   }
 
   async #readResource(uri: unknown, revision: Revision, request: McpRequest): Promise<Result> {
@@ -274,13 +285,13 @@ export class McpServer {
     const address = tableOf(uri)
     const notFound = (body?: string): RpcError =>
       new RpcError(revision.resourceNotFound, 'Resource not found', {
-        data: { uri: uri.slice(0, 200), ...(body === undefined ? {} : JSON.parse(body)) },
+        data: { uri: uri.slice(0, 200).toWellFormed(), ...(body === undefined ? {} : JSON.parse(body)) },
       })
     const bound = request.endpoint.db
     if (address === undefined || (bound !== undefined && bound !== address.db)) throw notFound()
     try {
       authorize(request.access.apiKey, 'read', address.db)
-      const text = await readTable(callOf(request, JSON.stringify(address)))
+      const text = await readTable(new CallOf(request, () => JSON.stringify(address), undefined))
       return `"contents":${contentsJson(uri, 'text/plain', text)},"ttlMs":0,"cacheScope":"private"`
     } catch (error) {
       throw notFound(this.#errorBody(error, request, address))
@@ -308,6 +319,31 @@ const internalError = (error: unknown): CubbyError =>
     cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
   })
 
+const toolResult = (json: string): Result =>
+  `"content":[{"type":"text","text":${markedTextJson(json)}}],"structuredContent":${json},"isError":false`
+
+/** The arguments of a call, when they were read. */
+interface SeenArguments {
+  members: Members | undefined
+}
+
+/** The names in the arguments, for hints. */
+const namesIn = ({ members }: SeenArguments, endpoint: Endpoint): Record<string, string> => {
+  const names: Record<string, string> = {}
+  if (members === undefined) return names
+  for (const member of ['table', 'bucket', 'task']) {
+    if (isName(members[member])) names[member] = members[member]
+  }
+  const db = endpoint.db ?? members.db
+  if (isName(db)) names.db = db
+  return names
+}
+
+const refuseText = (body: string, error: unknown): McpAnswer => {
+  if (!(error instanceof CubbyError) && !(error instanceof SyntaxError)) throw error
+  return refused(new RpcError(rpcCodes.parseError, reasonOf(body, error), { status: 400 }), undefined)
+}
+
 const refused = (error: RpcError, id?: string): McpAnswer => ({ status: error.status, text: rpcErrorJson(error, id) })
 
 const refuseCursor = (cursor: unknown): void => {
@@ -326,19 +362,47 @@ const withDb = (text: string, db: string): string => {
 }
 
 /** The request as a tool sees it. Access and time are read when they are needed: a wait checks the key again. */
-const callOf = (request: McpRequest, text: string, built?: Members): ToolCall => ({
-  built,
-  get access() {
-    return request.access
-  },
-  get nowMs() {
-    return request.nowMs
-  },
-  get signal() {
-    return request.signal
-  },
-  pause: (wait) => request.pause(wait),
-  runSteps: (steps) => request.runSteps(steps),
-  baseUrl: request.baseUrl,
-  text,
-})
+class CallOf implements ToolCall {
+  readonly #request: McpRequest
+  readonly #textOf: () => string
+  #text: string | undefined
+
+  constructor(
+    request: McpRequest,
+    textOf: () => string,
+    readonly built: Members | undefined,
+  ) {
+    this.#request = request
+    this.#textOf = textOf
+  }
+
+  /** Made when a tool asks for it: most use `built`. */
+  get text(): string {
+    this.#text ??= this.#textOf()
+    return this.#text
+  }
+
+  get access(): Access {
+    return this.#request.access
+  }
+
+  get nowMs(): number {
+    return this.#request.nowMs
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#request.signal
+  }
+
+  get baseUrl(): string {
+    return this.#request.baseUrl
+  }
+
+  pause(wait: () => Promise<WaitEnd>): Promise<WaitEnd> {
+    return this.#request.pause(wait)
+  }
+
+  get runSteps(): RunSteps {
+    return (steps) => this.#request.runSteps(steps)
+  }
+}

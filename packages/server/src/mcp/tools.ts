@@ -50,10 +50,14 @@ export const findTool = (name: string, { kind }: ApiKey, endpoint: Endpoint): To
 }
 
 /** A call has at most 12 MiB; of that, only records that are written need more than a request of their kind over HTTP. */
-export const refuseLongArguments = ({ name, argumentsBytesMax = plainBodyBytesMax }: Tool, text: string): void => {
-  // A unit of UTF-16 takes at most three bytes.
-  if (text.length * 3 <= argumentsBytesMax) return
-  const bytes = Buffer.byteLength(text)
+export const refuseLongArguments = (
+  { name, argumentsBytesMax = plainBodyBytesMax }: Tool,
+  body: string,
+  given: () => string,
+): void => {
+  // A unit of UTF-16 takes at most three bytes, and the body is longer than the arguments in it.
+  if (body.length * 3 <= argumentsBytesMax) return
+  const bytes = Buffer.byteLength(given())
   if (bytes <= argumentsBytesMax) return
   throw new CubbyError(
     'body_too_large',

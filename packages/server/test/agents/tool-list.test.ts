@@ -6,7 +6,7 @@ import { ToolCaller } from './tool-caller.ts'
 // Clients send the list of tools to their model with every request, so it is short, and so that it can be cached, the same
 // byte for byte wherever it comes from.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let keys: { secretKey: string; publicKey: string }

@@ -5,7 +5,7 @@ import { type Attempt, type Fault, type Known, repair, withValue } from './repai
 // A trial without a human page. The agent has the base URL and a key. It finds its way from `/`, makes the mistakes that
 // agents make, and repairs each of them with nothing but the error: see repairer.ts, which knows no table, field or code.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const repairsMax = 4
 

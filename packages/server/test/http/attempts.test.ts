@@ -88,6 +88,21 @@ describe('claim', () => {
     refused(await task.tryFinish({ id: 'none', lease: 'lease_0' }), 404, 'run_not_found')
   })
 
+  test('of a task whose name was deleted more than once, they finish too', async () => {
+    const task = await makeTask(service.api)
+    const old = await task.claimNew({ id: 'a' })
+    ok(await task.api.delete(task.path))
+    await task.declare()
+    const next = await task.claimNew({ id: 'b' })
+    ok(await task.api.delete(task.path))
+    ok(await task.extend(old))
+    expect(await task.finish(old)).toMatchObject({ id: 'a', status: 'succeeded' })
+    await task.declare()
+    expect(await task.finish(next)).toMatchObject({ id: 'b', status: 'succeeded' })
+    refused(await task.tryFinish({ id: 'a', lease: 'lease_0' }), 409, 'lease_lost')
+    refused(await task.tryFinish({ id: 'none', lease: 'lease_0' }), 404, 'run_not_found')
+  })
+
   test('keeps to the concurrency', async () => {
     const task = await makeTask(service.api, { concurrency: 2 })
     for (let i = 0; i < 4; i++) await task.run()
@@ -245,9 +260,9 @@ describe('a lease that has expired', () => {
 
   test('was extended in time: the attempt goes on', async () => {
     const task = await makeTask(service.api)
-    const claimed = await task.claimNew({}, { leaseSeconds: 1 })
+    const claimed = await task.claimNew({}, { leaseSeconds: 3 })
     ok(await task.extend(claimed, { leaseSeconds: 60 }))
-    await untilExpired()
+    await Bun.sleep(3_100)
     expect(await task.finish(claimed)).toMatchObject({ status: 'succeeded', attempt: 1 })
   })
 })

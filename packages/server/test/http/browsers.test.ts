@@ -44,6 +44,8 @@ describe('preflight', () => {
         'mcp-protocol-version',
         'prefer',
         'range',
+        'traceparent',
+        'tracestate',
         'x-request-id',
       ])
       const methods = list(answer.headers.get('access-control-allow-methods'))

@@ -21,6 +21,7 @@ const expectJson = (answer: Answer, base: string): void => {
     version: packageJson.version,
     docs: `${base}/docs`,
     openapi: `${base}/openapi.json`,
+    console: `${base}/console`,
     skill: `${base}/SKILL.md`,
     llms: `${base}/llms.txt`,
     mcp: `${base}/mcp`,
@@ -33,8 +34,8 @@ describe('GET /', () => {
   test('without a key: name, version and absolute URLs that lead somewhere', async () => {
     const answer = await get()
     expectJson(answer, `http://127.0.0.1:${service.server.port}`)
-    const { docs, openapi, skill, llms, mcp } = answer.body
-    for (const url of [docs, openapi, skill, llms]) expect((await fetch(url)).status).toBe(200)
+    const { docs, openapi, console, skill, llms, mcp } = answer.body
+    for (const url of [docs, openapi, console, skill, llms]) expect((await fetch(url)).status).toBe(200)
     expect((await fetch(mcp, { method: 'POST' })).status).toBe(401)
   })
 
@@ -43,7 +44,7 @@ describe('GET /', () => {
     expect([head.status, head.text, head.headers.get('vary')]).toEqual([200, '', 'Accept'])
     expect(head.headers.get('content-length')).toBe(json.headers.get('content-length'))
     const browser = await get([['Accept', chrome]], 'HEAD')
-    expect([browser.status, browser.headers.get('location')]).toEqual([302, '/docs'])
+    expect([browser.status, browser.headers.get('location')]).toEqual([302, '/console'])
     expect((await get([], 'OPTIONS')).status).toBe(204)
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const answer = await get([['Content-Length', '0']], method)
@@ -57,13 +58,13 @@ describe('GET /', () => {
     expect((await get([], 'GET', '/healthz?x=1')).status).toBe(200)
   })
 
-  test('a browser is redirected to /docs, relative to where it is', async () => {
+  test('a browser is redirected to /console, relative to where it is', async () => {
     const answer = await get([['Accept', chrome]])
     expect([answer.status, answer.text]).toEqual([302, ''])
-    expect(answer.headers.get('location')).toBe('/docs')
+    expect(answer.headers.get('location')).toBe('/console')
     expect(answer.headers.get('vary')).toBe('Accept')
     expect(answer.headers.get('cache-control')).toBe('private, no-cache')
-    expect((await fetch(service.server.url, { headers: { accept: chrome } })).url).toBe(`${service.server.url}/docs`)
+    expect((await fetch(service.server.url, { headers: { accept: chrome } })).url).toBe(`${service.server.url}/console`)
   })
 })
 
@@ -181,14 +182,14 @@ describe('--public-url', () => {
     const server = await start('--public-url', 'https://cubby.example.com/')
     expectJson(await server.raw('GET', '/', { headers: [['Host', 'other.example']] }), 'https://cubby.example.com')
     const browser = await server.raw('GET', '/', { headers: [['Accept', 'text/html']] })
-    expect(browser.headers.get('location')).toBe('/docs')
+    expect(browser.headers.get('location')).toBe('/console')
   })
 
   test('with a path prefix, which the redirect has too; with workers', async () => {
     const server = await start('--public-url', 'https://example.com/cubby/', '--workers', '2')
     expectJson(await server.raw('GET', '/'), 'https://example.com/cubby')
     const browser = await server.raw('GET', '/', { headers: [['Accept', 'text/html']] })
-    expect(browser.headers.get('location')).toBe('/cubby/docs')
+    expect(browser.headers.get('location')).toBe('/cubby/console')
     // A URL of a file is for others: it must be the address at which they reach the server, also one that is signed.
     const bucket = await makeBucket(server.as((await server.createOrganization()).secretKey))
     const base = `https://example.com/cubby/files/${bucket.created.id}/`

@@ -36,7 +36,7 @@ const stage = () => {
     const request = new Request('http://x/')
     open.add(request)
     const reader = { request, requestId: 'r', orgId: 1, keySeq: 1, turn: async () => {} }
-    const body = fileBody(sending, reader, { place: place as unknown as BlobPlace, blob: 'b', start: 0, end: length })
+    const body = fileBody(sending, reader, { source: place as unknown as BlobPlace, blob: 'b', start: 0, end: length })
     return { request, body }
   }
   return { idle, open, answerEnds, ask, sources: () => sources }

@@ -251,6 +251,18 @@ describe('tables', () => {
     expect(by.long.example.length).toBe(80)
     const empty = await makeTable()
     expect((await reader.call('describe_table', empty)).fields).toEqual([])
+    // Two members with one path: a record has it once.
+    const dotted = [
+      { hashKey: 'a', data: { 'a.b': 1, a: { b: 'x' } } },
+      { hashKey: 'b', data: {} },
+    ]
+    await agent.call('put_records', { ...empty, records: dotted })
+    const [both] = (await reader.call('describe_table', empty)).fields
+    expect({ ...both, types: both.types.sort() }).toMatchObject({
+      path: 'a.b',
+      types: ['number', 'string'],
+      share: 0.5,
+    })
   })
 
   test('list_tables pages over tables, buckets and tasks; public keys see no tasks', async () => {
@@ -329,6 +341,12 @@ describe('tasks', () => {
     expect(seen.payloadBytes).toBe(content.payloadBytes)
     const result = await reader.whole('get_run', { db: 'app', task, run: content.id })
     expect(result.content.payloadBytes).toBeUndefined()
+    // A public key does not read the payload; what the worker calls so is no place for its size.
+    const body = `{"lease":"${runs[0].lease}","result":{"text":"${'x'.repeat(50_000)}"}}`
+    ok(await service.api.request('POST', `${at}/finish`, body))
+    const finished = await reader.whole('get_run', { db: 'app', task, run: content.id })
+    expect(structuredTextOf(finished.raw)).toContain(`"progress":${progress},"resultBytes":50011,"error":null`)
+    expect(finished.raw).not.toContain('payloadBytes')
   })
 })
 

@@ -203,6 +203,19 @@ describe('a batch of a table', () => {
     expect((await gone.read('new')).status).toBe('queued')
   })
 
+  test('finishes a run of a task whose name was deleted more than once', async () => {
+    const gone = await makeTask(service.api)
+    const claimed = await gone.claimNew({ id: 'y1' })
+    for (let times = 0; times < 2; times++) {
+      ok(await gone.api.delete(gone.path))
+      await gone.declare()
+    }
+    ok(await gone.api.delete(gone.path))
+    const of = { task: gone.name }
+    ok(await table.tryBatch([put('later'), finish(claimed, of)]))
+    refused(await table.tryBatch([put('later'), finish(claimed, of)]), 409, 'lease_lost', 'operations[1].lease')
+  })
+
   test('wakes a waiting claim', async () => {
     const own = await makeTask(service.api)
     const waiting = own.claim({ waitSeconds: 20 })

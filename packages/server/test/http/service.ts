@@ -12,7 +12,7 @@ import {
 
 // What each file of these tests begins with: one server, two organizations, and short words for what tests do most.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 export interface Service {
   server: Server

@@ -5,7 +5,7 @@ import { makeTable, ok, type TestTable } from './service.ts'
 
 // A stop that drops accepted writes, or hangs, makes every deployment a small outage.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let table: TestTable

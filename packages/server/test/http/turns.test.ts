@@ -12,17 +12,43 @@ const busy = (ms: number): void => {
 }
 
 /** A request that waits for its turn, then keeps the thread for so long. Its name goes into `served`. */
-const request = async (served: string[], name: string, orgId: number, keySeq: number, ms: number): Promise<void> => {
+type Ask = (served: string[], name: string, orgId: number, keySeq: number, ms: number) => Promise<void>
+
+const waits: Ask = async (served, name, orgId, keySeq, ms) => {
   await turns.wait(orgId, keySeq)
   turns.begin(orgId, keySeq, true)
   busy(ms)
   served.push(name)
 }
 
+const runs: Ask = (served, name, orgId, keySeq, ms) =>
+  turns.run(orgId, keySeq, () => {
+    turns.begin(orgId, keySeq, true)
+    busy(ms)
+    served.push(name)
+  })
+
+/** Its work comes after a promise, as in most handlers. */
+const runsLater: Ask = (served, name, orgId, keySeq, ms) =>
+  turns.run(orgId, keySeq, async () => {
+    turns.begin(orgId, keySeq, true)
+    await null
+    busy(ms)
+    served.push(name)
+  })
+
+let asked = 0
+const either: Ask = (...args) => (asked++ % 2 === 0 ? waits(...args) : runs(...args))
+
 const many = (count: number, start: (n: number) => Promise<void>): Promise<void>[] =>
   Array.from({ length: count }, (_, n) => start(n))
 
-describe('turns', () => {
+describe.each([
+  ['waits', waits],
+  ['runs', runs],
+  ['runs after a promise', runsLater],
+  ['waits or runs', either],
+] as const)('turns, for a request that %s', (_, request) => {
   test('while little is done every request may run at once; after some milliseconds the next has to wait', async () => {
     turns = new Turns()
     const startedAtMs = performance.now()
@@ -113,4 +139,21 @@ describe('turns', () => {
     await request(served, 'later', 1, 1, 1)
     expect(served.at(-1)).toBe('later')
   })
+})
+
+test('work that fails is rejected with its error, and the others continue', async () => {
+  turns = new Turns()
+  const served: string[] = []
+  const failing = [
+    turns.run(1, 1, () => {
+      throw new Error('at once')
+    }),
+    turns.run(1, 1, () => Promise.reject(new Error('later'))),
+  ]
+  const others = many(5, () => runs(served, 'other', 1, 1, 0.1))
+  const results = await Promise.allSettled(failing)
+  expect(results.map((result) => result.status === 'rejected' && result.reason.message)).toEqual(['at once', 'later'])
+  await Promise.all(others)
+  expect(served).toHaveLength(5)
+  expect(await turns.run(1, 1, () => 7)).toBe(7)
 })

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextp
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import Ajv from 'ajv/dist/2020.js'
 import { tools as ourTools } from '../../src/mcp/tools.ts'
-import { type Json, mainFile } from '../harness.ts'
+import { cubbyCommand, type Json } from '../harness.ts'
 import { makeBucket } from '../http/bucket.ts'
 import { makeTable, useService } from '../http/service.ts'
 import { makeTask } from '../http/task.ts'
@@ -174,9 +174,10 @@ for (const mode of ['legacy', 'auto'] as const) {
       const access = accesses[name]!
       const client = newClient(mode)
       const args = access.query === '' ? [] : ['--db', 'app']
+      const [command, ...words] = cubbyCommand()
       const transport = new StdioClientTransport({
-        command: process.execPath,
-        args: [mainFile, 'mcp', ...args],
+        command: command!,
+        args: [...words, 'mcp', ...args],
         env: { PATH: process.env.PATH!, CUBBY_URL: service.server.url, CUBBY_KEY: service.org[access.key] },
       })
       await client.connect(transport)

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { eventually, type Json, mainFile, runCubby } from '../harness.ts'
+import { cubbyCommand, eventually, type Json, runCubby } from '../harness.ts'
 import { createKey, createRevokedKey, makeTable, ok, useService } from '../http/service.ts'
 import { makeTask } from '../http/task.ts'
 import { requestMeta } from './rpc.ts'
@@ -29,7 +29,7 @@ class Bridge {
   constructor(args: string[] = [], env: Record<string, string> = {}) {
     const own = { CUBBY_URL: service.server.url, CUBBY_KEY: service.org.secretKey, ...env }
     keysSeen.add(own.CUBBY_KEY)
-    this.#child = Bun.spawn([process.execPath, mainFile, 'mcp', ...args], {
+    this.#child = Bun.spawn([...cubbyCommand(), 'mcp', ...args], {
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'pipe',
@@ -346,7 +346,8 @@ describe('what is wrong', () => {
 
   test('it exits when nobody reads its output', async () => {
     const env = { CUBBY_URL: service.server.url, CUBBY_KEY: service.org.secretKey }
-    const child = spawn(process.execPath, [mainFile, 'mcp'], {
+    const [command, ...words] = cubbyCommand()
+    const child = spawn(command!, [...words, 'mcp'], {
       env: environment(env),
       stdio: ['pipe', 'pipe', 'ignore'],
     })

@@ -8,13 +8,14 @@ import { parseFileQuery } from '../../core/files/file-query.ts'
 import { fileBytesMax, fileNameSegmentsMax, plainBodyBytesMax } from '../../core/limits.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parseBucketAddress, requirePlace } from '../../operations/buckets/bucket-access.ts'
+import { bytesSourceOf } from '../../operations/files/bytes-source.ts'
 import { changeFile, parseChangeBody } from '../../operations/files/change-file.ts'
 import { deleteFile } from '../../operations/files/delete-file.ts'
 import { type FileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
 import { fileUrlJson, getFileUrl, parseFileUrl } from '../../operations/files/get-file-url.ts'
 import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
-import type { PutFileInput } from '../../operations/files/put-file.ts'
 import { filePageJson, presentListed, queryFiles } from '../../operations/files/query-files.ts'
+import type { PutFileInput } from '../../operations/files/upload.ts'
 import { declaredLength, refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
@@ -93,7 +94,9 @@ export const fileHandlers = {
     if (!parseFlagParameter(record, 'record')) {
       const place = requirePlace(access)
       return andThen(requireFile(access, address, nowMs), (file) =>
-        respondFile(exchange, file, place, { cacheControl: 'private, no-cache' }),
+        respondFile(exchange, file, bytesSourceOf(access.engine, place, file, access.apiKey.seq), {
+          cacheControl: 'private, no-cache',
+        }),
       )
     }
     refuseIfMatchOnRead(headers)

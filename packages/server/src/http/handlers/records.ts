@@ -1,8 +1,9 @@
 import { type Awaitable, andThen } from '../../core/awaitable.ts'
-import { batchBodyBytesMax, bodyBytesMax } from '../../core/limits.ts'
+import { batchBodyBytesMax, bodyBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
 import { parseName } from '../../core/names.ts'
 import { parseQuery } from '../../core/records/query.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
+import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { applyBatch, batchJson, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSteps, presentFound } from '../../operations/records/find-records.ts'
@@ -14,7 +15,7 @@ import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMini
 import type { Exchange } from '../exchange.ts'
 import { parseParameters } from '../query-parameters.ts'
 import { respondLongText, respondMinimal, respondNotModified, respondRecord, respondText } from '../respond.ts'
-import { addressOf, keyOf, readMembers, refuseExtras } from './gather.ts'
+import { addressOf, keyOf, refuseExtras } from './gather.ts'
 
 // One handler per operation: it collects the input, with checks in the documented order, runs the operation and answers.
 // Put, get and query are the hot path, so they do not use the catalogue.
@@ -67,22 +68,29 @@ export const recordHandlers = {
     return respondText(exchange.requestId, JSON.stringify({ deleted }))
   },
 
-  async queryRecords(exchange: Exchange): Promise<Response> {
+  queryRecords(exchange: Exchange): Awaitable<Response> {
     const db = parseName(exchange.params.db, 'db')
     const table = parseName(exchange.params.table, 'table')
-    const members = await readMembers(exchange)
-    refuseExtras(exchange)
-    const input = { db, table, query: parseQuery(members) }
-    return respondLongText(exchange, queryPageJson(await queryRecords(exchange.access, input, exchange.nowMs)))
+    return exchange.withBody(plainBodyBytesMax, (text) => {
+      const members = parsePlainBody(text)
+      refuseExtras(exchange)
+      const input = { db, table, query: parseQuery(members) }
+      return andThen(queryRecords(exchange.access, input, exchange.nowMs), (page) =>
+        respondLongText(exchange, queryPageJson(page)),
+      )
+    })
   },
 
-  async findRecords(exchange: Exchange): Promise<Response> {
+  findRecords(exchange: Exchange): Awaitable<Response> {
     const { db, table } = addressOf(exchange)
-    const text = await exchange.readBody(bodyBytesMax)
-    const keys = await exchange.runSteps(parseFindInSteps(text))
-    refuseExtras(exchange)
-    const found = await findRecords(exchange.access, { db, table, keys }, exchange.nowMs)
-    return respondLongText(exchange, presentFound(found))
+    return exchange.withBody(bodyBytesMax, (text) =>
+      andThen(exchange.runSteps(parseFindInSteps(text)), (keys) => {
+        refuseExtras(exchange)
+        return andThen(findRecords(exchange.access, { db, table, keys }, exchange.nowMs), (found) =>
+          respondLongText(exchange, presentFound(found)),
+        )
+      }),
+    )
   },
 
   async applyBatch(exchange: Exchange): Promise<Response> {

@@ -25,7 +25,15 @@ export const fittingRecord = (record: StoredRecord, bytesMax = itemsBytesMax): s
   return recordWithoutData(record)
 }
 
-export const keysJson = (keys: readonly RecordKey[]): string => JSON.stringify(keys.map(shownKey))
+export const keysJson = (keys: readonly RecordKey[]): string =>
+  keys.length === 0 ? '[]' : JSON.stringify(keys.map(shownKey))
+
+/** More than the keys take as JSON, with an updatedAt beside each. */
+export const keysBytesAtMost = (keys: readonly RecordKey[]): number => {
+  let units = 0
+  for (const { hashKey, rangeKey } of keys) units += hashKey.length + rangeKey.length
+  return 6 * units + 80 * keys.length
+}
 
 /** A byte of a key takes up to six in JSON, so 25 long keys can take more than an answer holds. */
 const keysBytesMax = 20_000

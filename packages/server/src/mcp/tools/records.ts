@@ -3,14 +3,15 @@ import { CubbyError } from '../../core/errors.ts'
 import { bodyBytesMax, toolRecordsMax, toolRowsDefault, toolRowsMax } from '../../core/limits.ts'
 import { parseLimit } from '../../core/members.ts'
 import { parseQuery } from '../../core/records/query.ts'
-import { headJson } from '../../core/records/record-json.ts'
+import { headJson, recordJson } from '../../core/records/record-json.ts'
+import type { RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
 import { findRecords, findRecordsOperation, parseBuiltFind } from '../../operations/records/find-records.ts'
 import { type QueryRecordsInput, queryRecords } from '../../operations/records/query-records.ts'
 import { parseFields, pickFields } from './fields.ts'
-import { fittingRecord, itemsBytesMax, keysJson, refuseLongKeys, takeFitting } from './fitting.ts'
+import { fittingRecord, itemsBytesMax, keysBytesAtMost, keysJson, refuseLongKeys, takeFitting } from './fitting.ts'
 import {
   anyObject,
   bool,
@@ -38,6 +39,27 @@ export const refuseTooMany = (count: number, field: string): void => {
   })
 }
 
+/** Keys that take at most so much are not counted. */
+const smallKeysBytes = 10_000
+
+/** The answer if surely all of it fits, as nearly every one does: nothing is counted in bytes. */
+const smallAnswer = (
+  keys: readonly RecordKey[],
+  entries: readonly (StoredRecord | undefined)[],
+  bytesMax: number,
+): string | undefined => {
+  if (entries.length < keys.length) return undefined
+  let records = ''
+  const missing: RecordKey[] = []
+  for (const [position, entry] of entries.entries()) {
+    if (entry === undefined) missing.push(keys[position]!)
+    else records += records === '' ? recordJson(entry) : `,${recordJson(entry)}`
+    // A unit of UTF-16 takes at most three bytes.
+    if (records.length * 3 > bytesMax) return undefined
+  }
+  return `{"records":[${records}],"missing":${keysJson(missing)},"unread":[]}`
+}
+
 export const getRecordsTool: Tool = {
   name: 'get_records',
   description:
@@ -59,8 +81,12 @@ export const getRecordsTool: Tool = {
     const input = built === undefined ? findRecordsOperation.parse(text, nowMs) : parseBuiltFind(built)
     refuseTooMany(input.keys.length, 'keys')
     // The other keys may all be in missing or unread.
-    const bytesMax = itemsBytesMax - refuseLongKeys(input.keys, 'keys')
+    const keysAtMost = keysBytesAtMost(input.keys)
+    const keysBytes = keysAtMost <= smallKeysBytes ? undefined : refuseLongKeys(input.keys, 'keys')
     return andThen(findRecords(access, input, nowMs), ({ keys, entries }) => {
+      const small = keysBytes === undefined ? smallAnswer(keys, entries, itemsBytesMax - keysAtMost) : undefined
+      if (small !== undefined) return small
+      const bytesMax = itemsBytesMax - (keysBytes ?? refuseLongKeys(keys, 'keys'))
       const found: string[] = []
       for (const entry of entries) if (entry !== undefined) found.push(fittingRecord(entry, bytesMax))
       const records = takeFitting(found, bytesMax)

@@ -19,7 +19,10 @@ type JsonType = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
 
 interface Seen {
   types: Set<JsonType>
+  /** Records that have it. */
   count: number
+  /** The last record that was counted: {"a.b":1,"a":{"b":2}} has two members with one path. */
+  lastRecord: number
   example: string | undefined
 }
 
@@ -53,9 +56,15 @@ const exampleOf = (text: string, { start, end }: Span, type: JsonType): string =
 
 class Fields {
   readonly #seen = new Map<string, Seen>()
+  #records = 0
+
+  addRecord(data: string): void {
+    this.#records++
+    this.#add(data, 0, '', 1)
+  }
 
   /** Adds the members of the object at `at`. */
-  add(text: string, at: number, prefix: string, level: number): void {
+  #add(text: string, at: number, prefix: string, level: number): void {
     const walk = new ObjectWalk(text, at, undefined)
     const names = new Set<string>()
     while (walk.next()) {
@@ -67,9 +76,10 @@ class Fields {
       const field = this.#field(path)
       if (field === undefined) continue
       names.add(walk.name)
-      field.count++
+      if (field.lastRecord !== this.#records) field.count++
+      field.lastRecord = this.#records
       field.types.add(type)
-      if (type === 'object' && level < levelsMax) this.add(text, span.start, `${path}.`, level + 1)
+      if (type === 'object' && level < levelsMax) this.#add(text, span.start, `${path}.`, level + 1)
       else if (type !== 'null') field.example ??= exampleOf(text, span, type)
     }
   }
@@ -78,7 +88,7 @@ class Fields {
     let field = this.#seen.get(path)
     if (field !== undefined) return field
     if (this.#seen.size >= fieldsMax) return undefined
-    field = { types: new Set(), count: 0, example: undefined }
+    field = { types: new Set(), count: 0, lastRecord: 0, example: undefined }
     this.#seen.set(path, field)
     return field
   }
@@ -97,7 +107,7 @@ function* readFields(records: readonly StoredRecord[]): Steps<Fields> {
   const fields = new Fields()
   let units = 0
   for (const { data } of records) {
-    fields.add(data, 0, '', 1)
+    fields.addRecord(data)
     units += data.length
     if (units < stepUnits) continue
     yield

@@ -19,10 +19,10 @@ const fittingRun = ({ access }: ToolCall, run: Run, task: string): string => {
   const rest = runJson({ ...run, payload: nothing, result: nothing }, task, { isPublic })
   // What a caller wrote stands behind the payload, and before the result or in strings, where quotes are escaped.
   const result = rest.lastIndexOf('"result":null')
-  return `${rest.slice(0, result)}"resultBytes":${resultBytes}${rest.slice(result + '"result":null'.length)}`.replace(
-    '"payload":null',
-    `"payloadBytes":${Buffer.byteLength(run.payload)}`,
-  )
+  const shown = `${rest.slice(0, result)}"resultBytes":${resultBytes}${rest.slice(result + '"result":null'.length)}`
+  // A public key does not see the payload: the first "payload" of its run is one that a worker wrote.
+  if (isPublic) return shown
+  return shown.replace('"payload":null', `"payloadBytes":${Buffer.byteLength(run.payload)}`)
 }
 
 const runMembers = { id: text, task: text, status: { enum: runStatuses }, runAt: integer() }

@@ -1,3 +1,4 @@
+import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { findKeysMax } from '../../core/limits.ts'
@@ -54,8 +55,20 @@ const parseKey = (value: unknown, position: number): RecordKey => {
   return parseRecordKey(members.hashKey, members.rangeKey, `${name}.`)
 }
 
-const parseKeys = ({ members: { keys, ...others }, first, count }: FindBody): RecordKey[] => {
-  refuseUnknownMembers(others, ['keys'])
+/** `hasAddress`: beside `keys`, the members of an address are there. */
+const refuseOthers = (members: Members, hasAddress: boolean): void => {
+  const isKnown = (name: string): boolean => name === 'keys' || (hasAddress && (name === 'db' || name === 'table'))
+  // A copy without the known ones only for the error.
+  for (const name in members) {
+    if (isKnown(name)) continue
+    const others = Object.entries(members).filter(([other]) => !isKnown(other))
+    refuseUnknownMembers(Object.fromEntries(others), ['keys'])
+  }
+}
+
+const parseKeys = ({ members, first, count }: FindBody, hasAddress = false): RecordKey[] => {
+  const { keys } = members
+  refuseOthers(members, hasAddress)
   if (!Array.isArray(keys) || count === 0) {
     throw new CubbyError(
       'invalid_request',
@@ -80,9 +93,10 @@ export function* parseFindInSteps(text: string): Steps<RecordKey[]> {
 }
 
 /** The whole input as JSON.parse built it, from a text without two members of one name. */
-export const parseBuiltFind = ({ db, table, ...find }: Members): FindRecordsInput => {
-  const first = Array.isArray(find.keys) ? find.keys : []
-  return { ...parseAddress(db, table), keys: parseKeys({ members: find, first, count: first.length }) }
+export const parseBuiltFind = (members: Members): FindRecordsInput => {
+  const { db, table } = parseAddress(members.db, members.table)
+  const first = Array.isArray(members.keys) ? members.keys : []
+  return { db, table, keys: parseKeys({ members, first, count: first.length }, true) }
 }
 
 export interface FindRecordsInput extends TableAddress {
@@ -95,13 +109,11 @@ export interface FindRecordsOutput {
   entries: (StoredRecord | undefined)[]
 }
 
-export const findRecords = async (
-  access: Access,
-  { db, table: name, keys }: FindRecordsInput,
-  nowMs: number,
-): Promise<FindRecordsOutput> => {
-  const table = await requireTable(access, { db, table: name }, nowMs)
-  return { keys, entries: await access.engine.records.find(table, keys, nowMs, access.apiKey.seq) }
+export const findRecords = (access: Access, input: FindRecordsInput, nowMs: number): Awaitable<FindRecordsOutput> => {
+  const { keys } = input
+  return andThen(requireTable(access, input, nowMs), (table) =>
+    andThen(access.engine.records.find(table, keys, nowMs, access.apiKey.seq), (entries) => ({ keys, entries })),
+  )
 }
 
 export const presentFound = ({ keys, entries }: FindRecordsOutput): string => findJson(keys, entries)
@@ -117,10 +129,9 @@ export const findRecordsOperation = defineOperation({
   returns: 'The records found, and the keys of those that do not exist or did not fit.',
   codes: ['invalid_key', 'batch_too_large', 'batch_duplicate_keys', 'table_not_found'],
   parse(text): FindRecordsInput {
-    const { members, ...list } = runThrough(readFind(text))
-    const { db, table, ...find } = members
-    const address = parseAddress(db, table)
-    return { ...address, keys: parseKeys({ members: find, ...list }) }
+    const body = runThrough(readFind(text))
+    const { db, table } = parseAddress(body.members.db, body.members.table)
+    return { db, table, keys: parseKeys(body, true) }
   },
   run: findRecords,
   present: presentFound,

@@ -48,16 +48,18 @@ const readPage = (
   return andThen(found, ({ records, next }) => ({ select, records, count: records.length, next }))
 }
 
-export const queryRecords = async (access: Access, input: QueryRecordsInput, nowMs: number): Promise<QueryPage> => {
+export const queryRecords = (access: Access, input: QueryRecordsInput, nowMs: number): Awaitable<QueryPage> => {
   const { query } = input
   const seal = access.engine.cursorSeal
-  const table = await requireTable(access, input, nowMs)
-  const { whole, page, fingerprint } = planQuery(query, table.id, table.indices, seal)
-  // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
-  if (isEmptyScan(whole)) return { select: query.select, records: [], count: 0, cursor: null }
-  const { select, records, count, next } = await readPage(access, table, query, page, nowMs)
-  const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)
-  return { select, records, count, cursor }
+  return andThen(requireTable(access, input, nowMs), (table): Awaitable<QueryPage> => {
+    const { whole, page, fingerprint } = planQuery(query, table.id, table.indices, seal)
+    // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
+    if (isEmptyScan(whole)) return { select: query.select, records: [], count: 0, cursor: null }
+    return andThen(readPage(access, table, query, page, nowMs), ({ select, records, count, next }) => {
+      const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)
+      return { select, records, count, cursor }
+    })
+  })
 }
 
 /** The page as JSON text. */

@@ -7,6 +7,7 @@ export const refuseSameRecord = (
   name: string,
   hint: string,
 ): void => {
+  if (elements.length < 2) return
   const seen = new Map<string, number>()
   elements.forEach((element, position) => {
     if (!('hashKey' in element)) return
