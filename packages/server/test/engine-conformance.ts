@@ -5,6 +5,7 @@ import { batchCases } from './conformance/batches.ts'
 import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
 import { conditionCases } from './conformance/conditions.ts'
+import { deletedOrganizationCases } from './conformance/deleted-organizations.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { fileCases } from './conformance/files.ts'
 import { findCases } from './conformance/finds.ts'
@@ -18,6 +19,7 @@ import { runCases } from './conformance/runs.ts'
 import { scanCases } from './conformance/scans.ts'
 import { selectionCases } from './conformance/selections.ts'
 import { staleCases } from './conformance/stale.ts'
+import { statisticsCases } from './conformance/statistics.ts'
 import { tableCases } from './conformance/tables.ts'
 import { taskCases } from './conformance/tasks.ts'
 
@@ -122,7 +124,9 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('buckets and files', () => fileCases(it))
     describe('tasks', () => taskCases(it))
     describe('runs', () => runCases(it))
+    describe('statistics and measures', () => statisticsCases(it))
     describe('keys and tables that are gone', () => staleCases(it))
+    describe('organizations that are gone', () => deletedOrganizationCases(it))
     describe('concurrency', () => concurrencyCases(it))
     describe('several processes', () => besideCases(it))
     describe('closing and opening', () => reopenCases(it))

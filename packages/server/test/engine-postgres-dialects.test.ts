@@ -10,7 +10,7 @@ import { staleCases } from './conformance/stale.ts'
 import { type Case, expectSound } from './engine-conformance.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 const facts = (own: Partial<ServerFacts>): ServerFacts => ({
   version: 'PostgreSQL 18.4 on aarch64-unknown-linux-gnu',
@@ -87,7 +87,7 @@ describe('as on YugabyteDB and CockroachDB: BEGIN and COMMIT said aloud, no name
   beforeAll(async () => {
     server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
     url = await server.createDatabase()
-  }, 60_000)
+  }, 120_000)
 
   afterAll(() => server.remove(), 60_000)
 

@@ -27,7 +27,7 @@ import { expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 let server: PostgresServer
 let url = ''
@@ -36,12 +36,12 @@ const opened: Engine[] = []
 beforeAll(async () => {
   server = await startPostgres({ settings: { deadlock_timeout: '300ms' } })
   url = await server.createDatabase('faults')
-}, 60_000)
+}, 120_000)
 
 afterAll(async () => {
   await Promise.all(opened.map((engine) => engine.close()))
   await server.remove()
-}, 60_000)
+}, 120_000)
 
 const open = async (options: Partial<PostgresOptions> = {}): Promise<Engine> => {
   const engine = await openPostgresEngine({ url, leaseMs: 1_000, ...options })

@@ -10,6 +10,7 @@ import * as files from '../src/engines/postgres/files/statements.ts'
 import { nextRecords } from '../src/engines/postgres/maintenance/check.ts'
 import { nextBlobs } from '../src/engines/postgres/maintenance/check-blobs.ts'
 import { sweepInOne } from '../src/engines/postgres/maintenance/maintenance.ts'
+import * as purges from '../src/engines/postgres/maintenance/purge-organizations.ts'
 import { countRecords, findRecords, getRecord, scanRecords } from '../src/engines/postgres/records/read-statements.ts'
 import {
   currentVersion,
@@ -21,7 +22,7 @@ import {
 import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-reader.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 // A page is one walk of one index, from the bound on, as long as the page is. Otherwise page 10,000 costs more than
 // page 1, and a large table is slow for everybody.
@@ -138,8 +139,27 @@ const onFiles: { statement: Statement; values: Value[]; looks: Record<string, Re
     values: [1, bytes('ssame'), bytes('00000001'), dueRows],
     looks: { cubby_record_pkey: /ROW\(hash_key, range_key\) >/, cubby_blob_pkey: /\(id =/, cubby_blob_by_id: /id =/ },
   },
-  { statement: findTable, values: [1, 'app', 'table', 'table-7'], looks: { cubby_table_by_name: /name =/ } },
-  { statement: findTableByPublicId, values: ['bkt_7'], looks: { cubby_table_by_public_id: /public_id =/ } },
+  {
+    statement: findTable,
+    values: [1, 'app', 'table', 'table-7'],
+    looks: { cubby_table_by_name: /name =/, cubby_organization_pkey: /id =/ },
+  },
+  {
+    statement: findTableByPublicId,
+    values: ['bkt_7'],
+    looks: { cubby_table_by_public_id: /public_id =/, cubby_organization_pkey: /id =/ },
+  },
+  // The purge of an organization, beside those that are not deleted.
+  { statement: purges.takeOrganization, values: [5], looks: { cubby_organization_to_purge: /deleted_at_ms <=/ } },
+  { statement: purges.takeTables[0]!, values: [1], looks: { cubby_table_by_name: /org_id =/ } },
+  { statement: purges.takeTables[1]!, values: [1], looks: { cubby_table_deleted_by_name: /org_id =/ } },
+  { statement: purges.anyTables[0]!, values: [1], looks: { cubby_table_by_name: /org_id =/ } },
+  { statement: purges.anyTables[1]!, values: [1], looks: { cubby_table_deleted_by_name: /org_id =/ } },
+  {
+    statement: purges.removeKeys,
+    values: [1, dueRows],
+    looks: { cubby_api_key_by_org: /org_id =/, cubby_api_key_pkey: /seq =/ },
+  },
 ]
 
 // ── Plans ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -209,6 +229,7 @@ const fill = (client: pg.Client): Promise<unknown> => {
     insert into cubby_table (org_id, db, kind, name, indices, public_id, created_at)
     select 1, 'app', kind, 'table-' || n, '{}', case when kind = 'bucket' then 'bkt_' || n end, 1
     from generate_series(1, 5000) n, unnest(array['table', 'bucket']) kind;
+    insert into cubby_organization (id, name, created_at) select n, 'org-' || n, 1 from generate_series(1, 5000) n;
     insert into cubby_api_key (id, org_id, kind, hash, last_four, created_at)
     select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
 }
@@ -253,7 +274,7 @@ beforeAll(async () => {
   server = await startPostgres({ settings: { fsync: 'off', autovacuum: 'off' }, auth: 'password' })
   url = await server.createDatabase()
   await (await openPostgresEngine({ url })).close()
-}, 60_000)
+}, 120_000)
 
 afterAll(() => server.remove(), 60_000)
 
@@ -265,7 +286,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       client = new pg.Client({ connectionString: url })
       await client.connect()
       await prepare(client)
-    }, 60_000)
+    }, 120_000)
 
     afterAll(() => client.end())
 
@@ -317,17 +338,18 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       expect(rows.map(([place]) => Number(place))).toEqual(rows.map((_, i) => i + 1))
     })
 
-    test('puts and deletes find their row, their table and their key by the primary keys', async () => {
+    test('puts and deletes find their row, their table, their key and their organization by the primary keys', async () => {
       for (const [statement, values] of writes) {
         for (const node of (await planOf(client, statement, values)).filter(isScan)) {
-          expect(node['Index Name']).toMatch(/^cubby_(record|table|api_key)_pkey$/)
+          expect(node['Index Name']).toMatch(/^cubby_(record|table|api_key|organization)_pkey$/)
           expect(node['Index Cond']).toMatch(/range_key =|\((id|seq) =/)
         }
       }
     })
 
-    // The join of a sweep needs the engine's settings.
-    const planned = onFiles.filter(({ statement }) => statement !== sweepInOne || name.startsWith('the engine'))
+    // The join of a sweep or purge needs the engine's settings.
+    const joins = [sweepInOne, purges.removeKeys]
+    const planned = onFiles.filter(({ statement }) => !joins.includes(statement) || name.startsWith('the engine'))
     test.each(planned.map((one) => [one.statement.name, one] as const))(
       'for files: %s looks for what it needs in an index',
       async (_, { statement, values, looks }) => {

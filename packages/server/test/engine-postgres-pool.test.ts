@@ -22,12 +22,12 @@ const pools: Pool[] = []
 
 beforeAll(async () => {
   server = await startPostgres({ auth: 'password' })
-}, 60_000)
+}, 120_000)
 
 afterAll(async () => {
   await Promise.all(pools.map((pool) => pool.close(0)))
   await server.remove()
-}, 60_000)
+}, 120_000)
 
 /** A pool of one connection; the first `broken` of them end as soon as they are made. */
 const openPool = (broken: number, waitMsMax = 10_000) => {
@@ -134,7 +134,7 @@ describe('with every connection taken', () => {
       expect(Math.min(...got)).toBeGreaterThan(0)
       expect(Math.max(...got)).toBeLessThanOrEqual(connectionQueueRequestsMax / 4)
     }
-  }, 30_000)
+  }, 120_000)
 
   test('an API key that asks for all there is leaves room and turns for another of its organization', async () => {
     const { ask, flood, open, served } = await openTaken()
@@ -181,9 +181,11 @@ describe('with every connection taken', () => {
           const write = putOf(table, `k${i}`, { condition: 'absent' })
           if (kind === 'writes') return engine.records.write({ orgId: apiKey.orgId, apiKey }, table, [write], startMs)
           const access = { engine, apiKey, place: undefined, tasks: taskServices(engine) }
-          if (kind === 'pages')
-            return queryRecords(access, { ...address, query: parseQuery({ index: 't', limit: 1 }) }, startMs)
-          return Promise.resolve(findRecord(access, { ...address, ...write }, startMs))
+          const found =
+            kind === 'pages'
+              ? queryRecords(access, { ...address, query: parseQuery({ index: 't', limit: 1 }) }, startMs)
+              : findRecord(access, { ...address, ...write }, startMs)
+          return Promise.resolve(found)
         }
         let served = 0
         const flood = Array.from({ length: connectionQueueRequestsMax }, (_, i) =>

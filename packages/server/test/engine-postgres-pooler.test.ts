@@ -14,7 +14,7 @@ import { freePort, type PostgresServer, startPostgres } from './postgres-server.
 // Behind a pooler in transaction mode a session's settings and statements are those of somebody else. Unnoticed, the first
 // requests would fail with an error that says nothing of a pooler, and a put would be answered before it is synced.
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 const whatToDo = 'give the direct port of the database, or one of the pooler in session mode'
 
@@ -47,7 +47,7 @@ describe.skipIf(pgbouncer === null)('behind PgBouncer', () => {
   beforeAll(async () => {
     server = await startPostgres({ auth: 'password' })
     folder = mkdtempSync(join(tmpdir(), 'cubby-pgbouncer-'))
-  }, 60_000)
+  }, 120_000)
 
   afterAll(async () => {
     await endAllServing()
@@ -57,7 +57,7 @@ describe.skipIf(pgbouncer === null)('behind PgBouncer', () => {
     }
     await server.remove()
     rmSync(folder, { recursive: true, force: true })
-  }, 60_000)
+  }, 120_000)
 
   /** The URL of a new database through a pooler of its own. */
   const startPooler = async (mode: 'session' | 'transaction'): Promise<string> => {

@@ -13,7 +13,7 @@ import { type PostgresServer, startPostgres } from './postgres-server.ts'
 // A claim reads the runs that it hands out, whatever else there is: 100,000 finished runs and as many for tomorrow must not
 // make it slower. The same holds for everything that is done every half second.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Value = string | number | Buffer | null
 
@@ -69,6 +69,7 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
     looks: {
       ...{ cubby_run_due: /task_id >|^$/, cubby_task_pkey: /table_id =/, cubby_task_pushing: /table_id =/ },
       cubby_table_pkey: /id =/,
+      cubby_organization_pkey: /id =/,
     },
   },
   {
@@ -97,7 +98,10 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
 ]
 
 function anyRegistry(): Record<string, RegExp> {
-  return { cubby_task_pkey: /table_id =/, cubby_table_pkey: /id =/, cubby_api_key_pkey: /seq =/ }
+  return {
+    ...{ cubby_task_pkey: /table_id =/, cubby_table_pkey: /id =/ },
+    ...{ cubby_api_key_pkey: /seq =/, cubby_organization_pkey: /id =/ },
+  }
 }
 
 for (const withStatus of [false, true]) {
@@ -176,7 +180,7 @@ beforeAll(async () => {
   server = await startPostgres({ settings: { fsync: 'off', autovacuum: 'off' }, auth: 'password' })
   url = await server.createDatabase()
   await (await openPostgresEngine({ url })).close()
-}, 60_000)
+}, 120_000)
 afterAll(() => server.remove(), 60_000)
 
 /** What the planner knew when it planned. */
@@ -204,7 +208,7 @@ for (const [name, prepare] of Object.entries(circumstances)) {
       await client.connect()
       await client.query(settings)
       await prepare(client)
-    }, 60_000)
+    }, 120_000)
     afterAll(() => client.end())
 
     test.each(cases.map((one) => [one.statement.name, one] as const))(

@@ -6,7 +6,7 @@ import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { certify, makeAuthority, makePair } from './certificates.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 let server: PostgresServer
 let dir = ''
@@ -25,12 +25,12 @@ beforeAll(async () => {
       'server.key': privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
     },
   })
-}, 60_000)
+}, 120_000)
 
 afterAll(async () => {
   await server.remove()
   rmSync(dir, { recursive: true, force: true })
-}, 60_000)
+}, 120_000)
 
 /** Whether the engine's connections are encrypted; or why it could not be opened. */
 const outcomeOf = async (host: string, query: string): Promise<string> => {

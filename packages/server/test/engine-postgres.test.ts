@@ -11,7 +11,7 @@ beforeAll(async () => {
   // What a killed machine loses is not looked at here, so nothing waits for the disk.
   server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
   url = await server.createDatabase()
-}, 60_000)
+}, 120_000)
 
 afterAll(() => server.remove(), 60_000)
 

@@ -6,6 +6,7 @@ import {
   type CheckpointFaultKind,
   CheckpointPolicy,
   checkpointAtPages,
+  idleSteps,
   resetAtPages,
   resetPendingPagesMax,
   type SyncReason,
@@ -28,9 +29,12 @@ const reopened = (walPages: number, pendingPages: number): CheckpointEvent => ({
   ...{ kind: 'committed', walPages, pendingPages, reopened: true },
 })
 const checkpointed = (fault?: CheckpointFaultKind): CheckpointEvent => ({ kind: 'checkpointed', fault })
-const reset = (fault?: CheckpointFaultKind): CheckpointEvent => ({ kind: 'reset', pendingPages: 0, fault })
+const reset = (fault?: CheckpointFaultKind, walPages = 1): CheckpointEvent => ({
+  ...{ kind: 'reset', walPages, pendingPages: 0, fault },
+})
 const synced = (reason: SyncReason, ok = true): CheckpointEvent => ({ kind: 'synced', reason, ok })
 const quiet: CheckpointEvent = { kind: 'quiet' }
+const idled: CheckpointEvent = { kind: 'idle' }
 const failed: CheckpointEvent = { kind: 'failed' }
 
 const nameOf = (action: CheckpointAction): string => (action.do === 'sync' ? `sync ${action.reason}` : action.do)
@@ -38,9 +42,11 @@ const nameOf = (action: CheckpointAction): string => (action.do === 'sync' ? `sy
 /** An event, the traffic when it happens, and the actions it must lead to; `+ hold` if writes are held after it. */
 type Step = [CheckpointEvent, Traffic, string]
 
-const expectSteps = (policy: CheckpointPolicy, steps: Step[]): void => {
+/** `awaitIdle`, which every first commit leads to, is shown only to those that are about it. */
+const expectSteps = (policy: CheckpointPolicy, steps: Step[], showsIdle = false): void => {
   steps.forEach(([event, traffic, expected], i) => {
-    const actions = policy.on(event, traffic).map(nameOf)
+    const all = policy.on(event, traffic).map(nameOf)
+    const actions = showsIdle ? all : all.filter((name) => name !== 'awaitIdle')
     const shown = [...actions, ...(policy.holdsWrites ? ['hold'] : [])].join(' + ')
     expect(`${i} ${event.kind}: ${shown}`).toBe(`${i} ${event.kind}: ${expected}`)
   })
@@ -181,10 +187,121 @@ const cases: Record<string, Step[]> = {
   ],
 }
 
+/** Steps of the idle time without a commit, all but the last: the first one only sees that there was one. */
+const idleSoFar: Step[] = Array.from({ length: idleSteps }, () => [idled, idle, 'awaitIdle'])
+
+const idleCases: Record<string, Step[]> = {
+  'an idle time: checkpoint, sync ahead, and an empty WAL; then nothing until the next commit': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    [committed(40, 40), idle, ''],
+    ...idleSoFar,
+    [idled, idle, 'checkpoint'],
+    [checkpointed(), idle, 'sync ahead'],
+    [synced('ahead'), idle, 'truncate + hold'],
+    [reset(undefined, 0), idle, ''],
+    // A sweep that found nothing.
+    [committed(0, 0), idle, ''],
+    [committed(5, 5), idle, 'awaitIdle'],
+  ],
+  'a commit in the idle time starts its count again; one that wrote nothing does not': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [committed(31, 31), idle, ''],
+    ...idleSoFar,
+    [committed(31, 31), idle, ''],
+    [idled, idle, 'checkpoint'],
+  ],
+  'a write that is on its way starts the count again': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [idled, busy, 'awaitIdle'],
+    ...idleSoFar.slice(1),
+    [idled, idle, 'checkpoint'],
+  ],
+  'a reader that needs the WAL: tried again after as long a time': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [idled, idle, 'checkpoint'],
+    [checkpointed(), idle, 'sync ahead'],
+    [synced('ahead'), idle, 'truncate + hold'],
+    [reset(undefined, 30), idle, 'awaitIdle'],
+    ...idleSoFar.slice(1),
+    [idled, idle, 'checkpoint'],
+  ],
+  'a write that arrives during the checkpoint: the WAL is not emptied, and the count starts again': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [idled, idle, 'checkpoint'],
+    [checkpointed(), busy, 'sync ahead'],
+    [synced('ahead'), busy, ''],
+    [committed(31, 1), idle, 'awaitIdle'],
+  ],
+  'a full disk: not tried again before the next commit': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [idled, idle, 'checkpoint'],
+    [checkpointed('repeatable'), idle, 'sync ahead'],
+    [synced('ahead'), idle, 'truncate + hold'],
+    [reset('repeatable', 30), idle, ''],
+    [committed(31, 31), idle, 'awaitIdle'],
+  ],
+  'a failed sync in the idle time: the WAL is not emptied': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [idled, idle, 'checkpoint'],
+    [checkpointed(), idle, 'sync ahead'],
+    [synced('ahead', false), idle, ''],
+    [idled, idle, ''],
+    [committed(31, 31), idle, ''],
+  ],
+  'a failed commit: the idle time that was awaited before it empties nothing': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [failed, idle, ''],
+    [idled, idle, ''],
+  ],
+  'closing: nothing is emptied': [
+    [committed(30, 30), idle, 'awaitIdle'],
+    ...idleSoFar,
+    [{ kind: 'closing' }, idle, ''],
+    [idled, idle, ''],
+  ],
+}
+
 describe('the checkpoint policy', () => {
   for (const [name, steps] of Object.entries(cases)) {
     test(name, () => expectSteps(new CheckpointPolicy(true), steps))
   }
+  for (const [name, steps] of Object.entries(idleCases)) {
+    test(name, () => expectSteps(new CheckpointPolicy(true), steps, true))
+  }
+
+  test('with an archive nothing waits for idle time: the WAL stays a file', () => {
+    expectSteps(new CheckpointPolicy(true, true), [[committed(30, 30), idle, '']], true)
+    expectSteps(new CheckpointPolicy(true, false), [[committed(30, 30), idle, 'awaitIdle']], true)
+  })
+
+  test('closing with an archive: at rest everything is copied, unless the disk failed; without one SQLite copies it', () => {
+    const rest: CheckpointEvent = { kind: 'rest' }
+    const closing: Step = [{ kind: 'closing' }, idle, '']
+    const policy = new CheckpointPolicy(true, true)
+    expectSteps(policy, [closing, [rest, idle, 'checkpoint']])
+    expect(policy.isAtRest).toBe(false)
+    expectSteps(policy, [[checkpointed(), idle, '']])
+    expect(policy.isAtRest).toBe(true)
+    expectSteps(new CheckpointPolicy(true, true), [closing, [failed, idle, ''], [rest, idle, '']])
+    expectSteps(new CheckpointPolicy(true, false), [closing, [rest, idle, '']])
+  })
+
+  test('a read that prevents the copy of many pages: behind until they are copied', () => {
+    const policy = new CheckpointPolicy(true)
+    policy.on(committed(resetAtPages, resetAtPages - 1), busy)
+    expect(policy.isBehind).toBe(false)
+    policy.on(committed(resetAtPages + 1, resetAtPages), busy)
+    expect(policy.isBehind).toBe(true)
+    policy.on(reset(), idle)
+    expect(policy.isBehind).toBe(false)
+  })
 
   test('the writer runs again only after the sync', () => {
     const policy = new CheckpointPolicy(true)
@@ -198,14 +315,19 @@ describe('the checkpoint policy', () => {
 
   test('a guest neither checkpoints nor syncs, and its writer runs again at once', () => {
     const policy = new CheckpointPolicy(false)
-    expectSteps(policy, [
-      [committed(100_000, 100_000), idle, ''],
-      [quiet, idle, ''],
-      [reopened(100_000, 100_000), idle, ''],
-      [{ kind: 'writerLost' }, idle, ''],
-      [{ kind: 'writerStarted' }, idle, ''],
-      [failed, idle, ''],
-    ])
+    expectSteps(
+      policy,
+      [
+        [committed(100_000, 100_000), idle, ''],
+        [quiet, idle, ''],
+        [idled, idle, ''],
+        [reopened(100_000, 100_000), idle, ''],
+        [{ kind: 'writerLost' }, idle, ''],
+        [{ kind: 'writerStarted' }, idle, ''],
+        [failed, idle, ''],
+      ],
+      true,
+    )
     expect([policy.writerRuns, policy.failed]).toEqual([true, false])
   })
 })
@@ -215,7 +337,7 @@ describe('the checkpoint policy', () => {
 const commitPagesMax = 9_000
 
 type Move =
-  | { move: 'submit' | 'quiet' | 'loseWriter' | 'loseCheckpointer' | 'start' | 'close' }
+  | { move: 'submit' | 'quiet' | 'idle' | 'loseWriter' | 'loseCheckpointer' | 'start' | 'close' }
   | { move: 'failCommit' }
   | { move: 'commit'; pages: number; reopened: boolean }
   | { move: 'checkpoint' | 'reset'; fault: CheckpointFaultKind | undefined; readerPages: number }
@@ -235,8 +357,10 @@ class Surroundings {
   /** The pages committed since it started stay pending. */
   checkpoint: { leaves: number } | undefined
   resetRuns = false
+  truncates = false
   syncs: SyncReason[] = []
   awaitsQuiet = false
+  awaitsIdle = false
   writer: 'up' | 'starting' | 'down' = 'up'
   checkpointer: 'up' | 'starting' | 'down' = 'up'
   failed = false
@@ -260,11 +384,15 @@ class Surroundings {
       must('by a thread that runs', this.checkpointer === 'up')
       this.checkpoint = { leaves: 0 }
     } else if (action.do === 'sync') this.syncs.push(action.reason)
-    else if (action.do === 'reset') {
+    else if (action.do === 'reset' || action.do === 'truncate') {
       must('one reset at a time', !this.resetRuns)
       must('a reset with nothing in flight', this.inFlight === 0 && this.writer === 'up')
       must('a reset beside no checkpoint or sync', this.checkpoint === undefined && this.syncs.length === 0)
       this.resetRuns = true
+      this.truncates = action.do === 'truncate'
+    } else if (action.do === 'awaitIdle') {
+      must('one timer of the idle time', !this.awaitsIdle)
+      this.awaitsIdle = true
     } else {
       must('one timer at a time', !this.awaitsQuiet)
       this.awaitsQuiet = true
@@ -315,7 +443,8 @@ class Surroundings {
         this.resetRuns = false
         if (move.fault === undefined) this.pendingPages = Math.min(this.pendingPages, move.readerPages)
         if (move.fault === 'disk') this.failed = true
-        this.tell({ kind: 'reset', pendingPages: this.pendingPages, fault: move.fault })
+        if (this.truncates && move.fault === undefined && move.readerPages === 0) this.walPages = 0
+        this.tell({ kind: 'reset', walPages: this.walPages, pendingPages: this.pendingPages, fault: move.fault })
         return
       case 'sync': {
         const reason = this.syncs.shift()
@@ -330,6 +459,11 @@ class Surroundings {
         if (!this.awaitsQuiet) return
         this.awaitsQuiet = false
         this.tell({ kind: 'quiet' })
+        return
+      case 'idle':
+        if (!this.awaitsIdle) return
+        this.awaitsIdle = false
+        this.tell({ kind: 'idle' })
         return
       case 'loseWriter':
         if (this.writer !== 'up') return
@@ -377,6 +511,7 @@ class Surroundings {
       while (this.syncs.length > 0) this.apply({ move: 'sync', ok: true })
       this.apply({ move: 'reset', fault: undefined, readerPages: 0 })
       this.apply({ move: 'quiet' })
+      this.apply({ move: 'idle' })
     }
   }
 }
@@ -395,7 +530,7 @@ const end = (fault: fc.Arbitrary<CheckpointFaultKind | undefined>, readerPagesMa
     readerPages: fc.integer({ min: 0, max: readerPagesMax }),
   })
 const sync = (ok: fc.Arbitrary<boolean>): fc.Arbitrary<Move> => fc.record({ move: fc.constant('sync' as const), ok })
-const pause: fc.Arbitrary<Move> = fc.constant({ move: 'quiet' })
+const pause: fc.Arbitrary<Move> = fc.constantFrom({ move: 'quiet' }, { move: 'idle' }, { move: 'idle' })
 const threads: fc.Arbitrary<Move> = fc.constantFrom(
   ...(['loseWriter', 'loseCheckpointer', 'start', 'start', 'start', 'close'] as const).map((move) => ({ move })),
 )
@@ -438,6 +573,26 @@ describe('the checkpoint policy, for random events', () => {
       }),
       runs,
     )
+  })
+
+  test('an idle store has an empty WAL, and awaits nothing', () => {
+    let emptied = 0
+    fc.assert(
+      fc.property(sequences(...everyday, ...hardships), (moves) => {
+        const around = new Surroundings()
+        for (const move of moves) around.apply(move)
+        around.complete()
+        // A last commit, after which everything works again.
+        around.apply({ move: 'submit' })
+        around.complete()
+        expect(around.awaitsQuiet).toBe(false)
+        if (moves.some(({ move }) => move === 'close')) return
+        expect([around.walPages, around.awaitsIdle]).toEqual([0, false])
+        emptied++
+      }),
+      runs,
+    )
+    expect(emptied).toBeGreaterThan(100)
   })
 
   test('a WAL at its bound holds writes at once, and is reset when the commits in flight have ended', () => {

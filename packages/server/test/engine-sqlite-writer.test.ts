@@ -15,7 +15,7 @@ import { eventually, makeTempDir, removeTempDir } from './harness.ts'
 // What the writer answers when it fails. A caller that is told "nothing was applied" repeats the request; one that is
 // told nothing waits for ever.
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 let dir: string
 let faults: string

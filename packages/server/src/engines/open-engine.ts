@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
-import type { ClosedStore, OpenOptions } from '../store/closed-store.ts'
+import { OperatorError } from '../core/operator-error.ts'
+import { parseDuration } from '../core/text/duration.ts'
+import type { ArchiveReport, BackupContents, ClosedStore, OpenOptions, WithCopy } from '../store/closed-store.ts'
 import type { Engine } from '../store/engine.ts'
 import type { EngineFlags, FlagValues, SettingSource } from '../store/settings.ts'
 import { type PostgresSettings, postgresFlags, readPostgresSettings } from './postgres/settings.ts'
@@ -31,6 +33,11 @@ const defaults: FlagValues = {
     return declared.type === 'count' ? declared.default : 0
   },
   isSet: () => false,
+  text: () => undefined,
+  durationMs(flag) {
+    const declared = engineFlags[flag]!
+    return declared.type === 'duration' ? parseDuration(declared.default)! : 0
+  },
 }
 
 /** All flags are read, so that a wrong value is refused whichever engine is used. Without flags: the defaults. */
@@ -49,9 +56,22 @@ export const findStore = async (location: StoreLocation, settings?: EngineSettin
     const { sqliteStore } = await import('./sqlite/closed-store.ts')
     return sqliteStore(resolve(data), settings?.sqlite)
   }
+  if (settings?.sqlite.archive !== undefined) {
+    throw new OperatorError(
+      '--archive is for the embedded engine; PostgreSQL archives its own WAL: pg_basebackup and archive_command, or pgBackRest or WAL-G (docs/engines.md)',
+    )
+  }
   const { postgresStore } = await import('./postgres/closed-store.ts')
   return postgresStore(store, settings?.postgres, storeGivenAs)
 }
 
 export const openEngine = async (location: StoreLocation, options: OpenOptions): Promise<Engine> =>
   (await findStore(location)).open(options)
+
+/** Checks a backup of the embedded engine. */
+export const verifyBackup = async (file: string, withCopy: WithCopy): Promise<BackupContents> =>
+  (await import('./sqlite/transfer/backup.ts')).verifyBackup(file, withCopy)
+
+/** Checks an archive of the embedded engine. */
+export const verifyArchive = async (dir: string): Promise<ArchiveReport> =>
+  (await import('./sqlite/archive/verify-archive.ts')).verifyArchive(dir)

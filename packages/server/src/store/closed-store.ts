@@ -1,5 +1,6 @@
 import type { Log } from '../core/log.ts'
 import type { Engine } from './engine.ts'
+import type { StoreObserver } from './observer.ts'
 import type { Dump } from './transfer.ts'
 import type { WorkerChannel } from './worker-channel.ts'
 
@@ -14,6 +15,8 @@ export interface OpenOptions {
   log?: Log
   /** Called before an engine ends the process because its disk failed: sends the pending answers. */
   drain?: () => Promise<unknown>
+  /** For the metrics. */
+  observer?: StoreObserver
 }
 
 /** The contents of a backup. */
@@ -34,8 +37,43 @@ export interface BackupContents {
  */
 export type WithCopy = (copy: Dump) => Promise<void>
 
-/** A file, or the bytes of one with its name for messages. */
-export type BackupSource = string | { name: string; bytes: AsyncIterable<Uint8Array> }
+/** A file, the bytes of one with its name for messages, or a moment of an archive. */
+export type BackupSource = string | BackupBytes | ArchiveMoment
+
+export interface BackupBytes {
+  name: string
+  bytes: AsyncIterable<Uint8Array>
+}
+
+export interface ArchiveMoment {
+  /** The directory that --archive named. */
+  archive: string
+  /** Every write that was answered before it is restored, and none that arrived after it. */
+  atMs: number
+}
+
+/** What a check of an archive found. Times are epoch milliseconds. */
+export interface ArchiveReport {
+  /** Files that are damaged or missing. */
+  findings: string[]
+  /** The times that can be restored. */
+  ranges: { fromMs: number; toMs: number; bases: number; segments: number }[]
+  /** Between the ranges. */
+  gaps: { fromMs: number; toMs: number; reason: string }[]
+}
+
+/** What `compact` needs on the disk of the store, beside it. */
+export interface CompactRoom {
+  neededBytes: number
+  freeBytes: number
+}
+
+export interface CompactedStore {
+  bytesBefore: number
+  bytesAfter: number
+  /** False if another command still reads the store: the files get smaller later. */
+  isShort: boolean
+}
 
 /**
  * A store that is not open. Methods throw OperatorError for problems that the operator can fix, and for operations that the
@@ -49,7 +87,7 @@ export interface ClosedStore {
    * Opens the store in a worker of a server with several processes. Its first step ensures that the worker ends when the
    * channel closes: then the owner is gone, and another process may own the store.
    */
-  openWorker(channel: WorkerChannel, log: Log): Promise<Engine>
+  openWorker(channel: WorkerChannel, log: Log, observer?: StoreObserver): Promise<Engine>
   /** Advice for the operator about a worker that ended with this exit code or signal. */
   workerExitHint(reason: unknown): string | undefined
   /** Copies the whole store into a new file, also beside a running server. The copy has been checked and synced. */
@@ -61,4 +99,9 @@ export interface ClosedStore {
   streamBackup(write: (bytes: Uint8Array) => Promise<void>, withCopy: WithCopy): Promise<BackupContents>
   /** Creates the store from a backup. No store may exist at this place; the copy is checked before it becomes the store. */
   restoreBackup(backup: BackupSource, withCopy: WithCopy): Promise<BackupContents>
+  /**
+   * Makes the files of the store as small as they can be. No server may run on it. A process that is killed meanwhile leaves
+   * the store as it was, or compacted. `announce` is called before anything is written.
+   */
+  compact(announce: (room: CompactRoom) => void): Promise<CompactedStore>
 }

@@ -1,11 +1,14 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { CursorSeal } from '../core/cursor-seal.ts'
 import type { ApiKeys } from './api-keys.ts'
+import type { ArchiveState } from './archive-state.ts'
 import type { Files } from './files.ts'
 import type { Maintenance } from './maintenance.ts'
+import type { Measures } from './measures.ts'
 import type { Organizations } from './organizations.ts'
 import type { Records } from './records.ts'
 import type { Runs } from './runs.ts'
+import type { Statistics } from './statistics.ts'
 import type { Buckets, Tables } from './tables.ts'
 import type { Tasks } from './tasks.ts'
 import type { Transfer } from './transfer.ts'
@@ -23,6 +26,7 @@ import type { WorkerChannel } from './worker-channel.ts'
  * Methods that write throw CubbyError. `unavailable`, `storage_full`, `store_damaged`: nothing was applied.
  * `outcome_unknown`: the write may or may not have been applied. `revoked_api_key`, `table_not_found`, `bucket_not_found`,
  * `task_not_found`: the caller's key was revoked, or the table, bucket or task was deleted, before the write.
+ * `invalid_api_key`: the caller's organization was deleted.
  */
 export interface Engine {
   /** For the start-up line: `sqlite 3.53.4`. */
@@ -38,6 +42,8 @@ export interface Engine {
   readonly runs: Runs
   readonly maintenance: Maintenance
   readonly transfer: Transfer
+  readonly statistics: Statistics
+  readonly measures: Measures
   /**
    * Derived from the store's cursor key, which is the same in every process, after a restart and in a copy. `transfer.load`
    * can replace it.
@@ -45,6 +51,8 @@ export interface Engine {
   readonly cursorSeal: CursorSeal
   /** The key of signed URLs: derived from the same key, for it alone. */
   readonly urlKey: Uint8Array
+  /** How its archive is doing; undefined if it has none, and in every process but the owner of the store. */
+  readonly archiveState?: ArchiveState | undefined
   /** Whether the store can serve requests now. */
   ready(): Awaitable<boolean>
   /**

@@ -15,6 +15,11 @@ export interface Maintenance {
    */
   purgeTables(nowMs: number, rowsMax: number): Promise<number>
   /**
+   * Removes at most `rowsMax` rows of organizations that can no longer be restored, after the same grace period: what they
+   * have, then their API keys, and at last their own rows. Returns 0 if there is nothing left to do, as `purgeTables`.
+   */
+  purgeOrganizations(nowMs: number, rowsMax: number): Promise<number>
+  /**
    * Adds missing checksums in one commit that reads at most `rowsMax` rows. Returns how many rows it read; 0 if there is
    * nothing left to do. The store keeps the position. New rows are written with a checksum. An engine whose database has its
    * own checksums returns 0.

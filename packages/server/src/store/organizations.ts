@@ -5,14 +5,39 @@ export interface Organization {
   id: number
   name: string
   createdAtMs: number
+  /** Since when its keys are unknown and nothing of it is found; null: it is active. */
+  deletedAtMs: number | null
+}
+
+export type DeleteOrganizationResult = {
+  /** `already`: it was deleted before, and nothing was changed. */
+  outcome: 'deleted' | 'already'
+  organization: Organization
+}
+
+export type RestoreOrganizationResult = {
+  /** `over`: it was deleted so long ago that it is being removed. */
+  outcome: 'restored' | 'active' | 'over'
+  organization: Organization
 }
 
 export interface Organizations {
   /** Creates the organization with its first keys; undefined if the name is taken. */
   create(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined>
-  /** The same, but only if the store has no organization yet. If several processes call it, one succeeds. */
+  /** The same, but only if the store never had an organization. If several processes call it, one succeeds. */
   bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined>
   find(name: string): Awaitable<Organization | undefined>
+  /** Deleted ones too, until they are purged. So do `find` and `list`. */
   findById(id: number): Awaitable<Organization | undefined>
+  /** By name. */
   list(): Awaitable<Organization[]>
+  /**
+   * Deletes it with all that it has, for `recoveryMs`; undefined if there is none with that name. When it resolves, no process
+   * on the store finds its API keys, tables, buckets or tasks, and no write of it is applied, not even one that was in
+   * flight. What time does to records and runs goes on. The name stays taken. A second call changes nothing and waits as the
+   * first one.
+   */
+  delete(name: string, nowMs: number): Promise<DeleteOrganizationResult | undefined>
+  /** Brings it back as it was. Keys that were revoked before, and tables that were deleted before, stay so. */
+  restore(name: string, nowMs: number): Promise<RestoreOrganizationResult | undefined>
 }

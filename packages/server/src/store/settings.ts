@@ -2,6 +2,9 @@
 export type EngineFlag =
   | { type: 'count'; value: string; help: string; default: number; min: number; max: number }
   | { type: 'switch'; help: string }
+  | { type: 'text'; value: string; help: string }
+  /** Such as `24h`. */
+  | { type: 'duration'; value: string; help: string; default: string; minMs: number; maxMs: number }
 
 export type EngineFlags = Record<string, EngineFlag>
 
@@ -9,6 +12,8 @@ export type EngineFlags = Record<string, EngineFlag>
 export interface FlagValues {
   count(flag: string): number
   isSet(flag: string): boolean
+  text(flag: string): string | undefined
+  durationMs(flag: string): number
 }
 
 /** The source of an engine's settings. */

@@ -14,6 +14,10 @@ export interface DumpedApiKey extends ApiKey {
   hash: string
 }
 
+export interface DumpedOrganization extends Organization {
+  purging: boolean
+}
+
 export interface DumpedTable extends Table {
   purging: boolean
 }
@@ -31,6 +35,11 @@ export interface DumpedBlob {
   tableId: number
 }
 
+export interface LoadedBlob extends DumpedBlob {
+  /** Those that the store keeps, in Base64. */
+  bytes?: string
+}
+
 /** The declaration of a task, whose row is among the tables. */
 export interface DumpedTask {
   tableId: number
@@ -44,7 +53,8 @@ export interface DumpedTask {
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */
 export interface Dump {
   cursorKey(): Awaitable<CursorKey>
-  organizations(): Awaitable<Organization[]>
+  /** By id, including deleted ones. */
+  organizations(): Awaitable<DumpedOrganization[]>
   /** By seq. */
   apiKeys(): AsyncIterable<DumpedApiKey>
   /** By id, including buckets and tasks, and soft-deleted ones. */
@@ -54,11 +64,15 @@ export interface Dump {
   countRecords(tableId: number): Awaitable<number>
   /** The live blobs, by id. Others are not part of a copy: nothing refers to them. */
   blobs(): AsyncIterable<DumpedBlob>
+  /** The bytes of a blob that the store keeps; undefined if they are not there. */
+  blobBytes(blob: DumpedBlob): Awaitable<Uint8Array | undefined>
   /** By the id of their table, also of deleted ones. */
   tasks(): AsyncIterable<DumpedTask>
   /** The runs of all tasks with a seq above `afterSeq`, by seq, in chunks of bounded bytes. Also those that are no longer kept. */
   runs(afterSeq: number): AsyncIterable<Run[]>
   countRuns(): Awaitable<number>
+  /** The runs of one task, by id, in chunks of bounded bytes. */
+  runsOf(taskId: number): AsyncIterable<Run[]>
   /** See `Files.readMark`. */
   fileMark(): Awaitable<string | undefined>
   close(): Promise<void>
@@ -68,12 +82,12 @@ export interface Dump {
 export interface LoadRows {
   /** Replaces the store's own cursor key, so that cursors keep working in the copy. */
   cursorKey?: CursorKey
-  organizations?: Organization[]
+  organizations?: DumpedOrganization[]
   apiKeys?: DumpedApiKey[]
   tables?: DumpedTable[]
   records?: DumpedRecord[]
-  /** They are live in the copy. Their bytes must be in its place first. */
-  blobs?: DumpedBlob[]
+  /** They are live in the copy. Bytes that a place has must be in that of the copy first. */
+  blobs?: LoadedBlob[]
   tasks?: DumpedTask[]
   runs?: Run[]
 }

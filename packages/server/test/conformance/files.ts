@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { newBlobId } from '../../src/core/files/blob-id.ts'
+import { newBlobId, newStoreBlobId } from '../../src/core/files/blob-id.ts'
 import { newBucketId } from '../../src/core/files/bucket-id.ts'
 import {
   type FileContent,
@@ -50,7 +50,7 @@ const contentOf = (blob: string, { visibility = 'private', metadata = '{}' }: Ma
 })
 
 /** One bucket of one organization. */
-const makeShelf = async (engine: Engine, at: { tenant?: Tenant; name?: string } = {}) => {
+export const makeShelf = async (engine: Engine, at: { tenant?: Tenant; name?: string } = {}) => {
   const tenant = at.tenant ?? (await makeTenant(engine))
   const { table } = await engine.buckets.create(tenant.caller, 'app', at.name ?? 'avatars', newBucketId(), startMs)
   const shelf = {
@@ -69,6 +69,13 @@ const makeShelf = async (engine: Engine, at: { tenant?: Tenant; name?: string } 
         { name, content: contentOf(blob, material), ttlSeconds, condition },
         nowMs,
       )
+    },
+    /** A small file, with its bytes. */
+    commitSmall: (name: string, bytes: Uint8Array, material: Material = {}, nowMs = startMs) => {
+      const { ttlSeconds = null, condition } = material
+      const blob = newStoreBlobId(nowMs)
+      const file = { name, content: contentOf(blob, material), ttlSeconds, condition, bytes }
+      return engine.files.commit(tenant.caller, table, file, nowMs).then((result) => ({ blob, result }))
     },
     /** Its blob. */
     async put(name: string, material: Material = {}, nowMs = startMs): Promise<string> {
@@ -402,5 +409,97 @@ export const fileCases = (it: Case): void => {
     await engine.records.write(tenant.caller, table, [write], startMs)
     await engine.maintenance.sweepExpired(startMs + 2_000 + sweepGraceMs, 50)
     expect(await liveBlobs(engine)).toEqual([blob])
+  })
+
+  const everyByte = Uint8Array.from({ length: 1_024 }, (_, i) => (i * 7 + (i >> 8)) & 255)
+
+  it('small files: their bytes are in the store, exactly, for every reader; none of what is not there', async ({
+    engine,
+    openBeside,
+    reopen,
+  }) => {
+    const { bucket, commitSmall, blobOf, put } = await makeShelf(engine)
+    const contents = [everyByte, new Uint8Array(), everyByte.subarray(3, 300), new Uint8Array(16_384).fill(0xff)]
+    const blobs = await Promise.all(
+      contents.map(async (bytes, i) => {
+        const { blob, result } = await commitSmall(`f${i}`, bytes)
+        expect([versionsOf(result), await blobOf(`f${i}`)]).toEqual([[startMs], blob])
+        return blob
+      }),
+    )
+    const plain = await put('plain')
+    const beside = await openBeside()
+    for (const one of [engine, beside]) {
+      for (const [i, blob] of blobs.entries()) {
+        expect(Buffer.compare((await one.files.readBytes(bucket, blob))!, contents[i]!)).toBe(0)
+      }
+      expect(await one.files.readBytes(bucket, plain)).toBeUndefined()
+      expect(await one.files.readBytes(bucket, newStoreBlobId(startMs))).toBeUndefined()
+    }
+    expect(await liveBlobs(engine)).toEqual([plain, ...blobs.toSorted()])
+    const again = await reopen()
+    expect(Buffer.compare((await again.files.readBytes(bucket, blobs[0]!))!, contents[0]!)).toBe(0)
+  })
+
+  it('small files: what is replaced or removed is due an hour later, and its bytes go with its row', async ({
+    engine,
+  }) => {
+    const { bucket, commitSmall, put, remove, get, blobOf } = await makeShelf(engine)
+    const first = (await commitSmall('a', everyByte)).blob
+    const second = await commitSmall('a', everyByte.subarray(1), { condition: { version: startMs } })
+    expect(versionsOf(second.result)).toEqual([startMs + 1])
+    const refused = await commitSmall('a', everyByte, { condition: 'absent' })
+    expect(refused.result).toEqual({ applied: false, failedOperation: 0, current: startMs + 1 })
+    expect(await engine.files.readBytes(bucket, refused.blob)).toBeUndefined()
+    // Over one kind of file, the other.
+    const large = await put('a')
+    const third = (await commitSmall('a', everyByte)).blob
+    const other = (await commitSmall('b', everyByte)).blob
+    expect(await remove('b')).toEqual({ applied: true, results: [{ deleted: true }] })
+    expect([await blobOf('a'), await get('b')]).toEqual([third, undefined])
+    expect(await liveBlobs(engine)).toEqual([third])
+    expect(await due(engine, startMs + deadBlobMs - 1)).toEqual([])
+    expect(await engine.files.readBytes(bucket, first)).toBeDefined()
+    const gone = [first, second.blob, large, other]
+    expect((await due(engine, startMs + deadBlobMs)).sort()).toEqual(gone.toSorted())
+    // What was not taken stays.
+    await engine.files.forget([...gone, third])
+    for (const blob of gone) expect(await engine.files.readBytes(bucket, blob)).toBeUndefined()
+    expect(await engine.files.readBytes(bucket, third)).toBeDefined()
+    expect(await allDue(engine)).toEqual([])
+  })
+
+  it('small files: over an expired one, after a sweep and a purge', async ({ engine }) => {
+    const { tenant, commitSmall, get } = await makeShelf(engine)
+    const expired = (await commitSmall('a', everyByte, { ttlSeconds: startSeconds + 10 })).blob
+    const swept = (await commitSmall('b', everyByte, { ttlSeconds: startSeconds + 10 })).blob
+    const nowMs = startMs + 11_000
+    const live = await commitSmall('a', everyByte, { condition: 'absent' }, nowMs)
+    expect(versionsOf(live.result)).toEqual([nowMs])
+    expect(await due(engine, nowMs + deadBlobMs)).toEqual([expired])
+    const sweptAtMs = nowMs + sweepGraceMs
+    expect(await engine.maintenance.sweepExpired(sweptAtMs, 50)).toBe(1)
+    expect(await due(engine, sweptAtMs + deadBlobMs)).toContain(swept)
+    await engine.buckets.delete(tenant.caller, 'app', 'avatars', startMs)
+    const purgeMs = startMs + recoveryMs + sweepGraceMs
+    while ((await engine.maintenance.purgeTables(purgeMs, 2)) > 0);
+    expect(await liveBlobs(engine)).toEqual([])
+    expect(await due(engine, purgeMs + deadBlobMs)).toContain(live.blob)
+    expect(await get('a', nowMs)).toBeUndefined()
+  })
+
+  it('small files: a deleted bucket and a revoked key store none; of many at once one is left', async ({ engine }) => {
+    const { tenant, commitSmall, blobOf } = await makeShelf(engine)
+    const written = await Promise.all(Array.from({ length: 8 }, (_, i) => commitSmall('a', everyByte.subarray(i))))
+    const versions = written.map(({ result }) => versionsOf(result)[0]!).sort()
+    expect(versions).toEqual(Array.from({ length: 8 }, (_, i) => startMs + i))
+    expect(await liveBlobs(engine)).toEqual([(await blobOf('a'))!])
+    expect(await allDue(engine)).toHaveLength(7)
+    const second = await makeShelf(engine, { tenant, name: 'second' })
+    await engine.buckets.delete(tenant.caller, 'app', 'avatars', startMs + 1)
+    await expectRefusal(commitSmall('c', everyByte), 'bucket_not_found')
+    await engine.apiKeys.revoke(tenant.operator, tenant.apiKey.id, startMs + 2)
+    await expectRefusal(second.commitSmall('c', everyByte), 'revoked_api_key')
+    expect(await liveBlobs(engine)).toHaveLength(1)
   })
 }

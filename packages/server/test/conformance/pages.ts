@@ -264,7 +264,7 @@ export const pageCases = (it: Case): void => {
     const reached = names.indexOf(page.next!.range as string)
     expect(reached).toBeGreaterThan(0)
     expect(reached).toBeLessThan(pageExpiredRowsMax)
-  }, 60_000)
+  }, 120_000)
 
   it('a page steps over fewer expired records than the bound without ending', async ({ engine }) => {
     const desk = await makeDesk(engine)
@@ -275,5 +275,5 @@ export const pageCases = (it: Case): void => {
     await desk.put('h', { rangeKey: 'z' })
     const page = await engine.records.scan(desk.table, primaryScan('h'), 50, startMs)
     expect(page.records.map(nameOf)).toEqual(['h/z'])
-  }, 60_000)
+  }, 120_000)
 }

@@ -76,6 +76,7 @@ export const purgeCases = (it: Case): void => {
         if (answered === 0) done.resolve()
         return answered
       },
+      purgeOrganizations: async () => 0,
     } satisfies SweepOptions['maintenance']
     const sweeps = startSweeps({
       maintenance: watched,

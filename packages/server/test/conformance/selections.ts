@@ -202,7 +202,7 @@ export const selectionCases = (it: Case): void => {
       expect(await counts(engine, desk, scan, countRowsMax)).toEqual([countRowsMax, 1])
       expect(await counts(engine, desk, scan, countRowsMax + 1)).toEqual([countRowsMax + 1])
     }
-  }, 60_000)
+  }, 120_000)
 
   it('keys and count: skip a bounded number of expired records, then end early with next', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
@@ -242,7 +242,7 @@ export const selectionCases = (it: Case): void => {
     }
     // Before their end all of them are live, and none is left out.
     expect(await counts(engine, desk, primaryScan('h'), 20_000, startMs - 1)).toEqual([pageExpiredRowsMax + 502])
-  }, 60_000)
+  }, 120_000)
 
   it('count: among many expired records, live ones are counted exactly once', async ({ engine }) => {
     const desk = await makeDesk(engine, indices)
@@ -267,5 +267,5 @@ export const selectionCases = (it: Case): void => {
         expect(sum(await counts(engine, desk, scan, rowsMax))).toBe(1_500)
       }
     }
-  }, 60_000)
+  }, 120_000)
 }

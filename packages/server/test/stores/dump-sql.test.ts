@@ -11,7 +11,7 @@ import { folderOf, versions } from './kept-stores.ts'
 // A store that is kept as SQL text must be the store that a version wrote. If the writer of that text leaves something
 // out, no later version is ever tested with it.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const readText = (version: string): string => readFileSync(join(folderOf(version), 'cubby.sql'), 'utf8')
 

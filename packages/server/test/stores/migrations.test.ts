@@ -14,7 +14,7 @@ import { folderOf, programOf, readExpected } from './kept-stores.ts'
 // version or of the new one. No process of the old version may write into the new one: it would store data with the
 // checksum of other data.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const from = folderOf('v1')
 const expected = readExpected('v1')

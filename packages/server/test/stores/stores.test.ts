@@ -19,7 +19,7 @@ import {
 // What people stored with an older version is theirs: every later one opens it and answers as the older one did.
 // The stores are as `write-store.ts` of their version left them, with the same content on each engine.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let postgres: PostgresServer
 beforeAll(async () => {
@@ -141,6 +141,16 @@ for (const version of versions) {
           refused(await server.as(expected.keys.scoped!).get('/v1/logs'), 403, 'revoked_api_key')
           ok(await server.as((await server.createOrganization('third')).secretKey).get('/v1'))
         })
+
+        test.skipIf(expected.keys.deleted === undefined)(
+          'organizations: the deleted one is, and can be restored',
+          async () => {
+            const api = server.as(expected.keys.deleted!)
+            refused(await api.get('/v1/app/people/ada'), 401, 'invalid_api_key')
+            await server.cubbyJson('orgs', 'restore', 'initech')
+            expect(ok(await api.get('/v1/app/people/ada')).data).toEqual({ of: 'a deleted one' })
+          },
+        )
 
         test('it is sound afterwards, and after a restart', async () => {
           expect(await server.cubby('verify')).toMatchObject({ exitCode: 0 })

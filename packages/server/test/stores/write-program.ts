@@ -36,7 +36,7 @@ It is \`packages/server/src\` at commit ${commit}, bundled with its dependencies
 
     bun packages/server/test/stores/write-program.ts
 
-\`LICENSES.txt\` has the licences of the ${packages} packages in the bundle. The rest is Cubby, under the licence of this repository.
+\`LICENSES.txt\` has the licences of the ${packages.length} packages in the bundle. The rest is Cubby, under the licence of this repository.
 These files are generated. Do not edit them or write them again.
 `,
   )

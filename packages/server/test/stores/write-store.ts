@@ -75,9 +75,11 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
     for (const bucket of ['app/_buckets/pictures', 'app/_buckets/gone', 'files/_buckets/only']) {
       ok(await api.post(`/v1/${bucket}`), 201)
     }
-    for (const [name, query, bytes] of files) {
+    for (const [i, [name, query, bytes]] of files.entries()) {
       const path = `/v1/app/_buckets/pictures/${encodeURIComponent(name)}?${query}`
-      ok(await api.raw('PUT', path, { body: bytes }))
+      // The first one chunked: its bytes are in the place, those of the others in the store.
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      ok(await server.request('PUT', path, { key: acme.secretKey, body: bytes, headers, chunked: i === 0 }))
     }
     ok(await api.raw('PUT', '/v1/app/_buckets/gone/a', { body: 'a file of a deleted bucket' }))
     ok(await api.delete('/v1/app/_buckets/gone'))
@@ -88,7 +90,13 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
     // The same names in another organization.
     await createTable(other, '/v1/app/people', { i1: { hashField: 'city' } })
     await writeRecords(other, '/v1/app/people', ['{"hashKey":"ada","data":{"city":"elsewhere"}}'])
-    return await writeKeys(api, acme, globex)
+    const initech = await server.createOrganization('initech')
+    await createTable(server.as(initech.secretKey), '/v1/app/people')
+    await writeRecords(server.as(initech.secretKey), '/v1/app/people', [
+      '{"hashKey":"ada","data":{"of":"a deleted one"}}',
+    ])
+    await server.cubbyJson('orgs', 'delete', 'initech', '--confirm', 'initech')
+    return { ...(await writeKeys(api, acme, globex)), deleted: initech.secretKey }
   } finally {
     await server.stop()
   }

@@ -12,11 +12,12 @@ export const postgresStore = (url: string, settings: PostgresSettings = {}, urlG
     return `${protocol}//${host}${pathname}`
   },
 
-  open: ({ mustExist, log }) => openPostgresEngine({ url, urlGivenAs, mustExist, log, ...settings }),
+  open: ({ mustExist, log, observer }) =>
+    openPostgresEngine({ url, urlGivenAs, mustExist, log, observer, ...settings }),
 
-  openWorker(channel, log) {
+  openWorker(channel, log, observer) {
     channel.onClose(() => process.exit(1))
-    return openPostgresEngine({ url, urlGivenAs, log, ...settings })
+    return openPostgresEngine({ url, urlGivenAs, log, observer, ...settings })
   },
 
   workerExitHint: () => undefined,
@@ -31,5 +32,11 @@ export const postgresStore = (url: string, settings: PostgresSettings = {}, urlG
 
   async restoreBackup() {
     throw noBackup('pg_restore')
+  },
+
+  async compact() {
+    throw new OperatorError(
+      'compact is for the embedded engine; PostgreSQL reuses space by itself (autovacuum), and VACUUM FULL gives it back (docs/engines.md)',
+    )
   },
 })

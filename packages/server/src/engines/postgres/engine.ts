@@ -1,6 +1,9 @@
 import { type CursorKey, CursorSeal, deriveUrlKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import type { Engine } from '../../store/engine.ts'
+import { observedRuns } from '../../store/observed-runs.ts'
+import type { StoreObserver } from '../../store/observer.ts'
+import type { Runs } from '../../store/runs.ts'
 import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connection/connect.ts'
 import { Database, noOrg } from './connection/database.ts'
 import { Session } from './connection/driver.ts'
@@ -11,6 +14,8 @@ import { detectDialect, readServerFacts } from './dialects/detect-dialect.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { PostgresFiles } from './files/files.ts'
 import { PostgresMaintenance } from './maintenance/maintenance.ts'
+import { PostgresStatistics } from './maintenance/statistics.ts'
+import { PostgresMeasures } from './measures.ts'
 import { leaseMsDefault, prepareStore, type StoreFacts } from './migrations/prepare-store.ts'
 import { PostgresRecords } from './records/records.ts'
 import { WriteGuard } from './records/write-guard.ts'
@@ -41,6 +46,8 @@ export interface PostgresOptions extends PostgresSettings {
   /** How long a request may wait for one of them. */
   waitMsMax?: number
   log?: Log
+  /** For the metrics. */
+  observer?: StoreObserver
   /** Overrides of the detected dialect: tests run the code paths of other databases with them. */
   dialect?: Partial<Dialect>
 }
@@ -85,6 +92,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     sweepClock,
     log,
     openLongSession: () => connectLongSession(url, dialect),
+    observer: options.observer,
   })
 }
 
@@ -117,6 +125,7 @@ interface Parts {
   sweepClock: 'database' | 'caller'
   log: Log
   openLongSession(): Promise<Session>
+  observer: StoreObserver | undefined
 }
 
 class PostgresEngine implements Engine {
@@ -128,15 +137,17 @@ class PostgresEngine implements Engine {
   readonly records: PostgresRecords
   readonly files: PostgresFiles
   readonly tasks: PostgresTasks
-  readonly runs: PostgresRuns
+  readonly runs: Runs
   readonly maintenance: PostgresMaintenance
   readonly transfer: PostgresTransfer
+  readonly statistics: PostgresStatistics
+  readonly measures: PostgresMeasures
   readonly #pool: Pool
   readonly #db: Database
   #cursorSeal!: CursorSeal
   #urlKey!: Uint8Array
 
-  constructor({ pool, db, dialect, store, sweepClock, log, openLongSession }: Parts) {
+  constructor({ pool, db, dialect, store, sweepClock, log, openLongSession, observer }: Parts) {
     this.description = dialect.description
     this.#pool = pool
     this.#db = db
@@ -159,7 +170,8 @@ class PostgresEngine implements Engine {
     // Of tasks and runs, everything goes by the clock of the database.
     const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
     this.tasks = new PostgresTasks({ db, registry, clock })
-    this.runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
+    const runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
+    this.runs = observer === undefined ? runs : observedRuns(runs, observer)
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({
       db,
@@ -167,6 +179,9 @@ class PostgresEngine implements Engine {
       openLongSession,
       onCursorKey: (key) => this.#useCursorKey(key),
     })
+    this.statistics = new PostgresStatistics(db)
+    // Others than PostgreSQL keep the records elsewhere.
+    this.measures = new PostgresMeasures(db, pool, dialect.hasBackendIds && !dialect.distributesRecords)
   }
 
   #useCursorKey(key: CursorKey): void {

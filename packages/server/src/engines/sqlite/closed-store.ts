@@ -7,7 +7,8 @@ import { holdingSweep } from '../../store/hold-sweep.ts'
 import { refuseDamaged } from './disk/damage.ts'
 import { endProcess } from './disk/end-process.ts'
 import { refuseDirectory } from './disk/store-files.ts'
-import { type EmbeddedEngine, openSqliteEngine, type SqliteOptions } from './engine.ts'
+import { type EmbeddedEngine, logToOperator, openSqliteEngine, type SqliteOptions } from './engine.ts'
+import { compactStore } from './maintenance/compact.ts'
 import type { SqliteSettings } from './settings.ts'
 import { copyStoreToFile, copyStoreToStream, refuseExistingFile, restoreStore } from './transfer/backup.ts'
 import type { Channel, WorkerCommands, WorkerOutcomes } from './write/process-write-channel.ts'
@@ -25,9 +26,9 @@ const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
 }
 
 export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): ClosedStore => {
-  const open = async ({ role, mustExist = false, log, drain }: OpenOptions): Promise<Engine> => {
+  const open = async ({ role, mustExist = false, log, drain, observer }: OpenOptions): Promise<Engine> => {
     if (mustExist && !existsSync(join(dataDir, 'cubby.db'))) throw new StoreRefused(`there is no store in ${dataDir}`)
-    return openEngine({ dataDir, role, log, drain, ...settings })
+    return openEngine({ dataDir, role, log, drain, observer, ...settings })
   }
   /** Opening it checks what every command checks: that it is a store, of a known version, with no failed sync. */
   const besideStore = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -43,7 +44,7 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
 
     open,
 
-    openWorker(channel, log) {
+    openWorker(channel, log, observer) {
       // The owner may have ended because its disk failed: then the WAL must stay as it is.
       channel.onClose(() => endProcess(1))
       return openEngine({
@@ -51,6 +52,7 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
         role: 'worker',
         channel: channel as OwnerChannel,
         log,
+        observer,
         noMmap: settings.noMmap,
       })
     },
@@ -66,5 +68,13 @@ export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): Clo
     streamBackup: (write, withCopy) => besideStore(() => copyStoreToStream(dataDir, write, withCopy)),
 
     restoreBackup: (backup, withCopy) => restoreStore(backup, dataDir, withCopy),
+
+    async compact(announce) {
+      try {
+        return await compactStore({ dataDir, log: logToOperator, announce })
+      } catch (error) {
+        throw refuseDirectory(error)
+      }
+    },
   }
 }

@@ -11,6 +11,9 @@ const faultKindOf = (code: string): CheckpointFaultKind => {
   return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? 'damage' : 'disk'
 }
 
+/** How long a statement waits for a lock. */
+const busyTimeout = 'PRAGMA busy_timeout = 5000'
+
 /**
  * An SQLite connection whose statements are prepared once and finalized with it. Bun keeps a connection open as long as
  * one of its statements is; then the last connection to close would not checkpoint the WAL.
@@ -19,14 +22,21 @@ export class Connection {
   readonly #db: Database
   readonly #statements = new Map<string, Statement<unknown, SQLQueryBindings[]>>()
 
-  /** Every connection of ours has these settings. Checkpoints are never automatic: see checkpoint-policy.ts. */
+  /**
+   * Every connection of ours has these settings. Checkpoints are never automatic: see checkpoint-policy.ts.
+   * `isNew`: the file is empty, and becomes a store.
+   */
   constructor(
     readonly path: string,
     cacheKib: number,
+    isNew = false,
   ) {
     // Never created here: a store whose file is missing must not be replaced by an empty one.
     this.#db = new Database(path, { readwrite: true })
-    this.run('PRAGMA busy_timeout = 5000')
+    this.run(busyTimeout)
+    // The first page says whether pages can be given back, and `journal_mode` writes it. Only for a new store: in any other
+    // this would be a commit.
+    if (isNew) this.run('PRAGMA auto_vacuum = INCREMENTAL')
     this.run('PRAGMA journal_mode = WAL')
     this.run('PRAGMA synchronous = FULL')
     this.run('PRAGMA wal_autocheckpoint = 0')
@@ -51,13 +61,35 @@ export class Connection {
 
   /** A passive checkpoint: copies the WAL pages that it can copy without waiting for readers or writers. */
   checkpoint(): CheckpointFault | undefined {
+    return this.#checkpoint('PASSIVE')
+  }
+
+  /**
+   * Makes the WAL an empty file. Waits for nobody: if another process writes, or reads from the WAL, the file stays as it is.
+   * To be called when nothing is pending: then it copies and syncs nothing.
+   */
+  truncateWal(): CheckpointFault | undefined {
+    this.run('PRAGMA busy_timeout = 0')
     try {
-      this.prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
+      return this.#checkpoint('TRUNCATE')
+    } finally {
+      this.run(busyTimeout)
+    }
+  }
+
+  #checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): CheckpointFault | undefined {
+    try {
+      this.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
       return undefined
     } catch (error) {
       const code = String((error as { code?: unknown }).code)
       return { cause: `checkpoint: ${code} ${(error as Error).message}`, kind: faultKindOf(code) }
     }
+  }
+
+  /** A whole number that SQLite knows about the store. */
+  pragma(name: 'auto_vacuum' | 'page_count' | 'freelist_count' | 'page_size'): number {
+    return this.prepare<Record<string, number>, []>(`PRAGMA ${name}`).get()![name]!
   }
 
   get inTransaction(): boolean {

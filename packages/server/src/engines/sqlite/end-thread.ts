@@ -1,7 +1,10 @@
 const endMsMax = 2_000
 
-/** Asks the thread to close its connection, then ends it; one that does not answer in time is ended anyway. */
-export const endThread = (thread: Worker): Promise<void> =>
+/**
+ * Asks the thread to close its connection, then ends it; one that does not answer in time is ended anyway. `message` tells it
+ * more.
+ */
+export const endThread = (thread: Worker, message: object = {}): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)
@@ -13,5 +16,5 @@ export const endThread = (thread: Worker): Promise<void> =>
       if ('closed' in event.data) end()
     }
     thread.onerror = end
-    thread.postMessage({ close: true })
+    thread.postMessage({ close: true, ...message })
   })

@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import type { CursorSeal } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import { printable } from '../../core/text/printable.ts'
+import type { ArchiveState } from '../../store/archive-state.ts'
 import type { Engine } from '../../store/engine.ts'
+import { observedRuns } from '../../store/observed-runs.ts'
+import type { StoreObserver } from '../../store/observer.ts'
+import type { Runs } from '../../store/runs.ts'
+import { OpenArchive } from './archive/open-archive.ts'
 import { Connection } from './connection.ts'
 import { Damage } from './disk/damage.ts'
 import { closeUnlessMarked, noteDiskFailure, recoverMarked, refuseMarked } from './disk/disk-failure.ts'
@@ -12,6 +17,8 @@ import { makeDataDir, warnOfOpenDirectory } from './disk/store-files.ts'
 import { holdStore, type StoreLock } from './disk/store-lock.ts'
 import { SqliteFiles } from './files/files.ts'
 import { SqliteMaintenance } from './maintenance/maintenance.ts'
+import { SqliteStatistics } from './maintenance/statistics.ts'
+import { SqliteMeasures } from './measures.ts'
 import { prepareStore } from './migrations/prepare-store.ts'
 import { OpenStore, type Role } from './open-store.ts'
 import { SqliteRecords } from './records/records.ts'
@@ -46,6 +53,8 @@ export interface SqliteOptions extends SqliteSettings {
   /** The channel from a worker to the owner's writer. */
   channel?: Channel<WorkerCommands, WorkerOutcomes>
   log?: Log
+  /** For the metrics. */
+  observer?: StoreObserver
   /** For the owner. Called after a failed commit, before the process ends: sends the pending answers, within `drainMsMax`. */
   drain?: () => Promise<unknown>
 }
@@ -54,7 +63,7 @@ export interface SqliteOptions extends SqliteSettings {
 const drainMsMax = 2_000
 
 /** For a command that has no log. Written at once: the process may be about to end. */
-const logToOperator: Log = (_, message, fields = {}) => {
+export const logToOperator: Log = (_, message, fields = {}) => {
   const shown = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
   writeSync(2, `${printable(`cubby: ${[message, ...shown].join('; ')}`)}\n`)
 }
@@ -65,14 +74,14 @@ export interface EmbeddedEngine extends Engine {
 }
 
 export const openSqliteEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
-  const { dataDir, role = 'owner', noMmap = false, log = () => {}, faults } = options
+  const { dataDir, role = 'owner', noMmap = false, log = () => {}, faults, idleMs, observer } = options
   const path = join(dataDir, 'cubby.db')
   const damage = new Damage(path, log)
-  const open = (channel: WriteChannel, lock?: StoreLock): SqliteEngine => {
+  const open = (channel: WriteChannel, lock?: StoreLock, archive?: OpenArchive): SqliteEngine => {
     const db = new Connection(path, readCacheKib)
     // At a million records the map makes a get a fifth faster, and a page by half. A guest reads too little to need it.
     if (role !== 'guest' && !noMmap) db.run(`PRAGMA mmap_size = ${mapBytesMax}`)
-    return new SqliteEngine({ db, channel, role, dataDir, lock, damage, log })
+    return new SqliteEngine({ db, channel, role, dataDir, lock, archive, damage, log, observer })
   }
   if (role === 'worker') return open(new ProcessWriteChannel(options.channel!, damage))
   makeDataDir(dataDir)
@@ -84,14 +93,31 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
     if (!atOnce) await Promise.race([Promise.resolve(options.drain?.()).catch(() => {}), Bun.sleep(drainMsMax)])
     endProcess(1)
   }
+  let archive: OpenArchive | undefined
   try {
+    // Before anything opens the store: the last connection to close it would delete frames that are not archived.
+    if (isOwner) archive = await OpenArchive.prepare({ dataDir, settings: options.archive, log, faults })
     if (isOwner) {
       warnOfOpenDirectory(dataDir, log)
       await recoverMarked(dataDir, options.log ?? logToOperator)
     } else refuseMarked(dataDir)
+    archive?.keepWal()
     await prepareStore(path, { isHolder: isOwner, log, faults })
-    return open(await ThreadWriteChannel.open({ path, log, checkpoints: isOwner, onDiskFailure, faults }), lock)
+    const hook = archive?.hook
+    const channel = await ThreadWriteChannel.open({
+      ...{ path, log, checkpoints: isOwner, archive: hook, onDiskFailure, faults, idleMs, observer },
+    })
+    try {
+      await archive?.start(channel.databaseFile)
+    } catch (error) {
+      await channel.close()
+      throw error
+    }
+    const engine = open(channel, lock, archive)
+    archive?.letGoOfWal()
+    return engine
   } catch (error) {
+    await archive?.abandon()
     lock?.release()
     throw error
   }
@@ -103,8 +129,10 @@ interface Parts {
   role: Role
   dataDir: string
   lock: StoreLock | undefined
+  archive: OpenArchive | undefined
   damage: Damage
   log: Log
+  observer: StoreObserver | undefined
 }
 
 class SqliteEngine implements EmbeddedEngine {
@@ -116,20 +144,24 @@ class SqliteEngine implements EmbeddedEngine {
   readonly records: SqliteRecords
   readonly files: SqliteFiles
   readonly tasks: SqliteTasks
-  readonly runs: SqliteRuns
+  readonly runs: Runs
   readonly maintenance: SqliteMaintenance
   readonly transfer: SqliteTransfer
+  readonly statistics: SqliteStatistics
+  readonly measures: SqliteMeasures
   readonly #store: OpenStore
   readonly #channel: WriteChannel
   readonly #dataDir: string
   readonly #lock: StoreLock | undefined
+  readonly #archive: OpenArchive | undefined
 
-  constructor({ db, channel, role, dataDir, lock, damage, log }: Parts) {
+  constructor({ db, channel, role, dataDir, lock, archive, damage, log, observer }: Parts) {
     const store = new OpenStore({ db, channel, role, damage, log })
     this.#store = store
     this.#channel = channel
     this.#dataDir = dataDir
     this.#lock = lock
+    this.#archive = archive
     this.organizations = new SqliteOrganizations(store)
     this.apiKeys = new SqliteApiKeys(store)
     this.tables = new SqliteTables(store)
@@ -137,9 +169,12 @@ class SqliteEngine implements EmbeddedEngine {
     this.records = new SqliteRecords(store)
     this.files = new SqliteFiles(store)
     this.tasks = new SqliteTasks(store)
-    this.runs = new SqliteRuns(store)
+    const runs = new SqliteRuns(store)
+    this.runs = observer === undefined ? runs : observedRuns(runs, observer)
     this.maintenance = new SqliteMaintenance(store)
     this.transfer = new SqliteTransfer(store)
+    this.statistics = new SqliteStatistics(store)
+    this.measures = new SqliteMeasures(store, channel, dataDir, () => this.#archive?.state)
     this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
   }
 
@@ -149,6 +184,10 @@ class SqliteEngine implements EmbeddedEngine {
 
   get urlKey(): Uint8Array {
     return this.#store.urlKey
+  }
+
+  get archiveState(): ArchiveState | undefined {
+    return this.#archive?.state
   }
 
   ready(): boolean {
@@ -167,8 +206,10 @@ class SqliteEngine implements EmbeddedEngine {
     watch?.stop()
     await this.#channel.close()
     snapshot.close()
-    if (role === 'owner') db.close()
-    else closeUnlessMarked(this.#dataDir, () => db.close())
+    const close = (): void => db.close()
+    if (this.#archive !== undefined) await this.#archive.close(close)
+    else if (role === 'owner') close()
+    else closeUnlessMarked(this.#dataDir, close)
     this.#lock?.release()
   }
 }

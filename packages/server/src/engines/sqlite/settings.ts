@@ -1,20 +1,62 @@
 import type { EngineFlags, SettingSource } from '../../store/settings.ts'
 
+const dayMs = 86_400_000
+
 export const sqliteFlags = {
   'no-mmap': {
     type: 'switch',
     help: 'with --data: no memory map; slower, but a bad sector does not end the process',
   },
+  archive: {
+    type: 'text',
+    value: 'DIR',
+    help: 'with --data: archive every commit in DIR, for restores to any time',
+  },
+  'archive-keep': {
+    type: 'duration',
+    value: 'TIME',
+    help: 'how far back a restore can go: 90s, 30m, 24h, 7d',
+    ...{ default: '7d', minMs: 1_000, maxMs: 3_650 * dayMs },
+  },
+  'archive-base': {
+    type: 'duration',
+    value: 'TIME',
+    help: 'how often the archive copies the whole database file',
+    ...{ default: '24h', minMs: 1_000, maxMs: 365 * dayMs },
+  },
 } satisfies EngineFlags
 
+export interface ArchiveSettings {
+  dir: string
+  keepMs: number
+  baseEveryMs: number
+  /** For tests: see archive/server-clock.ts. */
+  clock: string | undefined
+}
+
 export interface SqliteSettings {
+  archive?: ArchiveSettings
   /** Read through SQLite's own page cache only: see docs/operating.md. */
   noMmap?: boolean
   /** For tests: see disk/fault-point.ts. */
   faults?: string
+  /** For tests: another `idleMs` of checkpoint-policy.ts. */
+  idleMs?: number
 }
 
-export const readSqliteSettings = ({ isSet, testVariable }: SettingSource): SqliteSettings => ({
-  noMmap: isSet('no-mmap'),
-  faults: testVariable('CUBBY_TEST_FAULTS'),
-})
+const readArchive = ({ text, durationMs, testVariable }: SettingSource): ArchiveSettings | undefined => {
+  // Read in any case, so that a wrong value is refused.
+  const [keepMs, baseEveryMs] = [durationMs('archive-keep'), durationMs('archive-base')]
+  const dir = text('archive')
+  return dir === undefined ? undefined : { dir, keepMs, baseEveryMs, clock: testVariable('CUBBY_TEST_CLOCK') }
+}
+
+export const readSqliteSettings = (source: SettingSource): SqliteSettings => {
+  const idleMs = source.testVariable('CUBBY_TEST_IDLE_MS')
+  return {
+    archive: readArchive(source),
+    noMmap: source.isSet('no-mmap'),
+    faults: source.testVariable('CUBBY_TEST_FAULTS'),
+    idleMs: idleMs === undefined ? undefined : Number(idleMs),
+  }
+}

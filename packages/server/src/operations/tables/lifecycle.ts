@@ -18,7 +18,7 @@ type Life =
   | { status: 'active'; createdAt: number }
   | { status: 'deleted'; createdAt: number; deletedAt: number; recoverableUntil: number }
 
-export const presentLife = ({ createdAtMs, deletedAtMs }: Table): Life =>
+export const presentLife = ({ createdAtMs, deletedAtMs }: Pick<Table, 'createdAtMs' | 'deletedAtMs'>): Life =>
   deletedAtMs === null
     ? { status: 'active', createdAt: createdAtMs }
     : {

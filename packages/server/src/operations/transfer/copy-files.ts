@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import { type FileContent, readFileContent } from '../../core/files/file-record.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
@@ -33,6 +34,12 @@ export const hasFiles = async (dump: Dump): Promise<boolean> => {
   return false
 }
 
+/** Whether a place has bytes of the store. The ids of blobs that the store keeps are after all others. */
+export const hasFilesInPlace = async (dump: Dump): Promise<boolean> => {
+  for await (const { id } of dump.blobs()) return !isStoreBlobId(id)
+  return false
+}
+
 const showFile = ({ bucket, name }: FileBytes): string => `file ${JSON.stringify(name)} of ${bucket}`
 
 export interface CopiedFiles {
@@ -60,17 +67,26 @@ const forEachAtOnce = async <Item>(items: AsyncIterable<Item>, work: (item: Item
   if (errors.length > 0) throw errors[0]
 }
 
-/** Copies the bytes of all files that `to` does not have yet, and compares each with its digest on the way. */
+/** Where bytes come from and go to. */
+export interface CopyPlaces {
+  from: BlobPlace
+  to: BlobPlace
+}
+
+/**
+ * Copies the bytes of all files that `to` does not have yet, and compares each with its digest on the way. Bytes that the store
+ * keeps are copied with its rows; they are only compared here. `places` may be undefined if there are no others.
+ */
 export const copyFiles = async (
   dump: Dump,
-  from: BlobPlace,
-  to: BlobPlace,
+  places: CopyPlaces | undefined,
   onProgress: (copied: CopiedFiles) => void = () => {},
 ): Promise<CopiedFiles> => {
   const total: CopiedFiles = { files: 0, bytes: 0, copied: 0 }
-  await forEachAtOnce(filesOf(dump), async (file) => {
-    if ((await to.size(file.blob)) !== file.size) {
-      await copyBlob(file, from, to)
+  await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault }) => {
+    if (fault !== undefined) throw new OperatorError(`${showFile(file)}: ${fault}; see cubby verify`)
+    if (!isInStore && (await places!.to.size(file.blob)) !== file.size) {
+      await copyBlob(file, places!.from, places!.to)
       total.copied++
     }
     total.files++
@@ -122,20 +138,40 @@ export interface FileFinding {
   line: string
 }
 
-/** One finding for each file whose bytes are missing or of another size; with `readBytes`, also of another digest. */
+/**
+ * One finding for each file whose bytes are missing or of another size; with `readBytes`, also of another digest. Bytes that
+ * the store keeps are always read. Without `place` only they are.
+ */
 export const checkFiles = async (
   dump: Dump,
-  place: BlobPlace,
+  place: BlobPlace | undefined,
   readBytes: boolean,
   onFinding: (finding: FileFinding) => void,
 ): Promise<number> => {
   let files = 0
-  await forEachAtOnce(filesOf(dump), async (file) => {
+  await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault: found }) => {
     files++
-    const fault = await findFault(file, place, readBytes)
+    const fault = isInStore ? found : place && (await findFault(file, place, readBytes))
     if (fault !== undefined) onFinding({ tableId: file.tableId, line: `${showFile(file)}: ${fault}` })
   })
   return files
+}
+
+/** Not several at once: a dump reads one thing after the other. */
+async function* checkedInStore(
+  dump: Dump,
+): AsyncIterable<{ file: FileBytes; isInStore: boolean; fault: string | undefined }> {
+  for await (const file of filesOf(dump)) {
+    const isInStore = isStoreBlobId(file.blob)
+    yield { file, isInStore, fault: isInStore ? await findFaultInStore(file, dump) : undefined }
+  }
+}
+
+const findFaultInStore = async (file: FileBytes, dump: Dump): Promise<string | undefined> => {
+  const bytes = await dump.blobBytes({ id: file.blob, tableId: file.tableId })
+  if (bytes === undefined) return `its bytes are not in the store (blob ${file.blob})`
+  const isSame = createHash('sha256').update(bytes).digest('hex') === file.sha256
+  return isSame ? undefined : `its bytes in the store are not those that were uploaded (blob ${file.blob})`
 }
 
 const findFault = async (file: FileBytes, place: BlobPlace, readBytes: boolean): Promise<string | undefined> => {

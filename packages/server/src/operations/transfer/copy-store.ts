@@ -1,20 +1,31 @@
 import type { CursorKey } from '../../core/cursor-seal.ts'
+import { isStoreBlobId } from '../../core/files/blob-id.ts'
 import type { Run } from '../../core/tasks/run.ts'
 import type { Engine } from '../../store/engine.ts'
-import type { Dump, DumpedRecord } from '../../store/transfer.ts'
+import type { Dump, DumpedRecord, LoadedBlob } from '../../store/transfer.ts'
 
 const rowsPerLoad = 500
+/** Fewer, because they may have bytes: about 2 MB. */
+const blobsPerLoad = 100
 
 /** Groups single rows into chunks of a bounded size. */
-async function* inChunks<Row>(rows: AsyncIterable<Row>): AsyncIterable<Row[]> {
+async function* inChunks<Row>(rows: AsyncIterable<Row>, rowsMax = rowsPerLoad): AsyncIterable<Row[]> {
   let chunk: Row[] = []
   for await (const row of rows) {
     chunk.push(row)
-    if (chunk.length < rowsPerLoad) continue
+    if (chunk.length < rowsMax) continue
     yield chunk
     chunk = []
   }
   if (chunk.length > 0) yield chunk
+}
+
+/** With the bytes that the store keeps. Those that are missing were reported before: see copyFiles. */
+async function* blobsOf(dump: Dump): AsyncIterable<LoadedBlob> {
+  for await (const blob of dump.blobs()) {
+    const bytes = isStoreBlobId(blob.id) ? await dump.blobBytes(blob) : undefined
+    yield bytes === undefined ? blob : { ...blob, bytes: Buffer.from(bytes).toString('base64') }
+  }
 }
 
 /** What a copy brought over. After an interruption: the rest of the records and runs. */
@@ -35,7 +46,7 @@ export const copyStore = async (from: Dump, to: Engine, onProgress: (rows: numbe
   await to.transfer.load({ organizations: await from.organizations() })
   for await (const apiKeys of inChunks(from.apiKeys())) await to.transfer.load({ apiKeys })
   for await (const tables of inChunks(from.tables())) await to.transfer.load({ tables })
-  for await (const blobs of inChunks(from.blobs())) await to.transfer.load({ blobs })
+  for await (const blobs of inChunks(blobsOf(from), blobsPerLoad)) await to.transfer.load({ blobs })
   let copied = 0
   const rows: CopiedRows = { records: 0, tasks: 0, runs: 0 }
   for await (const table of from.tables()) {
@@ -120,7 +131,7 @@ export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<st
   if (key !== undefined) yield `the API keys differ, first at ${(key[0] ?? key[1])!.id}`
   const table = await firstDifference(ours.tables(), theirs.tables(), shownRow)
   if (table !== undefined) yield `the tables differ, first at ${nameOf((table[0] ?? table[1])!)}`
-  const blob = await firstDifference(ours.blobs(), theirs.blobs(), shownRow)
+  const blob = await firstDifference(blobsOf(ours), blobsOf(theirs), shownRow)
   if (blob !== undefined) yield `the blobs of files differ, first at ${(blob[0] ?? blob[1])!.id}`
   const names = new Map<number, string>()
   for await (const { id, db, name } of ours.tables()) {

@@ -51,6 +51,16 @@ export class Pool {
     if (options.first !== undefined) this.#adopt(options.first)
   }
 
+  /** For the metrics. */
+  get load() {
+    return {
+      connectionsIdle: this.#idle.length,
+      connectionsBusy: this.#busy,
+      connectionsMax: this.#options.size,
+      connectionWaits: this.#waiting.size,
+    }
+  }
+
   /** Runs `work` on a connection of its own. Rejects with `unavailable` if none becomes free in time. */
   async run<T>(holder: Holder, work: (session: Session) => Promise<T>): Promise<T> {
     const session = (this.#closed ? undefined : this.#idle.pop()) ?? (await this.#wait(holder))

@@ -1,3 +1,4 @@
+import { isStoreBlobId } from '../../../core/files/blob-id.ts'
 import type { Statement } from '../connection/driver.ts'
 import { type Read, step } from './check-read.ts'
 
@@ -10,7 +11,7 @@ const blobsPerStep = 500
 export const nextBlobs: Statement = {
   name: 'check_blobs',
   text: `select b.id, b.state, b.due_at_ms, (select count(*) from (select 1 from cubby_record r
-      where r.table_id = $1::bigint and r.i3_hash = convert_to('f' || b.id, 'UTF8') limit 2) as x)
+      where r.table_id = $1::bigint and r.i3_hash = convert_to('f' || b.id, 'UTF8') limit 2) as x), b.bytes is not null
     from cubby_blob b where b.table_id = $1::bigint and b.id > $2 order by b.id limit $3::bigint`,
 }
 
@@ -32,7 +33,10 @@ const isSound = (state: string, due: string | null, files: string): boolean => {
 export async function* checkBlobs(read: Read, tableId: number): AsyncIterable<string> {
   for (let last = ''; ; ) {
     const [found] = await read(step(nextBlobs, tableId, last, blobsPerStep))
-    for (const [id, state, due, files] of found!.rows) {
+    for (const [id, state, due, files, hasBytes] of found!.rows) {
+      if (state === 'live' && isStoreBlobId(id!) !== (hasBytes === 't')) {
+        yield `blob ${id} (bucket ${tableId}): its bytes are ${hasBytes === 't' ? '' : 'not '}in the store`
+      }
       if (isSound(state!, due!, files!)) continue
       yield `blob ${id} (bucket ${tableId}) is ${state}: ${files} files refer to it, due at ${due}`
     }

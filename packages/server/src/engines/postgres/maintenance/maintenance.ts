@@ -1,12 +1,13 @@
 import { deadBlobMs, recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
-import { type Database, noOrg } from '../connection/database.ts'
+import { type Database, noOrg, type Transaction } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, Value } from '../connection/driver.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
+import * as organizations from './purge-organizations.ts'
 
 const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
 
@@ -89,6 +90,8 @@ const purges = {
   task: { rows: removeRuns, any: anyRun, alsoLast: [removeTask] },
 }
 
+type PurgedKind = keyof typeof purges
+
 const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_table where id = $1::bigint' }
 
 /** How often a sweep looks again after other processes removed what it found. */
@@ -159,15 +162,53 @@ export class PostgresMaintenance implements Maintenance {
       const [taken] = await send(step(takeTable, before))
       const [id, kind] = taken!.rows[0] ?? []
       if (id == null) return 0
-      const { rows, any, alsoLast } = purges[kind as keyof typeof purges]
-      const [, removed, left] = await send(step(markPurging, id), step(rows, id, rowsMax), step(any, id))
-      const dead = deadSteps(id, removed!.rows, now + deadBlobMs)
-      if (left!.rows.length > 0) {
-        await commit(...dead)
-        return removed!.count
+      return this.#purgeTable({ send, commit }, id, kind as PurgedKind, now, rowsMax, step(markPurging, id))
+    })
+  }
+
+  /** Of a table whose row is locked, and which nobody can restore. */
+  async #purgeTable(
+    { send, commit }: Transaction,
+    id: string,
+    kind: PurgedKind,
+    now: number,
+    rowsMax: number,
+    ...before: Step[]
+  ): Promise<number> {
+    const { rows, any, alsoLast } = purges[kind]
+    const [removed, left] = (await send(...before, step(rows, id, rowsMax), step(any, id))).slice(before.length)
+    const dead = deadSteps(id, removed!.rows, now + deadBlobMs)
+    if (left!.rows.length > 0) {
+      await commit(...dead)
+      return removed!.count
+    }
+    await commit(...dead, ...alsoLast.map((statement) => step(statement, id)), step(removeTable, id))
+    return removed!.count + 1
+  }
+
+  /** What the organization has that was deleted first, then its keys, then its own row. Another process takes another one. */
+  async purgeOrganizations(nowMs: number, rowsMax: number): Promise<number> {
+    const now = await this.#now(nowMs)
+    const before = now - recoveryMs - sweepGraceMs
+    return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
+      const [taken] = await send(step(organizations.takeOrganization, before))
+      const id = taken!.rows[0]?.[0]
+      if (id == null) return 0
+      const [, ...found] = await send(
+        step(organizations.markPurging, id),
+        ...organizations.takeTables.map((statement) => step(statement, id)),
+        ...organizations.anyTables.map((statement) => step(statement, id)),
+      )
+      const rows = found.flatMap((result) => result!.rows)
+      const table = rows.find(([, kind]) => kind !== null)
+      if (table !== undefined) {
+        return this.#purgeTable({ send, commit }, table[0]!, table[1] as PurgedKind, now, rowsMax)
       }
-      await commit(...dead, ...alsoLast.map((statement) => step(statement, id)), step(removeTable, id))
-      return removed!.count + 1
+      // Another process purges the ones that are left: the next round finds the rest.
+      if (rows.length > 0) return 0
+      const [keys] = await send(step(organizations.removeKeys, id, rowsMax))
+      await commit(...(keys!.count < rowsMax ? [step(organizations.removeOrganization, id)] : []))
+      return keys!.count + 1
     })
   }
 

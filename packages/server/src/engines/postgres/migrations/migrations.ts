@@ -3,6 +3,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { migrateTo2 } from './migration-2.ts'
 import { migrateTo3 } from './migration-3.ts'
 import { migrateTo4 } from './migration-4.ts'
+import { migrateTo5 } from './migration-5.ts'
 
 /** Changes a store of the version before, rows and schema. */
 export interface Migration {
@@ -19,4 +20,5 @@ export const migrations: Migration[] = [
   { to: 2, run: migrateTo2 },
   { to: 3, run: migrateTo3 },
   { to: 4, run: migrateTo4 },
+  { to: 5, run: migrateTo5 },
 ]

@@ -1,6 +1,7 @@
 import { slots } from '../../../core/tables/indices.ts'
 import type { Condition } from '../../../store/records.ts'
 import type { Statement } from '../connection/driver.ts'
+import { isOfActive } from '../registry/rows.ts'
 
 // The statements that write records; read-statements.ts has the others. Each has a fixed text, so that it is prepared once
 // on each connection, and each scans one index from a bound: test/engine-postgres-plans.test.ts checks that.
@@ -11,8 +12,13 @@ export const theRecord = 'r.table_id = $1::bigint and r.hash_key = $2::bytea and
 
 // Not "where … deleted_at_ms is null": in an empty store the planner would then choose the partial index over all active
 // tables, and keep that plan.
-export const tableIsActive =
-  'coalesce((select t.deleted_at_ms is null from cubby_table t where t.id = $1::bigint), false)'
+/** It and its organization are not deleted. The caller's key is of the same organization. */
+export const tableIsActive = `coalesce((select t.deleted_at_ms is null and ${isOfActive('t.org_id')}
+  from cubby_table t where t.id = $1::bigint), false)`
+
+/** Whether the organization of the table is not deleted. True if there is no such table. */
+export const organizationIsActive = `coalesce((select ${isOfActive('t.org_id')}
+  from cubby_table t where t.id = $1::bigint), true)`
 
 /** Null: an operator's command, which has no key. */
 export const keyIsActive = (place: number): string =>
@@ -181,8 +187,11 @@ export const deleteInBatch = (kind: ConditionKind): Statement => ({
 /** $1 the table, $2 the API key. Fails if either is not active. */
 export const guardBatch: Statement = { name: 'guard', text: `select ${raising(guard(2))}` }
 
-/** Whether the table and the API key are active. */
-export const guardState: Statement = { name: 'guard_state', text: `select ${tableIsActive}, ${keyIsActive(2)}` }
+/** Whether the table, the API key and the organization are active. */
+export const guardState: Statement = {
+  name: 'guard_state',
+  text: `select ${tableIsActive}, ${keyIsActive(2)}, ${organizationIsActive}`,
+}
 
 /** The version of a live record. $4 now in seconds. */
 export const currentVersion: Statement = {

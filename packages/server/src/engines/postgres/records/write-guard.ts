@@ -3,10 +3,10 @@ import type { Table } from '../../../store/tables.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { Step } from '../connection/driver.ts'
 import type { Registry } from '../registry/registry.ts'
-import { requireActive, revokedApiKey, stateStep, tableGone } from './refusals.ts'
+import { organizationDeleted, requireActive, revokedApiKey, stateStep, tableGone } from './refusals.ts'
 import { guardBatch } from './statements.ts'
 
-/** Keeps writes out whose API key was revoked, or whose table or bucket was deleted. */
+/** Keeps writes out whose API key was revoked, or whose table, bucket or organization was deleted. */
 export class WriteGuard {
   /** Whether the writes themselves look: see `Dialect`. If not, `confirm` must be called before each. */
   readonly isInWrites: boolean
@@ -24,6 +24,7 @@ export class WriteGuard {
     const stamp = Math.min(table.stamp, caller.apiKey?.stamp ?? table.stamp)
     if (await this.#registry.cache.isCurrent(stamp)) return
     const active = await this.#registry.reader.areActive(caller.orgId, table.id, caller.apiKey?.seq ?? 0)
+    if (!active.organization) throw organizationDeleted()
     if (caller.apiKey !== undefined && !active.apiKey) throw revokedApiKey()
     if (!active.table) throw tableGone(table)
   }

@@ -1,10 +1,18 @@
 import type { CursorKey } from '../../../core/cursor-seal.ts'
 import type { Run } from '../../../core/tasks/run.ts'
-import type { Organization } from '../../../store/organizations.ts'
-import type { Dump, DumpedApiKey, DumpedBlob, DumpedRecord, DumpedTable, DumpedTask } from '../../../store/transfer.ts'
+import type {
+  Dump,
+  DumpedApiKey,
+  DumpedBlob,
+  DumpedOrganization,
+  DumpedRecord,
+  DumpedTable,
+  DumpedTask,
+} from '../../../store/transfer.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
 import type { Row, Session, Statement, StepResult, Value } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
+import { readBytes } from '../files/statements.ts'
 import { indexColumns } from '../records/statements.ts'
 import { keyColumns, organizationColumns, tableColumns, toApiKey, toOrganization, toTable } from '../registry/rows.ts'
 import { toRun } from '../runs/run-rows.ts'
@@ -21,7 +29,7 @@ const cursorKey: Statement = {
 
 const organizations: Statement = {
   name: 'dump_orgs',
-  text: `select ${organizationColumns} from cubby_organization o order by o.id`,
+  text: `select ${organizationColumns}, o.purging from cubby_organization o order by o.id`,
 }
 
 const keys: Statement = {
@@ -80,7 +88,8 @@ export const openDump = async (session: Session): Promise<Dump> => {
       return { secret: bytesOfHex(secret!), acceptsPlain: acceptsPlain === 't' }
     },
 
-    organizations: async (): Promise<Organization[]> => (await rows(organizations)).map(toOrganization),
+    organizations: async (): Promise<DumpedOrganization[]> =>
+      (await rows(organizations)).map((row) => ({ ...toOrganization(row), purging: row.at(-1) === 't' })),
 
     async *apiKeys(): AsyncIterable<DumpedApiKey> {
       for (let last = 0; ; ) {
@@ -113,6 +122,11 @@ export const openDump = async (session: Session): Promise<Dump> => {
       }
     },
 
+    blobBytes: async ({ id, tableId }: DumpedBlob): Promise<Uint8Array | undefined> => {
+      const bytes = (await rows(readBytes, tableId, id))[0]?.[0]
+      return bytes == null ? undefined : bytesOfHex(bytes)
+    },
+
     async *tasks(): AsyncIterable<DumpedTask> {
       for (let last = 0; ; ) {
         const page = await rows(tasks, last)
@@ -122,7 +136,9 @@ export const openDump = async (session: Session): Promise<Dump> => {
       }
     },
 
-    runs: (afterSeq: number) => dumpRuns(session, send, afterSeq),
+    runs: (afterSeq: number) => dumpRuns(session, send, `dump_runs_${afterSeq}`, `seq > ${afterSeq} order by seq`),
+
+    runsOf: (taskId: number) => dumpRuns(session, send, `dump_runs_of_${taskId}`, `task_id = ${taskId} order by id`),
 
     countRuns: async (): Promise<number> => Number((await session.run('select count(*) from cubby_run'))[0]![0]),
 
@@ -152,12 +168,12 @@ const dumpRecords = (session: Session, send: Send, tableId: number, afterId: num
     },
   )
 
-const dumpRuns = (session: Session, send: Send, afterSeq: number): AsyncIterable<Run[]> =>
+const dumpRuns = (session: Session, send: Send, cursor: string, which: string): AsyncIterable<Run[]> =>
   readSorted(
     session,
-    `dump_runs_${afterSeq}`,
+    cursor,
     `select task_id, id, octet_length(payload) + coalesce(octet_length(result), 0) from cubby_run
-     where seq > ${afterSeq} order by seq`,
+     where ${which}`,
     async (wanted) => {
       const steps = wanted.map(([taskId, id]) => ({ statement: getRun, values: [taskId!, id!] }))
       return (await send(...steps)).flatMap(({ rows }) => rows.map(toRun))

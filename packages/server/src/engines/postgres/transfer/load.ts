@@ -1,5 +1,5 @@
 import type { CursorKey } from '../../../core/cursor-seal.ts'
-import type { DumpedBlob, DumpedRecord, LoadRows } from '../../../store/transfer.ts'
+import type { DumpedBlob, DumpedRecord, LoadedBlob, LoadRows } from '../../../store/transfer.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { asBuffer, toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
@@ -17,8 +17,12 @@ const loadCursorKey: Statement = {
 
 const loadOrganization: Statement = {
   name: 'load_org',
-  text: 'insert into cubby_organization (id, name, created_at) values ($1, $2, $3) on conflict do nothing',
+  text: `insert into cubby_organization (id, name, created_at, deleted_at_ms, purging) values (${places(5)})
+    on conflict do nothing`,
 }
+
+/** As the deletion of an organization does: see `moveEpochForOrganization`. */
+const noteDeleted: Statement = { name: 'load_org_deleted', text: 'update cubby_store set organization_deleted = true' }
 
 const loadKey: Statement = {
   name: 'load_key',
@@ -37,7 +41,13 @@ const loadBlob: Statement = {
   text: `insert into cubby_blob (table_id, id, state) values ($1, $2, 'live') on conflict do nothing`,
 }
 
-/** The same for any number of blobs. */
+/** With the bytes of a small file. */
+const loadBlobWithBytes: Statement = {
+  name: 'load_blob_bytes',
+  text: `insert into cubby_blob (table_id, id, state, bytes) values ($1, $2, 'live', $3::bytea) on conflict do nothing`,
+}
+
+/** The same for any number of blobs without bytes. */
 const loadBlobs: Statement = {
   name: 'load_blobs',
   text: `insert into cubby_blob (table_id, id, state)
@@ -98,7 +108,17 @@ const recordsOneByOne = (records: DumpedRecord[]): Step[] =>
     ],
   }))
 
-const blobSteps = (blobs: DumpedBlob[], fromArrays: boolean): Step[] => {
+const blobSteps = (blobs: LoadedBlob[], fromArrays: boolean): Step[] => [
+  ...plainBlobSteps(
+    blobs.filter(({ bytes }) => bytes === undefined),
+    fromArrays,
+  ),
+  ...blobs.flatMap(({ id, tableId, bytes }) =>
+    bytes === undefined ? [] : [{ statement: loadBlobWithBytes, values: [tableId, id, Buffer.from(bytes, 'base64')] }],
+  ),
+]
+
+const plainBlobSteps = (blobs: DumpedBlob[], fromArrays: boolean): Step[] => {
   if (!fromArrays) return blobs.map(({ id, tableId }) => ({ statement: loadBlob, values: [tableId, id] }))
   if (blobs.length === 0) return []
   const values = [bigintArray(blobs.map(({ tableId }) => tableId)), textArray(blobs.map(({ id }) => id))]
@@ -140,10 +160,11 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
   } = rows
   const steps: Step[] = [
     ...(cursorKey === undefined ? [] : [cursorKeyStep(cursorKey)]),
-    ...organizations.map(({ id, name, createdAtMs }) => ({
+    ...organizations.map(({ id, name, createdAtMs, deletedAtMs, purging }) => ({
       statement: loadOrganization,
-      values: [id, name, createdAtMs],
+      values: [id, name, createdAtMs, deletedAtMs, purging ? 't' : 'f'],
     })),
+    ...(organizations.some(({ deletedAtMs }) => deletedAtMs !== null) ? [{ statement: noteDeleted, values: [] }] : []),
     ...apiKeys.map((key) => ({
       statement: loadKey,
       values: [

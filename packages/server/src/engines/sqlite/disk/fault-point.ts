@@ -2,10 +2,12 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /**
  * Where a thread can be made to fail. The writer: `begun`, with the transaction open (the thread ends); `statement`, after
- * the statements; `commit`, just before COMMIT. The checkpoint thread: `copy`, before a checkpoint (the thread ends).
- * Both: `open`, when the store is opened. A migration: `migrate`, just before its COMMIT.
+ * the statements; `commit`, just before COMMIT; `vacuum`, before the COMMIT of a step that gives pages back, which meets no
+ * other of these: a test does not know when it comes. The checkpoint thread: `copy`, before a checkpoint (the thread ends).
+ * Both: `open`, when the store is opened. A migration: `migrate`, just before its COMMIT. The owner, with an archive:
+ * `closed`, when it has closed the store and the archive is still open.
  */
-export type FaultPoint = 'open' | 'begun' | 'statement' | 'commit' | 'copy' | 'migrate'
+export type FaultPoint = 'open' | 'begun' | 'statement' | 'commit' | 'copy' | 'migrate' | 'vacuum' | 'closed'
 
 /** An error with that SQLite code is thrown, or the thread waits. */
 export type Fault = { at: FaultPoint } & ({ code: string } | { waitMs: number })

@@ -105,4 +105,20 @@ export const migrations: Migration[] = [
       `)
     },
   },
+  {
+    // The bytes of small files, in the store. Files that are there stay where their bytes are. Organizations can be deleted:
+    // they are few, so that their rows can be read for the new columns.
+    to: 5,
+    run(db) {
+      db.run(`
+        ALTER TABLE organizations ADD COLUMN deleted_at INTEGER;
+        ALTER TABLE organizations ADD COLUMN purging INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX organizations_to_purge ON organizations (deleted_at) WHERE deleted_at IS NOT NULL;
+        CREATE TABLE blob_bytes (
+          id TEXT PRIMARY KEY,
+          bytes BLOB NOT NULL
+        ) STRICT;
+      `)
+    },
+  },
 ]

@@ -34,7 +34,7 @@ export const prepareStore = async (
   makePrivateFile(path)
   try {
     const version = readVersion(path)
-    if (isHolder || version === 0 || version === schemaVersion) prepareSchema(path, faults)
+    if (isHolder || version === 0 || version === schemaVersion) prepareSchema(path, faults, version === 0)
     else await prepareAsGuest(path, version, faults)
     if (version > 0 && version < schemaVersion)
       log('info', 'the store was migrated', { from: version, to: schemaVersion })
@@ -89,8 +89,8 @@ const readVersion = (path: string): number => {
   }
 }
 
-const prepareSchema = (path: string, faults: string | undefined): void => {
-  const db = new Connection(path, 2_048)
+const prepareSchema = (path: string, faults: string | undefined, isNew = false): void => {
+  const db = new Connection(path, 2_048, isNew)
   try {
     migrate(db, faults)
     // No request can be answered without these: damage here is reported at the start.

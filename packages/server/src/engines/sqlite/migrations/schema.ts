@@ -1,7 +1,7 @@
 import { slots } from '../../../core/tables/indices.ts'
 
 /** Every change to the schema below raises it and adds a migration. A store of a higher version is refused. */
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /** 'Cuby': distinguishes a Cubby store from any other SQLite file. */
 export const applicationId = 0x43756279
@@ -10,6 +10,8 @@ export const applicationId = 0x43756279
 // indexes over them. Every index ends in the row's id without naming it, as all SQLite indexes do. `data`,
 // which may be large, is the last column, so that no other column is on its overflow pages. The row's checksum is at the
 // end of `data` (core/records/checksum.ts).
+//
+// The bytes of small files have a table of their own, so that what reads the states of blobs does not read them.
 /** The schema of a new store. Migrations give an older store the same. `secretHex` is its cursor key. */
 export const makeSchema = (secretHex: string): string => `
   CREATE TABLE meta (
@@ -27,8 +29,11 @@ export const makeSchema = (secretHex: string): string => `
   CREATE TABLE organizations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    purging INTEGER NOT NULL DEFAULT 0
   ) STRICT;
+  CREATE INDEX organizations_to_purge ON organizations (deleted_at) WHERE deleted_at IS NOT NULL;
 
   CREATE TABLE api_keys (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -90,6 +95,11 @@ export const makeSchema = (secretHex: string): string => `
     due_at INTEGER
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX blobs_due ON blobs (due_at) WHERE due_at IS NOT NULL;
+
+  CREATE TABLE blob_bytes (
+    id TEXT PRIMARY KEY,
+    bytes BLOB NOT NULL
+  ) STRICT;
 
   CREATE TABLE file_place (
     mark TEXT NOT NULL

@@ -5,13 +5,22 @@ import { type IndexEntries, type Indices, slots } from '../../../core/tables/ind
 import type { Finish, NewRun, Run } from '../../../core/tasks/run.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
 import type { FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
-import type { Organization } from '../../../store/organizations.ts'
+import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
 import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
-import type { AddResult, BatchResult, ClaimOptions, Pushes, RunChange, RunReference } from '../../../store/runs.ts'
+import type {
+  AddResult,
+  BatchResult,
+  ClaimOptions,
+  FiredSchedules,
+  Pushes,
+  RunChange,
+  RunReference,
+} from '../../../store/runs.ts'
 import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { DeclarationToStore, DeclareResult, DeleteTaskResult } from '../../../store/tasks.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { DamagedRows } from '../maintenance/add-checksums.ts'
+import type { Space, VacuumStep } from '../maintenance/vacuum-step.ts'
 import type { TableName } from '../registry/registry-writes.ts'
 import type { TaskCommand } from '../runs/batch-writes.ts'
 import type { ExpireStep, FireStep } from '../runs/due-runs.ts'
@@ -48,11 +57,22 @@ type RegistryCommand =
   | { kind: 'revokeApiKey'; fence: Fence; nowMs: number; orgId: number; id: string }
   | { kind: 'recordKeyUse'; uses: KeyUse[] }
   | { kind: 'createOrganization'; nowMs: number; name: string; keys: NewApiKey[]; onlyIfFirst: boolean }
+  | { kind: 'deleteOrganization'; name: string; nowMs: number }
+  | { kind: 'restoreOrganization'; name: string; nowMs: number }
+
+interface CommitFileCommand {
+  kind: 'commitFile'
+  fence: Fence
+  file: Omit<FileToCommit, 'bytes'>
+  /** Those that the store keeps, as a character each. */
+  bytes?: string
+  nowMs: number
+}
 
 type FileCommand =
   | { kind: 'beginBlob'; fence: Fence; blobId: string; nowMs: number }
   | { kind: 'keepBlobs'; blobIds: string[]; nowMs: number }
-  | { kind: 'commitFile'; fence: Fence; file: FileToCommit; nowMs: number }
+  | CommitFileCommand
   | { kind: 'abandonBlob'; blobId: string; nowMs: number }
   | {
       kind: 'changeFile'
@@ -63,7 +83,7 @@ type FileCommand =
       nowMs: number
     }
   | { kind: 'removeFile'; fence: Fence; name: string; condition: Condition | undefined; nowMs: number }
-  | { kind: 'takeDueBlobs'; nowMs: number; rowsMax: number }
+  | { kind: 'takeDueBlobs'; nowMs: number; rowsMax: number; keptMs: number }
   | { kind: 'forgetBlobs'; blobIds: string[] }
   | { kind: 'holdBlobs'; untilMs: number }
   | { kind: 'writeFileMark'; mark: string }
@@ -91,7 +111,9 @@ type RunCommand =
 type MaintenanceCommand =
   | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
   | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
+  | { kind: 'purgeOrganizations'; nowMs: number; rowsMax: number }
   | { kind: 'addChecksums'; rowsMax: number; skipped?: DamagedRows }
+  | ({ kind: 'vacuum' } & VacuumStep)
 
 type TransferCommand =
   | { kind: 'load'; rows: LoadRows }
@@ -111,7 +133,7 @@ export type Command =
  * missing is never cached, so a command that only adds leaves every cache correct.
  */
 export const makesCachesStale = ({ kind }: Command): boolean =>
-  kind === 'deleteTable' || kind === 'deleteTask' || kind === 'revokeApiKey'
+  kind === 'deleteTable' || kind === 'deleteTask' || kind === 'revokeApiKey' || kind === 'deleteOrganization'
 
 export interface CommandResults {
   write: WriteResult
@@ -122,6 +144,8 @@ export interface CommandResults {
   revokeApiKey: ApiKey | undefined
   recordKeyUse: undefined
   createOrganization: Organization | undefined
+  deleteOrganization: DeleteOrganizationResult | undefined
+  restoreOrganization: RestoreOrganizationResult | undefined
   load: undefined
   beginBlob: undefined
   keepBlobs: undefined
@@ -147,11 +171,13 @@ export interface CommandResults {
   /** Undefined if the task was deleted. */
   claimPushes: Pushes | undefined
   expireLeases: RunReference[]
-  fireSchedules: RunReference[]
+  fireSchedules: Omit<FiredSchedules, 'due'>
   sweepRuns: number
   sweepExpired: number
   purgeTables: number
+  purgeOrganizations: number
   addChecksums: number
+  vacuum: Space | undefined
   loadCursorKey: undefined
 }
 
@@ -181,6 +207,8 @@ const decodeCondition = (code: number, version: number): Condition | undefined =
 
 /** Instead of the number of operations: the command is JSON. */
 const otherCommand = -1
+/** The same, followed by the bytes of a file, which JSON would escape. */
+const commandWithBytes = -2
 
 export const encodeGroup = (commands: Command[]): string => {
   const numbers: Numbers = []
@@ -190,6 +218,13 @@ export const encodeGroup = (commands: Command[]): string => {
     if (text !== null) texts += text
   }
   for (const command of commands) {
+    if (command.kind === 'commitFile' && command.bytes !== undefined) {
+      const { bytes, ...others } = command
+      numbers.push(commandWithBytes)
+      push(JSON.stringify(others))
+      push(bytes)
+      continue
+    }
     if (command.kind !== 'write') {
       numbers.push(otherCommand)
       push(JSON.stringify(command))
@@ -242,6 +277,11 @@ export const decodeGroup = (group: string): Command[] => {
     const count = next()
     if (count === otherCommand) {
       commands.push(JSON.parse(nextText()!) as Command)
+      continue
+    }
+    if (count === commandWithBytes) {
+      const command = JSON.parse(nextText()!) as CommitFileCommand
+      commands.push({ ...command, bytes: nextText()! })
       continue
     }
     const fence = { stamp: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }

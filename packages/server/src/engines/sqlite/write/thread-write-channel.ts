@@ -1,12 +1,14 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { repeatLater } from '../../../core/hint.ts'
 import type { Log } from '../../../core/log.ts'
+import type { StoreObserver } from '../../../store/observer.ts'
 import { Checkpointer } from '../checkpoint/checkpointer.ts'
 import { endThread } from '../end-thread.ts'
+import { Vacuumer } from '../maintenance/vacuumer.ts'
 import { type Command, type CommandResults, decodeOutcomes, encodeGroup, type Outcome } from './command.ts'
-import type { WriteChannel } from './write-channel.ts'
+import type { WriteChannel, WriterLoad } from './write-channel.ts'
 import { maintenanceOrgId, type QueuedWrite, WriteQueue } from './write-queue.ts'
-import type { FromWriter, ToWriter } from './writer-thread.ts'
+import type { CommitTimesPlace, FromWriter, ToWriter } from './writer-thread.ts'
 
 /**
  * This many requests are sent to the writer before the turn of the event loop in which they arrived ends: a turn with 64
@@ -30,10 +32,16 @@ export interface ThreadWriteChannelOptions {
   log: Log
   /** Whether this process checkpoints: see checkpointer.ts. */
   checkpoints: boolean
+  /** With an archive: see archive/archive.ts. */
+  archive?: { times: CommitTimesPlace; flush: () => Promise<void> }
   /** Has to end the process. Called once. */
   onDiskFailure: (failure: DiskFailure) => void
   /** For tests: see fault-point.ts. */
   faults?: string
+  /** For tests: the time after which the WAL is given back, instead of `idleMs` in checkpoint-policy.ts. */
+  idleMs?: number
+  /** For the metrics. */
+  observer?: StoreObserver
 }
 
 const unavailable = (): CubbyError =>
@@ -50,12 +58,14 @@ export class ThreadWriteChannel implements WriteChannel {
   readonly #log: Log
   readonly #queue = new WriteQueue()
   readonly #checkpointer: Checkpointer
+  readonly #vacuumer: Vacuumer
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
   #writer!: Worker
   /** Sent to the writer and not answered yet, in the order in which they were sent. */
   #inFlight: QueuedWrite[] = []
   #bytesInFlight = 0
+  #walPendingPages = 0
   #acceptedThisTurn = 0
   #sendScheduled = false
   readonly #readyListeners: ((ready: boolean) => void)[] = []
@@ -73,7 +83,13 @@ export class ThreadWriteChannel implements WriteChannel {
       enabled: options.checkpoints,
       faults: options.faults,
       traffic: () => ({ inFlight: this.#inFlight.length, queued: !this.#queue.empty }),
-      sendReset: () => this.#toWriter({ checkpoint: true }),
+      archiveFirst: options.archive?.flush,
+      idleMs: options.idleMs,
+      sendReset: (truncates) => {
+        // A snapshot that a read has opened may need the WAL, and then the file could not be made empty. The next one does not.
+        if (truncates) this.#noteCommit([])
+        this.#toWriter({ checkpoint: true, truncates })
+      },
       onDamage: (cause) => guard(() => this.onDamage(cause)),
       onDiskFailure: (cause) => this.#endProcess({ cause, atOnce: true }),
       onEnd: () => {
@@ -81,6 +97,14 @@ export class ThreadWriteChannel implements WriteChannel {
         this.#noteRest()
       },
     })
+    this.#vacuumer = new Vacuumer({
+      step: (step) => this.submitMaintenance<'vacuum'>({ kind: 'vacuum', ...step }),
+      mayStep: () => {
+        const { holdsWrites, isBehind } = this.#checkpointer.state
+        return this.#isIdle && !holdsWrites && !isBehind
+      },
+    })
+    if (!options.checkpoints) this.#vacuumer.end()
   }
 
   static async open(options: ThreadWriteChannelOptions): Promise<ThreadWriteChannel> {
@@ -93,12 +117,27 @@ export class ThreadWriteChannel implements WriteChannel {
       channel.#checkpointer.terminate()
       throw error
     }
+    channel.#vacuumer.noteCommit()
     return channel
+  }
+
+  /** A descriptor of the database file that is never closed. */
+  get databaseFile(): number {
+    return this.#checkpointer.file
   }
 
   get ready(): boolean {
     const { writerRuns, failed } = this.#checkpointer.state
     return writerRuns && !failed && !this.#closed
+  }
+
+  get load(): WriterLoad {
+    return {
+      queuedWrites: this.#queue.size,
+      queuedWriteBytes: this.#queue.bytes,
+      writesInFlight: this.#inFlight.length,
+      walPendingPages: this.#walPendingPages,
+    }
   }
 
   onReadyChange(listener: (ready: boolean) => void): void {
@@ -140,7 +179,18 @@ export class ThreadWriteChannel implements WriteChannel {
   /** Commits the accepted writes, waits for the result of every checkpoint and sync, then ends both threads. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#vacuumer.end()
     this.#checkpointer.close()
+    await this.#rest()
+    // A snapshot that a read has opened may be older than a commit of another process, which could not be copied then.
+    this.#noteCommit([])
+    this.#checkpointer.note({ kind: 'rest' })
+    await this.#rest()
+    await Promise.all([endThread(this.#writer), this.#checkpointer.end()])
+  }
+
+  /** Resolves when nothing runs. */
+  async #rest(): Promise<void> {
     if (!this.#isAtRest) {
       await new Promise<void>((done) => {
         this.#closing = done
@@ -148,7 +198,6 @@ export class ThreadWriteChannel implements WriteChannel {
     }
     // The process is about to end, and closes nothing.
     if (this.#checkpointer.state.failed) await new Promise(() => {})
-    await Promise.all([endThread(this.#writer), this.#checkpointer.end()])
   }
 
   /** Sends what arrived in this turn of the event loop when the turn ends, unless it was sent before. */
@@ -183,21 +232,27 @@ export class ThreadWriteChannel implements WriteChannel {
     if ('outcomes' in message) {
       const { walPages, pendingPages, reopened, failure } = message
       const answered = this.#takeAnswered(decodeOutcomes(message.outcomes))
+      this.#walPendingPages = pendingPages
+      if (message.commitMs !== undefined) this.#options.observer?.committed(answered.length, message.commitMs)
       this.#noteCommit(answered.map(({ write }) => write.command))
       // Nothing may be started in answer to a commit whose sync failed.
       if (failure !== undefined) this.#checkpointer.note({ kind: 'failed' })
       this.#checkpointer.note({ kind: 'committed', walPages, pendingPages, reopened })
+      if (answered.some(({ write }) => write.command.kind !== 'vacuum')) this.#vacuumer.noteCommit()
       // The next group is sent before these answers are written.
       this.#send()
       this.#answer(answered)
       this.#noteRest()
       if (failure !== undefined) this.#endProcess({ cause: failure, atOnce: false })
     } else if ('checkpointed' in message) {
-      this.#checkpointer.noteReset(message.pendingPages, message.fault)
-      // Ends a snapshot that a read has opened since: the next one does not need the WAL, so the WAL can be reset.
-      this.#noteCommit([])
-      this.#send()
-      this.#noteRest()
+      const { walPages, pendingPages, fault } = message
+      this.#walPendingPages = pendingPages
+      this.#checkpointer.noteReset({ walPages, pendingPages }, fault, () => {
+        // Ends a snapshot that a read has opened since: the next one does not need the WAL, so the WAL can be reset.
+        this.#noteCommit([])
+        this.#send()
+        this.#noteRest()
+      })
     }
   }
 
@@ -262,7 +317,8 @@ export class ThreadWriteChannel implements WriteChannel {
           } else this.#onMessage(message)
         }
         writer.onerror = (event: ErrorEvent) => reject(new Error(event.message))
-        this.#toWriter({ open: this.#options.path, faults: this.#options.faults })
+        const { path: open, faults, observer, archive } = this.#options
+        this.#toWriter({ open, faults, times: archive?.times, timesCommits: observer !== undefined })
       })
     } catch (error) {
       writer.terminate()

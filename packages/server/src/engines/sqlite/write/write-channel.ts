@@ -1,9 +1,19 @@
 import type { Command, CommandResults } from './command.ts'
 
+/** What waits for the writer, and pages that a checkpoint has not copied yet. */
+export interface WriterLoad {
+  queuedWrites: number
+  queuedWriteBytes: number
+  writesInFlight: number
+  walPendingPages: number
+}
+
 /** The channel to the only writer of a store: a thread of this process, or of the owner if this process is a worker. */
 export interface WriteChannel {
   /** Whether writes are accepted. */
   readonly ready: boolean
+  /** For the metrics. A worker has none: its owner counts for all. */
+  readonly load?: WriterLoad
   /** Rejects with `unavailable` when the queue is full. `bytes`: the size of the request, for its share of the queue. */
   submit<K extends Command['kind']>(
     orgId: number,

@@ -1,10 +1,13 @@
 import { CubbyError } from '../../../core/errors.ts'
+import { claimBytesMax, commitBytesMax } from '../../../core/limits.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { causeOf, codeOf, damageHint, damageMessage, isDamage } from '../disk/damage.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import { FileWrites } from '../files/file-writes.ts'
 import { addChecksums } from '../maintenance/add-checksums.ts'
+import { purgeOrganizations } from '../maintenance/purge-organizations.ts'
 import { purgeTables, sweepExpired } from '../maintenance/sweep.ts'
+import { readSpace, type Space, type VacuumStep, vacuumStep } from '../maintenance/vacuum-step.ts'
 import { RecordWrites } from '../records/record-writes.ts'
 import { writeCursorKey } from '../registry/cursor-key.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
@@ -17,6 +20,9 @@ import { type Command, type CommandFailure, type Fence, makesCachesStale, type O
 
 const cacheKib = 65_536
 
+/** A commit ends after the claim that reaches this: with it, claims make up at most half of what a commit may have. */
+const claimedBytesMax = commitBytesMax / 2 - claimBytesMax
+
 /**
  * The only connection that writes records. A group of commands is one transaction and one sync. No command of it is
  * answered before that sync has returned.
@@ -27,6 +33,7 @@ export class WriteConnection {
   #db!: Connection
   #records!: RecordWrites
   #registry!: RegistryWrites
+  readonly #walBytesKept: number | undefined
   #files!: FileWrites
   #tasks!: TaskWrites
   #runs!: RunWrites
@@ -35,16 +42,18 @@ export class WriteConnection {
   /** Set when a COMMIT failed with an I/O error. Nothing is written from then on. */
   failure: string | undefined
 
-  /** `faults`: see fault-point.ts. */
-  constructor(path: string, faults?: string) {
+  /** `faults`: see fault-point.ts. `walBytesKept`: the size to which a commit that resets the WAL cuts its file. */
+  constructor(path: string, faults?: string, walBytesKept?: number) {
     this.#path = path
     this.#faults = faults
+    this.#walBytesKept = walBytesKept
     this.#open()
   }
 
   #open(): void {
     if (this.#faults !== undefined) faultPoint(this.#faults, 'open')
     this.#db = new Connection(this.#path, cacheKib)
+    if (this.#walBytesKept !== undefined) this.#db.run(`PRAGMA journal_size_limit = ${this.#walBytesKept}`)
     this.#records = new RecordWrites(this.#db)
     this.#registry = new RegistryWrites(this.#db)
     this.#files = new FileWrites(this.#db, this.#records)
@@ -72,24 +81,30 @@ export class WriteConnection {
     if (this.#db.inTransaction) this.#reopen()
   }
 
-  /** One outcome per command, in order. An error of the store is an outcome too. */
+  /**
+   * One outcome per command, in order. An error of the store is an outcome too. Claims may make a commit too large: then it
+   * ends after the first commands, and there are outcomes only for those. Commit the others next.
+   */
   commit(commands: Command[]): Outcome[] {
     if (this.failure !== undefined) return commands.map(() => ({ failure: ending }))
+    const faults = commands.every(({ kind }) => kind === 'vacuum') ? undefined : this.#faults
     try {
       this.#db.run('BEGIN IMMEDIATE')
     } catch (error) {
       return failAll(commands, error, 'begin')
     }
-    if (this.#faults !== undefined) faultPoint(this.#faults, 'begun')
+    if (faults !== undefined) faultPoint(faults, 'begun')
     let outcomes: Outcome[]
     try {
       let epoch = this.#registry.epoch()
-      outcomes = commands.map((command) => {
-        const outcome = this.#attempt(command, epoch)
+      outcomes = []
+      this.#runs.claimedBytes = 0
+      for (const command of commands) {
+        outcomes.push(this.#attempt(command, epoch, commands.length === 1))
         if (makesCachesStale(command)) epoch = this.#registry.epoch()
-        return outcome
-      })
-      if (this.#faults !== undefined) faultPoint(this.#faults, 'statement')
+        if (this.#runs.claimedBytes >= claimedBytesMax) break
+      }
+      if (faults !== undefined) faultPoint(faults, 'statement')
     } catch (error) {
       if (isFatal(error)) {
         // A full disk, an I/O error: it concerns the whole group.
@@ -105,54 +120,62 @@ export class WriteConnection {
         : commands.flatMap((command) => this.commit([command]))
     }
     try {
-      if (this.#faults !== undefined) faultPoint(this.#faults, 'commit')
+      if (faults !== undefined) faultPoint(faults, 'commit')
       this.#db.run('COMMIT')
       return outcomes
     } catch (error) {
-      const outcomes = failAll(commands, error, 'commit')
+      const later = commands.slice(outcomes.length)
+      outcomes = failAll(commands.slice(0, outcomes.length), error, 'commit')
+      if (!codeOf(error).startsWith('SQLITE_IOERR')) {
+        this.#reopen()
+        return outcomes
+      }
       // The kernel reports a failed sync once: a second one would succeed and prove nothing.
-      if (codeOf(error).startsWith('SQLITE_IOERR'))
-        this.failure = `commit: ${codeOf(error)} ${(error as Error).message}`
-      else this.#reopen()
-      return outcomes
+      this.failure = `commit: ${codeOf(error)} ${(error as Error).message}`
+      return [...outcomes, ...later.map(() => ({ failure: ending }))]
     }
   }
 
   /** A command that is rejected with a CubbyError has written nothing. */
-  #attempt(command: Command, epoch: number): Outcome {
+  #attempt(command: Command, epoch: number, isAlone: boolean): Outcome {
     try {
-      return { value: this.#execute(command, epoch) }
+      return { value: this.#execute(command, epoch, isAlone) }
     } catch (error) {
       if (!(error instanceof CubbyError)) throw error
       return { failure: { code: error.code, message: error.message, hint: error.hint } }
     }
   }
 
-  #execute(command: Command, epoch: number): unknown {
+  /** `isAlone`: the transaction has no other command. */
+  #execute(command: Command, epoch: number, isAlone: boolean): unknown {
     const registry = this.#registry
     switch (command.kind) {
       case 'write':
         this.#checkFence(command.fence, epoch)
         return this.#records.write(command.fence.tableId!, command.operations, command.nowMs)
       case 'createTable':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.table.orgId)
         return registry.createTable(command.table, command.indices, command.publicId, command.nowMs)
       case 'deleteTable':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.table.orgId)
         return registry.deleteTable(command.table, command.nowMs)
       case 'restoreTable':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.table.orgId)
         return registry.restoreTable(command.table, command.deletedAtMs, command.nowMs)
       case 'createApiKey':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.orgId)
         return registry.createApiKey(command.orgId, command.key, command.nowMs)
       case 'revokeApiKey':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.orgId)
         return registry.revokeApiKey(command.orgId, command.id, command.nowMs)
       case 'recordKeyUse':
         return registry.recordKeyUse(command.uses)
       case 'createOrganization':
         return registry.createOrganization(command.name, command.keys, command.nowMs, command.onlyIfFirst)
+      case 'deleteOrganization':
+        return registry.deleteOrganization(command.name, command.nowMs)
+      case 'restoreOrganization':
+        return registry.restoreOrganization(command.name, command.nowMs)
       case 'beginBlob':
         this.#checkFence(command.fence, epoch)
         return this.#files.begin(command.fence.tableId!, command.blobId, command.nowMs)
@@ -160,7 +183,7 @@ export class WriteConnection {
         return this.#files.keepAlive(command.blobIds, command.nowMs)
       case 'commitFile':
         this.#checkFence(command.fence, epoch)
-        return this.#files.commit(command.fence.tableId!, command.file, command.nowMs)
+        return this.#files.commit(command.fence.tableId!, command.file, command.bytes, command.nowMs)
       case 'abandonBlob':
         return this.#files.abandon(command.blobId, command.nowMs)
       case 'changeFile': {
@@ -172,7 +195,7 @@ export class WriteConnection {
         this.#checkFence(command.fence, epoch)
         return this.#files.remove(command.fence.tableId!, command.name, command.condition, command.nowMs)
       case 'takeDueBlobs':
-        return this.#files.takeDue(command.nowMs, command.rowsMax)
+        return this.#files.takeDue(command.nowMs, command.rowsMax, command.keptMs)
       case 'forgetBlobs':
         return this.#files.forget(command.blobIds)
       case 'holdBlobs':
@@ -180,13 +203,13 @@ export class WriteConnection {
       case 'writeFileMark':
         return this.#files.writeMark(command.mark)
       case 'declareTask':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.table.orgId)
         return this.#tasks.declare(command.table, command.declaration, command.condition, command.nowMs)
       case 'deleteTask':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.table.orgId)
         return this.#tasks.delete(command.table, command.condition, command.nowMs)
       case 'restoreTask':
-        this.#checkFence(command.fence, epoch)
+        this.#checkFence(command.fence, epoch, command.table.orgId)
         return this.#tasks.restore(command.table, command.deletedAtMs, command.nowMs)
       case 'addTaskSecret': {
         this.#checkFence(command.fence, epoch)
@@ -200,10 +223,10 @@ export class WriteConnection {
         this.#checkFence(command.fence, epoch)
         return this.#runs.claim(command.fence.tableId!, command.options, command.nowMs)
       case 'extendRun':
-        this.#checkFence(command.fence, epoch)
+        this.#checkAttempt(command.fence, epoch, command.taskId)
         return this.#runs.extend(command.taskId, command.id, command.extension, command.nowMs)
       case 'finishRun':
-        this.#checkFence(command.fence, epoch)
+        this.#checkAttempt(command.fence, epoch, command.taskId)
         return this.#runs.finish(command.taskId, command.id, command.finish, false, command.nowMs)
       case 'cancelRun':
         this.#checkFence(command.fence, epoch)
@@ -237,23 +260,49 @@ export class WriteConnection {
         return sweepExpired(this.#db, command.nowMs, command.rowsMax)
       case 'purgeTables':
         return purgeTables(this.#db, command.nowMs, command.rowsMax)
+      case 'purgeOrganizations':
+        return purgeOrganizations(this.#db, command.nowMs, command.rowsMax)
       case 'addChecksums':
         return addChecksums(this.#db, command.rowsMax, command.skipped)
+      case 'vacuum':
+        return this.#vacuum(command, isAlone)
       case 'loadCursorKey':
         return writeCursorKey(this.#db, command.secretHex, command.acceptsPlain)
     }
   }
 
-  /** A key may have been revoked, or a table deleted, since the caller looked it up. */
-  #checkFence(fence: Fence, epoch: number): void {
-    if (fence.stamp === epoch) return
-    if (fence.keySeq !== null && !this.#registry.keyIsActive(fence.keySeq)) {
-      throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
+  #vacuum(step: VacuumStep, isAlone: boolean): Space | undefined {
+    if (this.#faults === undefined) return vacuumStep(this.#db, step, isAlone)
+    const { pages } = readSpace(this.#db)
+    const space = vacuumStep(this.#db, step, isAlone)
+    if (readSpace(this.#db).pages < pages) faultPoint(this.#faults, 'vacuum')
+    return space
+  }
+
+  /**
+   * A key may have been revoked, or a table or organization deleted, since the caller looked it up. `orgId`: whose registry
+   * the command changes. An operator's command has no key that would tell.
+   */
+  #checkFence(fence: Fence, epoch: number, orgId?: number): void {
+    if (fence.keySeq === null && orgId !== undefined && !this.#registry.organizationIsActive(orgId)) {
+      throw organizationDeleted()
     }
+    if (fence.stamp === epoch) return
+    const key = fence.keySeq === null ? 'active' : this.#registry.stateOfKey(fence.keySeq)
+    if (key === 'unknown') throw organizationDeleted()
+    if (key === 'revoked') throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
     if (fence.tableId !== null && !this.#registry.tableIsActive(fence.tableId)) {
+      const isThere = this.#registry.kindOf(fence.tableId) !== undefined
+      if (isThere && !this.#registry.tableIsOfActive(fence.tableId)) throw organizationDeleted()
       const kind = this.#registry.kindOf(fence.tableId) ?? 'table'
       throw new CubbyError(`${kind}_not_found`, `The ${kind} has been deleted.`)
     }
+  }
+
+  /** Attempts of a deleted task go on, but not those of a deleted organization. A push has no key that would tell. */
+  #checkAttempt(fence: Fence, epoch: number, taskId: number): void {
+    this.#checkFence(fence, epoch)
+    if (fence.keySeq === null && !this.#registry.tableIsOfActive(taskId)) throw organizationDeleted()
   }
 
   /** Pages in the WAL, and how many of them are in the database file too. */
@@ -266,10 +315,17 @@ export class WriteConnection {
     return this.#db.checkpoint()
   }
 
+  /** Nothing may be pending. */
+  truncateWal(): CheckpointFault | undefined {
+    return this.#db.truncateWal()
+  }
+
   close(): void {
     this.#db.close()
   }
 }
+
+const organizationDeleted = (): CubbyError => new CubbyError('invalid_api_key', 'The organization has been deleted.')
 
 const ending: CommandFailure = {
   code: 'unavailable',

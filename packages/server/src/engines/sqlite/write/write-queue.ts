@@ -35,6 +35,15 @@ export class WriteQueue {
     return this.#queued.size === 0
   }
 
+  get size(): number {
+    return this.#queued.size
+  }
+
+  /** Without those of maintenance. */
+  get bytes(): number {
+    return this.#bytes.used
+  }
+
   /** Throws `unavailable` when the share or the queue is full. */
   push(orgId: number, write: QueuedWrite): void {
     write.orgId = orgId

@@ -1,3 +1,5 @@
+import { CommitTimeWriter } from '../archive/commit-times.ts'
+import { threadClock } from '../archive/server-clock.ts'
 import type { CheckpointFault } from '../connection.ts'
 import { type Command, decodeGroup, encodeOutcomes } from './command.ts'
 import { WriteConnection } from './write-connection.ts'
@@ -7,7 +9,20 @@ import { WriteConnection } from './write-connection.ts'
 
 declare const self: Worker
 
-export type ToWriter = { open: string; faults?: string } | { group: string } | { checkpoint: true } | { close: true }
+/** With an archive the WAL is made so small by the first commit after a reset: see checkpoint-policy.ts. */
+const archivedWalBytes = 4 * 1024 * 1024
+
+/** With an archive: where the times of commits are written. `clock`: see threadClock. */
+export interface CommitTimesPlace {
+  path: string
+  clock: string | undefined
+}
+
+export type ToWriter =
+  | { open: string; faults?: string; times?: CommitTimesPlace; timesCommits: boolean }
+  | { group: string }
+  | { checkpoint: true; truncates: boolean }
+  | { close: true }
 
 interface ConnectionEvents {
   /** The connection was closed and opened again. */
@@ -25,24 +40,30 @@ interface WalState {
 export type FromWriter =
   | { opened: true }
   | { refused: string }
-  | ({ outcomes: string } & WalState & ConnectionEvents)
+  | ({ outcomes: string; commitMs?: number } & WalState & ConnectionEvents)
   | ({ checkpointed: true; fault?: CheckpointFault } & WalState)
   | { closed: true }
 
 let connection: WriteConnection
+/** Only for the metrics. */
+let timesCommits = false
+let times: CommitTimeWriter | undefined
 let waiting: Command[] = []
-let checkpointDue = false
+let checkpointDue: { truncates: boolean } | undefined
 let scheduled = false
 
 const reply = (message: FromWriter): void => self.postMessage(message)
 
 let lastState: WalState = { walPages: 0, pendingPages: 0 }
+let isStateKnown = false
 
 /** A commit is answered even if SQLite cannot tell the size of its WAL. */
 const walState = (): WalState => {
+  isStateKnown = false
   try {
     const { log, checkpointed } = connection.walPages()
     lastState = { walPages: log, pendingPages: log - checkpointed }
+    isStateKnown = true
   } catch {
     // The next commit asks again.
   }
@@ -57,15 +78,23 @@ const takeEvents = (): ConnectionEvents | undefined => {
 }
 
 const commitWaiting = (): void => {
-  const commands = waiting
-  waiting = []
-  const outcomes = connection.commit(commands)
-  reply({ outcomes: encodeOutcomes(outcomes), ...walState(), ...takeEvents() })
+  // All its requests have arrived, and none is answered: what the archive has to know.
+  const beganMs = times?.now()
+  const startedAt = timesCommits ? performance.now() : 0
+  const outcomes = connection.commit(waiting)
+  const commitMs = timesCommits ? performance.now() - startedAt : undefined
+  waiting = waiting.slice(outcomes.length)
+  if (waiting.length > 0) schedule()
+  const state = walState()
+  if (beganMs !== undefined) times!.note(beganMs, isStateKnown ? state.walPages : undefined)
+  reply({ outcomes: encodeOutcomes(outcomes), commitMs, ...state, ...takeEvents() })
 }
 
-const checkpoint = (): void => {
-  checkpointDue = false
-  const fault = connection.failure === undefined ? connection.checkpoint() : undefined
+const checkpoint = (truncates: boolean): void => {
+  checkpointDue = undefined
+  let fault = connection.failure === undefined ? connection.checkpoint() : undefined
+  const mayTruncate = truncates && fault === undefined && connection.failure === undefined
+  if (mayTruncate && walState().pendingPages === 0) fault = connection.truncateWal()
   reply({ checkpointed: true, ...walState(), fault })
 }
 
@@ -76,7 +105,7 @@ const schedule = (): void => {
   setImmediate(() => {
     scheduled = false
     if (waiting.length > 0) commitWaiting()
-    if (checkpointDue) checkpoint()
+    if (checkpointDue !== undefined) checkpoint(checkpointDue.truncates)
   })
 }
 
@@ -86,17 +115,21 @@ self.onmessage = (event: MessageEvent<ToWriter>) => {
     for (const command of decodeGroup(message.group)) waiting.push(command)
     schedule()
   } else if ('checkpoint' in message) {
-    checkpointDue = true
+    checkpointDue = message
     schedule()
   } else if ('open' in message) {
     try {
-      connection = new WriteConnection(message.open, message.faults)
+      connection = new WriteConnection(message.open, message.faults, message.times && archivedWalBytes)
+      timesCommits = message.timesCommits
+      if (message.times !== undefined) {
+        times = new CommitTimeWriter(message.times.path, message.open, threadClock(message.times.clock))
+      }
       reply({ opened: true })
     } catch (error) {
       reply({ refused: (error as Error).message })
     }
   } else {
-    checkpointDue = false
+    checkpointDue = undefined
     connection.close()
     reply({ closed: true })
   }
