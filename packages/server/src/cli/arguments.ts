@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { CubbyError } from '../core/errors.ts'
+import { parseDuration, showDuration } from '../core/text/duration.ts'
 import { errorLine } from './hint-text.ts'
 
 export interface Flag {
@@ -77,6 +78,15 @@ export const parseCount = (args: Arguments, flag: string, min: number, max: numb
   const count = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
   if (Number.isInteger(count) && count >= min && count <= max) return count
   throw new UsageError(`${givenAs(args, flag)} is "${text}"; it takes ${min} to ${max}`)
+}
+
+/** The flag has a default. */
+export const parseDurationFlag = (args: Arguments, flag: string, minMs: number, maxMs: number): number => {
+  const text = args.text(flag)!
+  const ms = parseDuration(text)
+  if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms
+  const range = `${showDuration(minMs)} to ${showDuration(maxMs)}`
+  throw new UsageError(`${givenAs(args, flag)} is "${text}"; it takes a number and s, m, h or d, such as 24h: ${range}`)
 }
 
 /** A flag or a name that the service's own rules reject is a mistake in the call. */

@@ -6,7 +6,7 @@ import { StoreUrlRefused } from '../core/store-refused.ts'
 import { PlaceUrlRefused } from '../store/blob-place.ts'
 import { parseArguments, UsageError } from './arguments.ts'
 import type { CliCommand } from './command.ts'
-import { backupCreateCommand, backupRestoreCommand } from './commands/backup.ts'
+import { backupCreateCommand, backupRestoreCommand, backupVerifyCommand } from './commands/backup.ts'
 import {
   bucketCreateCommand,
   bucketDescribeCommand,
@@ -14,6 +14,8 @@ import {
   bucketListCommand,
   bucketRestoreCommand,
 } from './commands/bucket.ts'
+import { compactCommand } from './commands/compact.ts'
+import { consoleLinkCommand } from './commands/console.ts'
 import { copyCommand } from './commands/copy.ts'
 import { dbListCommand } from './commands/db.ts'
 import { deleteCommand } from './commands/delete.ts'
@@ -26,13 +28,21 @@ import {
   filesUrlCommand,
 } from './commands/files.ts'
 import { getCommand } from './commands/get.ts'
+import { healthCommand } from './commands/health.ts'
 import { importCommand } from './commands/import.ts'
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './commands/keys.ts'
 import { mcpCommand } from './commands/mcp.ts'
-import { orgsCreateCommand, orgsListCommand } from './commands/orgs.ts'
+import {
+  orgsCreateCommand,
+  orgsDeleteCommand,
+  orgsExportCommand,
+  orgsListCommand,
+  orgsRestoreCommand,
+} from './commands/orgs.ts'
 import { putCommand } from './commands/put.ts'
 import { queryCommand } from './commands/query.ts'
 import { serveCommand } from './commands/serve.ts'
+import { statsCommand } from './commands/stats.ts'
 import {
   tableCreateCommand,
   tableDescribeCommand,
@@ -62,12 +72,18 @@ import { printNote } from './print.ts'
 
 export const commands: CliCommand[] = [
   serveCommand,
+  healthCommand,
   orgsCreateCommand,
   orgsListCommand,
+  orgsDeleteCommand,
+  orgsRestoreCommand,
+  orgsExportCommand,
   keysCreateCommand,
   keysListCommand,
   keysRevokeCommand,
+  consoleLinkCommand,
   verifyCommand,
+  statsCommand,
   dbListCommand,
   tableCreateCommand,
   tableListCommand,
@@ -107,6 +123,8 @@ export const commands: CliCommand[] = [
   importCommand,
   backupCreateCommand,
   backupRestoreCommand,
+  backupVerifyCommand,
+  compactCommand,
 ]
 
 const findCommand = (words: string[]): CliCommand | undefined =>

@@ -1,25 +1,43 @@
+import { consoleUrl, linkKeyRequest, linkMinutes, signInLink } from '../console/sign-in-link.ts'
 import { makeApiKey } from '../core/api-keys/api-key.ts'
 import { shellWord } from '../core/text/shell-word.ts'
 import type { Engine } from '../store/engine.ts'
+import type { Organization } from '../store/organizations.ts'
+import { typedCommand } from './own-program.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 /**
- * On an empty store: creates the organization "default" and prints its two keys. They are never shown again. On any other
- * store: prints how to create another key.
+ * On a store that never had an organization: creates "default" and prints its two keys, which are never shown again, and a
+ * link to the console. On any other store: prints where the console is, and how to create another key or link.
  */
-export const bootstrap = async (engine: Engine, ownUrl: string, options: ServeOptions): Promise<void> => {
+export const bootstrap = async (
+  engine: Engine,
+  ownUrl: string,
+  options: ServeOptions,
+  hasConsole: boolean,
+): Promise<void> => {
   const url = options.publicUrl ?? ownUrl
+  const nowMs = options.clock.now()
   const secret = makeApiKey({ kind: 'secret' })
   const open = makeApiKey({ kind: 'public' })
-  const organization = await engine.organizations.bootstrap('default', [secret.kept, open.kept], options.clock.now())
+  const link = hasConsole ? makeApiKey(linkKeyRequest(nowMs)) : undefined
+  // Together: of several processes that start at once, the one that creates the organization prints the link.
+  const keys = [secret, open, ...(link === undefined ? [] : [link])].map(({ kept }) => kept)
+  const organization = await engine.organizations.bootstrap('default', keys, nowMs)
   const greeting =
     organization === undefined
-      ? await laterGreeting(engine, url, options.storeFlags)
-      : firstGreeting(url, secret.text, open.text)
+      ? await laterGreeting(engine, url, options.storeFlags, hasConsole)
+      : firstGreeting(url, secret.text, open.text, link?.text)
   for (const line of greeting.split('\n')) options.print(line)
 }
 
-const firstGreeting = (url: string, secretKey: string, publicKey: string): string => `
+const linkText = (url: string, key: string): string => `
+Open the console with this link. It signs you in, and expires after ${linkMinutes} minutes:
+
+  ${signInLink(url, key)}
+`
+
+const firstGreeting = (url: string, secretKey: string, publicKey: string, linkKey: string | undefined): string => `
 Cubby is running. These keys of the organization "default" are shown only once:
 
   secret key  ${secretKey}  reads and writes: keep it on your server
@@ -33,11 +51,25 @@ Create a table, put a record into it, and read it:
   curl $CUBBY_URL/v1/app/notes/first -H "Authorization: Bearer $CUBBY_KEY"
 
 The API is documented at ${url}/docs
-`
+${linkKey === undefined ? '' : linkText(url, linkKey)}`
 
-/** For those who have lost the first keys. */
-const laterGreeting = async (engine: Engine, url: string, storeFlags: string): Promise<string> => {
-  const name = (await engine.organizations.find('default')) === undefined ? 'NAME' : 'default'
-  const command = ['npx cubbydb keys create --org', name, '--kind secret', storeFlags].join(' ').trimEnd()
-  return `The API is documented at ${url}/docs\nTo create another API key: ${command}`
+/** For those who have lost the first keys, or have no key at hand. */
+const laterGreeting = async (engine: Engine, url: string, storeFlags: string, hasConsole: boolean): Promise<string> => {
+  const isActive = ({ deletedAtMs }: Organization): boolean => deletedAtMs === null
+  const first = await engine.organizations.find('default')
+  const name = first !== undefined && isActive(first) ? 'default' : 'NAME'
+  const command = (words: string, more = ''): string =>
+    [typedCommand(), words, '--org', name, more, storeFlags].filter((part) => part !== '').join(' ')
+  const lines = [
+    `The API is documented at ${url}/docs`,
+    `To create another API key: ${command('keys create', '--kind secret')}`,
+  ]
+  if (hasConsole) {
+    lines.unshift(`The console is at ${consoleUrl(url)}`)
+    lines.push(`To sign in to the console by a link: ${command('console link', `--url ${shellWord(url)}`)}`)
+  }
+  // Not "default" once more: whoever deleted it does not expect it back.
+  if (name === 'NAME' && !(await engine.organizations.list()).some(isActive))
+    lines.push(`There is no organization. To create one: npx cubbydb orgs create NAME ${storeFlags}`.trimEnd())
+  return lines.join('\n')
 }

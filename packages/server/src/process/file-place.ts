@@ -1,8 +1,10 @@
 import { startBlobSweep } from '../background/blobs.ts'
 import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
 import type { Background } from '../background/sweeps.ts'
+import { storeFileBytesMax } from '../core/limits.ts'
 import { CheckedPlace } from '../files/places/checked-place.ts'
 import { makePlace } from '../files/places/open-place.ts'
+import type { CountedFiles } from '../metrics/work-metrics.ts'
 import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
 import type { Engine } from '../store/engine.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -27,9 +29,10 @@ const sweepStopMsMax = 1_000
  * store or with wrong settings. Its workers do not check again: while the place fails, they would be started over and over.
  */
 export const openFilePlace = async (
-  { files, filesAreGiven, clock, log }: ServeOptions,
+  { files, filesAreGiven, smallFilesInStore, keepDeadBlobsMs, clock, log }: ServeOptions,
   engine: Engine,
   role: 'owner' | 'worker',
+  counted?: CountedFiles,
 ): Promise<FilePlace | undefined> => {
   if (files === undefined) return undefined
   const made = await makePlace(files, { env: process.env, now: clock.now, log })
@@ -37,11 +40,16 @@ export const openFilePlace = async (
   if (role === 'owner') await place.checkAtStart()
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
+  const used = counted === undefined ? tracked(place, uploads) : countedPlace(tracked(place, uploads), counted)
+  const inStore = { bytesMax: storeFileBytesMax, prepare: () => place.prepare() }
   return {
-    place: tracked(place, uploads),
+    place: smallFilesInStore ? { ...used, inStore } : used,
     shown: filesAreGiven ? place.description : undefined,
     startSweep() {
-      const sweep = startBlobSweep({ files: engine.files, place, now, log, jumpHoldMs, everyMs })
+      const sweep = startBlobSweep({
+        ...{ files: engine.files, place, now, log, jumpHoldMs, everyMs },
+        keepMs: keepDeadBlobsMs,
+      })
       return { stop: () => Promise.race([sweep.stop(), Bun.sleep(sweepStopMsMax)]) }
     },
     async close() {
@@ -75,4 +83,45 @@ const trackedWriter = (writer: BlobWriter, ended: () => void): BlobWriter => ({
   write: (chunk) => writer.write(chunk),
   finish: (sha256) => writer.finish(sha256).finally(ended),
   abort: () => writer.abort().finally(ended),
+})
+
+/** The same place, for the metrics: its bytes are counted as they pass. */
+const countedPlace = (place: BlobPlace, counted: CountedFiles): BlobPlace => ({
+  ...place,
+  async write(id, bytes) {
+    const writer = await place.write(id, bytes)
+    counted.uploads(1)
+    let isOpen = true
+    /** A failed finish is followed by an abort. */
+    const ended = (): void => {
+      if (isOpen) counted.uploads(-1)
+      isOpen = false
+    }
+    return {
+      async write(chunk) {
+        // Its owner may free the chunk after that.
+        const { length } = chunk
+        await writer.write(chunk)
+        counted.written(length)
+      },
+      finish: (sha256) => writer.finish(sha256).finally(ended),
+      abort: () => writer.abort().finally(ended),
+    }
+  },
+  read: async (id, start, end) => countedChunks(await place.read(id, start, end), counted),
+})
+
+/** By hand: a generator that was never started would not close its source. */
+const countedChunks = (chunks: AsyncIterable<Uint8Array>, counted: CountedFiles): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]() {
+    const source = chunks[Symbol.asyncIterator]()
+    return {
+      async next() {
+        const result = await source.next()
+        if (result.done !== true) counted.read(result.value.length)
+        return result
+      },
+      return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+    }
+  },
 })

@@ -1,16 +1,21 @@
 import { OperatorError } from '../core/operator-error.ts'
 
-/** Why the port could not be opened, in one line. */
-export const listenFailure = (error: unknown, host: string, port: number): OperatorError => {
+/** Why the port could not be opened, in one line. `flags`: those that name the address. */
+export const listenFailure = (
+  error: unknown,
+  host: string,
+  port: number,
+  flags = { host: '--host', port: '--port' },
+): OperatorError => {
   const code = (error as { code?: string }).code
   if (code === 'EADDRINUSE') {
     return new OperatorError(
-      `port ${port} on ${host} is taken; stop the process that listens there or give another --port`,
+      `port ${port} on ${host} is taken; stop the process that listens there or give another ${flags.port}`,
     )
   }
   if (code === 'EACCES') return new OperatorError(`this user may not open port ${port} on ${host}`)
   if (code === 'ENOENT' || code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
-    return new OperatorError(`${host} is not an address of this machine; give another --host`)
+    return new OperatorError(`${host} is not an address of this machine; give another ${flags.host}`)
   }
   return new OperatorError(`cannot listen on ${host}:${port}: ${(error as Error).message}`)
 }

@@ -5,8 +5,11 @@ import { stopMsMax } from '../core/limits.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import type { Engine } from '../store/engine.ts'
 import { bootstrap } from './bootstrap.ts'
+import { checkConsole } from './console.ts'
 import { type FilePlace, openFilePlace } from './file-place.ts'
 import { reservePort, urlOf } from './listen.ts'
+import { makeMetrics, type ServerMetrics } from './metrics.ts'
+import { ownCommand } from './own-program.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, untilSignal } from './signals.ts'
 import { startTaskWork, type TaskWork } from './tasks.ts'
@@ -24,13 +27,15 @@ class Workers {
   readonly #options: ServeOptions
   readonly #port: number
   readonly #engine: Engine
+  readonly #metrics: ServerMetrics | undefined
   readonly #running = new Set<Subprocess>()
   #stopping = false
 
-  constructor(options: ServeOptions, port: number, engine: Engine) {
+  constructor(options: ServeOptions, port: number, engine: Engine, metrics: ServerMetrics | undefined) {
     this.#options = options
     this.#port = port
     this.#engine = engine
+    this.#metrics = metrics
   }
 
   async start(): Promise<void> {
@@ -42,16 +47,20 @@ class Workers {
       // A killed worker is replaced, like one that ends by itself.
       const timer = setTimeout(() => worker.kill('SIGKILL'), startMsMax)
       let receive: (message: unknown) => void = () => {}
-      const worker = Bun.spawn([process.execPath, ...process.execArgv, Bun.main, ...process.argv.slice(2)], {
+      const member = { ask: () => worker.send({ metrics: true } satisfies ToWorker) }
+      const worker = Bun.spawn([...ownCommand(), ...process.argv.slice(2)], {
         env: { ...process.env, [portVariable]: String(this.#port) },
         stdio: ['ignore', 'inherit', 'inherit'],
         ipc: (message: FromWorker) => {
           if ('engine' in message) return receive(message.engine)
+          if ('metrics' in message) return this.#metrics?.answer(member, message.metrics)
           clearTimeout(timer)
+          this.#metrics?.join(member)
           ready()
         },
         onExit: (_, code, signal) => {
           clearTimeout(timer)
+          this.#metrics?.leave(member)
           failed(new OperatorError('a worker could not be started'))
           this.#onExit(worker, code ?? signal)
         },
@@ -102,23 +111,29 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
     taskWork?.hold()
     await workers?.stop()
   }
-  const engine = await store.open({ role: 'owner', log, drain: stopWorkers })
+  const metrics = makeMetrics(options)
+  const engine = await store.open({ role: 'owner', log, drain: stopWorkers, observer: metrics?.observer })
   let port: number
+  let metricsUrl: string | undefined
   let files: FilePlace | undefined
   try {
     files = await openFilePlace(options, engine, 'owner')
     port = reservePort(host, options.port)
+    metrics?.attach(engine, () => undefined, true, clock.now)
+    metricsUrl = await metrics?.listen(options)
   } catch (error) {
+    await metrics?.stop()
     await engine.close()
     throw error
   }
-  workers = new Workers(options, port, engine)
+  workers = new Workers(options, port, engine, metrics)
   stayUp(log)
   const signal = untilSignal()
   try {
     await workers.start()
   } catch (error) {
     await workers.stop()
+    await metrics?.stop()
     await engine.close()
     throw error
   }
@@ -126,17 +141,20 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
   const sweeps = startSweeps({ maintenance: engine.maintenance, runs: engine.runs, now, log, jumpHoldMs, everyMs })
   const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
-  taskWork = startTaskWork(options, engine)
+  taskWork = startTaskWork(options, engine, { pushes: metrics?.pushes })
   const url = urlOf(host, port)
   const where = { data: store.describe(), files: files?.shown }
-  log('info', 'listening', { url, engine: engine.description, ...where, workers: options.workers })
-  if (options.bootstrap) await bootstrap(engine, url, options)
+  const { workers: count } = options
+  log('info', 'listening', { url, engine: engine.description, ...where, metrics: metricsUrl, workers: count })
+  const hasConsole = await checkConsole(options)
+  if (options.bootstrap) await bootstrap(engine, url, options, hasConsole)
 
   log('info', 'stopping', { signal: await signal })
   await stopWorkers()
   await Promise.all([sweeps.stop(), blobs?.stop(), taskWork.stop()])
   await checksums.stop()
   await files?.close()
+  await metrics?.stop()
   await engine.close()
   log('info', 'stopped')
   return 0

@@ -13,12 +13,18 @@ export interface ServeOptions {
   files: string | undefined
   /** Whether the operator chose it. */
   filesAreGiven: boolean
+  /** Whether the store keeps the bytes of small files itself. */
+  smallFilesInStore: boolean
+  /** How long the sweep keeps bytes that no file refers to any more, beyond the usual hour: for restores to a time. */
+  keepDeadBlobsMs: number
   /** The flags with which a command finds the same store: for the line that says how to create a key. */
   storeFlags: string
   /** Networks to which runs may be pushed although they are not public. */
   pushAllow: Allow
   /** False with --no-tasks: nothing is pushed or scheduled, and claims answer empty. */
   handsOutTasks: boolean
+  /** False with --no-console. */
+  hasConsole: boolean
   /** False with --no-mcp. */
   hasMcp: boolean
   /** Origins of web pages that may use the tools of agents. */
@@ -28,6 +34,10 @@ export interface ServeOptions {
   /** Create the first organization on an empty store. */
   bootstrap: boolean
   logRequests: boolean
+  /** Log requests that took at least so long; undefined: none. */
+  logSlowMs: number | undefined
+  /** Where the metrics are served; undefined: nothing is counted. */
+  metrics: { host: string; port: number } | undefined
   clock: Clock
   log: Log
   /** Prints a line on standard output, for the keys of the first organization: they must not be in the log. */

@@ -7,9 +7,11 @@ import { type HttpServer, startHttp } from '../http/server.ts'
 import { descriptionPages } from '../openapi/pages.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { bootstrap } from './bootstrap.ts'
+import { checkConsole, consoleOptions } from './console.ts'
 import { openFilePlace } from './file-place.ts'
 import { listenFailure } from './listen.ts'
 import { mcpOptions } from './mcp.ts'
+import { makeMetrics } from './metrics.ts'
 import { serveWithWorkers } from './owner.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, stopWithin, untilSignal } from './signals.ts'
@@ -26,7 +28,7 @@ export const serve = (options: ServeOptions): Promise<number> => {
 const restOfStopMs = 1_500
 
 const serveAlone = async (options: ServeOptions): Promise<number> => {
-  const { store, host, port, publicUrl, clock, log, logRequests } = options
+  const { store, host, port, publicUrl, clock, log, logRequests, logSlowMs } = options
   let http: HttpServer | undefined
   let tasks: TaskServices | undefined
   let taskWork: TaskWork | undefined
@@ -39,11 +41,16 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     beginStop()
     await http?.stop()
   }
-  const engine = await store.open({ role: 'owner', log, drain })
-  const files = await openFilePlace(options, engine, 'owner').catch(async (error) => {
+  const metrics = makeMetrics(options)
+  const engine = await store.open({ role: 'owner', log, drain, observer: metrics?.observer })
+  const closeAfter = async (error: unknown): Promise<never> => {
+    await metrics?.stop()
     await engine.close()
     throw error
-  })
+  }
+  const files = await openFilePlace(options, engine, 'owner', metrics?.files).catch(closeAfter)
+  metrics?.attach(engine, () => http, true, clock.now)
+  const metricsUrl = await metrics?.listen(options).catch(closeAfter)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   tasks = makeTaskServices({ engine, now: clock.now, handsOut: options.handsOutTasks, pushAllow: options.pushAllow })
   try {
@@ -57,20 +64,22 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
       now: clock.now,
       log,
       logRequests,
+      logSlowMs,
+      answerCounter: metrics?.answers,
       pages: descriptionPages(publicUrl),
       agentPages: servedAgentPages(options.hasMcp),
+      console: consoleOptions(options),
       mcp: mcpOptions(options),
       onKeyUse: keyUse.note,
     })
   } catch (error) {
-    await engine.close()
-    throw listenFailure(error, host, port)
+    return closeAfter(listenFailure(error, host, port))
   }
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   const sweeps = startSweeps({ maintenance: engine.maintenance, runs: engine.runs, now, log, jumpHoldMs, everyMs })
   const blobs = files?.startSweep()
   const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
-  taskWork = startTaskWork(options, engine, tasks.signals)
+  taskWork = startTaskWork(options, engine, { signals: tasks.signals, pushes: metrics?.pushes })
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', {
@@ -78,8 +87,10 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     engine: engine.description,
     data: store.describe(),
     files: files?.shown,
+    metrics: metricsUrl,
   })
-  if (options.bootstrap) await bootstrap(engine, http.url, options)
+  const hasConsole = await checkConsole(options)
+  if (options.bootstrap) await bootstrap(engine, http.url, options, hasConsole)
 
   log('info', 'stopping', { signal: await signal })
   beginStop()
@@ -88,6 +99,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   await checksums.stop()
   await keyUse.stop()
   await files?.close()
+  await metrics?.stop()
   await engine.close()
   log('info', 'stopped')
   return 0

@@ -2,6 +2,7 @@ import { type Dispatcher, startDispatcher } from '../background/dispatcher.ts'
 import { startScheduler } from '../background/scheduler.ts'
 import type { Background } from '../background/sweeps.ts'
 import { RunSignals } from '../core/tasks/run-signals.ts'
+import type { CountedPushes } from '../metrics/work-metrics.ts'
 import { RunWaits } from '../operations/runs/run-waits.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import type { Allow } from '../push/allow.ts'
@@ -43,11 +44,18 @@ export interface TaskWork extends Background {
   stop(): Promise<void>
 }
 
+export interface TaskWorkParts {
+  /** Those of the requests, if this process serves any. */
+  signals?: RunSignals
+  /** For the metrics. */
+  pushes?: CountedPushes
+}
+
 /** Starts the dispatcher and the scheduler. With --no-tasks only leases expire. */
 export const startTaskWork = (
   { clock, log, handsOutTasks, pushAllow }: ServeOptions,
   engine: Pick<Engine, 'runs'>,
-  signals = new RunSignals(),
+  { signals = new RunSignals(), pushes }: TaskWorkParts = {},
 ): TaskWork => {
   const { runs } = engine
   const { now, taskLookEveryMs: everyMs } = clock
@@ -55,7 +63,10 @@ export const startTaskWork = (
   if (handsOutTasks) {
     dispatcher = startDispatcher({
       ...{ runs, signals, now, log, everyMs },
-      send: (push, options) => pushRun(push, { allow: pushAllow, ...options }),
+      send: (push, options) => {
+        const sent = pushRun(push, { allow: pushAllow, ...options })
+        return pushes === undefined ? sent : pushes.count(sent)
+      },
     })
   }
   const scheduler = startScheduler({

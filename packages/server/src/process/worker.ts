@@ -4,8 +4,10 @@ import { stopMsMax } from '../core/limits.ts'
 import { startHttp } from '../http/server.ts'
 import { descriptionPages } from '../openapi/pages.ts'
 import type { WorkerChannel } from '../store/worker-channel.ts'
+import { consoleOptions } from './console.ts'
 import { openFilePlace } from './file-place.ts'
 import { mcpOptions } from './mcp.ts'
+import { makeMetrics } from './metrics.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
 import { makeTaskServices } from './tasks.ts'
@@ -26,12 +28,13 @@ const channelToOwner: WorkerChannel = {
 const restOfStopMs = 2_500
 
 export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
-  const { store, host, publicUrl, clock, log, logRequests } = options
+  const { store, host, publicUrl, clock, log, logRequests, logSlowMs } = options
   ignoreSignals()
   const stopped = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
   stayUp(log)
-  const engine = await store.openWorker(channelToOwner, log)
-  const files = await openFilePlace(options, engine, 'worker')
+  const metrics = makeMetrics(options)
+  const engine = await store.openWorker(channelToOwner, log, metrics?.observer)
+  const files = await openFilePlace(options, engine, 'worker', metrics?.files)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   const { handsOutTasks: handsOut, pushAllow } = options
   const tasks = makeTaskServices({ engine, now: clock.now, handsOut, pushAllow })
@@ -46,10 +49,17 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
     now: clock.now,
     log,
     logRequests,
+    logSlowMs,
+    answerCounter: metrics?.answers,
     pages: descriptionPages(publicUrl),
     agentPages: servedAgentPages(options.hasMcp),
+    console: consoleOptions(options),
     mcp: mcpOptions(options),
     onKeyUse: keyUse.note,
+  })
+  metrics?.attach(engine, () => http, false, clock.now)
+  process.on('message', (message: ToWorker) => {
+    if ('metrics' in message) void metrics?.snapshot().then((snapshot) => send({ metrics: snapshot }))
   })
   send({ ready: true })
 
@@ -58,6 +68,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   await stopWithin(stopMsMax - restOfStopMs, http)
   await keyUse.stop()
   await files?.close()
+  await metrics?.stop()
   await engine.close()
   return 0
 }

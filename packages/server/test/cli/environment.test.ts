@@ -7,7 +7,7 @@ import { endAllServing, type ServeOptions, type ServeProcess, spawnServe } from 
 
 // Every flag can also be set in the environment, as services are: --data as CUBBY_DATA, and so on.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let top: string
 let dir: string

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import {
+  cubbyCommand,
   eventually,
   type Json,
   makeTempDir,
@@ -9,11 +10,12 @@ import {
   runCubbyJson,
   storeArguments,
   storeIsEmbedded,
+  typedCommand,
 } from '../harness.ts'
 import { ok } from '../http/service.ts'
-import { endAllServing, mainFile, type ServeProcess, spawnServe } from './serve-process.ts'
+import { endAllServing, type ServeProcess, spawnServe } from './serve-process.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const secretPattern = /svc_live_[0-9A-Za-z]{38}/g
 const publicPattern = /svc_pub_[0-9A-Za-z]{38}/g
@@ -61,6 +63,19 @@ const runCommands = async (lines: string[]): Promise<Json[]> => {
     .map((line) => JSON.parse(line))
 }
 
+// "default" with new keys would look like the deleted one, without its data.
+test('a store whose only organization is deleted, or was purged, makes no other one, and says how', async () => {
+  await startAndStop()
+  const deleted = await runCubby(['orgs', 'delete', 'default', '--confirm', 'default', ...storeArguments(dir)])
+  expect(deleted).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('cubby orgs create NAME') })
+  const again = await startAndStop()
+  expect(again.stdout).not.toMatch(/svc_/)
+  expect(again.stdout).toContain('npx cubbydb orgs create NAME')
+  expect(await organizations()).toEqual(['default'])
+  expect((await runCubby(['orgs', 'restore', 'default', ...storeArguments(dir)])).exitCode).toBe(0)
+  expect((await startAndStop()).stdout).toContain('--org default')
+})
+
 describe('the very first start', () => {
   test.skipIf(Bun.which('curl') === null || Bun.which('bash') === null)(
     'prints a secret and a public key with curl lines that work',
@@ -79,7 +94,9 @@ describe('the very first start', () => {
       const path = `/v1/${table.db}/${table.table}/${encodeURIComponent(record.hashKey)}`
       expect(ok(await server.as(publicKey!).get(path))).toEqual(record)
       expect(await organizations()).toEqual(['default'])
-      expect(new Set(serving.stdout.match(secretPattern))).toEqual(new Set([secretKey]))
+      // The one other key is that of the sign-in link: console.test.ts.
+      const [, linkKey] = /#key=(svc_live_\w+)\n/.exec(serving.stdout)!
+      expect(new Set(serving.stdout.match(secretPattern))).toEqual(new Set([secretKey!, linkKey!]))
       expect(await serving.end()).toBe(0)
       expect(serving.stderr).not.toMatch(/svc_(live|pub)_/)
     },
@@ -128,7 +145,7 @@ describe('the very first start', () => {
     const { stdout } = await startAndStop()
     expect(stdout).not.toMatch(/svc_/)
     // There is no organization "default" to name.
-    expect(stdout).toContain('npx cubbydb keys create --org NAME --kind secret')
+    expect(stdout).toContain(`${typedCommand} keys create --org NAME --kind secret`)
     expect(await organizations()).toEqual(['acme'])
   })
 
@@ -140,6 +157,9 @@ describe('the very first start', () => {
     expect(serving.length).toBe(storeIsEmbedded() ? 1 : all.length)
     for (const one of serving) expect(await one.end()).toBe(0)
     expect(all.filter(({ stdout }) => /svc_live_/.test(stdout)).length).toBe(1)
+    expect(all.flatMap(({ stdout }) => stdout.match(/#key=/g) ?? []).length).toBe(1)
+    // Neither has a key been made that nobody was shown.
+    expect((await runCubbyJson(dir, ['keys', 'list', '--org', 'default'])).keys.length).toBe(3)
     expect(await organizations()).toEqual(['default'])
   })
 })
@@ -150,12 +170,12 @@ describe.skipIf(!storeIsEmbedded())('a later start', () => {
   const makeStore = () => runCubbyJson(dir, ['orgs', 'create', 'default'])
 
   /** The line for those who have lost the first keys, as they copy it. */
-  const keyCommand = (stdout: string): string => /^To create another API key: npx cubbydb (.+)$/m.exec(stdout)![1]!
+  const keyCommand = (stdout: string): string =>
+    new RegExp(`^To create another API key: ${typedCommand} (.+)$`, 'm').exec(stdout)![1]!
 
   /** Runs it with a shell, as it stands, but with the program of this repository. */
   const runInShell = async (command: string): Promise<string> => {
-    const child = Bun.spawn(['sh', '-c', `"$BUN" "$MAIN" ${command} --json`], {
-      env: { ...process.env, BUN: process.execPath, MAIN: mainFile },
+    const child = Bun.spawn(['sh', '-c', `"$@" ${command} --json`, 'sh', ...cubbyCommand()], {
       stdin: 'ignore',
       stdout: 'pipe',
     })
@@ -173,14 +193,20 @@ describe.skipIf(!storeIsEmbedded())('a later start', () => {
       const command = await eventually('the line', () =>
         /create another.*\n/.test(later.stdout) ? keyCommand(later.stdout) : undefined,
       )
-      expect(later.stdout).toBe(
-        `The API is documented at ${later.server.url}/docs\nTo create another API key: npx cubbydb ${command}\n`,
-      )
       expect(command).toStartWith('keys create --org default --kind secret --')
       const { key } = JSON.parse(await runInShell(command))
       ok(await later.server.as(key).get('/v1'))
       expect(await later.end()).toBe(0)
       expect(later.stderr).not.toMatch(/svc_(live|pub)_/)
+      const { url } = later.server
+      const sameStore = command.slice(command.indexOf('--data'))
+      expect(later.stdout.split('\n')).toEqual([
+        `The console is at ${url}/console`,
+        `The API is documented at ${url}/docs`,
+        `To create another API key: ${typedCommand} ${command}`,
+        `To sign in to the console by a link: ${typedCommand} console link --org default --url ${url} ${sameStore}`,
+        '',
+      ])
     })
   }
 

@@ -6,7 +6,7 @@ import { commands as declared } from '../../src/cli/run.ts'
 import { catalogue, type OperationId } from '../../src/operations/catalogue.ts'
 import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const store = ['--data DIR', '--store URL']
 const server = ['--url URL', '--key APIKEY']
@@ -22,16 +22,27 @@ const commands: Record<string, string[]> = {
       '--pool-size',
       '--statement-timeout',
       '--workers',
+      '--archive DIR',
+      '--no-console',
       '--no-bootstrap',
       '--log',
+      '--log-slow MS',
+      '--metrics HOST:PORT',
     ],
   ],
+  health: ['--url URL', '--host H', '--port P', '--live', '--timeout MS'],
   'orgs create': [...store, '--json'],
   'orgs list': [...store, '--json'],
+  'orgs delete': [...store, '--confirm NAME', '--json'],
+  'orgs restore': [...store, '--json'],
+  'orgs export': [...store, '--to DIR', '--files PLACE', '--without-files', '--json'],
   'keys create': [...store, '--org NAME', '--kind', '--name', '--expires-at', '--databases', '--json'],
   'keys list': [...store, '--org NAME', '--json'],
   'keys revoke': [...store, '--org NAME', '--json'],
+  'console link': [...store, '--org NAME', '--url URL', '--json'],
+  compact: [...store, '--json'],
   verify: [...store, '--files PLACE', '--bytes', '--json'],
+  stats: [...store, '--org NAME', '--db NAME', '--json'],
   'db list': server,
   'table create': ['--db NAME', '--i1', '--i2', '--i3', '--i4', '--i5', '--indices JSON', ...server],
   'table list': ['--db NAME', '--deleted', ...server],
@@ -97,12 +108,15 @@ const commands: Record<string, string[]> = {
     ...['--strict', '--resume', '--from-line N', ...server, ...store, '--org NAME', '--json'],
   ],
   'backup create': [...store, '--files PLACE', '--without-files', '--json'],
-  'backup restore': [...store, '--files PLACE', '--without-files', '--json'],
+  'backup restore': [...store, '--from DIR', '--at TIME', '--files PLACE', '--without-files', '--json'],
+  'backup verify': ['--json'],
 }
 
 const operationOf: Record<string, OperationId> = {
   'orgs create': 'createOrganization',
   'orgs list': 'listOrganizations',
+  'orgs delete': 'deleteOrganization',
+  'orgs restore': 'restoreOrganization',
   'keys create': 'createApiKey',
   'keys list': 'listApiKeys',
   'keys revoke': 'revokeApiKey',
@@ -232,6 +246,10 @@ describe('a mistake in the call: one line that names it, exit 2, nothing made', 
     [['serve', '--public-url', 'https://cubby.example.com#top'], 'fragment'],
     [['serve', '--public-url', 'https://me@cubby.example.com'], 'without user'],
     [['serve', '--public-url', 'https:cubby.example.com'], '--public-url'],
+    [['health', '--url', 'cubby.example.com'], 'cubby.example.com'],
+    [['health', '--url', 'http://127.0.0.1:1', '--port', '2'], '--url'],
+    [['health', '--port', '0'], '--port'],
+    [['health', '--timeout', '0'], '--timeout'],
     [['orgs', 'create'], 'NAME'],
     [['orgs', 'create', 'acme', 'other'], 'other'],
     [['orgs', 'create', 'Acme'], 'Acme'],

@@ -15,7 +15,7 @@ import { createKey, ok, refused } from '../http/service.ts'
 import { rawRequest } from '../raw-connection.ts'
 import { onTerminal } from './on-terminal.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization

@@ -7,7 +7,7 @@ import { makeTempDir, removeTempDir } from '../harness.ts'
 
 // After `npm ci` the command is there, with nothing else installed than Node and npm.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const version = { exitCode: 0, stdout: `cubby ${packageJson.version}\n` }

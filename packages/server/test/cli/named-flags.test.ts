@@ -5,7 +5,7 @@ import { makeTempDir, removeTempDir, runCubby } from '../harness.ts'
 
 // An error must send the operator to the flag, the variable or the file that is wrong.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let dir: string
 let data: string

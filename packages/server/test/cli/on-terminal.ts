@@ -1,4 +1,4 @@
-import { mainFile } from './serve-process.ts'
+import { cubbyCommand } from '../harness.ts'
 
 export interface TerminalProcess {
   /** What has been written to the terminal so far, its line ends as \n and without the line of progress. */
@@ -21,7 +21,7 @@ export const onTerminal = (
   const decoder = new TextDecoder()
   let text = ''
   const kept = Object.entries(process.env).filter(([name]) => !/^(CUBBY_.*|NODE_ENV)$/.test(name))
-  const child = Bun.spawn([process.execPath, mainFile, ...args], {
+  const child = Bun.spawn([...cubbyCommand(), ...args], {
     env: { ...Object.fromEntries(kept), ...env },
     terminal: {
       cols,

@@ -50,4 +50,4 @@ test('--push-allow that is not a list of networks is wrong usage, also from the 
   }
   const variable = await runCubby(['serve', '--port', '0'], { env: { CUBBY_PUSH_ALLOW: 'everywhere' } })
   expect(variable.exitCode).toBe(2)
-}, 60_000)
+}, 120_000)

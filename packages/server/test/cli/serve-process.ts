@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { Server, storeArguments } from '../harness.ts'
+import { cubbyCommand, Server, storeArguments } from '../harness.ts'
 
 // `cubby serve` as an operator starts it. The test chooses flags, environment and wrapper, and the start may fail.
 
@@ -15,6 +15,8 @@ export interface ServeOptions {
   wrapper?: string[]
   /** Where the process runs. */
   cwd?: string
+  /** See `cubbyCommand`. */
+  program?: string
 }
 
 export interface ServeProcess {
@@ -47,7 +49,7 @@ const cleanEnvironment = (): Record<string, string | undefined> =>
 export const spawnServe = (options: ServeOptions): ServeProcess => {
   const { dataDir, args = [], wrapper = [] } = options
   const place = options.bare === true ? [] : [...storeArguments(dataDir), '--port', '0']
-  const child = Bun.spawn([...wrapper, process.execPath, mainFile, 'serve', ...place, ...args], {
+  const child = Bun.spawn([...wrapper, ...cubbyCommand(options.program), 'serve', ...place, ...args], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

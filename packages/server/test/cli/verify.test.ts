@@ -16,7 +16,7 @@ import { makeTable } from '../http/service.ts'
 // A check that never finds anything is worthless. Each case damages a good store without the server's knowledge and expects
 // a finding.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 describe.skipIf(!storeIsEmbedded())('verify', () => {
   let server: Server

@@ -1,9 +1,17 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { OperatorError } from '../../core/operator-error.ts'
-import { type CopiedFiles, copyFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
+import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
+import { verifyArchive, verifyBackup } from '../../engines/open-engine.ts'
+import {
+  type CopiedFiles,
+  checkFiles,
+  copyFiles,
+  hasFiles,
+  hasFilesInPlace,
+} from '../../operations/transfer/copy-files.ts'
 import type { BlobPlace } from '../../store/blob-place.ts'
-import type { BackupContents, WithCopy } from '../../store/closed-store.ts'
+import type { ArchiveReport, BackupContents, WithCopy } from '../../store/closed-store.ts'
 import type { Dump } from '../../store/transfer.ts'
 import { type Arguments, type Flag, jsonFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
@@ -14,7 +22,7 @@ import { noteTasks } from '../transfer/note-tasks.ts'
 import { showCount } from '../transfer/progress.ts'
 import { openByteOutput } from '../transfer/write-lines.ts'
 
-const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out' }
+const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }
 
 /** Where a backup has the bytes of files. */
 const filesOfBackup = (file: string): string => `${file}.files`
@@ -22,9 +30,12 @@ const filesOfBackup = (file: string): string => `${file}.files`
 const placeOfStore = (args: Arguments): string => placeOf(storeLocation(args), args.text('files'))!
 
 const refuseFiles = async (args: Arguments, copy: Dump, why: string): Promise<void> => {
-  if (args.flag('without-files') || !(await hasFiles(copy))) return
-  throw new OperatorError(`the store has files: ${why}, or leave them out with --without-files`)
+  if (args.flag('without-files') || !(await hasFilesInPlace(copy))) return
+  throw withFiles(why)
 }
+
+const withFiles = (why: string): OperatorError =>
+  new OperatorError(`the store has files: ${why}, or leave them out with --without-files`)
 
 /** What `bringFiles` has done, for the summary. */
 class Brought {
@@ -45,7 +56,11 @@ interface FileFacts {
 const bringFiles =
   (args: Arguments, from: string, to: string, brought: Brought): WithCopy =>
   async (copy) => {
-    if (args.flag('without-files') || !(await hasFiles(copy))) return
+    if (args.flag('without-files')) return requireBytesInStore(copy)
+    if (!(await hasFilesInPlace(copy))) {
+      brought.files = await copyFiles(copy, undefined)
+      return
+    }
     const mark = await copy.fileMark()
     if (mark === undefined) throw new OperatorError('the store has files, but no mark of their place; see cubby verify')
     if (!from.includes('://') && !existsSync(from)) {
@@ -55,12 +70,34 @@ const bringFiles =
     try {
       await requireMark(source, mark)
       if ((await target.writeMark(mark)) !== mark) throw otherStore(target)
-      brought.files = await copyFiles(copy, source, target)
+      brought.files = await copyFiles(copy, { from: source, to: target })
     } finally {
       await source.close()
       await target.close()
     }
   }
+
+/** The bytes that the store keeps are part of every copy of it: a damaged one is no backup. */
+const requireBytesInStore = async (copy: Dump): Promise<void> => {
+  await checkFiles(copy, undefined, true, ({ line }) => {
+    throw new OperatorError(`${line}; see cubby verify`)
+  })
+}
+
+/**
+ * A store that had files in a place has its mark, also if none is left there. The place of the restored store gets it: without
+ * it a server would take the place for a wrong one.
+ */
+const markPlace = async (args: Arguments, copy: Dump, to: string): Promise<void> => {
+  const mark = await copy.fileMark()
+  if (mark === undefined || args.flag('without-files') || (await hasFilesInPlace(copy))) return
+  const place = await openPlaceAt(to)
+  try {
+    if ((await place.writeMark(mark)) !== mark) throw otherStore(place)
+  } finally {
+    await place.close()
+  }
+}
 
 const requireMark = async (place: BlobPlace, mark: string): Promise<void> => {
   const found = await place.readMark()
@@ -100,37 +137,56 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
     throw new UsageError('standard output is a terminal; write to a pipe: cubby backup create - | gzip > FILE')
   }
   const store = await findTargetStore(args)
-  const contents = await store.streamBackup(openByteOutput(), (copy) =>
-    refuseFiles(args, copy, 'standard output has no room for the bytes of its files; write to a FILE'),
-  )
+  const contents = await store.streamBackup(openByteOutput(), async (copy) => {
+    // Also if all of them are small, and in the store: a script must not find out with the first large one.
+    if (!args.flag('without-files') && (await hasFiles(copy))) {
+      throw withFiles('standard output has no room for the bytes of its files; write to a FILE')
+    }
+    await requireBytesInStore(copy)
+  })
   printNote(report(args, { file: '-', ...contents }, 'wrote to standard output'))
   return 0
 }
 
 export const backupRestoreCommand: CliCommand = {
   name: 'backup restore',
-  positionals: ['FILE'],
-  summary: 'create a data directory from a backup',
+  positionals: ['[FILE]'],
+  summary: 'create a data directory from a backup, or from an archive as of a time',
   details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store.
 The bytes of files are read from the directory FILE.files.
 - as FILE is standard input: gunzip -c FILE | cubby backup restore -. A backup that was cut is rejected.
 API keys are as they were at the backup: revoke again what was revoked since. Tasks and their runs are too: a
-server repeats what was done since. To look at the store without that, start it with --no-tasks.`,
-  flags: { ...storeFlags, files: filesFlag, 'without-files': withoutFilesFlag, json: jsonFlag },
+server repeats what was done since. To look at the store without that, start it with --no-tasks.
+With --from DIR and --at TIME instead of FILE: the store as it was at that time, from the archive that
+cubby serve --archive DIR writes. It has every write that was answered before TIME, and none that arrived
+after it. --files is then where the server has the bytes of files; those that the records of that time name
+are copied to the new data directory.`,
+  flags: {
+    ...storeFlags,
+    from: { type: 'string', value: 'DIR', help: 'the archive of cubby serve --archive' },
+    at: { type: 'string', value: 'TIME', help: 'with --from: epoch milliseconds or an ISO-8601 date-time' },
+    files: filesFlag,
+    'without-files': withoutFilesFlag,
+    json: jsonFlag,
+  },
   async run(args) {
     const [file] = args.positionals
+    if (args.text('from') !== undefined || args.text('at') !== undefined) return restoreMoment(args)
+    if (file === undefined) throw new UsageError('FILE is missing; give a backup, or --from DIR and --at TIME')
     if (file === '-' && process.stdin.isTTY) {
       throw new UsageError('standard input is a terminal; read from a pipe: gunzip -c FILE | cubby backup restore -')
     }
     const backup = file === '-' ? { name: 'standard input', bytes: process.stdin } : resolve(file!)
     const store = await findTargetStore(args)
     const brought = new Brought()
-    const contents = await store.restoreBackup(
-      backup,
-      file === '-'
-        ? (copy) => refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
-        : bringFiles(args, filesOfBackup(resolve(file!)), placeOfStore(args), brought),
-    )
+    const place = placeOfStore(args)
+    const contents = await store.restoreBackup(backup, async (copy) => {
+      if (file === '-') {
+        await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
+        await requireBytesInStore(copy)
+      } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy)
+      await markPlace(args, copy, place)
+    })
     const data = store.describe()
     printLine(report(args, { data, ...contents, ...brought.facts }, `restored ${data}`))
     noteTasks(contents.tasks)
@@ -138,7 +194,77 @@ server repeats what was done since. To look at the store without that, start it 
   },
 }
 
-type Facts = BackupContents & FileFacts & { file?: string; data?: string }
+const restoreMoment = async (args: Arguments): Promise<number> => {
+  const [archive, at] = [args.text('from'), args.text('at')]
+  if (args.positionals.length > 0) throw new UsageError('FILE and --from exclude each other')
+  if (archive === undefined) throw new UsageError('--from is missing: the directory of the archive')
+  if (at === undefined) throw new UsageError('--at is missing: the time to restore')
+  const moment = { archive: resolve(archive), atMs: parseAt(at) }
+  const store = await findTargetStore(args)
+  const to = placeOf(storeLocation(args), undefined)!
+  const brought = new Brought()
+  const contents = await store.restoreBackup(moment, async (copy) => {
+    const from = args.text('files')
+    if (from === undefined && !args.flag('without-files') && (await hasFilesInPlace(copy))) {
+      const why = 'give the place of the bytes of files of the archived server with --files'
+      throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
+    }
+    await bringFiles(args, from ?? to, to, brought)(copy)
+    await markPlace(args, copy, to)
+  })
+  const data = store.describe()
+  const time = new Date(moment.atMs).toISOString()
+  printLine(report(args, { data, at: moment.atMs, ...contents, ...brought.facts }, `restored ${data} as of ${time}`))
+  noteTasks(contents.tasks)
+  return 0
+}
+
+const parseAt = (text: string): number => {
+  const ms = /^[0-9]{1,15}$/.test(text) ? Number(text) : parseIsoDateTime(text)
+  if (ms !== undefined && ms <= timeMsMax) return ms
+  throw new UsageError(`--at is "${text}"; it takes epoch milliseconds or an ISO-8601 date-time`)
+}
+
+/** The end of the year 9999. */
+const timeMsMax = 253_402_300_799_999
+
+export const backupVerifyCommand: CliCommand = {
+  name: 'backup verify',
+  positionals: ['PATH'],
+  summary: 'check a backup, or an archive',
+  details: `A file is checked like a restore checks it, in a copy beside it that is removed again. A directory is an
+archive of cubby serve --archive: every file of it is read and compared with its digest, and the times that
+can be restored are listed, with the gaps between them. That works while the server writes it.
+Exit code 1 if something is damaged or missing. Of files, only bytes that are in the store are checked.`,
+  flags: { json: jsonFlag },
+  async run(args) {
+    const path = resolve(args.positionals[0]!)
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      printLine(report(args, { file: path, ...(await verifyBackup(path, requireBytesInStore)) }, path))
+      return 0
+    }
+    const found = await verifyArchive(path)
+    if (args.flag('json')) printLine(JSON.stringify({ archive: path, ...found }))
+    else for (const line of archiveLines(path, found)) printLine(line)
+    return found.findings.length === 0 ? 0 : 1
+  },
+}
+
+const archiveLines = (path: string, { findings, ranges, gaps }: ArchiveReport): string[] => {
+  const time = (ms: number): string => new Date(ms).toISOString()
+  const lines = [...findings]
+  ranges.forEach(({ fromMs, toMs, bases, segments }, i) => {
+    const parts = `${showCount(bases, 'base')}, ${showCount(segments, 'segment')}`
+    lines.push(`restorable from ${time(fromMs)} to ${time(toMs)}: ${parts}`)
+    const gap = gaps[i]
+    if (gap !== undefined) lines.push(`gap from ${time(gap.fromMs)} to ${time(gap.toMs)}: ${gap.reason}`)
+  })
+  if (ranges.length === 0) lines.push('nothing can be restored: there is no complete base yet')
+  if (findings.length === 0) lines.push(`ok: ${path}`)
+  return lines
+}
+
+type Facts = BackupContents & FileFacts & { file?: string; data?: string; at?: number }
 
 const report = (args: Arguments, facts: Facts, what: string): string => {
   if (args.flag('json')) return JSON.stringify(facts)

@@ -1,7 +1,7 @@
 import { OperatorError } from '../../core/operator-error.ts'
 import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
 import { makeMark } from '../../files/places/check-mark.ts'
-import { copyFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
+import { copyFiles, hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
 import { type CopiedRows, compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
@@ -86,14 +86,14 @@ const placesOf = (args: Arguments, from: StoreLocation, to: StoreLocation): Plac
 
 /** Before the records: a copy never refers to bytes that are not there. */
 const bringFiles = async (dump: Dump, source: Engine, target: Engine, { from, to }: Places): Promise<number> => {
-  if (!(await hasFiles(dump))) return 0
+  if (!(await hasFilesInPlace(dump))) return (await copyFiles(dump, undefined)).files
   if (from === undefined) throw new UsageError('the source has files; give their place with --from-files')
   if (to === undefined) throw new UsageError('the source has files; give the place for their copies with --files')
   const sourcePlace = await openPlaceOf(source, from)
   const targetPlace = await openPlaceAt(to)
   try {
     await makeMark(targetPlace, target.files)
-    const { files } = await copyFiles(dump, sourcePlace, targetPlace)
+    const { files } = await copyFiles(dump, { from: sourcePlace, to: targetPlace })
     return files
   } finally {
     await sourcePlace.close()

@@ -8,42 +8,53 @@ import { isWorker } from '../../process/worker.ts'
 import { type Allow, allowNothing, parseAllow } from '../../push/allow.ts'
 import type { EngineFlag } from '../../store/settings.ts'
 import { allowedOriginsFlag, parseAllowedOrigins } from '../allowed-origins.ts'
-import { type Arguments, type Flag, parseCount, UsageError } from '../arguments.ts'
+import { type Arguments, type Flag, parseCount, parseDurationFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
+import { metricsFlag, parseMetricsAddress } from '../metrics-address.ts'
 import { printLine } from '../print.ts'
 import { parsePublicUrl, publicUrlFlag } from '../public-url.ts'
 import { filesFlag, placeOf } from '../target/place.ts'
 import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
 
-const toFlag = (declared: EngineFlag): Flag =>
-  declared.type === 'switch'
-    ? { type: 'boolean', help: declared.help }
-    : { type: 'string', value: declared.value, help: declared.help, default: String(declared.default) }
+const toFlag = (declared: EngineFlag): Flag => {
+  const { type, help } = declared
+  if (type === 'switch') return { type: 'boolean', help }
+  const flag: Flag = { type: 'string', value: declared.value, help }
+  return type === 'text' ? flag : { ...flag, default: String(declared.default) }
+}
 
 export const serveCommand: CliCommand = {
   name: 'serve',
   summary: 'run the server',
   details: `The first start on an empty store creates the organization "default" with a secret and a public key and
-prints both, only once. Later starts print the command that creates another key. SIGTERM or SIGINT stops
-the server after the accepted requests are answered.`,
+prints both, only once, with a link that signs in to the console for 15 minutes. Later starts print the
+commands that create another key and another link. SIGTERM or SIGINT stops the server after the accepted
+requests are answered.`,
   flags: {
     ...storeFlags,
     host: { type: 'string', value: 'H', help: 'address to listen on', default: '127.0.0.1' },
     port: { type: 'string', value: 'P', help: 'port to listen on; 0 picks a free one', default: '4600' },
     'public-url': publicUrlFlag,
     files: filesFlag,
+    'small-files-in-store': {
+      type: 'boolean',
+      help: 'keep files up to 16 KiB in the store: one sync for each',
+    },
     'push-allow': {
       type: 'string',
       value: 'CIDR,…',
       help: 'networks to which runs may be pushed although they are not public; http too',
     },
     'no-tasks': { type: 'boolean', help: 'push and schedule nothing, answer claims empty: for a trial restore' },
+    'no-console': { type: 'boolean', help: 'without the web page at /console' },
     'no-mcp': { type: 'boolean', help: 'without the tools of agents at /mcp' },
     'allowed-origins': allowedOriginsFlag,
     workers: { type: 'string', value: 'N', help: 'processes that serve the port', default: '1' },
     ...Object.fromEntries(Object.entries(engineFlags).map(([name, declared]) => [name, toFlag(declared)])),
     'no-bootstrap': { type: 'boolean', help: 'create no organization on an empty store' },
     log: { type: 'string', value: 'WHAT', help: '"requests" logs a line for every request' },
+    'log-slow': { type: 'string', value: 'MS', help: 'log requests that take at least so many milliseconds' },
+    metrics: metricsFlag,
   },
   async run(args) {
     const location = storeLocation(args)
@@ -52,14 +63,18 @@ the server after the accepted requests are answered.`,
       port: parseCount(args, 'port', 0, 65_535),
       files: placeOf(location, args.text('files')),
       filesAreGiven: args.text('files') !== undefined,
+      smallFilesInStore: args.flag('small-files-in-store'),
       publicUrl: parsePublicUrl(args.text('public-url')),
       pushAllow: parsePushAllow(args),
       handsOutTasks: !args.flag('no-tasks'),
+      hasConsole: !args.flag('no-console'),
       hasMcp: !args.flag('no-mcp'),
       allowedOrigins: parseAllowedOrigins(args.text('allowed-origins')),
       workers: parseCount(args, 'workers', 1, 256),
       bootstrap: !args.flag('no-bootstrap'),
       logRequests: parseLog(args.text('log')),
+      logSlowMs: args.text('log-slow') === undefined ? undefined : parseCount(args, 'log-slow', 0, 3_600_000),
+      metrics: parseMetricsAddress(args),
       clock: openClock(process.env),
     }
     const settings = parseEngineSettings(args)
@@ -68,7 +83,8 @@ the server after the accepted requests are answered.`,
       log('warn', 'CUBBY_STORE is not used: --data is given')
     }
     const store = await findStore(location, settings)
-    return serve({ ...options, store, storeFlags: sameStoreFlags(args), log, print: printLine })
+    const keepDeadBlobsMs = settings.sqlite.archive?.keepMs ?? 0
+    return serve({ ...options, keepDeadBlobsMs, store, storeFlags: sameStoreFlags(args), log, print: printLine })
   },
 }
 
@@ -79,6 +95,11 @@ const parseEngineSettings = (args: Arguments) =>
       return parseCount(args, flag, declared.min, declared.max)
     },
     isSet: (flag) => args.flag(flag),
+    text: (flag) => args.text(flag),
+    durationMs(flag) {
+      const declared = engineFlags[flag] as Extract<EngineFlag, { type: 'duration' }>
+      return parseDurationFlag(args, flag, declared.minMs, declared.maxMs)
+    },
     testVariable: (name) => testVariable(process.env, name),
   })
 

@@ -1,5 +1,5 @@
 import { StoreDamaged } from '../../core/store-refused.ts'
-import { checkFiles, hasFiles } from '../../operations/transfer/copy-files.ts'
+import { checkFiles, hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
 import type { Engine } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
 import type { TableKind } from '../../store/tables.ts'
@@ -72,10 +72,14 @@ const verifyFiles = (args: Arguments, engine: Engine, onFinding: Parameters<type
   holdingSweep(engine, async () => {
     const dump = await engine.transfer.openDump()
     try {
-      if (!(await hasFiles(dump))) return
+      if (!(await hasFilesInPlace(dump))) {
+        await checkFiles(dump, undefined, true, onFinding)
+        return
+      }
       const value = placeOf(storeLocation(args), args.text('files'))
       if (value === undefined) {
         printNote('cubby: the bytes of files were not checked: give their place with --files')
+        await checkFiles(dump, undefined, true, onFinding)
         return
       }
       const place = await openPlaceOf(engine, value)
