@@ -45,14 +45,14 @@ beforeAll(async () => {
   page = await browser.newPage()
   await page.goto(`http://localhost:${site.port}/`)
   await page.waitForFunction(() => 'client' in globalThis)
-}, 60_000)
+}, 120_000)
 
 afterAll(async () => {
   await browser?.close()
   await site?.stop(true)
   await server?.stop()
   if (directory !== undefined) await rm(directory, { recursive: true, force: true })
-}, 30_000)
+}, 120_000)
 
 const bucket = () => server.cubby().db('app').bucket('files')
 const urlOf = async (name: string, more = {}) => (await bucket().getUrl(name, { method: 'PUT', ...more })).url

@@ -46,14 +46,14 @@ beforeAll(async () => {
     fetch: () => new Response(null, { status: 404 }),
   })
   browser = await chromium.launch({ executablePath, args: chromiumFlags })
-}, 60_000)
+}, 120_000)
 
 afterAll(async () => {
   await browser?.close()
   await site?.stop(true)
   await server?.stop()
   if (directory !== undefined) await rm(directory, { recursive: true, force: true })
-}, 30_000)
+}, 120_000)
 
 const inPage = async <T>(host: string, work: (given: { url: string; key: string }) => Promise<T>, key: string) => {
   const context = await browser.newContext()

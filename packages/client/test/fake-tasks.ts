@@ -116,7 +116,7 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
 }
 
 /** Resolves when it is true. */
-export const until = async (what: string, isTrue: () => boolean, timeoutMs = 5_000): Promise<void> => {
+export const until = async (what: string, isTrue: () => boolean, timeoutMs = 30_000): Promise<void> => {
   for (const endMs = Date.now() + timeoutMs; !isTrue(); await Bun.sleep(2)) {
     if (Date.now() > endMs) throw new Error(`it did not come to pass: ${what}`)
   }

@@ -28,4 +28,4 @@ test('the built package works in a plain Node script', async () => {
       await server.stop()
     }
   })
-}, 60_000)
+}, 120_000)

@@ -17,7 +17,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'cubby-client-'))
   folder = await installBuilt(directory)
   dist = join(folder, 'dist')
-}, 60_000)
+}, 120_000)
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 const modules = ['index', 'worker', 'webhooks']

@@ -54,4 +54,4 @@ test('the samples of the README compile, run, and print what they say', async ()
       await server.stop()
     }
   })
-}, 60_000)
+}, 120_000)

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await app.buckets.create('files')
   files = app.bucket('files')
   reader = new Cubby({ url: server.url, key: server.publicKey }).db('app').bucket('files')
-}, 60_000)
+}, 120_000)
 afterAll(() => server?.stop(), 30_000)
 
 const hash = (text: string | Uint8Array) => createHash('sha256').update(text).digest('hex')

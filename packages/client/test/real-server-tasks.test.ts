@@ -6,7 +6,7 @@ import { failureOf } from './fake-fetch.ts'
 import { until } from './fake-tasks.ts'
 import { createOrganization, inTemporaryDirectory, type RealServer, serve, startRealServer } from './real-server.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: RealServer
 let db: Database

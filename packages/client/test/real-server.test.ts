@@ -22,7 +22,7 @@ let tables = 0
 beforeAll(async () => {
   server = await startRealServer()
   cubby = server.cubby()
-}, 30_000)
+}, 120_000)
 afterAll(() => server?.stop(), 30_000)
 
 const newTable = async (): Promise<{ name: string; orders: Table<Order, typeof indices> }> => {
@@ -360,7 +360,7 @@ describe('save of many', () => {
     const error = await failureOf(orders.save(records))
     expect(error).toMatchObject({ code: 'record_too_large', status: 413 })
     expect(error.field).toStartWith('operations[7]')
-  }, 30_000)
+  }, 120_000)
 
   test('the result of one that failed agrees with what is in the table', async () => {
     const { orders } = await newTable()
@@ -417,7 +417,7 @@ describe('save of many', () => {
         await second.stop()
       }
     })
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('errors', () => {

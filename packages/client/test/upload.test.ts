@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { CubbyError, type ErrorCode, type FileBody, type UploadProgress, uploadTo } from '../src/index.ts'
 import { fakeBucket, fileRecord } from './fake-bucket.ts'
 import { broken, failureOf, json, key, refused, url } from './fake-fetch.ts'
+import { until } from './fake-tasks.ts'
 
 const put = (body: FileBody, options = {}, replies = [json(fileRecord)]) => {
   const { bucket, requests } = fakeBucket(replies)
@@ -265,8 +266,7 @@ describe('failures', () => {
       const early = fakeBucket([], { fetch: async () => refused(413, 'file_too_large') })
       await body.next()
       expect(await failureOf(early.bucket.put('a', body))).toMatchObject({ code: 'file_too_large', status: 413 })
-      await Bun.sleep(5)
-      expect(inner.ended()).toBe(true)
+      await until('the stream ends', inner.ended)
     }
     let cancelled = false
     const stream = new ReadableStream<Uint8Array>({
@@ -304,8 +304,7 @@ describe('failures', () => {
     const { bucket } = fakeBucket([json(fileRecord)])
     setTimeout(() => controller.abort(reason), 20)
     expect(await failureOf(bucket.put('a', body, { signal: controller.signal }))).toBe(reason as never)
-    await Bun.sleep(5)
-    expect(ended()).toBe(true)
+    await until('the stream ends', ended)
   })
 })
 

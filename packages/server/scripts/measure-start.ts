@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { makeTempDir, removeTempDir } from '../test/harness.ts'
+import { cubbyCommand, makeTempDir, removeTempDir } from '../test/harness.ts'
 
 // How long a start on an empty directory takes, and what the process holds when nobody asks anything of it:
 //
-//   bun packages/server/scripts/measure-start.ts [runs] [main file]
+//   bun packages/server/scripts/measure-start.ts [runs] [program]
 //
-// The main file is that of the source; of the npm package it is packages/server/dist/main.js, after a build.
+// The program is that of the source; of the npm package it is packages/server/dist/main.js, after a build, or it is a binary.
 // The bars: ready within 500 ms of process start, idle memory under 100 MB. Linux only: it reads /proc.
 
-const mainFile = process.argv[3] ?? fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const program = process.argv[3]
 const runs = Number(process.argv[2] ?? 10)
 const idleMs = 3_000
 const ticksPerSecond = 100
@@ -35,7 +34,7 @@ const cpuMs = (pid: number): number => {
 const measure = async (): Promise<Measured> => {
   const dataDir = makeTempDir()
   const started = performance.now()
-  const child = Bun.spawn([process.execPath, mainFile, 'serve', '--data', dataDir, '--port', '0'], {
+  const child = Bun.spawn([...cubbyCommand(program), 'serve', '--data', dataDir, '--port', '0'], {
     stdin: 'ignore',
     stdout: 'ignore',
     stderr: 'pipe',

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { makeApiKey } from '../src/core/api-keys/api-key.ts'
+import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import { openEngine } from '../src/engines/open-engine.ts'
 import { compareStores, copyStore } from '../src/operations/transfer/copy-store.ts'
 import type { Engine } from '../src/store/engine.ts'
+import { makeDesk, startMs } from './conformance/material.ts'
 import { makeBench } from './conformance/runs.ts'
 import { type Answer, type Api, type Json, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
 import { ok } from './http/service.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 // A store that has outgrown its machine moves once. What the copy forgets or changes is lost for good.
 
@@ -316,6 +319,33 @@ describe('cubby copy', () => {
       ['a data directory', () => open()],
       ['PostgreSQL', async () => open(await postgres.createDatabase())],
     ]
+    test.each(targets)(
+      'a deleted organization is deleted in the copy, since the same time: into %s',
+      async (_, openTarget) => {
+        const [source, target] = [await open(), await openTarget()]
+        const desk = await makeDesk(source)
+        await desk.put('a')
+        await source.organizations.delete('acme', startMs)
+        const dump = await source.transfer.openDump()
+        await copyStore(dump, target, () => {})
+        await dump.close()
+        expect(await differencesOf(source, target)).toEqual([])
+        expect(await target.apiKeys.find(desk.tenant.secret)).toBeUndefined()
+        const { kept } = makeApiKey({ kind: 'secret' })
+        expect(await target.organizations.bootstrap('default', [kept], startMs)).toBeUndefined()
+        expect(await target.organizations.restore('acme', startMs + recoveryMs - 1)).toMatchObject({
+          outcome: 'restored',
+        })
+        expect(await target.apiKeys.find(desk.tenant.secret)).toBeDefined()
+        expect(await differencesOf(source, target)).toEqual(['the organizations differ'])
+        // Purged in the copy, it does not start anew there either.
+        await target.organizations.delete('acme', startMs)
+        while ((await target.maintenance.purgeOrganizations(startMs + recoveryMs + sweepGraceMs, 10)) > 0) {}
+        expect(await target.organizations.list()).toEqual([])
+        expect(await target.organizations.bootstrap('default', [kept], startMs)).toBeUndefined()
+      },
+    )
+
     test.each(targets)(
       'interrupted within the runs, it continues after the last one: into %s',
       async (_, openTarget) => {

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { commands } from '../src/cli/run.ts'
 import { errorCodes } from '../src/core/error-codes.ts'
 import * as limits from '../src/core/limits.ts'
+import { consolePath } from '../src/http/console-door.ts'
 import { mcpPath } from '../src/http/mcp-door.ts'
 import { openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
@@ -25,7 +26,7 @@ import type { RawOptions } from './raw-connection.ts'
 // Newcomers paste commands from the README, operators from docs/operating.md. Without these tests, a change in the code could
 // make these pages wrong.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = resolve(import.meta.dir, '../../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -475,7 +476,9 @@ describe('docs/http-api.md', () => {
       key,
     ])
     const open = Object.keys(openRoutes).map((path) => [`GET ${path}`, 'none'])
-    expect(listed.sort()).toEqual([...served, ...open, [`POST ${mcpPath}`, 'any']].sort())
+    expect(listed.sort()).toEqual(
+      [...served, ...open, [`GET ${consolePath}`, 'none'], [`POST ${mcpPath}`, 'any']].sort(),
+    )
   })
 
   test('every code that it names exists', () => {
@@ -627,7 +630,12 @@ describe('commands and flags', () => {
     const flags = commands.flatMap(({ flags }) => Object.keys(flags))
     const known = new Set(flags.map((flag) => `CUBBY_${flag.toUpperCase().replaceAll('-', '_')}`))
     const inTests = new Set<string>()
-    for (const dir of ['packages/server/src', 'packages/server/test', 'packages/client/test']) {
+    for (const dir of [
+      'packages/server/src',
+      'packages/server/test',
+      'packages/client/test',
+      'packages/console/test',
+    ]) {
       for (const name of readdirSync(join(root, dir), { recursive: true, encoding: 'utf8' })) {
         if (!name.endsWith('.ts') || name === 'docs.test.ts') continue
         for (const [variable] of read(join(dir, name)).matchAll(/\bCUBBY_TEST_[A-Z_]+\b/g)) inTests.add(variable)

@@ -13,6 +13,16 @@ export type { Answer, Json }
 
 export const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
+/** The binary that is tested instead of the source: scripts/test-on-binary.ts sets it. */
+const binary = process.env.CUBBY_TEST_PROGRAM || undefined
+
+/** The words before the arguments of `cubby`. A program that is no script is a binary. */
+export const cubbyCommand = (program = binary ?? mainFile): string[] =>
+  /\.[jt]s$/.test(program) ? [process.execPath, program] : [program]
+
+/** What texts of the program call it. */
+export const typedCommand = binary === undefined ? 'npx cubbydb' : 'cubby'
+
 // ── The store ──────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Each data directory has a schema of its own in the database that CUBBY_TEST_STORE names. */
@@ -75,13 +85,13 @@ export interface CommandResult {
 /** Which program is run, and in which environment. */
 interface RunOptions {
   env?: Environment
-  /** The main file of another version's program (`programOf` in stores/kept-stores.ts); without it, this version's. */
+  /** The main file of another version's program (`programOf` in stores/kept-stores.ts), or a binary; without it, this version's. */
   program?: string
 }
 
 /** Runs `cubby …args` to its end. */
 export const runCubby = async (args: string[], options: RunOptions = {}): Promise<CommandResult> => {
-  const child = Bun.spawn([process.execPath, options.program ?? mainFile, ...args], {
+  const child = Bun.spawn([...cubbyCommand(options.program), ...args], {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -172,11 +182,11 @@ export class Server {
   }
 
   async start(): Promise<void> {
-    const { args = [], env = {}, store, program = mainFile, readyMsMax = 20_000 } = this.options
+    const { args = [], env = {}, store, program, readyMsMax = 20_000 } = this.options
     await makeStorePlace(this.dataDir, store)
     const place = [...storeArguments(this.dataDir, store), ...this.filesArguments]
     const command = ['serve', ...place, '--port', '0', '--no-bootstrap', ...args]
-    const child = Bun.spawn([process.execPath, program, ...command], {
+    const child = Bun.spawn([...cubbyCommand(program), ...command], {
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',

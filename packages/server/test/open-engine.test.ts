@@ -18,6 +18,14 @@ test('every flag that an engine declares is read, by that engine only', () => {
       note(flag)
       return true
     },
+    text: (flag) => {
+      note(flag)
+      return undefined
+    },
+    durationMs: (flag) => {
+      note(flag)
+      return 1_000
+    },
     testVariable: () => undefined,
   })
   expect(read.sort()).toEqual(Object.keys(engineFlags).sort())

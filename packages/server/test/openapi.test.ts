@@ -21,7 +21,7 @@ import { SchemaCheck } from './openapi/schema-check.ts'
 // People and programs write their clients from this document. A route that it leaves out does not exist for them, and
 // one that it gets wrong breaks them.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let document: Json

@@ -99,6 +99,12 @@ describe('the package of the server', () => {
     console.log(`${tarballs.server}: ${names.length} files, ${Bun.file(within(tarballs.server)).size} bytes`)
   })
 
+  test('has the licences of what is in the script of the console', async () => {
+    const licenses = await Bun.$`tar -xzOf ${within(tarballs.server)} package/dist/LICENSES.txt`.text()
+    const packages = Array.from(licenses.matchAll(/^(\S+) \d+\.\d+\.\d+ \(MIT\)$/gm), ([, name]) => name)
+    expect(packages).toEqual(['@preact/signals', '@preact/signals-core', 'preact'])
+  })
+
   // The client is in the bundle. While it is not published, a dependency on it fails with E404.
   test('depends on exact versions, and not on the client', () => {
     expect(Object.keys(packageJson.dependencies)).not.toContain('@cubbydb/client')
@@ -208,6 +214,11 @@ describe('from an empty directory, with Node only', () => {
       // Texts of the repository that the bundle must contain.
       expect(await (await fetch(`${url}/docs.md`)).text()).toContain('\n## Routes\n')
       expect(await (await fetch(`${url}/SKILL.md`)).text()).toContain(url)
+      // The console, built before it was packed.
+      const page = await (await fetch(`${url}/console`)).text()
+      const files = Array.from(page.matchAll(/"(console\/[^"]+)"/g), ([, path]) => path!)
+      expect(files.map((path) => path.split('.')[1]).sort()).toEqual(['css', 'js', 'js', 'svg'])
+      for (const path of files) expect((await fetch(`${url}/${path}`)).status).toBe(200)
     } finally {
       const { exitCode, log } = await stop('SIGTERM')
       expect(log).toContain('"message":"stopped"')

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { endAllServing, spawnServe } from './cli/serve-process.ts'
 import { type Api, eventually, makeTempDir, removeTempDir, runCubby, type Server, startServer } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // Two server processes on one PostgreSQL, none of them special. Without these promises a client that a balancer sends
 // elsewhere would go on with a key that was taken from it, or overwrite what it has not seen.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let postgres: PostgresServer
 let servers: Server[]
@@ -26,6 +27,7 @@ beforeAll(async () => {
   await apis[0]!.post('/v1/app/notes')
 })
 afterAll(async () => {
+  await endAllServing()
   for (const server of servers) await server.stop()
   await postgres.remove()
   removeTempDir(files)
@@ -113,7 +115,9 @@ test('where no store is, commands that need one say so, exit 1, and make none', 
 // ── Files ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 const file = '/v1/app/_buckets/avatars/cats/tom.txt'
-const upload = (api: Api, text: string) => api.put(file, text, { 'content-type': 'text/plain' })
+/** Chunked: the bytes of a small file with a declared length are in the store. */
+const upload = ({ server, key }: Api, text: string) =>
+  server.request('PUT', file, { key, body: text, headers: { 'content-type': 'text/plain' }, chunked: true })
 const download = async ({ server, key }: Api): Promise<[number, string]> => {
   const answer = await fetch(server.url + file, { headers: { authorization: `Bearer ${key}` } })
   return [answer.status, await answer.text()]
@@ -145,6 +149,45 @@ test('the sweeps of both remove what was replaced after an hour, and nothing els
   await eventually('only the bytes of the file are left', () => (blobs().length === 1 ? true : undefined))
   for (const server of servers) server.setClock(0)
   for (const api of apis) expect(await download(api)).toEqual([200, 'last'])
+})
+
+test('an organization deleted by the command is gone for both when it ends, its files and writes too; restored, it is back', async () => {
+  const { secretKey } = JSON.parse((await runCubby(['orgs', 'create', 'ends', '--store', url, '--json'])).stdout)
+  const both = servers.map((server) => server.as(secretKey))
+  await both[0]!.post('/v1/app/notes')
+  await both[0]!.post('/v1/app/_buckets/pictures')
+  const open = (await both[0]!.put('/v1/app/_buckets/pictures/a.txt?visibility=public', 'open')).body
+  const look = (server: Server) => fetch(server.url + new URL(open.url).pathname).then(({ status }) => status)
+  // Both write all the time: what was in flight when the command ended must not appear afterwards.
+  const answers: number[] = []
+  let isOver = false
+  const write = async (api: Api, from: string): Promise<void> => {
+    for (let i = 0; !isOver; i++) {
+      answers.push((await api.put('/v1/app/notes', { hashKey: `${from}-${i}`, data: {} })).status)
+    }
+  }
+  const writing = both.map((api, i) => write(api, `w${i}`))
+  await eventually('writes', () => (answers.length > 20 ? true : undefined))
+  for (const server of servers) expect(await look(server)).toBe(200)
+  expect((await runCubby(['orgs', 'delete', 'ends', '--confirm', 'ends', '--store', url])).exitCode).toBe(0)
+  const stored = () => postgres.query(`select count(*)::int as rows from cubby_record`, url)
+  const atEnd = await stored()
+  for (const [i, server] of servers.entries()) {
+    expect((await both[i]!.get('/v1')).body.error.code).toBe('invalid_api_key')
+    expect(await look(server)).toBe(404)
+  }
+  isOver = true
+  await Promise.all(writing)
+  expect(await stored()).toEqual(atEnd)
+  expect((await runCubby(['orgs', 'restore', 'ends', '--store', url])).exitCode).toBe(0)
+  for (const [i, server] of servers.entries()) {
+    expect((await both[i]!.get('/v1')).status).toBe(200)
+    expect(await look(server)).toBe(200)
+  }
+  const query = { index: 't', select: 'count' }
+  expect((await both[1]!.post('/v1/app/notes/query', query)).body.count).toBe(
+    answers.filter((one) => one === 200).length,
+  )
 })
 
 test('a process without --files serves everything but bytes: 503 that names the flag', async () => {
@@ -191,4 +234,20 @@ test('a process that was running with another place before the first upload: 503
     for (const server of both) await server.stop()
     for (const place of [here, there]) removeTempDir(place)
   }
+})
+
+// What would go wrong without it: a key that nobody knows of, or a link that the other process never made.
+test('of two processes that start at once on an empty store, one prints the sign-in link, which works at both', async () => {
+  const args = ['--store', await postgres.createDatabase(), '--port', '0', '--files', files]
+  const both = [0, 1].map(() => spawnServe({ dataDir: files, bare: true, args }))
+  await Promise.all(both.map(({ ready }) => ready))
+  const links = () => both.flatMap(({ stdout }) => Array.from(stdout.matchAll(/#key=(\S+)\n/g), ([, key]) => key!))
+  await eventually('both greetings', () => (both.every(({ stdout }) => /\/docs\n/.test(stdout)) ? true : undefined))
+  await eventually('the link', () => (links().length > 0 ? true : undefined))
+  for (const { server } of both) {
+    const { keys } = (await server.as(links()[0]!).get('/api/keys')).body
+    expect(keys.map(({ name }: { name: string | null }) => name).sort()).toEqual(['console sign-in link', null, null])
+  }
+  for (const serving of both) expect(await serving.end()).toBe(0)
+  expect(links().length).toBe(1)
 })

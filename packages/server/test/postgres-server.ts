@@ -154,7 +154,7 @@ export const startPostgres = async ({
     async empty(storeUrl) {
       await query(
         `truncate cubby_record, cubby_blob, cubby_run, cubby_task, cubby_table, cubby_api_key, cubby_organization;
-         update cubby_store set file_mark = null, files_held_until = 0`,
+         update cubby_store set file_mark = null, files_held_until = 0, organization_deleted = false`,
         storeUrl,
       )
     },

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { mainFile } from './cli/serve-process.ts'
-import { type Api, eventually, type Server, startServer, storeIsEmbedded } from './harness.ts'
+import { type Api, cubbyCommand, eventually, type Server, startServer, storeIsEmbedded } from './harness.ts'
 import { connectRaw, type RawConnection } from './raw-connection.ts'
 
 // Several processes serve one store. Without these promises, a client whose next request reaches another process could read
@@ -119,6 +118,27 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('serve --wor
     }
   })
 
+  test('an organization deleted by the command is gone in every process when it ends; restored, it is back', async () => {
+    const org = await server.createOrganization()
+    const ends = server.as(org.secretKey)
+    await ends.post('/v1/app/notes')
+    await ends.post('/v1/app/_buckets/pictures')
+    const { url } = (await ends.put('/v1/app/_buckets/pictures/a.txt?visibility=public', 'open')).body
+    const { pathname } = new URL(url)
+    const tell = () => Promise.all(connections.map((c) => ask(c, 'GET', '/v1', undefined, org.secretKey)))
+    const look = () => Promise.all(connections.map((c) => ask(c, 'GET', pathname)))
+    const codes = (answers: { body: { error?: { code: string } } }[]) =>
+      new Set(answers.map(({ body }) => body?.error?.code))
+    for (const found of [await tell(), await look()])
+      expect(new Set(found.map(({ status }) => status))).toEqual(new Set([200]))
+    expect((await server.cubby('orgs', 'delete', org.name, '--confirm', org.name)).exitCode).toBe(0)
+    expect(codes(await tell())).toEqual(new Set(['invalid_api_key']))
+    expect(codes(await look())).toEqual(new Set(['file_not_found']))
+    expect((await server.cubby('orgs', 'restore', org.name)).exitCode).toBe(0)
+    for (const found of [await tell(), await look()])
+      expect(new Set(found.map(({ status }) => status))).toEqual(new Set([200]))
+  })
+
   test('a table deleted through one process is gone in every other from the moment of the answer', async () => {
     await api.post('/v1/app/gone')
     await api.put('/v1/app/gone', { hashKey: 'a', data: {} })
@@ -167,7 +187,7 @@ describe.skipIf(process.platform !== 'linux' || !storeIsEmbedded())('processes o
   test('a worker whose owner is gone before it has opened the store ends', async () => {
     const server = await startServer()
     await server.end('SIGTERM')
-    const worker = Bun.spawn([process.execPath, mainFile, 'serve', '--data', server.dataDir], {
+    const worker = Bun.spawn([...cubbyCommand(), 'serve', '--data', server.dataDir], {
       env: { ...process.env, CUBBY_WORKER_PORT: '0' },
       stdio: ['ignore', 'ignore', 'ignore'],
       ipc() {},

@@ -24,7 +24,7 @@ import {
 import { expectDone, runCommand } from './commands.ts'
 import { makeCommands } from './shell-blocks.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 test('on another engine: one line that says what to use, and nothing on standard output', async () => {
   const { exitCode, stdout, stderr } = await runCommand([

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { makeTempDir, type Organization, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { runCommand } from './commands.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const expectRefused = async (args: string[], said: string | RegExp): Promise<void> => {
   const { exitCode, stdout, stderr } = await runCommand(args)

@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import { type CommandResult, type Json, type Organization, type Server, storeArguments } from '../harness.ts'
+import {
+  type CommandResult,
+  cubbyCommand,
+  type Json,
+  type Organization,
+  type Server,
+  storeArguments,
+} from '../harness.ts'
 
 // The commands as a shell runs them, with what they read on standard input.
-
-export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 type Environment = Record<string, string | undefined>
 
@@ -26,7 +30,7 @@ export interface RunningCommand {
 }
 
 export const startCommand = (args: string[], { env = {}, stdin }: RunOptions = {}): RunningCommand => {
-  const child = Bun.spawn([process.execPath, mainFile, ...args], {
+  const child = Bun.spawn([...cubbyCommand(), ...args], {
     stdin: stdin === undefined ? 'ignore' : Buffer.from(stdin as string),
     stdout: 'pipe',
     stderr: 'pipe',

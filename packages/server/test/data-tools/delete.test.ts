@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mainFile, type Organization, type Server, startServer } from '../harness.ts'
+import { cubbyCommand, type Organization, type Server, startServer } from '../harness.ts'
 import { ok } from '../http/service.ts'
 import { asClient, linesOf, type RunOptions, runCommand } from './commands.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization
@@ -150,7 +150,7 @@ describe('cubby db list', () => {
     const env = asClient(server, many)
     expect(linesOf((await run(['db', 'list'], { env })).stdout)).toEqual(names)
     // Nobody reads until long after the command could have ended: it must not exit before all is written.
-    const child = Bun.spawn([process.execPath, mainFile, 'db', 'list'], {
+    const child = Bun.spawn([...cubbyCommand(), 'db', 'list'], {
       env: { ...process.env, ...env },
       stdout: 'pipe',
       stderr: 'ignore',

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { makeTempDir, type Organization, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { makeCommands, runShellBlocks } from './shell-blocks.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const page = resolve(import.meta.dir, '../../../../docs/data-tools.md')
 let dir: string

@@ -17,7 +17,7 @@ import { makeCommands, runShellBlocks } from './shell-blocks.ts'
 
 // Examples are copied before they are read. Each is run here as its README says, on Node, with the built client.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const root = resolve(import.meta.dir, '../../../..')
 let dir: string

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
+import { cubbyCommand, makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
 import { asClient, asOperator, expectDone, linesOf, parseLines, runCommand, startCommand } from './commands.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization
@@ -177,7 +177,7 @@ describe('--out', () => {
 
 test('a reader that goes away ends it, in one line', async () => {
   const command = ['export', '--db', 'busy', ...asOperator(server.dataDir, org)]
-  const quoted = [process.execPath, join(import.meta.dir, '../../src/main.ts'), ...command].map((word) => `'${word}'`)
+  const quoted = [...cubbyCommand(), ...command].map((word) => `'${word}'`)
   const child = Bun.spawn(['bash', '-c', `${quoted.join(' ')} | head -n 1; exit \${PIPESTATUS[0]}`], {
     stderr: 'pipe',
   })

@@ -3,14 +3,22 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { onTerminal } from '../cli/on-terminal.ts'
 import { content } from '../files/material.ts'
-import { eventually, makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../harness.ts'
+import {
+  cubbyCommand,
+  eventually,
+  makeTempDir,
+  type Organization,
+  removeTempDir,
+  type Server,
+  startServer,
+} from '../harness.ts'
 import { sha256 } from '../http/bucket.ts'
 import { ok } from '../http/service.ts'
 import { asClient, expectDone, linesOf, runCommand, startCommand } from './commands.ts'
 
 // The files of a bucket from the shell.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization
@@ -50,8 +58,7 @@ describe('put and get', () => {
     const out = join(dir, 'out.gz')
     expect(await files(['get', 'photos', 'Tom.PNG', '-o', out])).toBe('')
     expect(sha256(readFileSync(out))).toBe(sha256(bytes))
-    const main = join(import.meta.dir, '../../src/main.ts')
-    const piped = Bun.spawnSync([process.execPath, main, 'files', 'get', 'photos', 'Tom.PNG'], {
+    const piped = Bun.spawnSync([...cubbyCommand(), 'files', 'get', 'photos', 'Tom.PNG'], {
       env: { ...process.env, ...env },
     })
     expect(sha256(piped.stdout)).toBe(sha256(bytes))

@@ -19,7 +19,7 @@ import { startMiddleman } from './middleman.ts'
 
 // Files of other programs: JSON lines and CSV.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization

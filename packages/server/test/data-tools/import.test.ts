@@ -24,7 +24,7 @@ import {
 } from './commands.ts'
 import { errorAnswer, type Middleman, startMiddleman } from './middleman.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization

@@ -27,7 +27,7 @@ import { errorAnswer, startMiddleman } from './middleman.ts'
 // A long import is interrupted sooner or later: a laptop closes, a machine restarts. Without these tests going on could
 // leave a gap that nobody sees, or raise versions that an export had kept.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let dir: string
 beforeAll(() => {

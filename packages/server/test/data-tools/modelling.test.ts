@@ -6,7 +6,7 @@ import { makeCommands, runShellBlocks } from './shell-blocks.ts'
 
 // docs/modelling.md promises that each pattern works as shown, on every engine.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const page = resolve(import.meta.dir, '../../../../docs/modelling.md')
 let dir: string

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { progressLine, showRate } from '../../src/cli/transfer/progress.ts'
-import { makeTempDir, removeTempDir } from '../harness.ts'
-import { expectDone, mainFile, writeLines } from './commands.ts'
+import { cubbyCommand, makeTempDir, removeTempDir } from '../harness.ts'
+import { expectDone, writeLines } from './commands.ts'
 
 describe('progress', () => {
   test('shows the part done, the rate and the time left', () => {
@@ -37,7 +37,7 @@ describe('progress', () => {
         drawn += Buffer.from(bytes)
       }
       const terminal = new Bun.Terminal({ cols: 100, rows: 10, data: onOutput })
-      const command = [process.execPath, mainFile, 'import', file, '--data', join(dir, 'data'), '--json']
+      const command = [...cubbyCommand(), 'import', file, '--data', join(dir, 'data'), '--json']
       const child = Bun.spawn(command, { terminal })
       expect(await child.exited).toBe(0)
       terminal.close()

@@ -25,7 +25,7 @@ import {
 // Users rely on exports. Without these tests a number could lose digits, a key its NUL, or a record its expiry, and nobody
 // would notice until the export is needed.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const inYearMs = 365 * 24 * 60 * 60 * 1000
 const ttl = Math.floor((Date.now() + inYearMs) / 1000)

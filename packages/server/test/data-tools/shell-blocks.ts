@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { mainFile } from './commands.ts'
+import { cubbyCommand } from '../harness.ts'
 
 // Runs the commands of a page as a reader would paste them, and compares their output with the page.
 
@@ -37,7 +37,12 @@ export const makeCommands = (dir: string): string => {
     writeFileSync(join(dir, name), `#!/bin/sh\n${script}\n`)
     chmodSync(join(dir, name), 0o755)
   }
-  write('cubby', `exec '${process.execPath}' '${mainFile}' "$@"`)
+  write(
+    'cubby',
+    `exec ${cubbyCommand()
+      .map((word) => `'${word}'`)
+      .join(' ')} "$@"`,
+  )
   // `npx cubbydb …` finds the command of the repository; here it is this one.
   write('cubbydb', 'exec cubby "$@"')
   write('npx', 'exec "$@"')

@@ -3,7 +3,7 @@ import { type CommandResult, type Organization, type Server, startServer } from 
 import { asClient, linesOf, type RunOptions, runCommand } from './commands.ts'
 import { startMiddleman } from './middleman.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization

@@ -18,7 +18,7 @@ import { asClient, asOperator, linesOf, runCommand } from './commands.ts'
 // A restored store takes up the work where the backup was made. Somebody who only looks at it must be able to keep it from
 // sending last week's mail again.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const path = '/v1/app/_tasks/mail'
 const noteOf = (tasks: string): string =>

@@ -17,7 +17,7 @@ import { asClient, linesOf, type RunOptions, runCommand, startCommand } from './
 
 // The shell is where somebody looks when work does not get done. What it shows, and what it changes, must be exact.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let org: Organization

@@ -8,7 +8,7 @@ import { makeTempDir, removeTempDir, runCubbyJson, storeIsEmbedded } from '../ha
 // If a backup is not synced before it gets its name, a power cut can leave a file of zeros with that name. If its directory is
 // not synced, the file can be gone.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const reason = storeIsEmbedded() ? whyNoTrace() : 'the store is a server of its own'
 if (reason !== undefined) console.log(`tests of what a backup syncs are skipped: ${reason}`)

@@ -28,7 +28,7 @@ import {
 // Disks lose data. A page that cannot be read may cost only the records on it: not other records, not other organizations,
 // not the process. The error must say that the store is damaged, so that the operator looks for a backup at once.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let dir = ''
 let store: DamagedStore

@@ -7,7 +7,7 @@ import { type Answer, makeTempDir, removeTempDir, type Server, startServer, stor
 // Somebody reads a record on a damaged page. Without this the next write of anybody was committed and never answered, and
 // the next read of anybody failed as well.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const pageBytes = 4_096
 const damagedPages = 40

@@ -1,11 +1,10 @@
-import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Api, eventually, makeTempDir, removeTempDir, runCubby, Server, startServer } from '../harness.ts'
 import { Shim, whyNoShim } from './shim.ts'
-import { Ledger, tablePath } from './writers.ts'
+import { Ledger, tablePath, untilCopied } from './writers.ts'
 
 // A kernel that cannot write a page of cubby.db reports it once, at the next sync, and drops the page. A server that then
 // retries loses writes that were acknowledged long ago, and nobody notices.
@@ -67,15 +66,7 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
   /** The first version of every record is in the database file, and nothing else is on its way there. */
   const fillStore = async (api: Api, ledger: Ledger): Promise<void> => {
     await ledger.fill(api)
-    const beside = new Database(join(dataDir, 'cubby.db'))
-    // The server leaves a small rest in the WAL when writes pause.
-    const checkpoint = beside.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(PASSIVE)')
-    await eventually('all is copied', () => {
-      const { log, checkpointed } = checkpoint.get()!
-      return log === checkpointed || undefined
-    })
-    checkpoint.finalize()
-    beside.close()
+    await untilCopied(dataDir)
   }
 
   /**
@@ -92,8 +83,9 @@ describe.skipIf(reason !== undefined)('a failed disk', () => {
     await eventually('a checkpoint loses its pages', () => (shim.get('dropped') > 0 ? true : undefined), soon)
     const more = ledger.batches + 200
     const written = eventually('more pages to copy', () => (ledger.batches > more ? true : undefined), soon)
-    // Writers that end early have met an error, and less is lost than the test means to lose.
-    await Promise.race([written, running.then(() => expect(ledger.batches).toBeGreaterThan(more))])
+    // Writers that end early have met an error: on a busy machine they may pause for so long that the sync comes, and fails.
+    const endedBySync = (): void => expect([ledger.batches > more, shim.get('failing') > 0]).toContain(true)
+    await Promise.race([written, running.then(endedBySync)])
     done = pause
     await running
     return ledger

@@ -10,7 +10,7 @@ import { makeTable } from '../http/service.ts'
 // Who reads the files reads every organization's records. And a file whose name was never synced is not there after a
 // power cut, however well its bytes were.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let top: string
 beforeEach(() => {

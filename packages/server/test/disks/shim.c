@@ -26,6 +26,7 @@ enum {
   LOST,            // whether one was dropped since the last sync
   FAILED_SYNC_MS,  // a sync that fails takes so long
   FAILING,         // counts syncs that are about to fail
+  FAIL_ARCHIVE_SYNCS, // so many syncs of open segments of an archive fail with EIO
   NUMBERS
 };
 
@@ -40,7 +41,7 @@ __attribute__((constructor)) static void map_numbers(void) {
   if (mapped != MAP_FAILED) numbers = mapped;
 }
 
-enum { OTHER, DB, WAL };
+enum { OTHER, DB, WAL, SEGMENT };
 
 static int file_of(int fd) {
   char link[64], path[4096];
@@ -51,6 +52,7 @@ static int file_of(int fd) {
   path[length] = 0;
   const char *name = strrchr(path, '/');
   if (!name) return OTHER;
+  if (length > 5 && !strcmp(path + length - 5, ".open")) return SEGMENT;
   return !strcmp(name, "/cubby.db") ? DB : !strcmp(name, "/cubby.db-wal") ? WAL : OTHER;
 }
 
@@ -104,6 +106,7 @@ ssize_t pwrite64(int fd, const void *from, size_t bytes, off64_t at) {
 
 static int fails(int file, uint32_t call) {
   if (file == WAL) return take(FAIL_WAL_SYNCS);
+  if (file == SEGMENT) return take(FAIL_ARCHIVE_SYNCS);
   if (file != DB) return 0;
   if (__atomic_exchange_n(&numbers[LOST], 0, __ATOMIC_SEQ_CST)) {
     numbers[DROP_DB_WRITES] = 0;

@@ -19,6 +19,7 @@ const names = [
   'lost',
   'failedSyncMs',
   'failing',
+  'failArchiveSyncs',
 ] as const
 type NumberName = (typeof names)[number]
 

@@ -7,7 +7,7 @@ import { eventually, makeTempDir, removeTempDir, type Server, startServer, store
 // A thread that cannot be started is tried again every second, for as long as it fails. If each try left its
 // threads behind, a night would leave tens of thousands.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const tablePath = '/v1/app/notes'
 

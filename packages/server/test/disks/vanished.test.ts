@@ -16,7 +16,7 @@ import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 // A process keeps deleted files open, and SQLite continues to write to them. Writes acknowledged after that are lost when the
 // process ends, and nobody would notice.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const gone = 'files of the store were deleted, moved or replaced; nothing is served'
 const back = 'the files of the store are back in their place'
@@ -156,6 +156,7 @@ describe.skipIf(!storeIsEmbedded())(
       await eventually('a put to be taken', async () => ((await put('again')).status === 200 ? true : undefined))
       ok(await server.request('GET', '/readyz'))
       for (let i = 0; i < 20; i++) ok(await table.get(`k${i}`))
+      await eventually('it says so', () => (lines(back).length > 0 ? true : undefined))
       expect([lines(gone).length, lines(back).length]).toEqual([1, 1])
       await server.restart()
       ok(await table.get('again'))

@@ -1,4 +1,6 @@
-import type { Api } from '../harness.ts'
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { type Api, eventually } from '../harness.ts'
 
 export const tablePath = '/v1/app/disks'
 
@@ -7,6 +9,19 @@ const keysPerWriter = 400
 const recordsPerBatch = 10
 /** A row fills a page and has no overflow page: a dropped write of a new page would make the database file too short. */
 const filler = 'x'.repeat(3_900)
+
+/** Until all that was committed is in the database file, and no checkpoint is on its way. */
+export const untilCopied = async (dataDir: string): Promise<void> => {
+  const beside = new Database(join(dataDir, 'cubby.db'))
+  // The server leaves a small rest in the WAL when writes pause.
+  const checkpoint = beside.prepare<{ log: number; checkpointed: number }, []>('PRAGMA wal_checkpoint(PASSIVE)')
+  await eventually('all is copied', () => {
+    const { log, checkpointed } = checkpoint.get()!
+    return log === checkpointed || undefined
+  })
+  checkpoint.finalize()
+  beside.close()
+}
 
 /** Writers that overwrite their own records in batches and remember the responses. */
 export class Ledger {

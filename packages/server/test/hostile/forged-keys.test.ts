@@ -7,7 +7,7 @@ import { canReadMemory, memoryBytes, mib, Stage, startAttack } from './stage.ts'
 // Anybody can forge the checksum of a key, and spaces before a key have no meaning. So a cache of such headers must be limited
 // in bytes.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let stage: Stage
 beforeAll(async () => {

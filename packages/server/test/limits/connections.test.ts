@@ -7,7 +7,7 @@ import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts
 // A process that has reached its limit of open files cannot accept connections, and spins trying. Clients with idle
 // connections could take a service down without doing anything.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const openFilesMax = 256
 

@@ -7,7 +7,7 @@ import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 // JavaScriptCore takes ten kilobytes for an object such as {"999":1}. A server that builds such objects would need a thousand
 // times the bytes of a body, and would serve nobody while it does.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const mb = 1_000_000
 /** Far above what it takes on a machine that is busy, and below what it took when everything was built. */

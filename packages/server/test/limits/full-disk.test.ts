@@ -7,7 +7,7 @@ import { mountSmallDisk, type SmallDisk } from './small-disk.ts'
 // When the disk is full, no acknowledged write may be lost, and reads must work. Once there is room again, writes must work
 // without a restart.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const mounted: SmallDisk | string = storeIsEmbedded()
   ? await mountSmallDisk(16 * 1_048_576)

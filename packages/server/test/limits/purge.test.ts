@@ -7,7 +7,7 @@ import { inParallel, makeTable, ok, refused, type TestTable } from '../http/serv
 
 // A table of a million records cannot be removed in one piece: everybody's writes would wait for it.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const records = 3_000
 

@@ -8,7 +8,7 @@ import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 // Without a limit, writes that arrive faster than the disk commits them would fill the memory until the process is killed: one
 // organization could cause an outage for all. The test holds a lock to make the disk slow.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 describe.skipIf(!storeIsEmbedded())('a full write queue', () => {
   let server: Server

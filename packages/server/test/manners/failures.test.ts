@@ -7,7 +7,7 @@ import { freshName, makeTable, ok, refused, type TestTable } from '../http/servi
 // Unexpected failures: here the test removes a table of SQLite while the server is running. The response must be 500 with a
 // request id, the log must have the cause, and the process must continue.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 describe.skipIf(!storeIsEmbedded())('an unexpected failure', () => {
   let server: Server

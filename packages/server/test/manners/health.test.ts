@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { eventually, type Server, startServer, storeIsEmbedded } from '../harness.ts'
 import { ok, refused } from '../http/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 beforeAll(async () => {

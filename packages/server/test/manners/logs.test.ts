@@ -1,10 +1,18 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { endAllServing, mainFile, spawnServe } from '../cli/serve-process.ts'
-import { eventually, makeTempDir, removeTempDir, type Server, startServer, storeArguments } from '../harness.ts'
+import { endAllServing, spawnServe } from '../cli/serve-process.ts'
+import {
+  cubbyCommand,
+  eventually,
+  makeTempDir,
+  removeTempDir,
+  type Server,
+  startServer,
+  storeArguments,
+} from '../harness.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 const serve = async (...args: string[]): Promise<void> => {
@@ -112,7 +120,7 @@ describe('on a terminal', () => {
   // Other systems have a `script` that takes other words.
   test.skipIf(process.platform !== 'linux' || Bun.which('script') === null)('readable lines, no JSON', async () => {
     const pidFile = join(dir, 'pid')
-    const words = [process.execPath, mainFile, 'serve', ...storeArguments(join(dir, 'data')), '--port', '0']
+    const words = [...cubbyCommand(), 'serve', ...storeArguments(join(dir, 'data')), '--port', '0']
     const quoted = [...words, '--no-bootstrap', '--log', 'requests'].map((word) => `'${word}'`).join(' ')
     const command = `echo $$ > '${pidFile}'; exec ${quoted}`
     const terminal = Bun.spawn(['script', '--quiet', '--return', '--command', command, '/dev/null'], {

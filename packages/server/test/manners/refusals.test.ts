@@ -7,7 +7,7 @@ import { ok } from '../http/service.ts'
 
 // An operator reads one line at night. It says what is wrong, and the process does not hang about.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let top: string
 beforeEach(() => {

@@ -6,7 +6,7 @@ import { createKey, createRevokedKey, ok, unknownKey, wrongChecksum } from '../h
 
 // A key in a log or a backup has leaked: anybody who can read either could use it.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 const keys: Record<string, string> = {}

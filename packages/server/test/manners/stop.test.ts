@@ -5,7 +5,7 @@ import { type RawConnection, rawRequest } from '../raw-connection.ts'
 
 // SIGTERM and SIGINT: stop accepting, finish what was accepted, exit 0 within 10 s.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let table: TestTable

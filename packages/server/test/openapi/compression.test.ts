@@ -5,7 +5,7 @@ import { type Server, startServer } from '../harness.ts'
 
 // The descriptions are long and the same for everyone, so they are compressed once. Answers with records are not compressed.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 beforeAll(async () => {

@@ -56,10 +56,11 @@ describe.skipIf(executablePath === undefined)('behind a prefix, in a browser', (
   })
   afterAll(() => browser?.close())
 
-  test('GET / leads to the page, its link to the document, and its form sends below the prefix', async () => {
+  test('GET / leads to the console; the link of /docs to the document, and its form sends below the prefix', async () => {
     const page = await browser.newPage()
     await page.goto(`${base()}/`)
-    expect(page.url()).toBe(`${base()}/docs`)
+    expect(page.url().split('#')[0]).toBe(`${base()}/console`)
+    await page.goto(`${base()}/docs`)
     expect(await page.locator('[data-base]').textContent()).toBe(base())
     expect(await page.locator('[data-setup] pre').first().textContent()).toContain(`CUBBY_URL=${base()}\n`)
     expect(await page.evaluate("document.querySelector('.quiet-link').href")).toBe(`${base()}/openapi.json`)

@@ -7,7 +7,7 @@ import { operationsOf } from './scenario.ts'
 
 // The page must work without a network, and its readers have API keys. So it must load nothing, and send only to this server.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let page: string

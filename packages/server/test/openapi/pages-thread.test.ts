@@ -6,7 +6,7 @@ import { startServer } from '../harness.ts'
 
 // The descriptions take 100 ms or more. They are made in a thread of their own, so that other requests do not wait for them.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const OriginalWorker = globalThis.Worker
 afterEach(() => {

@@ -8,7 +8,7 @@ import { Stage } from './stage.ts'
 // Readers copy examples before they read descriptions. So each example is sent to a real server, and the response is compared
 // with the document.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let server: Server
 let document: Json

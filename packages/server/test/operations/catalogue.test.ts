@@ -20,7 +20,7 @@ import { schemaFaults } from './schema-faults.ts'
 // An adapter other than HTTP has only the catalogue. So these tests use nothing else: they call each operation with the
 // JSON of its examples and compare the result with them.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const entries: Record<string, CatalogueEntry> = catalogue
 let nowMs = 1_800_000_000_000
