@@ -1,5 +1,5 @@
 import { formatCount } from './report/format.ts'
-import type { GrowthFigure, GrowthSize, Results, Rounds, Series, SuiteResult } from './results.ts'
+import type { GrowthFigure, GrowthSize, Results, Rounds, Series, SuiteResult, TasksBeside } from './results.ts'
 import { median, medianRatio } from './stats.ts'
 import { batchRecords, type Scenario, scenarios, scenarioTitles } from './workload.ts'
 
@@ -136,19 +136,21 @@ const fileBars = ({ files }: Results): Bar[] => {
     atLeast(`upload of ${large}`, 0.7, ratio(files?.upload, files?.floorUpload)),
     atLeast(`download of ${large}`, 0.7, ratio(files?.download, files?.floorDownload)),
     atLeast('small files (4 KiB) / durable puts', 0.5, ratio(files?.smallPerSecond, files?.putsPerSecond)),
+    atLeast('the same with --small-files-in-store', 0.5, ratio(files?.inStorePerSecond, files?.putsPerSecond)),
   ]
 }
+
+const besideBars = (what: string, beside: TasksBeside | undefined, alone: Rounds | undefined): Bar[] => [
+  atLeast(`${what}, beside 64 writers`, 1_000, beside && median(beside.runsPerSecond), '/s'),
+  atLeast('durable puts beside them / alone', 0.85, beside && alone && medianRatio(beside.putsPerSecond, alone)),
+]
 
 const taskBars = ({ tasks }: Results): Bar[] => {
   const idle = tasks?.idleCores === undefined ? undefined : tasks.idleCores * 100
   const with1M = tasks?.idleRuns ?? million
   return [
-    atLeast('claim + finish of runs beside 64 writers', 1_000, tasks && median(tasks.runsPerSecond), '/s'),
-    atLeast(
-      'durable puts beside them / alone',
-      0.85,
-      tasks && medianRatio(tasks.putsBesidePerSecond, tasks.putsPerSecond),
-    ),
+    ...besideBars('claim + finish of runs', tasks?.each, tasks?.putsPerSecond),
+    ...besideBars('the same, finished in batches of 10', tasks?.together, tasks?.putsPerSecond),
     atMost('an idle server with 1,000 tasks and 1M finished runs', 1, idle, ' % of a core', with1M),
   ]
 }
@@ -159,6 +161,12 @@ const agentsBar = ({ agents }: Results): Bar =>
     0.6,
     agents && medianRatio(agents.callsPerSecond, agents.getsPerSecond),
   )
+
+const metricsBar = ({ metrics }: Results): Bar => {
+  const ratios = metrics?.without.map((one, i) => medianRatio(rates(metrics.with[i]!), rates(one)))
+  const slowest = ratios === undefined || ratios.length === 0 ? undefined : Math.min(...ratios)
+  return atLeast('get and durable put with --metrics / without, the slower', 0.98, slowest)
+}
 
 const workersBar = ({ workers }: Results): Bar => {
   const what = 'two workers against one, the best scenario'
@@ -187,5 +195,6 @@ export const findBars = (results: Results): Bar[] => {
     ...fileBars(results),
     ...taskBars(results),
     agentsBar(results),
+    metricsBar(results),
   ]
 }

@@ -93,18 +93,27 @@ export interface FilesResult {
   floorDownload: Rounds
   /** Files of 4 KiB. */
   smallPerSecond: Rounds
+  /** The same with --small-files-in-store. */
+  inStorePerSecond: Rounds
   /** Durable puts of the same server, from as many connections. */
   putsPerSecond: Rounds
   /** The highest memory use of the server during the large copies, without mapped files. */
   anonymousBytes: number | undefined
 }
 
-export interface TasksResult {
-  /** Claimed and finished, beside 64 writers at full speed. */
+/** Runs that are claimed and finished, and the durable puts of 64 writers at full speed beside them. */
+export interface TasksBeside {
   runsPerSecond: Rounds
-  /** Durable puts, alone and beside that work. */
   putsPerSecond: Rounds
-  putsBesidePerSecond: Rounds
+}
+
+export interface TasksResult {
+  /** Durable puts, alone. */
+  putsPerSecond: Rounds
+  /** Each run finished in a request of its own. */
+  each: TasksBeside
+  /** The runs of a claim finished in one batch. */
+  together: TasksBeside
   /** Busy cores of a server with so many tasks and finished runs, and nothing to do. */
   idleCores: number | undefined
   idleTasks: number
@@ -118,6 +127,13 @@ export interface AgentsResult {
   /** All calls of the run, and the memory of the server after each round of them. */
   calls: number
   residentBytes: Rounds
+}
+
+/** The same server without and with --metrics. */
+export interface MetricsResult {
+  records: number
+  without: Series[]
+  with: Series[]
 }
 
 export interface GrowthSize {
@@ -154,5 +170,6 @@ export interface Results {
   files?: FilesResult
   tasks?: TasksResult
   agents?: AgentsResult
+  metrics?: MetricsResult
   growth?: { sizes: GrowthSize[] }
 }

@@ -12,6 +12,7 @@ import type { Context } from './suites/context.ts'
 import { runFiles } from './suites/files.ts'
 import { runGeneratorCheck } from './suites/generator.ts'
 import { runGrowth } from './suites/growth.ts'
+import { runMetrics } from './suites/metrics.ts'
 import { runPeers } from './suites/peers.ts'
 import { runPostgres } from './suites/postgres.ts'
 import { runPurge } from './suites/purge.ts'
@@ -38,6 +39,7 @@ const runSuite: { [S in Suite]: (context: Context) => Promise<Results[S]> } = {
   files: runFiles,
   tasks: runTasks,
   agents: runAgents,
+  metrics: runMetrics,
   growth: runGrowth,
 }
 

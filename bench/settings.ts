@@ -18,6 +18,7 @@ export const suites = [
   'files',
   'tasks',
   'agents',
+  'metrics',
   'growth',
 ] as const
 export type Suite = (typeof suites)[number]

@@ -109,7 +109,7 @@ const rounds = (values: number[], format: (value: number) => string): string =>
   `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`
 
 export const furtherTable = (results: Results): Table => {
-  const { scenarios: suite, tail, readers, workers, start, purge, files, tasks, agents } = results
+  const { scenarios: suite, tail, readers, workers, start, purge, files, tasks, agents, metrics } = results
   const rows: string[][] = []
   const ms = (value: number) => `${formatMs(value)} ms`
   const batches = suite && seriesOf(suite, 'batch', 'cubby')
@@ -156,6 +156,12 @@ export const furtherTable = (results: Results): Table => {
     if (start.idleResidentBytes.length > 0)
       rows.push(['memory when idle', rounds(start.idleResidentBytes, formatMegabytes)])
   }
+  for (const [i, one] of (metrics?.without ?? []).entries()) {
+    const ratios = one.rounds.map(
+      (round, j) => metrics!.with[i]!.rounds[j]!.requestsPerSecond / round.requestsPerSecond,
+    )
+    rows.push([`with --metrics against without, ${scenarioTitles[one.scenario]}`, rounds(ratios, formatRatio)])
+  }
   for (const [i, one] of (workers?.one ?? []).entries()) {
     const ratios = one.rounds.map((round, j) => workers!.two[i]!.rounds[j]!.requestsPerSecond / round.requestsPerSecond)
     rows.push([`two workers against one, ${scenarioTitles[one.scenario]}`, rounds(ratios, formatRatio)])
@@ -175,13 +181,17 @@ export const furtherTable = (results: Results): Table => {
     rows.push([`download of ${files.megabytes} MiB`, rounds(files.download, rate)])
     rows.push(['the same from the bare server', rounds(files.floorDownload, rate)])
     rows.push(['files of 4 KiB per second', rounds(files.smallPerSecond, formatRate)])
+    rows.push(['the same with --small-files-in-store', rounds(files.inStorePerSecond, formatRate)])
     rows.push(['durable puts per second, as many connections', rounds(files.putsPerSecond, formatRate)])
     rows.push(['memory during the large copies', formatMegabytes(files.anonymousBytes)])
   }
   if (tasks !== undefined) {
-    rows.push(['runs claimed and finished per second, beside 64 writers', rounds(tasks.runsPerSecond, formatRate)])
+    const { each, together } = tasks
     rows.push(['durable puts per second, alone', rounds(tasks.putsPerSecond, formatRate)])
-    rows.push(['durable puts per second, beside the runs', rounds(tasks.putsBesidePerSecond, formatRate)])
+    rows.push(['runs claimed and finished per second, beside 64 writers', rounds(each.runsPerSecond, formatRate)])
+    rows.push(['durable puts per second, beside them', rounds(each.putsPerSecond, formatRate)])
+    rows.push(['the same runs, those of a claim finished in a batch', rounds(together.runsPerSecond, formatRate)])
+    rows.push(['durable puts per second, beside them', rounds(together.putsPerSecond, formatRate)])
   }
   if (agents !== undefined) {
     rows.push(['get by key per second', rounds(agents.getsPerSecond, formatRate)])

@@ -51,22 +51,33 @@ const putSmall = (apiKey: string): RequestTemplate[] => [
   },
 ]
 
+interface Started {
+  server: ServerProcess
+  apiKey: string
+}
+
+/** A server with a bucket and a table, on a store of its own. */
+const serveFiles = async (name: string, args: string[] = []): Promise<Started> => {
+  const location = ['--data', join(temporaryDirectory(), name)]
+  const apiKey = await createOrganization(location)
+  const server = await serveCubby(location, { args })
+  await callCubby(server, apiKey, 'POST', bucket)
+  await callCubby(server, apiKey, 'POST', table, { indices: tableIndices })
+  return { server, apiKey }
+}
+
 /** One large file at a time, compared with a bare server that does the same copy; and small ones, compared with puts. */
 export const runFiles = async ({ settings, say }: Context): Promise<FilesResult> => {
   const { rounds, seconds, warmSeconds, load } = settings
   const content = randomFillSync(new Uint8Array(settings.fileMegabytes * 1024 * 1024))
-  const dir = join(temporaryDirectory(), 'files-store')
-  const location = ['--data', dir]
-  const apiKey = await createOrganization(location)
-  const server = await serveCubby(location)
+  const { server, apiKey } = await serveFiles('files-store')
   const floor = await startServer({ command: [process.execPath, program, join(temporaryDirectory(), 'files-floor')] })
-  await callCubby(server, apiKey, 'POST', bucket)
-  await callCubby(server, apiKey, 'POST', table, { indices: tableIndices })
   const cubby: FileServer = { server, path: `${bucket}/large`, headers: { Authorization: `Bearer ${apiKey}` } }
   const bare: FileServer = { server: floor, path: '/large', headers: {} }
   const result: FilesResult = {
     megabytes: settings.fileMegabytes,
-    ...{ upload: [], floorUpload: [], download: [], floorDownload: [], smallPerSecond: [], putsPerSecond: [] },
+    ...{ upload: [], floorUpload: [], download: [], floorDownload: [] },
+    ...{ smallPerSecond: [], inStorePerSecond: [], putsPerSecond: [] },
     anonymousBytes: undefined,
   }
   await copyOnce(cubby, content)
@@ -84,14 +95,22 @@ export const runFiles = async ({ settings, say }: Context): Promise<FilesResult>
   const shape = shapeOf(10_000)
   // No more at once than a process takes of one organization.
   const connections = Math.min(load.connections, 48)
-  const subject = new HttpSubject('cubby', server, new CubbyDialect(apiKey), shape, { ...load, connections })
-  await subject.run(putSmall(apiKey), warmSeconds, 'small files')
+  const started = await serveFiles('files-in-store', ['--small-files-in-store'])
+  const subjectOf = (of: Started): HttpSubject =>
+    new HttpSubject('cubby', of.server, new CubbyDialect(of.apiKey), shape, { ...load, connections })
+  const [subject, inStore] = [subjectOf({ server, apiKey }), subjectOf(started)]
+  const small = async (of: HttpSubject, key: string, during = seconds): Promise<number> =>
+    (await of.run(putSmall(key), during, 'small files')).requestsPerSecond
+  await small(subject, apiKey, warmSeconds)
+  await small(inStore, started.apiKey, warmSeconds)
   await subject.measure('put', warmSeconds)
   for (let round = 0; round < rounds; round++) {
-    result.smallPerSecond.push((await subject.run(putSmall(apiKey), seconds, 'small files')).requestsPerSecond)
+    result.smallPerSecond.push(await small(subject, apiKey))
+    result.inStorePerSecond.push(await small(inStore, started.apiKey))
     result.putsPerSecond.push((await subject.measure('put', seconds)).requestsPerSecond)
   }
   await subject.close()
+  await inStore.close()
   await floor.stop()
   say(`files: up ${result.upload.at(-1)!.toFixed(0)} MB/s, small ${result.smallPerSecond.at(-1)!.toFixed(0)}/s`)
   return result

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { temporaryDirectory } from '../cleanup.ts'
 import { RawClient } from '../load/raw-client.ts'
-import type { TasksResult } from '../results.ts'
+import type { TasksBeside, TasksResult } from '../results.ts'
 import { callCubby, createOrganization, serveCubby } from '../subjects/cubby.ts'
 import { CubbyDialect, table, tableIndices } from '../subjects/cubby-dialect.ts'
 import { processTree, watchUsage } from '../subjects/process-usage.ts'
@@ -18,15 +18,29 @@ const claimers = 8
 const claimRuns = 10
 const idleTasks = 1_000
 
-/** Claims and finishes until the end, each run in a request of its own. Returns the runs finished per second. */
-const work = async ({ port }: ServerProcess, apiKey: string, endMs: number): Promise<number> => {
+/** How a worker finishes the runs of a claim: each in a request of its own, or all in one batch. */
+type Finishing = 'each' | 'together'
+
+interface ClaimedRun {
+  id: string
+  lease: string
+}
+
+/** Claims and finishes until the end. Returns the runs finished per second. */
+const work = async ({ port }: ServerProcess, apiKey: string, finishing: Finishing, endMs: number): Promise<number> => {
   const client = new RawClient(port, apiKey)
   const startedMs = performance.now()
   let begun = 0
   let done = 0
-  const finish = async ({ id, lease }: { id: string; lease: string }): Promise<void> => {
-    await client.post(`${task}/runs/${id}/finish`, JSON.stringify({ lease, result: { sent: true } }))
+  const result = { sent: true }
+  const finish = async ({ id, lease }: ClaimedRun): Promise<void> => {
+    await client.post(`${task}/runs/${id}/finish`, JSON.stringify({ lease, result }))
     done++
+  }
+  const finishTogether = async (runs: ClaimedRun[]): Promise<void> => {
+    const operations = runs.map(({ id, lease }) => ({ op: 'finish', run: id, lease, result }))
+    await client.post(`${task}/batch`, JSON.stringify({ operations }))
+    done += runs.length
   }
   const claim = async (): Promise<void> => {
     for (;;) {
@@ -37,7 +51,7 @@ const work = async ({ port }: ServerProcess, apiKey: string, endMs: number): Pro
       if (performance.now() >= endMs) return
       const { runs } = JSON.parse(await client.post(`${task}/claim`, JSON.stringify({ limit: claimRuns })))
       if (runs.length === 0) throw new Error('tasks: there are no runs left to claim')
-      await Promise.all(runs.map(finish))
+      await (finishing === 'each' ? Promise.all(runs.map(finish)) : finishTogether(runs))
     }
   }
   await Promise.all(Array.from({ length: claimers }, claim))
@@ -66,19 +80,24 @@ export const runTasks = async ({ settings, say }: Context): Promise<TasksResult>
   let server = await serveCubby(location)
   await callCubby(server, apiKey, 'POST', table, { indices: tableIndices })
   await callCubby(server, apiKey, 'PUT', task, {})
-  const result: TasksResult = { runsPerSecond: [], putsPerSecond: [], putsBesidePerSecond: [], ...idleNothing }
+  const nothingBeside = (): TasksBeside => ({ runsPerSecond: [], putsPerSecond: [] })
+  const result: TasksResult = { putsPerSecond: [], each: nothingBeside(), together: nothingBeside(), ...idleNothing }
   const subject = new HttpSubject('cubby', server, new CubbyDialect(apiKey), shapeOf(10_000), load)
   await subject.measure('put', warmSeconds)
   for (let round = 0; round < rounds; round++) {
     result.putsPerSecond.push((await subject.measure('put', seconds)).requestsPerSecond)
-    await addRuns(server, apiKey, runsPerSecondWanted * (seconds + 1) + claimers * claimRuns * 2)
-    const [beside, runs] = await Promise.all([
-      subject.measure('put', seconds),
-      work(server, apiKey, performance.now() + seconds * 1000),
-    ])
-    result.putsBesidePerSecond.push(beside.requestsPerSecond)
-    result.runsPerSecond.push(runs)
-    say(`tasks: ${runs.toFixed(0)} runs/s beside ${beside.requestsPerSecond.toFixed(0)} puts/s`)
+    for (const finishing of ['each', 'together'] as const) {
+      await addRuns(server, apiKey, runsPerSecondWanted * (seconds + 1) + claimers * claimRuns * 2)
+      const [beside, runs] = await Promise.all([
+        subject.measure('put', seconds),
+        work(server, apiKey, finishing, performance.now() + seconds * 1000),
+      ])
+      result[finishing].putsPerSecond.push(beside.requestsPerSecond)
+      result[finishing].runsPerSecond.push(runs)
+      say(
+        `tasks: ${runs.toFixed(0)} runs/s, finished ${finishing}, beside ${beside.requestsPerSecond.toFixed(0)} puts/s`,
+      )
+    }
   }
   await subject.close()
 
