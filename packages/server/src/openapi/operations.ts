@@ -400,7 +400,7 @@ export const operations = {
     tag: 'Service',
     summary: 'Where is everything?',
     description:
-      'The name and version of the server, and the addresses of its descriptions. A browser, whose `Accept` prefers `text/html`, is redirected to the page.',
+      'The name and version of the server, and the addresses of its descriptions. A browser, whose `Accept` prefers `text/html`, is redirected to the console, or to the page with the descriptions if there is none.',
     answers: {
       200: { description: 'Name, version and addresses.', schema: 'EntryPoint' },
       302: { description: 'To a browser: the page for people.', headers: ['Location'] },

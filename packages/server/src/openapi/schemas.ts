@@ -17,6 +17,7 @@ const httpSchemas = {
     version: { type: 'string', description: 'The version of the server.' },
     docs: { type: 'string', description: 'The URL of the description for people.' },
     openapi: { type: 'string', description: 'The URL of the description for programs.' },
+    console: { type: 'string', description: 'The URL of the console, a web page. Absent if it is switched off.' },
     skill: { type: 'string', description: 'The URL of the skill for agents.' },
     llms: { type: 'string', description: 'The URL of the list of pages for agents.' },
     mcp: { type: 'string', description: 'The URL of the tools for agents (MCP). Absent if they are switched off.' },

@@ -11,6 +11,7 @@ export const getEntryPoint: HttpExample[] = [
       version: packageJson.version,
       docs: 'http://127.0.0.1:4600/docs',
       openapi: 'http://127.0.0.1:4600/openapi.json',
+      console: 'http://127.0.0.1:4600/console',
       skill: 'http://127.0.0.1:4600/SKILL.md',
       llms: 'http://127.0.0.1:4600/llms.txt',
       mcp: 'http://127.0.0.1:4600/mcp',

@@ -4,8 +4,8 @@ export const reveal = (target: HTMLElement): void => {
     if (at instanceof HTMLDetailsElement) at.open = true
   }
   target.scrollIntoView({ block: target.tagName === 'SECTION' ? 'start' : 'center' })
-  target.classList.remove('found')
-  // A second visit marks it again.
+  // Only the last one is marked, and a second visit marks it again.
+  for (const before of document.querySelectorAll('.found')) before.classList.remove('found')
   requestAnimationFrame(() => target.classList.add('found'))
   if (!target.hasAttribute('tabindex')) target.tabIndex = -1
   target.focus({ preventScroll: true })
