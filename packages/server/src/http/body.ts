@@ -15,6 +15,7 @@ import {
 } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { FineChunks, isTooFine } from './fine-chunks.ts'
+import { freeChunk } from './free-chunk.ts'
 
 /** A body with a declared length up to this is read at once; the limit on requests in flight limits these. */
 const wholeBytesMax = 16 * 1024
@@ -55,7 +56,15 @@ export class Pieces {
 
   all(): Uint8Array {
     this.#closeJoined()
-    return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)
+    if (this.#pieces.length === 1) return this.#pieces[0]!
+    const all = Buffer.concat(this.#pieces)
+    this.free()
+    return all
+  }
+
+  /** For a body that nobody is going to use. */
+  free(): void {
+    for (const piece of this.#pieces) freeChunk(piece)
   }
 
   #closeJoined(): void {
@@ -160,7 +169,9 @@ export class BodyReader {
     return this.#readPieces(request, bytesMax, holder)
       .then((bytes) => {
         holder.receivedBytes = bytes.length
-        return textOf(bytes)
+        const text = textOf(bytes)
+        freeChunk(bytes)
+        return text
       })
       .then(use, refuse)
   }
@@ -266,6 +277,7 @@ export class BodyReader {
         isOver = true
         this.#deadlines.remove(reading)
         reader.cancel().catch(() => {})
+        body.free()
         reject(error)
       }
       const onPiece = ({ value, done }: { value?: Uint8Array; done: boolean }): void => {
