@@ -352,6 +352,8 @@ const signingIn = (it: Console): void => {
   test('an expired key is refused with the reason', async () => {
     const { key } = await createKey({ kind: 'secret', name: 'short', expiresAt: Date.now() + 3_600_000 })
     const page = await it.open('#/', {}, key)
+    // What the page still reads would be refused too, and it would be signed out before the click.
+    await page.waitForLoadState('networkidle')
     it.server.setClock(3_600_001)
     while (await isAlive(key)) await Bun.sleep(50)
     await page.getByRole('link', { name: 'Keys' }).click()
