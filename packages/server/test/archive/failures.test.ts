@@ -381,7 +381,7 @@ describe.skipIf(typeof unmountable === 'string')(
           await logged(running, 'a base of the archive is complete')
           await mount('umount', '--lazy')
           await logged(running, 'the archive failed')
-          expect((await logged(running, 'the archive still fails')).cause).toMatch(/nothing is mounted|no such file/)
+          expect((await logged(running, 'the archive still fails')).cause).toContain('nothing is mounted')
           expect(readdirSync(disk.dir)).toEqual([])
           expect(await running.end()).toBe(0)
           // Twice: the first of these starts must not forget it.

@@ -230,19 +230,25 @@ describe('one process', () => {
     await untilStatus(task, id, 'succeeded')
   })
 
-  test('a push in flight may end while its task is deleted', async () => {
-    const answered = Promise.withResolvers<Response>()
-    receiver.answer = () => answered.promise
-    const { task } = await declare()
-    const id = await run(task)
-    await receiver.until(task, 1)
-    await api.delete(`/v1/app/_tasks/${task}`)
-    answered.resolve(Response.json({ late: true }))
-    await Bun.sleep(200)
-    await api.post(`/v1/app/_tasks/${task}/restore`)
-    // Also if its answer was read only now: it is the same attempt.
-    expect(await untilStatus(task, id, 'succeeded')).toMatchObject({ attempt: 1, result: { late: true } })
-  })
+  test(
+    'a push in flight may end while its task is deleted',
+    async () => {
+      const answered = Promise.withResolvers<Response>()
+      receiver.answer = () => answered.promise
+      const { task } = await declare()
+      const id = await run(task)
+      await receiver.until(task, 1)
+      await api.delete(`/v1/app/_tasks/${task}`)
+      answered.resolve(Response.json({ late: true }))
+      await Bun.sleep(500)
+      const restoredAtMs = Date.now()
+      await api.post(`/v1/app/_tasks/${task}/restore`)
+      const ended = await get(task, id)
+      expect(ended).toMatchObject({ status: 'succeeded', attempt: 1, result: { late: true } })
+      expect(ended.finishedAt).toBeLessThanOrEqual(restoredAtMs)
+    },
+    machineStalls,
+  )
 
   test(
     'a delayed run is pushed at its time',
