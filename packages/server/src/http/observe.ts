@@ -21,6 +21,8 @@ export class Answered {
   endedAtMs: number | undefined = undefined
   /** Where the metrics count it, if that is known before the answer. */
   countsAt: number | undefined = undefined
+  /** The answer is made later, by somebody who observes it. */
+  isCollected = false
 
   begin(place: Place, request: Observable): this {
     this.place = place
@@ -30,6 +32,7 @@ export class Answered {
     this.knownMethod = undefined
     this.endedAtMs = undefined
     this.countsAt = undefined
+    this.isCollected = false
     return this
   }
 
@@ -135,8 +138,9 @@ export interface Place {
   operationOf(method: string): string | undefined
 }
 
-/** For the next request: most answers are there at once. */
-let spare: Answered | undefined
+/** For the next requests: most answers are there at once or soon. */
+const spares: Answered[] = []
+const sparesMax = 64
 
 /** `answered` is undefined without an observer. */
 type Handler<R extends Observable, S> = (request: R, server: S, answered?: Answered) => Awaitable<Response>
@@ -152,14 +156,21 @@ export const observed = <R extends Observable, S>(
 ): Handler<R, S> => {
   if (observers === undefined) return handler
   return (request, server) => {
-    const answered = (spare ?? new Answered()).begin(place, request)
-    spare = undefined
+    const answered = (spares.pop() ?? new Answered()).begin(place, request)
     const response = handler(request, server, answered)
-    if (response instanceof Promise) return observeLater(observers, answered, response)
-    observers.see(answered.end(response, answered.endedAtMs))
-    spare = answered
-    return response
+    return answered.isCollected ? response : observeAnswer(observers, answered, response)
   }
+}
+
+export const observeAnswer = (
+  observers: Observers,
+  answered: Answered,
+  response: Awaitable<Response>,
+): Awaitable<Response> => {
+  if (response instanceof Promise) return observeLater(observers, answered, response)
+  observers.see(answered.end(response, answered.endedAtMs))
+  if (spares.length < sparesMax) spares.push(answered)
+  return response
 }
 
 const observeLater = async (observers: Observers, answered: Answered, later: Promise<Response>): Promise<Response> => {

@@ -8,11 +8,12 @@ import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost
 import { AnswerEnds } from './answer-ends.ts'
 import { answerError, closingIfUnread } from './answer-error.ts'
 import { Answers } from './answers.ts'
+import { Arrivals } from './arrivals.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
-import { type AnswerCounter, type Answered, Observers, observed, pathOf } from './observe.ts'
+import { type AnswerCounter, type Answered, Observers, observeAnswer, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { logAnswered } from './request-log.ts'
@@ -30,7 +31,6 @@ export interface PipelineOptions extends AuthenticatorOptions {
   logRequests: boolean
   /** Log requests that took at least so long. */
   logSlowMs?: number
-  /** For the metrics. */
   /** For the metrics. */
   answerCounter?: AnswerCounter
 }
@@ -61,6 +61,7 @@ export class Pipeline implements Shared {
   readonly authenticator: Authenticator
   readonly bodies = new BodyReader()
   readonly turns = new Turns()
+  readonly arrivals = new Arrivals(this.turns)
   readonly answers = new Answers()
   readonly answerEnds = new AnswerEnds()
   readonly log: Log
@@ -215,13 +216,33 @@ export class Pipeline implements Shared {
           ? this.#answerBody(exchange)
           : this.#answerLater(exchange, authenticated)
       }
-      const response = this.#run(exchange, answered?.startedAtMs)
+      return this.arrivals.takesReads() ? this.#answerSoon(exchange, answered) : this.#answerNow(exchange, answered)
+    } catch (error) {
+      return this.#answerError(exchange, error)
+    }
+  }
+
+  /** `isFirst`: the time until now was used for this request too. */
+  #answerNow(exchange: RequestExchange, answered: Answered | undefined, isFirst = true): Awaitable<Response> {
+    try {
+      const response = this.#run(exchange, isFirst ? answered?.startedAtMs : undefined)
       if (response instanceof Promise) return this.#answerWhenRun(exchange, response)
       if (answered !== undefined) answered.endedAtMs = this.turns.endedAtMs
       return closingIfUnread(exchange.request, response)
     } catch (error) {
       return this.#answerError(exchange, error)
     }
+  }
+
+  /** The answer is observed where it is made: that costs less than one more promise. */
+  #answerSoon(exchange: RequestExchange, answered: Answered | undefined): Promise<Response> {
+    const observe = (response: Awaitable<Response>): Awaitable<Response> =>
+      answered === undefined ? response : observeAnswer(this.#observers!, answered, response)
+    if (answered !== undefined) answered.isCollected = true
+    return this.arrivals.run(
+      () => observe(this.#answerNow(exchange, answered, false)),
+      () => observe(this.#answerLater(exchange, undefined)),
+    )
   }
 
   /** A request that cannot be answered at once is in flight and must be admitted. */

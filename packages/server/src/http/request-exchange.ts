@@ -9,6 +9,7 @@ import type { AnswerEnds } from './answer-ends.ts'
 import { noteStream } from './answer-notes.ts'
 import { discardChunks } from './answer-stream.ts'
 import type { AnswerBody, Answers } from './answers.ts'
+import type { Arrivals } from './arrivals.ts'
 import type { Authenticator, Caller } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import { causeOf } from './cause-of.ts'
@@ -26,6 +27,7 @@ export interface Shared {
   readonly admission: Admission
   readonly bodies: BodyReader
   readonly turns: Turns
+  readonly arrivals: Arrivals
   readonly answers: Answers
   readonly answerEnds: AnswerEnds
   readonly log: Log
@@ -96,9 +98,15 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   }
 
   async readBody(bytesMax: number): Promise<string> {
-    const { bodies, turns } = this.shared
+    const { bodies, arrivals, turns } = this.shared
     const inTurn = (text: string): Awaitable<string> =>
-      turns.isFree ? this.#useInTurn(text, asItIs) : this.#takeLater(text)
+      turns.isFree
+        ? arrivals.run(
+            () => this.#useInTurn(text, asItIs),
+            () => this.#takeLater(text),
+            true,
+          )
+        : this.#takeLater(text)
     return bodies.read(this.request, bytesMax, this, inTurn)
   }
 
@@ -109,9 +117,12 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   }
 
   withBody<T>(bytesMax: number, use: (text: string) => Awaitable<T>, refuse?: RefuseBody<T>): Awaitable<T> {
-    const { bodies, turns } = this.shared
-    const useInTurn = (text: string): Awaitable<T> =>
-      turns.isFree ? this.#useInTurn(text, use) : turns.run(this.orgId, this.keySeq, () => this.#useInTurn(text, use))
+    const { bodies, arrivals, turns } = this.shared
+    const useInTurn = (text: string): Awaitable<T> => {
+      const work = (): Awaitable<T> => this.#useInTurn(text, use)
+      const later = (): Promise<T> => turns.run(this.orgId, this.keySeq, work)
+      return turns.isFree ? arrivals.run(work, later) : later()
+    }
     return bodies.read(this.request, bytesMax, this, useInTurn, refuse)
   }
 

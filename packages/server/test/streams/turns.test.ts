@@ -3,6 +3,7 @@ import { Admission } from '../../src/http/admit.ts'
 import { AnswerEnds } from '../../src/http/answer-ends.ts'
 import { Answers } from '../../src/http/answers.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
+import { Arrivals } from '../../src/http/arrivals.ts'
 import { BodyReader } from '../../src/http/body.ts'
 import { FineChunks } from '../../src/http/fine-chunks.ts'
 import { RequestExchange } from '../../src/http/request-exchange.ts'
@@ -23,11 +24,13 @@ const chunks = 30
 
 /** An exchange of organization 1 with a body that has arrived already, and the turns that it shares with others. */
 const makeExchange = () => {
+  const turns = new Turns()
   const shared = {
     authenticator: { authenticate: () => undefined } as unknown as Authenticator,
     admission: new Admission(),
     bodies: new BodyReader(),
-    turns: new Turns(),
+    turns,
+    arrivals: new Arrivals(turns),
     answers: new Answers(),
     answerEnds: new AnswerEnds(),
     log: () => {},
@@ -51,7 +54,7 @@ const makeExchange = () => {
     shared.uploadBodies.stop()
     shared.turns.stop()
   }
-  return { exchange, turns: shared.turns, stop }
+  return { exchange, turns, stop }
 }
 
 /** Ten small requests of organization 2, which come when the first chunk is worked on. */
