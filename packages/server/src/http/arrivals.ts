@@ -38,16 +38,16 @@ export class Arrivals {
 
   /**
    * Runs `work` soon, with a turn that it begins itself. If the requests before it took too long, runs `later` instead, which
-   * waits for a turn. `goesOn`: what the caller does with the result belongs to the work.
+   * waits for a turn.
    */
-  run<T>(work: () => Awaitable<T>, later: () => Awaitable<T>, goesOn = false): Promise<T> {
+  run<T>(work: () => Awaitable<T>, later: () => Awaitable<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const serve: Serve = () => {
         try {
           const isFree = this.#turns.isFree
           const result = isFree ? work() : later()
           resolve(result)
-          return isFree && (goesOn || result instanceof Promise)
+          return isFree && result instanceof Promise
         } catch (error) {
           reject(error)
           return false
@@ -61,11 +61,16 @@ export class Arrivals {
   readonly #serveAll = (): void => {
     const collected = this.#collected
     this.#collected = []
-    this.#isBusy = collected.length >= busyFrom
+    let waits = false
     for (const serve of collected) {
-      // Otherwise the rest of all of them would come after the last one, and would be charged to that.
-      if (serve()) drainMicrotasks()
+      if (serve()) {
+        waits = true
+        // Otherwise the rest of all of them would come after the last one, and would be charged to that.
+        drainMicrotasks()
+      }
       this.#turns.end()
     }
+    // A request that waits for another process gains nothing by this.
+    this.#isBusy = collected.length >= busyFrom && !waits
   }
 }

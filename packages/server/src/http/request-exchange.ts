@@ -98,15 +98,9 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   }
 
   async readBody(bytesMax: number): Promise<string> {
-    const { bodies, arrivals, turns } = this.shared
+    const { bodies, turns } = this.shared
     const inTurn = (text: string): Awaitable<string> =>
-      turns.isFree
-        ? arrivals.run(
-            () => this.#useInTurn(text, asItIs),
-            () => this.#takeLater(text),
-            true,
-          )
-        : this.#takeLater(text)
+      turns.isFree ? this.#useInTurn(text, asItIs) : this.#takeLater(text)
     return bodies.read(this.request, bytesMax, this, inTurn)
   }
 
