@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { Arrivals } from '../../src/http/arrivals.ts'
+import { Turns } from '../../src/http/turns.ts'
+
+// Requests that arrive together run together, each within a turn of its own, and none of them is lost.
+
+let turns: Turns
+let arrivals: Arrivals
+beforeEach(() => {
+  turns = new Turns()
+  arrivals = new Arrivals(turns)
+})
+afterEach(() => turns.stop())
+
+const busy = (ms: number): void => {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+const never = (): never => {
+  throw new Error('it was its turn')
+}
+
+/** So many requests in one iteration of the event loop. */
+const together = (count: number, work: () => unknown = () => {}): Promise<unknown> =>
+  Promise.all(Array.from({ length: count }, () => arrivals.run(work, never)))
+
+/** How many of so many reads are collected. */
+const collected = (reads: number): number =>
+  Array.from({ length: reads }, () => arrivals.takesReads()).filter(Boolean).length
+
+test('they run in their order, one after another, and what comes after them follows', async () => {
+  const order: string[] = []
+  const ask = (name: string) =>
+    arrivals
+      .run(
+        () => order.push(name),
+        () => never(),
+      )
+      .then(() => order.push(`${name} answered`))
+  await Promise.all([ask('a'), ask('b'), ask('c')])
+  expect(order).toEqual(['a', 'b', 'c', 'a answered', 'b answered', 'c answered'])
+})
+
+test('nothing runs within the call', async () => {
+  let ran = false
+  const running = arrivals.run(
+    () => {
+      ran = true
+    },
+    () => never(),
+  )
+  expect(ran).toBe(false)
+  await running
+  expect(ran).toBe(true)
+})
+
+test('work that goes on after a promise has done so before the next begins', async () => {
+  const order: string[] = []
+  const ask = (name: string) =>
+    arrivals.run(async () => {
+      order.push(name)
+      for (let i = 0; i < 3; i++) await null
+      order.push(`rest of ${name}`)
+    }, never)
+  await Promise.all([ask('a'), ask('b')])
+  expect(order).toEqual(['a', 'rest of a', 'b', 'rest of b'])
+})
+
+test('when some milliseconds are used, the others wait for a turn, and the next organization is the one that used least', async () => {
+  const served: string[] = []
+  const ask = (name: string, orgId: number) => {
+    const work = (): void => {
+      turns.begin(orgId, 1, true)
+      busy(3)
+      served.push(name)
+    }
+    return arrivals.run(work, () => turns.run(orgId, 1, work))
+  }
+  const asked = [ask('a1', 1), ask('a2', 1), ask('a3', 1), ask('a4', 1), ask('b1', 2)]
+  await Promise.all(asked)
+  expect(served[0]).toBe('a1')
+  expect(served.indexOf('b1')).toBeLessThan(served.indexOf('a4'))
+  expect(served.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1'])
+})
+
+test('an error is that of its own request', async () => {
+  const fail = arrivals.run(() => {
+    throw new Error('thrown')
+  }, never)
+  const reject = arrivals.run(() => Promise.reject(new Error('rejected')), never)
+  const good = arrivals.run(() => 'good', never)
+  const outcomes = await Promise.allSettled([fail, reject, good])
+  expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message))).toEqual([
+    'thrown',
+    'rejected',
+    'good',
+  ])
+})
+
+test('reads are collected if several arrive together, and no longer when few do', async () => {
+  expect(collected(63)).toBe(0)
+  // The next one looks whether others come with it.
+  expect(collected(1)).toBe(1)
+  await together(1)
+  expect(collected(10)).toBe(0)
+  await together(4)
+  expect(collected(10)).toBe(10)
+  await together(3)
+  expect(collected(10)).toBe(0)
+})
+
+test('a read that arrives beside a collected request is collected with it', async () => {
+  const first = together(1)
+  expect(collected(2)).toBe(2)
+  await first
+  expect(collected(2)).toBe(0)
+})
+
+test('reads that wait for something are not collected: nothing is gained', async () => {
+  await together(4, async () => {})
+  expect(collected(10)).toBe(0)
+})
+
+test('no more are collected than an iteration should bring', async () => {
+  const all = together(1_024)
+  expect(collected(1)).toBe(0)
+  await all
+  expect(collected(1)).toBe(1)
+})
