@@ -21,9 +21,11 @@ const never = (): never => {
   throw new Error('it was its turn')
 }
 
-/** So many requests in one iteration of the event loop. */
-const together = (count: number, work: () => unknown = () => {}): Promise<unknown> =>
-  Promise.all(Array.from({ length: count }, () => arrivals.run(work, never)))
+/** So many requests in one iteration of the event loop, and the end of it. */
+const together = async (count: number, work: () => unknown = () => {}): Promise<void> => {
+  await Promise.all(Array.from({ length: count }, () => arrivals.run(work, never)))
+  await new Promise((resolve) => setImmediate(resolve))
+}
 
 /** How many of so many reads are collected. */
 const collected = (reads: number): number =>
