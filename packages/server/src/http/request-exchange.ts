@@ -97,6 +97,7 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
     return this.shared.authenticator.authenticate(this)
   }
 
+  /** At once if it may: the handlers that use it write, and the writer works while the next body is read. */
   async readBody(bytesMax: number): Promise<string> {
     const { bodies, turns } = this.shared
     const inTurn = (text: string): Awaitable<string> =>
