@@ -6,7 +6,8 @@ import { codeOfAnswer, noteAnswers, takeBytesOf } from './answer-notes.ts'
  * Members are computed when they are read: the metrics need few of them.
  */
 export class Answered {
-  place!: Place
+  /** What it matched; undefined while nobody observes it. */
+  matched: Place | undefined = undefined
   request!: Observable
   response!: Response
   startedAtMs = 0
@@ -17,24 +18,8 @@ export class Answered {
   exchange: ObservedExchange | undefined = undefined
   /** Set if it was read: Bun makes the text anew at each look. */
   knownMethod: string | undefined = undefined
-  /** Set if the answer was there at once, by whoever looked at the clock. */
-  endedAtMs: number | undefined = undefined
   /** Where the metrics count it, if that is known before the answer. */
   countsAt: number | undefined = undefined
-  /** The answer is made later, by somebody who observes it. */
-  isCollected = false
-
-  begin(place: Place, request: Observable): this {
-    this.place = place
-    this.request = request
-    this.startedAtMs = performance.now()
-    this.exchange = undefined
-    this.knownMethod = undefined
-    this.endedAtMs = undefined
-    this.countsAt = undefined
-    this.isCollected = false
-    return this
-  }
 
   end(response: Response, endedAtMs = performance.now()): this {
     this.response = response
@@ -51,7 +36,7 @@ export class Answered {
 
   /** Undefined if no operation has this path and method. */
   get operation(): string | undefined {
-    return this.place.operationOf(this.method)
+    return this.matched?.operationOf(this.method)
   }
 
   get status(): number {
@@ -63,12 +48,13 @@ export class Answered {
     return this.ms - (this.exchange?.waitedMs ?? 0)
   }
 
-  get requestId(): string | null {
+  /** The request id in the answer. */
+  get sentId(): string | null {
     return this.response.headers.get('x-request-id')
   }
 
   get path(): string {
-    return shownPath(this.place.path, this.request)
+    return shownPath(this.matched?.path, this.request)
   }
 
   /** The code of the error; undefined if it is none. */
@@ -90,7 +76,7 @@ export interface ObservedExchange {
   readonly waitedMs: number
 }
 
-/** Called once for each answer, when it is ready; must be cheap, and may not keep `answered`, which is used again. */
+/** Called once for each answer, when it is ready; must be cheap, and must not throw. */
 export type Observer = (answered: Answered) => void
 
 /** Counts answers, for the metrics. */
@@ -129,7 +115,8 @@ interface Observable {
   readonly method: string
   readonly url: string
   readonly headers: Headers
-  readonly params: object
+  /** Of the path, if it was matched. */
+  readonly params?: object
 }
 
 /** A path of the route table; `path` is undefined for requests that match no route. */
@@ -138,16 +125,12 @@ export interface Place {
   operationOf(method: string): string | undefined
 }
 
-/** For the next requests: most answers are there at once or soon. */
-const spares: Answered[] = []
-const sparesMax = 64
-
 /** `answered` is undefined without an observer. */
 type Handler<R extends Observable, S> = (request: R, server: S, answered?: Answered) => Awaitable<Response>
 
 /**
- * Adds observers to a handler. Without one it returns the handler itself, which costs nothing. An answer that is
- * there at once stays so: a promise would cost more than all of the counting.
+ * Adds observers to a handler. Without one it returns the handler itself, which costs nothing. The pipeline observes requests
+ * that have a route of the API itself: see `#seen` there.
  */
 export const observed = <R extends Observable, S>(
   observers: Observers | undefined,
@@ -155,28 +138,15 @@ export const observed = <R extends Observable, S>(
   handler: Handler<R, S>,
 ): Handler<R, S> => {
   if (observers === undefined) return handler
-  return (request, server) => {
-    const answered = (spares.pop() ?? new Answered()).begin(place, request)
-    const response = handler(request, server, answered)
-    return answered.isCollected ? response : observeAnswer(observers, answered, response)
+  return async (request, server) => {
+    const answered = new Answered()
+    answered.matched = place
+    answered.request = request
+    answered.startedAtMs = performance.now()
+    const response = await handler(request, server, answered)
+    observers.see(answered.end(response))
+    return response
   }
-}
-
-export const observeAnswer = (
-  observers: Observers,
-  answered: Answered,
-  response: Awaitable<Response>,
-): Awaitable<Response> => {
-  if (response instanceof Promise) return observeLater(observers, answered, response)
-  observers.see(answered.end(response, answered.endedAtMs))
-  if (spares.length < sparesMax) spares.push(answered)
-  return response
-}
-
-const observeLater = async (observers: Observers, answered: Answered, later: Promise<Response>): Promise<Response> => {
-  const response = await later
-  observers.see(answered.end(response))
-  return response
 }
 
 /** The path of a URL as Bun gives it: without a host if Host is malformed. */
@@ -186,4 +156,6 @@ export const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/]*/i,
 const shownPath = (path: string | undefined, { url, params }: Observable): string =>
   path === undefined
     ? pathOf(url)
-    : path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent((params[name as never] as string).toWellFormed()))
+    : path.replace(/:(\w+)/g, (_, name: string) =>
+        encodeURIComponent((params![name as never] as string).toWellFormed()),
+      )

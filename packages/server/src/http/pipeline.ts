@@ -13,7 +13,7 @@ import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
-import { type AnswerCounter, type Answered, Observers, observeAnswer, observed, pathOf } from './observe.ts'
+import { type AnswerCounter, type Answered, Observers, observed, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { logAnswered } from './request-log.ts'
@@ -103,19 +103,20 @@ export class Pipeline implements Shared {
       entries[method] = { route, countsAt: this.#counter?.startOf(route.operationId) }
     }
     entries.HEAD ??= entries.GET
-    const operationOf = (method: string): string | undefined => entries[method]?.route.operationId
-    return observed(this.#observers, { path, operationOf }, (request, _server, answered) => {
-      if (lost !== undefined && hasEmptySegment(request.url)) return lost(request)
+    const place = { path, operationOf: (method: string) => entries[method]?.route.operationId }
+    const isObserved = this.#observers !== undefined
+    const refuse = observed(this.#observers, place, (request: Request) =>
+      lost !== undefined && hasEmptySegment(request.url) ? lost(request) : this.#withoutRoute(request, path, allow),
+    )
+    return (request, server) => {
+      const startedAtMs = isObserved ? performance.now() : 0
       const { method } = request
       const entry = entries[method]
-      if (answered !== undefined) {
-        answered.knownMethod = method
-        answered.countsAt = entry?.countsAt
-      }
-      if (entry === undefined) return this.#withoutRoute(request, path, allow)
-      const { route } = entry
-      return this.#answer(this.#identify(request, route, paramsOf), answered)
-    })
+      if (entry === undefined || (lost !== undefined && hasEmptySegment(request.url))) return refuse(request, server)
+      const exchange = this.#identify(request, entry.route, paramsOf)
+      if (isObserved) exchange.observe(place, method, startedAtMs, entry.countsAt)
+      return this.#answer(exchange)
+    }
   }
 
   /** The handler for one path of `/files`, where URLs stand in for API keys. Its answers may be shown by browsers. */
@@ -131,7 +132,8 @@ export class Pipeline implements Shared {
       const requestId = requestIdOf(request.headers)
       try {
         const exchange = new DoorExchange(request, paramsOf(request.params), requestId, route, this, options)
-        return this.#answer(exchange, answered)
+        if (answered !== undefined) answered.exchange = exchange
+        return this.#answer(exchange)
       } catch (error) {
         return closingIfUnread(request, answerError(this.log, requestId, error))
       }
@@ -147,13 +149,21 @@ export class Pipeline implements Shared {
     const route = mcpRoute(server)
     const foreign = foreignCaller(options)
     const operationOf = (method: string): string | undefined => (method === 'POST' ? route.operationId : undefined)
-    return observed(this.#observers, { path, operationOf }, (request, _server, answered) => {
+    const place = { path, operationOf }
+    const isObserved = this.#observers !== undefined
+    const countsAt = this.#counter?.startOf(route.operationId)
+    const refuse = observed(this.#observers, place, (request: Request) => {
       if (request.method !== 'POST') return this.#withoutRoute(request, path, 'OPTIONS, POST')
-      const requestId = requestIdOf(request.headers)
-      const reason = foreign(request.headers)
-      if (reason !== undefined) return closingIfUnread(request, respondForeign(requestId, reason))
-      return this.#answer(new McpExchange(request, {}, requestId, route, this), answered)
+      return closingIfUnread(request, respondForeign(requestIdOf(request.headers), foreign(request.headers)!))
     })
+    return (request, server) => {
+      const startedAtMs = isObserved ? performance.now() : 0
+      const { method, headers } = request
+      if (method !== 'POST' || foreign(headers) !== undefined) return refuse(request, server)
+      const exchange = new McpExchange(request, {}, requestIdOf(headers), route, this)
+      if (isObserved) exchange.observe(place, method, startedAtMs, countsAt)
+      return this.#answer(exchange)
+    }
   }
 
   /** A route that needs no key and answers only GET and HEAD. */
@@ -206,8 +216,7 @@ export class Pipeline implements Shared {
     return new RequestExchange(request, params, requestIdOf(request.headers), route, this)
   }
 
-  #answer(exchange: RequestExchange, answered: Answered | undefined): Awaitable<Response> {
-    if (answered !== undefined) answered.exchange = exchange
+  #answer(exchange: RequestExchange): Awaitable<Response> {
     try {
       const authenticated = exchange.authenticate()
       if (authenticated instanceof Promise || this.#mayWait(exchange.route)) {
@@ -216,33 +225,24 @@ export class Pipeline implements Shared {
           ? this.#answerBody(exchange)
           : this.#answerLater(exchange, authenticated)
       }
-      return this.arrivals.takesReads() ? this.#answerSoon(exchange, answered) : this.#answerNow(exchange, answered)
+      if (!this.arrivals.takesReads()) return this.#answerNow(exchange)
+      return this.arrivals.run(
+        () => this.#answerNow(exchange),
+        () => this.#answerLater(exchange, undefined),
+      )
     } catch (error) {
-      return this.#answerError(exchange, error)
+      return this.#endWithError(exchange, error)
     }
   }
 
-  /** `isFirst`: the time until now was used for this request too. */
-  #answerNow(exchange: RequestExchange, answered: Answered | undefined, isFirst = true): Awaitable<Response> {
+  #answerNow(exchange: RequestExchange): Awaitable<Response> {
     try {
-      const response = this.#run(exchange, isFirst ? answered?.startedAtMs : undefined)
+      const response = this.#run(exchange)
       if (response instanceof Promise) return this.#answerWhenRun(exchange, response)
-      if (answered !== undefined) answered.endedAtMs = this.turns.endedAtMs
-      return closingIfUnread(exchange.request, response)
+      return this.#seen(exchange, closingIfUnread(exchange.request, response), this.turns.endedAtMs)
     } catch (error) {
-      return this.#answerError(exchange, error)
+      return this.#endWithError(exchange, error)
     }
-  }
-
-  /** The answer is observed where it is made: that costs less than one more promise. */
-  #answerSoon(exchange: RequestExchange, answered: Answered | undefined): Promise<Response> {
-    const observe = (response: Awaitable<Response>): Awaitable<Response> =>
-      answered === undefined ? response : observeAnswer(this.#observers!, answered, response)
-    if (answered !== undefined) answered.isCollected = true
-    return this.arrivals.run(
-      () => observe(this.#answerNow(exchange, answered, false)),
-      () => observe(this.#answerLater(exchange, undefined)),
-    )
   }
 
   /** A request that cannot be answered at once is in flight and must be admitted. */
@@ -250,28 +250,32 @@ export class Pipeline implements Shared {
     try {
       if (authenticated instanceof Promise) await authenticated
       this.#admit(exchange)
-      // A request with a body waits for its turn after the body has arrived: see `readBody`.
-      if (exchange.route.body !== undefined) return await exchange.run()
-      if (this.turns.isFree) return await this.#run(exchange)
-      // The key may have been revoked meanwhile.
-      const runAgain = (): Awaitable<Response> => andThen(exchange.authenticate(), () => this.#run(exchange))
-      return await this.turns.run(exchange.orgId, exchange.keySeq, runAgain)
+      return this.#seen(exchange, await this.#runInTurn(exchange))
     } catch (error) {
-      return this.#answerError(exchange, error)
+      return this.#endWithError(exchange, error)
     } finally {
       this.#leave(exchange)
     }
+  }
+
+  #runInTurn(exchange: RequestExchange): Awaitable<Response> {
+    // A request with a body waits for its turn after the body has arrived: see `readBody`.
+    if (exchange.route.body !== undefined) return exchange.run()
+    if (this.turns.isFree) return this.#run(exchange)
+    // The key may have been revoked meanwhile.
+    const runAgain = (): Awaitable<Response> => andThen(exchange.authenticate(), () => this.#run(exchange))
+    return this.turns.run(exchange.orgId, exchange.keySeq, runAgain)
   }
 
   /** The same for a request that is authenticated and has a small body, with fewer promises. */
   #answerBody(exchange: RequestExchange): Awaitable<Response> {
     const end = (response: Response): Response => {
       this.#leave(exchange)
-      return response
+      return this.#seen(exchange, response)
     }
     const endWithError = (error: unknown): Awaitable<Response> => {
       try {
-        return this.#answerError(exchange, error)
+        return this.#endWithError(exchange, error)
       } finally {
         this.#leave(exchange)
       }
@@ -287,10 +291,20 @@ export class Pipeline implements Shared {
 
   async #answerWhenRun(exchange: RequestExchange, response: Promise<Response>): Promise<Response> {
     try {
-      return closingIfUnread(exchange.request, await response)
+      return this.#seen(exchange, closingIfUnread(exchange.request, await response))
     } catch (error) {
-      return this.#answerError(exchange, error)
+      return this.#endWithError(exchange, error)
     }
+  }
+
+  /** Every answer of an exchange comes by here: the log and the metrics see it. Whoever looked at the clock gives the time. */
+  #seen(exchange: RequestExchange, response: Response, endedAtMs?: number): Response {
+    if (exchange.matched !== undefined) this.#observers!.see(exchange.end(response, endedAtMs))
+    return response
+  }
+
+  #endWithError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
+    return andThen(this.#answerError(exchange, error), (response) => this.#seen(exchange, response))
   }
 
   #mayWait(route: Route<string>): boolean {
@@ -311,8 +325,8 @@ export class Pipeline implements Shared {
   }
 
   /** The time until the handler first waits is charged to the caller. */
-  #run(exchange: RequestExchange, startedAtMs?: number): Awaitable<Response> {
-    this.turns.begin(exchange.orgId, exchange.keySeq, false, startedAtMs)
+  #run(exchange: RequestExchange): Awaitable<Response> {
+    this.turns.begin(exchange.orgId, exchange.keySeq)
     try {
       return exchange.route.handler(exchange)
     } finally {

@@ -15,7 +15,7 @@ import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import { causeOf } from './cause-of.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
-import type { ObservedExchange } from './observe.ts'
+import { Answered, type ObservedExchange, type Place } from './observe.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
 import { ChunkedBody, type UploadBodies } from './upload-body.ts'
@@ -43,7 +43,7 @@ export interface Shared {
 const asItIs = (text: string): string => text
 
 /** One request in the pipeline. */
-export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable, ObservedExchange {
+export class RequestExchange extends Answered implements Exchange, Caller, BodyHolder, Admittable, ObservedExchange {
   access!: Access
   nowMs = 0
   heldBytes = 0
@@ -60,14 +60,24 @@ export class RequestExchange implements Exchange, Caller, BodyHolder, Admittable
   #chunked: ChunkedBody | undefined
 
   constructor(
-    readonly request: Request,
+    override readonly request: Request,
     readonly params: Exchange['params'],
     readonly requestId: string,
     readonly route: Route<string>,
     protected readonly shared: Shared,
   ) {
+    super()
     const isChunked = route.body === 'upload' && request.headers.has('transfer-encoding')
     if (isChunked && request.body !== null) this.#chunked = new ChunkedBody(request.body)
+  }
+
+  /** For the log and the metrics. */
+  observe(matched: Place, method: string, startedAtMs: number, countsAt: number | undefined): void {
+    this.matched = matched
+    this.knownMethod = method
+    this.startedAtMs = startedAtMs
+    this.countsAt = countsAt
+    this.exchange = this
   }
 
   get keyNeeded(): KeyNeeded {

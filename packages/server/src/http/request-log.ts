@@ -20,10 +20,10 @@ const rounded = (ms: number): number => Math.round(ms * 100) / 100
 
 /** `organization` has its place, and is filled in when its name is known. */
 const fieldsOf = (answered: Answered): Record<string, unknown> => {
-  const { requestId, method, request, path, operation, exchange, status, code, bytesIn, bytesOut, ms } = answered
+  const { sentId, method, request, path, operation, exchange, status, code, bytesIn, bytesOut, ms } = answered
   const waitedMs = exchange?.waitedMs ?? 0
   return {
-    ...{ requestId, method, path, operation, organization: undefined, keyId: exchange?.identity?.keyId },
+    ...{ requestId: sentId, method, path, operation, organization: undefined, keyId: exchange?.identity?.keyId },
     ...{ status, code, bytesIn, bytesOut, ms: rounded(ms) },
     ...(waitedMs > 0 && { waitedMs: rounded(waitedMs) }),
     trace_id: traceIdOf(request.headers.get('traceparent')),
@@ -50,7 +50,6 @@ export const logAnswered = (options: RequestLogOptions): Observer | undefined =>
   return (answered) => {
     const isSlow = answered.workMs >= logSlowMs
     if (!logRequests && !isSlow) return
-    // Read now: `answered` is used again for the next request.
     const fields = fieldsOf(answered)
     const print = (organization: string | number | undefined): void =>
       isSlow

@@ -84,11 +84,11 @@ export class Turns {
    * Starts the time of a request. It ends with `end`, with the next `begin`, or with the iteration of the event loop. Returns
    * the number of the turn.
    */
-  begin(orgId: number, keySeq: number, endsByItself = false, startedAtMs = performance.now()): number {
+  begin(orgId: number, keySeq: number, endsByItself = false): number {
     if (this.#startedAtMs !== undefined) this.end()
     this.#runningOrgId = orgId
     this.#runningKeySeq = keySeq
-    this.#startedAtMs = startedAtMs
+    this.#startedAtMs = performance.now()
     if (endsByItself && !this.#resetIsDue) this.#scheduleReset()
     return ++this.#turn
   }

@@ -108,15 +108,14 @@ test('--log-slow alone: only requests that took so long have a line; a wait that
   const log = (level: string, message: string, { requestId, organization, ms }: Json = {}) =>
     void lines.push([level, message, requestId, organization, ms])
   const observe = logAnswered({ log, organizations, logRequests: false, logSlowMs: 700 })!
-  // One for all, as in the server: what is kept of it would be of a later request.
-  const answered = new Answered()
   for (const [requestId, ms, waitedMs] of [
     ['fast', 699.9, 0],
     ['slow', 700, 0],
     ['waited', 5_000, 4_900],
   ] as const) {
-    const request = new Request('http://x/p')
-    answered.begin({ path: undefined, operationOf: () => 'getRecord' }, { ...plain(request), params: {} })
+    const answered = new Answered()
+    answered.matched = { path: undefined, operationOf: () => 'getRecord' }
+    answered.request = new Request('http://x/p')
     answered.exchange = { identity: { orgId: 7, keyId: 'key_a' }, receivedBytes: 0, waitedMs }
     answered.end(new Response(null, { headers: { 'x-request-id': requestId } }))
     answered.ms = ms
@@ -126,8 +125,6 @@ test('--log-slow alone: only requests that took so long have a line; a wait that
   expect(lines).toEqual([['warn', 'slow request', 'slow', 'org-7', 700]])
   expect(logAnswered({ log, organizations, logRequests: false, logSlowMs: undefined })).toBeUndefined()
 })
-
-const plain = ({ method, url, headers }: Request) => ({ method, url, headers })
 
 test('the trace id of a traceparent, by W3C Trace Context', () => {
   for (const [header, found] of [
