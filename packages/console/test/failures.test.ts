@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { describeConsole } from './console.ts'
+import { describeConsole, until } from './console.ts'
 
 // What the console says when an answer is an error, or does not come: it must not be said to be something else.
 
@@ -93,7 +93,7 @@ describeConsole('answers that fail', (it) => {
     await page.keyboard.press('Backspace')
     await page.locator('main').getByText('The server is busy.').first().waitFor()
     expect(await page.locator('main').innerText()).not.toContain('This bucket has no files')
-    expect(await page.evaluate('document.activeElement.type')).toBe('search')
+    await until(() => page.evaluate('document.activeElement.type'), 'search')
   })
 
   test('the text of an error that is cut in the list of runs says so', async () => {
@@ -116,11 +116,11 @@ describeConsole('answers that fail', (it) => {
     await page.getByLabel('Filter databases').focus()
     await page.keyboard.press('Escape')
     expect(await menu.getAttribute('aria-expanded')).toBe('false')
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Menu')
+    await until(() => page.evaluate('document.activeElement.textContent'), 'Menu')
     await page.locator('.account summary').click()
     await page.getByRole('button', { name: 'Sign out' }).focus()
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Sign out' }).waitFor({ state: 'hidden' })
-    expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY')
+    await until(() => page.evaluate('document.activeElement.tagName'), 'SUMMARY')
   })
 })

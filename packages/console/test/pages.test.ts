@@ -158,7 +158,7 @@ describeConsole('the pages of the console', (it) => {
     const page = await it.open()
     await page.getByRole('row').getByRole('link', { name: 'orders' }).waitFor()
     await page.keyboard.press('/')
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Filter this list')
+    await until(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Filter this list')
     await page.keyboard.type('thin')
     await page.getByRole('row').getByRole('link', { name: 'orders' }).waitFor({ state: 'detached' })
     await page.keyboard.press('Tab')

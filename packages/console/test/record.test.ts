@@ -363,7 +363,7 @@ describeConsole('the record view', (it) => {
     await typeAt(page, 1, ' "n": 7,')
     // Tab leaves the editor: it is no trap.
     await page.keyboard.press('Tab')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toStartWith('Save')
+    await until(() => page.evaluate(() => document.activeElement?.textContent?.startsWith('Save')), true)
     await page.keyboard.press('Enter')
     const { updatedAt } = JSON.parse(await saved(page, 'panel', '{ "n": 7, "status": "open" }'))
     await panel.getByText(String(updatedAt)).first().waitFor()

@@ -202,14 +202,14 @@ describeConsole('the table screen', (console) => {
   test('by keyboard: the query, the grid, the selection, a record beside the grid and its width', async () => {
     const page = await openTable('orders')
     await page.keyboard.press('/')
-    expect(await page.evaluate(() => document.activeElement?.closest('.query-bar') !== null)).toBe(true)
+    await until(() => page.evaluate(() => document.activeElement?.closest('.query-bar') !== null), true)
     await page.locator('.grid tbody [tabindex="0"]').focus()
     const focused = (): Promise<string | undefined> =>
       page.evaluate(() => document.activeElement?.closest('tr')?.querySelector('a')?.textContent ?? undefined)
     expect(await focused()).toBe('o-119')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('ArrowRight')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('"paid"')
+    await until(() => page.evaluate(() => document.activeElement?.textContent), '"paid"')
     await page.keyboard.press('Space')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('ArrowDown')

@@ -294,7 +294,7 @@ describeConsole('tasks in the console', (it) => {
     await findNothing()
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Declaration')
+    await until(() => page.evaluate('document.activeElement.textContent'), 'Declaration')
     const narrow = await it.open('#/app/_tasks', { viewport: { width: 320, height: 640 } })
     for (const [hash, heading] of places) {
       await show(narrow, hash, heading)

@@ -49,7 +49,7 @@ const leastUsed = <Line extends { usedMs: number }>(lines: Iterable<Line>): Line
  * this thread without interruption: parse a body, read a page. Under low load every request runs at once. When one
  * iteration of the event loop has run requests for some milliseconds, later requests wait. Then the organization that has
  * used the least time is next. So the requests of a heavy caller wait for each other, and a small request of another caller
- * waits only for the request that is running.
+ * waits only for the request that is running, or for few that were collected with it (`arrivals.ts`).
  */
 export class Turns {
   readonly #orgs = new Map<number, OrgLine>()
@@ -174,10 +174,15 @@ export class Turns {
     this.#resetIsDue = true
     setImmediate(() => {
       this.#resetIsDue = false
-      this.end()
-      this.#usedAtOnceMs = 0
-      if (this.#waiters.size === 0) this.#forget()
+      this.endIteration()
     })
+  }
+
+  /** The requests of this iteration of the event loop have run. */
+  endIteration(): void {
+    this.end()
+    this.#usedAtOnceMs = 0
+    if (this.#waiters.size === 0) this.#forget()
   }
 
   /**

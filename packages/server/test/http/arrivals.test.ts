@@ -101,27 +101,32 @@ test('an error is that of its own request', async () => {
 })
 
 test('reads are collected if several arrive together, and no longer when few do', async () => {
-  expect(collected(63)).toBe(0)
-  // The next one looks whether others come with it.
-  expect(collected(1)).toBe(1)
-  await together(1)
-  expect(collected(10)).toBe(0)
   await together(4)
   expect(collected(10)).toBe(10)
   await together(3)
   expect(collected(10)).toBe(0)
 })
 
-test('a read that arrives beside a collected request is collected with it', async () => {
-  const first = together(1)
-  expect(collected(2)).toBe(2)
-  await first
-  expect(collected(2)).toBe(0)
+/** So many reads that are answered at once, each in an iteration of its own or all in one. */
+const readsOf = async (count: number): Promise<void> => {
+  expect(collected(count)).toBe(0)
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('while reads are answered at once, it is seen from time to time how many come together', async () => {
+  for (let n = 0; n < 300; n++) await readsOf(3)
+  await readsOf(100)
+  expect(collected(10)).toBe(10)
 })
 
 test('reads that wait for something are not collected: nothing is gained', async () => {
-  await together(4, async () => {})
+  await together(8, async () => {})
   expect(collected(10)).toBe(0)
+  // One that waits among others changes nothing for them.
+  const mixed = [() => {}, () => {}, async () => {}, () => {}, () => {}]
+  await Promise.all(mixed.map((work) => arrivals.run<unknown>(work, never)))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(collected(10)).toBe(10)
 })
 
 test('no more are collected than an iteration should bring', async () => {
@@ -129,4 +134,52 @@ test('no more are collected than an iteration should bring', async () => {
   expect(collected(1)).toBe(0)
   await all
   expect(collected(1)).toBe(1)
+})
+
+test('the turn before them ends when they arrive: receiving them is not the time of its caller', async () => {
+  turns.begin(1, 1, true)
+  const running = arrivals.run(() => {}, never)
+  busy(8)
+  expect(turns.isFree).toBe(true)
+  await running
+  // Nor the time until they run.
+  turns.begin(1, 1, true)
+  turns.end()
+  expect(turns.isFree).toBe(true)
+})
+
+test('answers are sent after sixteen requests or a millisecond, in the turn of nobody', async () => {
+  const order: string[] = []
+  const asked = Array.from({ length: 20 }, (_, n) =>
+    arrivals
+      .run(() => {
+        turns.begin(n, 1, true)
+        order.push(`run ${n}`)
+      }, never)
+      // What Bun does with an answer.
+      .then(() => {
+        order.push(`sent ${n}`)
+        busy(0.5)
+      }),
+  )
+  await Promise.all(asked)
+  const runs = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `run ${from + i}`)
+  // A machine that stands still lets a millisecond pass sooner.
+  const first = order.indexOf('sent 0')
+  expect(first).toBeLessThanOrEqual(16)
+  expect(order.slice(0, first)).toEqual(runs(0, first))
+  // Sixteen answers took eight milliseconds: in a turn they would have made the rest wait, and `never` would have been called.
+  expect(order.length).toBe(40)
+})
+
+test('after a batch that took long the next iteration may run at once', async () => {
+  const work = () => {
+    turns.begin(1, 1, true)
+    busy(6)
+  }
+  await arrivals.run(work, never)
+  expect(turns.isFree).toBe(false)
+  // The sockets are read before the immediates of the next iteration run.
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  expect(turns.isFree).toBe(true)
 })
