@@ -162,6 +162,13 @@ const agentsBar = ({ agents }: Results): Bar =>
     agents && medianRatio(agents.callsPerSecond, agents.getsPerSecond),
   )
 
+/** Each round begins where the last one ended; the first one also warms up. */
+const agentsMemoryBar = ({ agents }: Results): Bar => {
+  const bytes = agents?.residentBytes ?? []
+  const growth = bytes.length < 2 ? undefined : Math.max(...bytes.slice(1)) / bytes[0]!
+  return atMost('memory after the last tool calls / after the first round', 1.2, growth)
+}
+
 const metricsBar = ({ metrics }: Results): Bar => {
   const ratios = metrics?.without.map((one, i) => medianRatio(rates(metrics.with[i]!), rates(one)))
   const slowest = ratios === undefined || ratios.length === 0 ? undefined : Math.min(...ratios)
@@ -195,6 +202,7 @@ export const findBars = (results: Results): Bar[] => {
     ...fileBars(results),
     ...taskBars(results),
     agentsBar(results),
+    agentsMemoryBar(results),
     metricsBar(results),
   ]
 }

@@ -24,6 +24,8 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   ttl: ['expires', 'expiresAt', 'expireAt', 'expiry'],
   records: ['record', 'items', 'operations', 'keys'],
   keys: ['ids', 'records'],
+  payload: ['data', 'input', 'args', 'arguments', 'params'],
+  run: ['id', 'runId'],
   hashField: ['field', 'hash', 'name', 'hashKey'],
   rangeField: ['range', 'sort', 'sortField', 'rangeKey'],
 }

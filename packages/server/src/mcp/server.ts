@@ -3,7 +3,7 @@ import { type Awaitable, andThen, orElse } from '../core/awaitable.ts'
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
 import { hintText, type SuggestedCall } from '../core/hint.ts'
 import type { Log } from '../core/log.ts'
-import type { Members } from '../core/members.ts'
+import { type Members, refuseUnknownMembers } from '../core/members.ts'
 import { isName } from '../core/names.ts'
 import { type RunSteps, runThrough, type Steps, stepUnits } from '../core/steps.ts'
 import { isCheapToBuild, JsonScan, parseJson } from '../core/text/json-scan.ts'
@@ -29,7 +29,7 @@ import {
 import { handshakeVersion, type Revision, revisionOf, supportedVersions } from './revisions.ts'
 import { RpcError, rpcCodes, rpcErrorJson } from './rpc-error.ts'
 import type { Tool, ToolCall } from './tools/tool.ts'
-import { type Endpoint, findTool, refuseLongArguments, toolListJson } from './tools.ts'
+import { argumentNamesOf, type Endpoint, findTool, refuseLongArguments, toolListJson } from './tools.ts'
 
 /** One request to the endpoint, after its key was checked. */
 export interface McpRequest extends Omit<ToolCall, 'text' | 'built'> {
@@ -267,6 +267,7 @@ export class McpServer {
         })
       }
       authorize(request.access.apiKey, tool.keyNeeded, bound ?? members.db)
+      if (!tool.refusesUnknown) refuseUnknownMembers(members, argumentNamesOf(tool, request.endpoint))
       const isWhole = message.isBuilt === true && bound === undefined
       const text = bound === undefined ? given : () => withDb(given(), bound)
       return tool.run(new CallOf(request, text, isWhole ? members : undefined))
@@ -299,7 +300,8 @@ export class McpServer {
   }
 
   /** The error as every door answers it. Throws it again if HTTP answers it. */
-  #errorBody(error: unknown, { requestId, endpoint }: McpRequest, names: Record<string, string>): string {
+  #errorBody(error: unknown, request: McpRequest, names: Record<string, string>): string {
+    const { requestId, endpoint, access } = request
     const { log, callText } = this.#options
     if (error instanceof RpcError || (error instanceof CubbyError && answeredByHttp.has(error.code))) throw error
     const known = error instanceof CubbyError ? error : internalError(error)
@@ -308,7 +310,7 @@ export class McpServer {
       log('error', 'request failed', { requestId, code, cause: known.cause })
     }
     const text =
-      hint === undefined ? undefined : hintText(hint, toolLanguage(names, endpoint.db !== undefined, callText))
+      hint === undefined ? undefined : hintText(hint, toolLanguage(names, access.apiKey.kind, endpoint, callText))
     return JSON.stringify({ error: { code, message, field, hint: text, requestId } })
   }
 }

@@ -49,6 +49,13 @@ export const findTool = (name: string, { kind }: ApiKey, endpoint: Endpoint): To
   return tool !== undefined && mayUse(tool, kind, endpoint) ? tool : undefined
 }
 
+const argumentNames = new Map(tools.map((tool) => [tool, Object.keys(tool.properties)]))
+const boundNames = new Map(tools.map((tool) => [tool, Object.keys(tool.properties).filter((name) => name !== 'db')]))
+
+/** The names of the arguments that a tool takes here. */
+export const argumentNamesOf = (tool: Tool, { db }: Endpoint): readonly string[] =>
+  (db === undefined ? argumentNames : boundNames).get(tool)!
+
 /** A call has at most 12 MiB; of that, only records that are written need more than a request of their kind over HTTP. */
 export const refuseLongArguments = (
   { name, argumentsBytesMax = plainBodyBytesMax }: Tool,

@@ -43,9 +43,11 @@ export interface TableAddress {
 const listings = {
   db: ['Give db: ', call('listDatabases'), ' lists the databases.'],
   table: ['Give table: ', call('listTables'), ' lists the tables.'],
+  bucket: ['Give bucket: ', call('listBuckets'), ' lists the buckets.'],
+  task: ['Give task: ', call('listTasks'), ' lists the tasks.'],
 } as const
 
-const parseNameOf = (value: unknown, field: 'db' | 'table'): string => {
+export const parseNameOf = (value: unknown, field: keyof typeof listings): string => {
   if (value !== undefined) return parseName(value, field)
   throw new CubbyError('invalid_name', `${field} is missing; it takes a name.`, { field, hint: listings[field] })
 }

@@ -204,7 +204,7 @@ const readFailure = (url: string, response: Response, text: string): Failure => 
 const noAnswer = (url: string, { repeatable }: Pick<Call, 'repeatable'>, error: Error): OperatorError => {
   const refused = /^(ConnectionRefused|ECONNREFUSED)$/.test(String((error as { code?: string }).code))
   const reason = refused ? 'nothing listens there' : error.message
-  const unknown = repeatable ? '' : '; the change may or may not have been applied'
+  const unknown = repeatable || refused ? '' : '; the change may or may not have been applied'
   return new OperatorError(`no answer from ${url}: ${reason.replace(/\.$/, '')}${unknown}`)
 }
 

@@ -32,7 +32,7 @@ const parseIndexName = (value: unknown): Query['index'] => {
   if (value === 't' || slots.includes(value as Slot)) return value as 't' | Slot
   throw new CubbyError('invalid_request', `index is ${describeValue(value)}; it takes "t" or one of "i1" to "i5".`, {
     field: 'index',
-    hint: 'Leave index out to query by primary key.',
+    hint: 'Indices are named by their slots; the description of the table says which field each has. Leave index out to query by primary key.',
   })
 }
 
@@ -80,9 +80,10 @@ const refuseForeignFields = (members: Members): void => {
   }
 }
 
-export const parseQuery = (members: Members): Query => {
+/** `others`: fields of the request beside those of the query. */
+export const parseQuery = (members: Members, others: readonly string[] = []): Query => {
   refuseForeignFields(members)
-  refuseUnknownMembers(members, queryFields)
+  refuseUnknownMembers(members, [...queryFields, ...others])
   const index = parseIndexName(members.index)
   if (index === 't' && members.hash !== undefined) {
     throw new CubbyError('invalid_request', 'hash is not a field of a query by t, which covers the whole table.', {

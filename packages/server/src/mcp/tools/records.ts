@@ -1,6 +1,6 @@
 import { andThen } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { bodyBytesMax, toolRecordsMax, toolRowsDefault, toolRowsMax } from '../../core/limits.ts'
+import { bodyBytesMax, toolAnswerBytesMax, toolRecordsMax, toolRowsDefault, toolRowsMax } from '../../core/limits.ts'
 import { parseLimit } from '../../core/members.ts'
 import { parseQuery } from '../../core/records/query.ts'
 import { headJson, recordJson } from '../../core/records/record-json.ts'
@@ -8,7 +8,7 @@ import type { RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
-import { findRecords, findRecordsOperation, parseBuiltFind } from '../../operations/records/find-records.ts'
+import { findRecords, parseBuiltFind, parseFind } from '../../operations/records/find-records.ts'
 import { type QueryRecordsInput, queryRecords } from '../../operations/records/query-records.ts'
 import { parseFields, pickFields } from './fields.ts'
 import { fittingRecord, itemsBytesMax, keysBytesAtMost, keysJson, refuseLongKeys, takeFitting } from './fitting.ts'
@@ -57,8 +57,11 @@ const smallAnswer = (
     // A unit of UTF-16 takes at most three bytes.
     if (records.length * 3 > bytesMax) return undefined
   }
-  return `{"records":[${records}],"missing":${keysJson(missing)},"unread":[]}`
+  return foundJson(records, keysJson(missing))
 }
+
+const foundJson = (records: string, missing = '[]', unread = '[]'): string =>
+  `{"records":[${records}],"missing":${missing},"unread":${unread}}`
 
 export const getRecordsTool: Tool = {
   name: 'get_records',
@@ -78,14 +81,16 @@ export const getRecordsTool: Tool = {
     'unread',
   ]),
   run({ access, text, built, nowMs }) {
-    const input = built === undefined ? findRecordsOperation.parse(text, nowMs) : parseBuiltFind(built)
-    refuseTooMany(input.keys.length, 'keys')
+    const input = built === undefined ? parseFind(text, toolRecordsMax) : parseBuiltFind(built, toolRecordsMax)
     // The other keys may all be in missing or unread.
     const keysAtMost = keysBytesAtMost(input.keys)
     const keysBytes = keysAtMost <= smallKeysBytes ? undefined : refuseLongKeys(input.keys, 'keys')
     return andThen(findRecords(access, input, nowMs), ({ keys, entries }) => {
       const small = keysBytes === undefined ? smallAnswer(keys, entries, itemsBytesMax - keysAtMost) : undefined
       if (small !== undefined) return small
+      // Alone, it may have all of the answer.
+      const whole = keys.length === 1 && entries[0] !== undefined ? foundJson(recordJson(entries[0])) : undefined
+      if (whole !== undefined && Buffer.byteLength(whole) <= toolAnswerBytesMax) return whole
       const bytesMax = itemsBytesMax - (keysBytes ?? refuseLongKeys(keys, 'keys'))
       const found: string[] = []
       for (const entry of entries) if (entry !== undefined) found.push(fittingRecord(entry, bytesMax))
@@ -98,7 +103,7 @@ export const getRecordsTool: Tool = {
         taken++
       }
       const missing = keys.slice(0, read).filter((_, i) => entries[i] === undefined)
-      return `{"records":[${records.join(',')}],"missing":${keysJson(missing)},"unread":${keysJson(keys.slice(read))}}`
+      return foundJson(records.join(','), keysJson(missing), keysJson(keys.slice(read)))
     })
   },
 }
@@ -147,6 +152,7 @@ export const queryRecordsTool: Tool = {
     cursor: cursorIn,
   },
   required: ['db', 'table'],
+  refusesUnknown: true,
   output: object({ items: list(recordOut), count: integer(), cursor: cursorOut, cut: bool }, [
     'items',
     'count',
@@ -157,7 +163,7 @@ export const queryRecordsTool: Tool = {
     const { db, table, fields, limit, ...members } = parsePlainBody(call.text)
     const address = parseAddress(db, table)
     const wanted = parseFields(fields)
-    const query = parseQuery(members.select === 'count' ? { ...members, limit } : members)
+    const query = parseQuery(members.select === 'count' ? { ...members, limit } : members, ['db', 'table', 'fields'])
     if (query.select !== 'count') query.limit = parseLimit(limit, toolRowsDefault, toolRowsMax)
     const { items, count, cursor, cut } = await readPage(call, { ...address, query }, wanted)
     return `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)},"cut":${cut}}`

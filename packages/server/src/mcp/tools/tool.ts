@@ -32,6 +32,8 @@ export interface Tool {
   readonly properties: Readonly<Record<string, ToolSchema>>
   readonly required: readonly string[]
   readonly output: ToolSchema
+  /** It refuses arguments that it does not take itself, with better hints. */
+  readonly refusesUnknown?: true
   /** Of the arguments as JSON. Default: that of a body without a record, because they are read at once. */
   readonly argumentsBytesMax?: number
   /** The answer as JSON text of at most `toolAnswerBytesMax` bytes: an object that `output` describes. */

@@ -11,7 +11,7 @@ import { type Indices, readIndexEntries } from '../../core/tables/indices.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import { type ElementList, readListBody } from '../../core/text/list-body.ts'
 import { parseAddress, requireTable, type TableAddress, writeRecords } from '../../operations/access.ts'
-import { parseIfUpdatedAt } from '../../operations/records/condition.ts'
+import { parseIfUpdatedAt, parseVersion } from '../../operations/records/condition.ts'
 import { refuseSameRecord } from '../../operations/records/refuse-same-record.ts'
 import type { Condition, OperationResult, RecordOperation } from '../../store/records.ts'
 import { refuseLongKeys } from './fitting.ts'
@@ -203,8 +203,8 @@ export const deleteRecordsTool: Tool = {
       const members = parseObject(value, field)
       refuseUnknownMembers(members, ['hashKey', 'rangeKey', 'ifUpdatedAt'], `${field}.`)
       const key = parseRecordKey(members.hashKey, members.rangeKey, `${field}.`)
-      const condition = parseIfUpdatedAt(members.ifUpdatedAt ?? undefined, `${field}.ifUpdatedAt`)
-      if (condition !== undefined) return { ...key, condition }
+      const { ifUpdatedAt = null } = members
+      if (ifUpdatedAt !== null) return { ...key, condition: parseVersion(ifUpdatedAt, `${field}.ifUpdatedAt`) }
       throw new CubbyError('invalid_request', `${field}.ifUpdatedAt is missing; it takes the version of the record.`, {
         field: `${field}.ifUpdatedAt`,
         hint: [

@@ -2,11 +2,10 @@ import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { call } from '../../core/hint.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
-import { parseName } from '../../core/names.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { BlobPlace } from '../../store/blob-place.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, notFound } from '../access.ts'
+import { type Access, notFound, parseNameOf } from '../access.ts'
 
 export interface BucketAddress {
   db: string
@@ -14,8 +13,8 @@ export interface BucketAddress {
 }
 
 export const parseBucketAddress = (db: unknown, bucket: unknown): BucketAddress => ({
-  db: parseName(db, 'db'),
-  bucket: parseName(bucket, 'bucket'),
+  db: parseNameOf(db, 'db'),
+  bucket: parseNameOf(bucket, 'bucket'),
 })
 
 /** For operations whose input is only the address of a bucket. */

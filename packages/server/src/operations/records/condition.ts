@@ -2,11 +2,8 @@ import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import type { Condition } from '../../store/records.ts'
 
-const refuse = (value: unknown, field: string, takes: string): never => {
-  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes ${takes}.`, {
-    field,
-    hint: 'Give the updatedAt that the record must have, or null if it must not exist.',
-  })
+const refuse = (value: unknown, field: string, takes: string, hint: string): never => {
+  throw new CubbyError('invalid_request', `${field} is ${describeValue(value)}; it takes ${takes}.`, { field, hint })
 }
 
 /** `ifUpdatedAt` of an operation in a batch: a version, or null for a record that must not exist. */
@@ -14,8 +11,15 @@ export const parseIfUpdatedAt = (value: unknown, field: string): Condition | und
   if (value === undefined) return undefined
   if (value === null) return 'absent'
   if (Number.isSafeInteger(value)) return { version: value as number }
-  return refuse(value, field, 'an integer or null')
+  const hint = 'Give the updatedAt that the record must have, or null if it must not exist.'
+  return refuse(value, field, 'an integer or null', hint)
 }
+
+/** For a record that must exist: a version. */
+export const parseVersion = (value: unknown, field: string): Condition =>
+  Number.isSafeInteger(value)
+    ? { version: value as number }
+    : refuse(value, field, 'an integer', 'Give the updatedAt of the record, as it was read.')
 
 /** The same for a single write, where `*` means any version. */
 export const parseCondition = (value: unknown): Condition | undefined =>

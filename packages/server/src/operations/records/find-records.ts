@@ -66,20 +66,21 @@ const refuseOthers = (members: Members, hasAddress: boolean): void => {
   }
 }
 
-const parseKeys = ({ members, first, count }: FindBody, hasAddress = false): RecordKey[] => {
+/** `keysMax`: a tool takes fewer. */
+const parseKeys = ({ members, first, count }: FindBody, hasAddress = false, keysMax = findKeysMax): RecordKey[] => {
   const { keys } = members
   refuseOthers(members, hasAddress)
   if (!Array.isArray(keys) || count === 0) {
     throw new CubbyError(
       'invalid_request',
-      `keys is ${Array.isArray(keys) ? 'empty' : describeValue(keys)}; it takes 1 to ${findKeysMax} record keys.`,
+      `keys is ${Array.isArray(keys) ? 'empty' : describeValue(keys)}; it takes 1 to ${keysMax} record keys.`,
       { field: 'keys', hint: 'Write it as [{ "hashKey": … }, { "hashKey": …, "rangeKey": … }].' },
     )
   }
-  if (count > findKeysMax) {
-    throw new CubbyError('batch_too_large', `keys has ${count} keys; a find takes at most ${findKeysMax}.`, {
+  if (count > keysMax) {
+    throw new CubbyError('batch_too_large', `keys has ${count} keys; a find takes at most ${keysMax}.`, {
       field: 'keys',
-      hint: `Ask for ${findKeysMax} at a time.`,
+      hint: `Ask for ${keysMax} at a time.`,
     })
   }
   const parsed = first.map(parseKey)
@@ -93,11 +94,18 @@ export function* parseFindInSteps(text: string): Steps<RecordKey[]> {
 }
 
 /** The whole input as JSON.parse built it, from a text without two members of one name. */
-export const parseBuiltFind = (members: Members): FindRecordsInput => {
-  const { db, table } = parseAddress(members.db, members.table)
+export const parseBuiltFind = (members: Members, keysMax: number): FindRecordsInput => {
   const first = Array.isArray(members.keys) ? members.keys : []
-  return { db, table, keys: parseKeys({ members, first, count: first.length }, true) }
+  return parseInput({ members, first, count: first.length }, keysMax)
 }
+
+const parseInput = (body: FindBody, keysMax: number): FindRecordsInput => {
+  const { db, table } = parseAddress(body.members.db, body.members.table)
+  return { db, table, keys: parseKeys(body, true, keysMax) }
+}
+
+export const parseFind = (text: string, keysMax: number): FindRecordsInput =>
+  parseInput(runThrough(readFind(text)), keysMax)
 
 export interface FindRecordsInput extends TableAddress {
   keys: RecordKey[]
@@ -128,11 +136,7 @@ export const findRecordsOperation = defineOperation({
   effect: 'reads',
   returns: 'The records found, and the keys of those that do not exist or did not fit.',
   codes: ['invalid_key', 'batch_too_large', 'batch_duplicate_keys', 'table_not_found'],
-  parse(text): FindRecordsInput {
-    const body = runThrough(readFind(text))
-    const { db, table } = parseAddress(body.members.db, body.members.table)
-    return { db, table, keys: parseKeys(body, true) }
-  },
+  parse: (text) => parseFind(text, findKeysMax),
   run: findRecords,
   present: presentFound,
 })

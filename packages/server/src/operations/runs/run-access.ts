@@ -27,7 +27,10 @@ export interface RunOutput {
 export const parseRunAddress = (db: unknown, task: unknown, run: unknown): RunAddress => {
   const address = parseTaskAddress(db, task)
   if (typeof run === 'string') return { ...address, run }
-  throw new CubbyError('invalid_request', 'run is not a string; it takes the id of a run.', { field: 'run' })
+  throw new CubbyError('invalid_request', 'run is not a string; it takes the id of a run.', {
+    field: 'run',
+    hint: ['Give the id that the run had when it was added. Look for runs: ', call('queryRuns', { ...address })],
+  })
 }
 
 export const runNotFound = ({ db, task, run }: RunAddress, field?: string): CubbyError =>

@@ -5,7 +5,7 @@ import { refuseUnknownMembers } from '../../core/members.ts'
 import { parseName } from '../../core/names.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, notFound } from '../access.ts'
+import { type Access, notFound, parseNameOf } from '../access.ts'
 
 export interface TaskAddress {
   db: string
@@ -14,8 +14,8 @@ export interface TaskAddress {
 
 /** `prefix` is `operations[3].` inside a batch. */
 export const parseTaskAddress = (db: unknown, task: unknown, prefix = ''): TaskAddress => ({
-  db: parseName(db, 'db'),
-  task: parseName(task, `${prefix}task`),
+  db: parseNameOf(db, 'db'),
+  task: prefix === '' ? parseNameOf(task, 'task') : parseName(task, `${prefix}task`),
 })
 
 /** For operations whose input is only the address of a task. */
