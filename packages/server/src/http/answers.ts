@@ -7,6 +7,9 @@ import { type AnswerStream, sendChunks } from './answer-stream.ts'
 const streamedFromBytes = 32 * 1024
 const pieceBytes = 256 * 1024
 
+/** The collector is called when texts of this length were refused. */
+const collectedFromUnits = 128 * 1024 * 1024
+
 const encoder = new TextEncoder()
 
 export type AnswerBody = string | ReadableStream<Uint8Array>
@@ -43,6 +46,7 @@ const inPieces = (bytes: Uint8Array, over: () => void): ReadableStream<Uint8Arra
  */
 export class Answers {
   readonly #unsent = new Shares(answersUnsentBytesMax)
+  #refusedUnits = 0
 
   /** Called before a write, because its answer cannot be rejected afterwards. Throws `unavailable` if there is no room. */
   refuseIfFull(orgId: number, keySeq: number): void {
@@ -60,8 +64,10 @@ export class Answers {
     over: () => void,
   ): ReadableStream<Uint8Array> | undefined {
     if (text.length < streamedFromBytes) return undefined
+    // It has at least as many bytes as characters. What is refused is not made first.
+    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, text.length)) throw this.#refuse(text)
     const bytes = encoder.encode(text)
-    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, bytes.length)) throw unread()
+    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, bytes.length)) throw this.#refuse(text)
     this.#unsent.take(orgId, keySeq, bytes.length)
     let isHeld = true
     return inPieces(bytes, () => {
@@ -70,6 +76,19 @@ export class Answers {
       this.#unsent.give(orgId, keySeq, bytes.length)
       over()
     })
+  }
+
+  /**
+   * A caller that does not read can have large texts made faster than the collector takes them: 270 MB were seen of 1,000 gets
+   * of a large record, at most 180 MB with this. It takes about 18 ms, for several hundred such requests.
+   */
+  #refuse(text: string): CubbyError {
+    this.#refusedUnits += text.length
+    if (this.#refusedUnits >= collectedFromUnits) {
+      this.#refusedUnits = 0
+      Bun.gc(true)
+    }
+    return unread()
   }
 
   /** Room for bytes that are sent at once. Undefined if there is none; otherwise call the result once, when they were read. */
