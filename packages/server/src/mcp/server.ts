@@ -295,7 +295,10 @@ export class McpServer {
       const text = await readTable(new CallOf(request, () => JSON.stringify(address), undefined))
       return `"contents":${contentsJson(uri, 'text/plain', text)},"ttlMs":0,"cacheScope":"private"`
     } catch (error) {
-      throw notFound(this.#errorBody(error, request, address))
+      const body = this.#errorBody(error, request, address)
+      // A fault of the server says nothing about the table.
+      if (error instanceof CubbyError && error.code !== 'internal') throw notFound(body)
+      throw new RpcError(rpcCodes.internalError, 'The server failed to read the resource.', { data: JSON.parse(body) })
     }
   }
 

@@ -243,3 +243,23 @@ describe('runs and errors', () => {
     expect(structuredTextOf(raw)).not.toContain(padding)
   })
 })
+
+test('describe_table looks at the 50 newest records, however large they are, and says if it leaves out fields', async () => {
+  const table = await service.table()
+  const at = { db: table.db, table: table.name }
+  for (let n = 0; n < 60; n++) await table.put(`small ${n}`, { small: n })
+  for (let n = 0; n < 5; n++) await table.put(`large ${n}`, { large: 'x'.repeat(400_000) })
+  const { records, fields, cut } = await agent.call('describe_table', at)
+  const shares = fields.map(({ path, share }: Json) => [path, share])
+  expect([records, shares, cut]).toEqual([
+    50,
+    [
+      ['small', 0.9],
+      ['large', 0.1],
+    ],
+    false,
+  ])
+  const wide = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`field ${n}`, n]))
+  await table.put('wide', wide)
+  expect((await agent.call('describe_table', at)).cut).toBe(true)
+})

@@ -1,14 +1,16 @@
-import { planQuery } from '../../core/records/query.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { type Steps, stepUnits } from '../../core/steps.ts'
 import { ObjectWalk, type Span, valueSpan } from '../../core/text/json-span.ts'
-import type { Table } from '../../store/tables.ts'
+import type { TableAddress } from '../../operations/access.ts'
+import { queryRecords } from '../../operations/records/query-records.ts'
 import { takeFitting } from './fitting.ts'
 import type { ToolCall } from './tool.ts'
 
 // What a table looks like, from its newest records. Nothing is built from them: only names and short texts are kept.
 
 const recordsRead = 50
+/** Records of the largest size take half as many. A page may have none, if all that it read are expired. */
+const pagesMax = 50
 /** Objects in objects are looked into to this depth. */
 const levelsMax = 3
 const fieldsMax = 200
@@ -57,6 +59,16 @@ const exampleOf = (text: string, { start, end }: Span, type: JsonType): string =
 class Fields {
   readonly #seen = new Map<string, Seen>()
   #records = 0
+  #isFull = false
+
+  get records(): number {
+    return this.#records
+  }
+
+  /** Whether there were more fields than are kept. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
 
   addRecord(data: string): void {
     this.#records++
@@ -87,24 +99,26 @@ class Fields {
   #field(path: string): Seen | undefined {
     let field = this.#seen.get(path)
     if (field !== undefined) return field
-    if (this.#seen.size >= fieldsMax) return undefined
+    if (this.#seen.size >= fieldsMax) {
+      this.#isFull = true
+      return undefined
+    }
     field = { types: new Set(), count: 0, lastRecord: 0, example: undefined }
     this.#seen.set(path, field)
     return field
   }
 
   /** Most frequent first; of equally frequent ones in the order in which they were seen. */
-  list(records: number): string[] {
+  list(): string[] {
     return [...this.#seen]
       .sort(([, a], [, b]) => b.count - a.count)
       .map(([path, { types, count, example }]) =>
-        JSON.stringify({ path, types: [...types], share: Math.round((count / records) * 100) / 100, example }),
+        JSON.stringify({ path, types: [...types], share: Math.round((count / this.#records) * 100) / 100, example }),
       )
   }
 }
 
-function* readFields(records: readonly StoredRecord[]): Steps<Fields> {
-  const fields = new Fields()
+function* readFields(records: readonly StoredRecord[], fields: Fields): Steps<void> {
   let units = 0
   for (const { data } of records) {
     fields.addRecord(data)
@@ -113,7 +127,6 @@ function* readFields(records: readonly StoredRecord[]): Steps<Fields> {
     yield
     units = 0
   }
-  return fields
 }
 
 const newest = {
@@ -121,20 +134,25 @@ const newest = {
   hash: undefined,
   range: undefined,
   select: 'data',
-  limit: recordsRead,
   ascending: false,
-  cursor: undefined,
 } as const
 
-/** JSON texts of at most `bytesMax` together, and how many records they are from. */
+/** JSON texts of at most `bytesMax` together, whether some are left out, and how many records they are from. */
 export const seenFields = async (
   { access, nowMs, runSteps }: ToolCall,
-  table: Table,
+  address: TableAddress,
   bytesMax: number,
-): Promise<{ fields: string[]; records: number }> => {
-  const { engine, apiKey } = access
-  const { page } = planQuery(newest, table.id, table.indices, engine.cursorSeal)
-  const { records } = await engine.records.scan(table, page, recordsRead, nowMs, apiKey.seq)
-  const fields = await runSteps(readFields(records))
-  return { fields: takeFitting(fields.list(records.length), bytesMax), records: records.length }
+): Promise<{ fields: string[]; cut: boolean; records: number }> => {
+  const seen = new Fields()
+  // Large records come in several pages.
+  let cursor: string | null | undefined
+  for (let page = 0; page < pagesMax && cursor !== null && seen.records < recordsRead; page++) {
+    const query = { ...newest, limit: recordsRead - seen.records, cursor }
+    const found = await queryRecords(access, { ...address, query }, nowMs)
+    await runSteps(readFields(found.records as StoredRecord[], seen))
+    cursor = found.cursor
+  }
+  const listed = seen.list()
+  const fields = takeFitting(listed, bytesMax)
+  return { fields, cut: seen.isFull || fields.length < listed.length, records: seen.records }
 }

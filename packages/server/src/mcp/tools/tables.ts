@@ -72,19 +72,21 @@ export const describeTableTool: Tool = {
       ...tableMembers,
       records: integer(),
       fields: list(object({ path: text, types: list(text), share: { type: 'number' }, example: text })),
+      cut: bool,
     },
-    ['indices', 'records', 'fields'],
+    ['indices', 'records', 'fields', 'cut'],
   ),
   async run(call) {
     const { access, nowMs } = call
     const { db, table: name, ...others } = parsePlainBody(call.text)
     refuseUnknownMembers(others, ['db', 'table'])
-    const table = await describeTable(access, parseAddress(db, name), nowMs)
+    const address = parseAddress(db, name)
+    const table = await describeTable(access, address, nowMs)
     const declaration = presentTable(table)
     // Names of indexed fields may take 15,000 bytes; the fields get the rest, and one of them has at most 2,500.
     const bytesMax = itemsBytesMax - Buffer.byteLength(JSON.stringify(declaration))
-    const { fields, records } = await seenFields(call, table, bytesMax)
-    return `${JSON.stringify({ ...declaration, records }).slice(0, -1)},"fields":[${fields.join(',')}]}`
+    const { fields, cut, records } = await seenFields(call, address, bytesMax)
+    return `${JSON.stringify({ ...declaration, records }).slice(0, -1)},"fields":[${fields.join(',')}],"cut":${cut}}`
   },
 }
 
