@@ -62,7 +62,7 @@ export class Pieces {
     return all
   }
 
-  /** For a body that nobody is going to use. */
+  /** Of pieces that were copied, or that nobody is going to use. */
   free(): void {
     for (const piece of this.#pieces) freeChunk(piece)
   }

@@ -68,6 +68,13 @@ describe.skipIf(!storeIsEmbedded())('an unexpected failure', () => {
   test('of a query', () =>
     without('records', async () => expectInternal(await table.tryQuery({ index: 'i1', hash: 1 }))))
 
+  test('of a resource of agents: it is not said that the table is missing', () =>
+    without('records', async () => {
+      const params = { uri: `cubby://${table.db}/${table.name}` }
+      const { body } = await table.api.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'resources/read', params })
+      expect(body.error).toMatchObject({ code: -32603, data: { error: { code: 'internal' } } })
+    }))
+
   test('of a put', () =>
     without('records', async () => expectInternal(await table.tryPut({ hashKey: 'a', data: { a: 1 } }))))
 

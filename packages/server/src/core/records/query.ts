@@ -83,7 +83,7 @@ const refuseForeignFields = (members: Members): void => {
 /** `others`: fields of the request beside those of the query. */
 export const parseQuery = (members: Members, others: readonly string[] = []): Query => {
   refuseForeignFields(members)
-  refuseUnknownMembers(members, [...queryFields, ...others])
+  refuseUnknownMembers(members, others.length === 0 ? queryFields : [...queryFields, ...others])
   const index = parseIndexName(members.index)
   if (index === 't' && members.hash !== undefined) {
     throw new CubbyError('invalid_request', 'hash is not a field of a query by t, which covers the whole table.', {

@@ -1,5 +1,5 @@
 import { CubbyError } from '../../core/errors.ts'
-import { parseFlag, refuseUnknownMembers } from '../../core/members.ts'
+import { parseFlag } from '../../core/members.ts'
 import { parseName } from '../../core/names.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
@@ -48,8 +48,7 @@ export const listTablesTool: Tool = {
     ['cursor'],
   ),
   run(call) {
-    const { db, deleted, cursor, ...others } = parsePlainBody(call.text)
-    refuseUnknownMembers({ deleted, cursor, ...others }, ['db', 'deleted', 'cursor'])
+    const { db, deleted, cursor } = parsePlainBody(call.text)
     const onlyDeleted = parseFlag(deleted, 'deleted')
     if (db !== undefined) return listDatabase(call, parseName(db, 'db'), onlyDeleted, cursor)
     if (!onlyDeleted) return listDatabases(call, cursor)
@@ -78,8 +77,7 @@ export const describeTableTool: Tool = {
   ),
   async run(call) {
     const { access, nowMs } = call
-    const { db, table: name, ...others } = parsePlainBody(call.text)
-    refuseUnknownMembers(others, ['db', 'table'])
+    const { db, table: name } = parsePlainBody(call.text)
     const address = parseAddress(db, name)
     const table = await describeTable(access, address, nowMs)
     const declaration = presentTable(table)
@@ -123,8 +121,7 @@ export const deleteTableTool: Tool = {
   required: ['db', 'table', 'confirm'],
   output: object({ ...tableMembers, recoverableUntil: integer() }),
   async run({ access, text, nowMs }) {
-    const { db, table, confirm, ...others } = parsePlainBody(text)
-    refuseUnknownMembers(others, ['db', 'table', 'confirm'])
+    const { db, table, confirm } = parsePlainBody(text)
     const address = parseAddress(db, table)
     const name = `${address.db}/${address.table}`
     if (confirm !== name) {

@@ -32,7 +32,7 @@ export interface Tool {
   readonly properties: Readonly<Record<string, ToolSchema>>
   readonly required: readonly string[]
   readonly output: ToolSchema
-  /** It refuses arguments that it does not take itself, with better hints. */
+  /** It refuses unknown arguments itself, with better hints. Those of the other tools are refused before `run`. */
   readonly refusesUnknown?: true
   /** Of the arguments as JSON. Default: that of a body without a record, because they are read at once. */
   readonly argumentsBytesMax?: number

@@ -40,10 +40,8 @@ const readRecords = async <T extends { hashKey: string; rangeKey: string }>(
   parse: Parse<T>,
 ): Promise<TableAddress & { records: T[] }> => {
   const { members, list } = await runSteps(readListBody(text, 'records', toolRecordsMax))
-  const { db, table, ...rest } = members
-  refuseUnknownMembers(rest, ['records'])
-  const address = parseAddress(db, table)
-  refuseCount(rest.records, list)
+  const address = parseAddress(members.db, members.table)
+  refuseCount(members.records, list)
   const records = list.first.map((envelope, i) => parse(envelope, `records[${i}]`))
   refuseSameRecord(records, 'records', 'Name each record once.')
   refuseLongKeys(records, 'records')
