@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
+import { freeChunk } from '../core/free-chunk.ts'
 import { bodiesInFlightBytesMax, bodyMsMax, bodyProgressBytesMin, bodyStreamBytes } from '../core/limits.ts'
 import { Shares } from '../core/shares.ts'
 import {
@@ -15,7 +16,6 @@ import {
 } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { FineChunks, isTooFine } from './fine-chunks.ts'
-import { freeChunk } from './free-chunk.ts'
 
 /** A body with a declared length up to this is read at once; the limit on requests in flight limits these. */
 const wholeBytesMax = 16 * 1024

@@ -259,12 +259,14 @@ export class Pipeline implements Shared {
   }
 
   #runInTurn(exchange: RequestExchange): Awaitable<Response> {
-    // A request with a body waits for its turn after the body has arrived: see `readBody`.
-    if (exchange.route.body !== undefined) return exchange.run()
-    if (this.turns.isFree) return this.#run(exchange)
     // The key may have been revoked meanwhile.
     const runAgain = (): Awaitable<Response> => andThen(exchange.authenticate(), () => this.#run(exchange))
-    return this.turns.run(exchange.orgId, exchange.keySeq, runAgain)
+    const later = (): Promise<Response> => this.turns.run(exchange.orgId, exchange.keySeq, runAgain)
+    // The bytes of most have arrived by then, too.
+    if (exchange.isWholeUpload) return this.arrivals.run(() => this.#run(exchange), later)
+    // Others with a body wait for their turn after it has arrived: see `readBody`.
+    if (exchange.route.body !== undefined) return exchange.run()
+    return this.turns.isFree ? this.#run(exchange) : later()
   }
 
   /** The same for a request that is authenticated and has a small body, with fewer promises. */

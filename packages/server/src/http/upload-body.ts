@@ -1,11 +1,11 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
+import { freeChunk } from '../core/free-chunk.ts'
 import { fileIdleMsMax } from '../core/limits.ts'
 import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { type FineChunks, isSmall, isTooFine } from './fine-chunks.ts'
-import { freeChunk } from './free-chunk.ts'
 
 const lookEveryMs = 1_000
 /** What is held of a chunked body that arrives faster than it is taken. */
@@ -139,6 +139,54 @@ export class UploadBodies {
   async *pieces(request: Request, chunked: ChunkedBody | undefined): AsyncGenerator<Uint8Array, void> {
     if (chunked !== undefined) yield* this.#piecesOf(chunked)
     else if (request.body !== null) yield* this.#each(request.body.getReader() as Reader)
+  }
+
+  /**
+   * The whole body, of a small declared length. Its owner frees it. Not a loop over `pieces`: that takes three times as long,
+   * and for a small file it is most of what the serving thread does.
+   */
+  whole(request: Request, bytes: number): Promise<Uint8Array> {
+    if (bytes === 0) return Promise.resolve(new Uint8Array())
+    return new Promise((resolve, reject) => {
+      const reader = request.body!.getReader() as Reader
+      let joined: Uint8Array | undefined
+      let size = 0
+      const reading: Timed = {
+        startedAtMs: performance.now(),
+        expire() {
+          reader.cancel().catch(() => {})
+          reject(uploadStalled())
+        },
+      }
+      const read = (): void => {
+        this.#deadlines.add(reading)
+        ;(reader.read() as Promise<ReadResult>).then(onPiece, onFault)
+      }
+      const onPiece = ({ value, done }: ReadResult): void => {
+        // A body that was abandoned must not take effect.
+        if (!this.#deadlines.remove(reading)) return
+        if (done) {
+          reject(cutShort())
+        } else if (value.length === bytes) {
+          resolve(value)
+        } else {
+          joined ??= new Uint8Array(bytes)
+          joined.set(value, size)
+          size += value.length
+          freeChunk(value)
+          if (size === bytes) {
+            resolve(joined)
+            return
+          }
+          reading.startedAtMs = performance.now()
+          read()
+        }
+      }
+      const onFault = (): void => {
+        if (this.#deadlines.remove(reading)) reject(cutShort())
+      }
+      read()
+    })
   }
 
   async *#each(reader: Reader): AsyncGenerator<Uint8Array, void> {

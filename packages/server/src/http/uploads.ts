@@ -4,7 +4,7 @@ import { uploadsMax, uploadsOfOrganizationMax } from '../core/limits.ts'
 import type { Access } from '../operations/access.ts'
 import type { StoredFile } from '../operations/files/file-access.ts'
 import { acceptUpload, storeUpload } from '../operations/files/put-file.ts'
-import type { PutFileInput } from '../operations/files/upload.ts'
+import type { PutFileInput, UploadBytes } from '../operations/files/upload.ts'
 
 /** A request whose body is a file, or a signed upload. */
 export interface UploadRequest {
@@ -16,6 +16,8 @@ export interface UploadRequest {
    * not write any more.
    */
   readUpload(): AsyncIterable<Uint8Array>
+  /** The same for a small file with a declared length, whole. Its owner frees it. */
+  readWholeUpload(bytes: number): Promise<Uint8Array>
   /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
 }
@@ -33,11 +35,13 @@ export class Uploads {
     const { access } = request
     const accepted = await acceptUpload(access, input, request.nowMs)
     const { orgId } = access.apiKey
+    const source: UploadBytes = {
+      chunks: () => request.readUpload(),
+      whole: (bytes) => request.readWholeUpload(bytes),
+    }
     this.#enter(orgId)
     try {
-      return await request.withoutIdleTimeout(() =>
-        storeUpload(access, accepted, input, request.readUpload(), () => request.now()),
-      )
+      return await request.withoutIdleTimeout(() => storeUpload(access, accepted, input, source, () => request.now()))
     } finally {
       this.#leave(orgId)
     }

@@ -35,7 +35,7 @@ export const openFilePlace = async (
   counted?: CountedFiles,
 ): Promise<FilePlace | undefined> => {
   if (files === undefined) return undefined
-  const made = await makePlace(files, { env: process.env, now: clock.now, log })
+  const made = await makePlace(files, { env: process.env, now: clock.now, log, batches: true })
   const place = new CheckedPlace(made, engine.files, log)
   if (role === 'owner') await place.checkAtStart()
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })

@@ -4,8 +4,8 @@ import { newBucketId } from '../../src/core/files/bucket-id.ts'
 import { fileKey } from '../../src/core/files/file-record.ts'
 import { fileBytesMax, pendingBlobMs } from '../../src/core/limits.ts'
 import { openSqliteEngine } from '../../src/engines/sqlite/engine.ts'
-import { putFile } from '../../src/operations/files/put-file.ts'
-import type { PutFileInput } from '../../src/operations/files/upload.ts'
+import { acceptUpload, storeUpload } from '../../src/operations/files/put-file.ts'
+import type { PutFileInput, UploadBytes } from '../../src/operations/files/upload.ts'
 import type { BlobPlace, BlobWriter } from '../../src/store/blob-place.ts'
 import type { Engine } from '../../src/store/engine.ts'
 import { makeTenant, startMs, type Tenant } from '../conformance/material.ts'
@@ -39,18 +39,25 @@ const input: PutFileInput = {
 const failed = new CubbyError('unavailable', 'It failed.')
 
 /** The code of the error of an upload into a place of which some calls do something else. */
-const upload = async (does: Partial<BlobWriter>, chunks = [Buffer.from('bytes')]): Promise<string> => {
+const upload = async (
+  does: Partial<BlobWriter>,
+  { chunks = [Buffer.from('bytes')], bytes }: { chunks?: Buffer[]; bytes?: number } = {},
+): Promise<string> => {
   const note = (name: keyof BlobWriter) => async (): Promise<void> => {
     calls.push(name)
     await (does[name] as (() => Promise<void>) | undefined)?.()
   }
   const writer = { write: note('write'), finish: note('finish'), abort: note('abort') }
   const place = { write: async () => writer } as unknown as BlobPlace
-  const body = (async function* () {
-    yield* chunks
-  })()
+  const source: UploadBytes = {
+    async *chunks() {
+      yield* chunks
+    },
+    whole: async () => Buffer.concat(chunks),
+  }
   const access = { engine, apiKey: tenant.apiKey, place, tasks: taskServices(engine) }
-  const error = await putFile(access, input, body, startMs).then(
+  const accepted = await acceptUpload(access, { ...input, bytes }, startMs)
+  const error = await storeUpload(access, accepted, { ...input, bytes }, source, () => startMs).then(
     () => undefined,
     (error: unknown) => error,
   )

@@ -69,8 +69,8 @@ export class CheckedPlace implements BlobPlace {
 
   async write(id: string, bytes?: number): Promise<BlobWriter> {
     await this.prepare()
-    const writer = await this.#watched(this.#place.write(id, bytes)).catch((error: unknown) => {
-      // What is unavailable is logged already.
+    const writer = await this.#place.write(id, bytes).catch((error: unknown) => {
+      this.#noteFailure(error)
       if (error instanceof CubbyError && error.code === 'storage_full') this.#logUpload(error)
       throw error
     })
@@ -79,9 +79,16 @@ export class CheckedPlace implements BlobPlace {
         this.#logUpload(error)
         throw error
       })
+    const noteUsed = (): void => {
+      this.#logged = undefined
+    }
     return {
       write: (chunk) => noting(writer.write(chunk)),
-      finish: (sha256) => noting(writer.finish(sha256)),
+      async finish(sha256) {
+        await noting(writer.finish(sha256))
+        // Not before: a small blob is first written here.
+        noteUsed()
+      },
       abort: () => writer.abort(),
     }
   }
@@ -155,9 +162,13 @@ export class CheckedPlace implements BlobPlace {
       this.#logged = undefined
       return result
     } catch (error) {
-      if (error instanceof CubbyError && error.code === 'unavailable') this.#logOnce(error)
+      this.#noteFailure(error)
       throw error
     }
+  }
+
+  #noteFailure(error: unknown): void {
+    if (error instanceof CubbyError && error.code === 'unavailable') this.#logOnce(error)
   }
 
   /** Clients do not see the cause. Once in a while, since on a disk that is full or fails every upload fails. */

@@ -1,9 +1,11 @@
 import { dirname, join, resolve } from 'node:path'
 import { isBlobId } from '../../core/files/blob-id.ts'
 import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
+import { BatchedWriter } from './batched-writer.ts'
 import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.ts'
 import { DirectoryTree } from './directory-tree.ts'
 import { DirectoryWriter } from './directory-writer.ts'
+import type { FileBatches } from './file-batches.ts'
 import { codeOf, type FileCalls, fileCalls, syncDirectory } from './file-calls.ts'
 import { placeError, placeUnavailable } from './place-errors.ts'
 import { isPlaceMark } from './place-mark.ts'
@@ -15,9 +17,14 @@ const markName = 'cubby-files.mark'
 /** How often a directory is made anew if another process removes it before it has a file. */
 const attemptsMax = 3
 
+/** A blob of a declared length up to this is written in a batch with others. */
+const batchedBytesMax = 64 * 1024
+
 export interface DirectoryOptions {
   now?: () => number
   calls?: FileCalls
+  /** Writes small blobs, many at once. Without it each is written by itself. */
+  batches?: FileBatches
 }
 
 /**
@@ -30,26 +37,39 @@ export class DirectoryPlace implements BlobPlace {
   readonly #now: () => number
   readonly #tree: DirectoryTree
   readonly #names: SharedSync
+  readonly #batches: FileBatches | undefined
   /** The mark that was last seen. A place that loses it is not there: its disk was unmounted, for example. */
   #mark: string | undefined
 
-  constructor(directory: string, { now = Date.now, calls = fileCalls }: DirectoryOptions = {}) {
+  constructor(directory: string, { now = Date.now, calls = fileCalls, batches }: DirectoryOptions = {}) {
     this.description = resolve(directory)
     this.#calls = calls
     this.#now = now
+    this.#batches = batches
     this.#tree = new DirectoryTree(calls, this.description)
     this.#names = new SharedSync((path) => this.#syncNearest(path))
   }
 
   async write(id: string, bytes?: number): Promise<BlobWriter> {
     const { directory, file } = this.#pathsOf(id)
+    const batches = this.#batches
+    if (batches !== undefined && bytes !== undefined && bytes <= batchedBytesMax) {
+      const put = (whole: Uint8Array): Promise<void> =>
+        this.#inDirectory(id, () => this.#names.changeSynced(directory, () => batches.put(directory, id, whole)))
+      return new BatchedWriter(bytes, put)
+    }
     const part = `${file}.part`
+    const descriptor = await this.#inDirectory(id, () => this.#calls.open(part, 'wx', fileMode))
+    return new DirectoryWriter(this.#calls, this.#names, { directory, part, file }, descriptor, bytes)
+  }
+
+  /** Makes the directory of the blob, and makes it anew if `use` finds that it is gone. */
+  async #inDirectory<T>(id: string, use: () => Promise<T>): Promise<T> {
     try {
       for (let attempt = 1; ; attempt++) {
         await this.#tree.prepare(id, () => this.#confirmOrMake())
         try {
-          const descriptor = await this.#calls.open(part, 'wx', fileMode)
-          return new DirectoryWriter(this.#calls, this.#names, { directory, part, file }, descriptor, bytes)
+          return await use()
         } catch (error) {
           if (codeOf(error) !== 'ENOENT' || attempt === attemptsMax) throw error
           this.#tree.forget(id)
@@ -146,7 +166,9 @@ export class DirectoryPlace implements BlobPlace {
     }
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    await this.#batches?.close()
+  }
 
   #pathsOf(id: string): { directory: string; file: string } {
     if (!isBlobId(id)) throw new Error(`not the id of a blob: ${id}`)

@@ -5,7 +5,8 @@ import { digestMismatch } from '../../core/files/content-digest.ts'
 import { parseContentType, typeOfName } from '../../core/files/content-type.ts'
 import { fileTooLarge, parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
-import { fileBytesMax } from '../../core/limits.ts'
+import { freeChunk } from '../../core/free-chunk.ts'
+import { fileBytesMax, wholeFileBytesMax } from '../../core/limits.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
@@ -17,7 +18,7 @@ import { parseCondition } from '../records/condition.ts'
 import { fileConditionFailed, holds, parseFileAddress, readFile, type StoredFile } from './file-access.ts'
 import { presentFile } from './present-file.ts'
 import { storeInStore } from './store-small-file.ts'
-import type { AcceptedUpload, PutFileInput } from './upload.ts'
+import type { AcceptedUpload, PutFileInput, UploadBytes } from './upload.ts'
 
 /** What can be decided before the bytes arrive. */
 export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: number): Promise<AcceptedUpload> => {
@@ -32,10 +33,12 @@ export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: n
   return { place, bucket }
 }
 
+type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
 /** The bytes go to their place while they arrive. */
 const writeBytes = async (
   writer: BlobWriter,
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: Chunks,
   { sha256: declared, bytesMax }: PutFileInput,
 ): Promise<{ size: number; sha256: string }> => {
   const hasher = new Bun.CryptoHasher('sha256')
@@ -55,25 +58,37 @@ const writeBytes = async (
  * Stores the bytes and the record: together if the store keeps the bytes, otherwise the bytes first. `now` is the time when the
  * bytes have arrived; bucket and condition are judged again then. If anything fails, the file with this name stays as it was.
  */
-export const storeUpload = (
+export const storeUpload = async (
   access: Access,
   accepted: AcceptedUpload,
   input: PutFileInput,
-  chunks: AsyncIterable<Uint8Array>,
+  source: UploadBytes,
   now: () => number,
 ): Promise<StoredFile> => {
-  const { inStore } = accepted.place
+  const { bytes, bytesMax } = input
   // Without a declared length the place it is, whatever the length turns out to be.
-  return inStore !== undefined && input.bytes !== undefined && input.bytes <= inStore.bytesMax
-    ? storeInStore(access, accepted.bucket, inStore, input, chunks, now)
-    : storeInPlace(access, accepted, input, chunks, now)
+  if (bytes === undefined || bytes > wholeFileBytesMax) {
+    return storeInPlace(access, accepted, input, source.chunks(), now)
+  }
+  if (bytes > bytesMax) throw fileTooLarge(bytesMax)
+  const { inStore } = accepted.place
+  const isKept = inStore !== undefined && bytes <= inStore.bytesMax
+  if (isKept) await inStore.prepare()
+  const whole = await source.whole(bytes)
+  try {
+    return isKept
+      ? await storeInStore(access, accepted.bucket, whole, input, now)
+      : await storeInPlace(access, accepted, input, [whole], now)
+  } finally {
+    freeChunk(whole)
+  }
 }
 
 const storeInPlace = async (
   access: Access,
   { place, bucket }: AcceptedUpload,
   input: PutFileInput,
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: Chunks,
   now: () => number,
 ): Promise<StoredFile> => {
   const { engine } = access
@@ -110,15 +125,6 @@ const storeInPlace = async (
   }
 }
 
-/** Puts a file whose bytes come from `chunks`. `now`: the time when they have arrived. */
-export const putFile = async (
-  access: Access,
-  input: PutFileInput,
-  chunks: AsyncIterable<Uint8Array>,
-  nowMs: number,
-  now = () => nowMs,
-): Promise<StoredFile> => storeUpload(access, await acceptUpload(access, input, nowMs), input, chunks, now)
-
 // For adapters that have the whole file as text.
 
 interface PutTextInput extends PutFileInput {
@@ -153,9 +159,12 @@ const parseInput = (text: string, nowMs: number): PutTextInput => {
   }
 }
 
-async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
-  if (text !== '') yield Buffer.from(text)
-}
+const bytesOf = (text: string): UploadBytes => ({
+  async *chunks() {
+    yield Buffer.from(text)
+  },
+  whole: async () => Buffer.from(text),
+})
 
 export const putFileOperation = defineOperation({
   id: 'putFile',
@@ -176,6 +185,9 @@ export const putFileOperation = defineOperation({
     'unsupported_media_type',
   ],
   parse: parseInput,
-  run: (access, input, nowMs) => putFile(access, input, chunksOf(input.content), nowMs),
+  async run(access, input, nowMs) {
+    const accepted = await acceptUpload(access, input, nowMs)
+    return storeUpload(access, accepted, input, bytesOf(input.content), () => nowMs)
+  },
   present: presentFile,
 })

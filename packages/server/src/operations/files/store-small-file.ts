@@ -1,8 +1,6 @@
 import { newStoreBlobId } from '../../core/files/blob-id.ts'
 import { digestMismatch } from '../../core/files/content-digest.ts'
-import { fileTooLarge } from '../../core/files/file-options.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
-import type { InStore } from '../../store/blob-place.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
 import { writeInBucket } from '../buckets/bucket-access.ts'
@@ -12,33 +10,15 @@ import type { PutFileInput } from './upload.ts'
 // A small file costs one commit: no row before it, no file of its own, and no sync but that of the commit. The way of larger
 // files has two commits and two syncs of files, which is most of the time of a small one.
 
-/** All bytes, of which no more than `bytesMax` may come: they are held in memory until the commit. */
-const collectBytes = async (
-  chunks: AsyncIterable<Uint8Array>,
-  { bytes: declared, bytesMax }: PutFileInput,
-): Promise<Uint8Array> => {
-  const whole = new Uint8Array(declared!)
-  let size = 0
-  for await (const chunk of chunks) {
-    if (size + chunk.length > bytesMax) throw fileTooLarge(bytesMax)
-    whole.set(chunk, size)
-    size += chunk.length
-  }
-  return size === declared ? whole : whole.subarray(0, size)
-}
-
 /** Stores the bytes with the record, in one commit. Otherwise as `storeUpload`. */
 export const storeInStore = async (
   access: Access,
   bucket: Table,
-  inStore: InStore,
+  bytes: Uint8Array,
   input: PutFileInput,
-  chunks: AsyncIterable<Uint8Array>,
   now: () => number,
 ): Promise<StoredFile> => {
   const { name, contentType, visibility, metadata, ttlSeconds, condition, sha256: declared } = input
-  await inStore.prepare()
-  const bytes = await collectBytes(chunks, input)
   const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
   if (declared !== undefined && declared !== sha256) throw digestMismatch(declared, sha256)
   const nowMs = now()

@@ -21,6 +21,14 @@ export interface PutFileInput extends FileAddress {
   bytesMax: number
 }
 
+/** Where the bytes of an upload come from. One of the two is called, once. */
+export interface UploadBytes {
+  /** As they arrive. A chunk is valid until the next one is requested. */
+  chunks(): AsyncIterable<Uint8Array>
+  /** All of a file that is declared to have so many, which are few. They belong to whoever asked for them. */
+  whole(bytes: number): Promise<Uint8Array>
+}
+
 /** An upload that may begin. */
 export interface AcceptedUpload {
   place: BlobPlace

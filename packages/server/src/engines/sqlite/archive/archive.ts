@@ -1,7 +1,7 @@
+import { endThread } from '../../../core/end-thread.ts'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { ArchiveState } from '../../../store/archive-state.ts'
-import { endThread } from '../end-thread.ts'
 import type { ArchiveThreadOptions, EndOfStore, FromArchiveThread, ToArchiveThread } from './archive-thread.ts'
 import { removeToken } from './token.ts'
 

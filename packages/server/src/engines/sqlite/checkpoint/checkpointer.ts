@@ -1,7 +1,7 @@
 import { fdatasync, openSync } from 'node:fs'
+import { endThread } from '../../../core/end-thread.ts'
 import type { Log } from '../../../core/log.ts'
 import type { CheckpointFault } from '../connection.ts'
-import { endThread } from '../end-thread.ts'
 import {
   type CheckpointEvent,
   CheckpointPolicy,
