@@ -19,6 +19,7 @@ describe.skipIf(untraced !== undefined)(`a directory of blobs, seen with strace$
   let top: string
   let root: string
   let id: string
+  let small: string[]
   /** What succeeded, in order: `mkdir P`, `write P`, `sync P`, `rename to P`, `link P`, `unlink P`, `rmdir P`, `said …`. */
   let steps: string[] = []
 
@@ -33,6 +34,7 @@ describe.skipIf(untraced !== undefined)(`a directory of blobs, seen with strace$
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
     if ((await child.exited) !== 0) throw new Error(stderr)
     id = /written (\w+)/.exec(stdout)![1]!
+    small = [...stdout.matchAll(/small (\w+)/g)].map((match) => match[1]!)
     steps = parseTrace(readFileSync(file, 'utf8'))
       .filter(({ text }) => /= \d+$/.test(text))
       // By when they began for what must wait, which is stricter than by when they ended: each step waits for the last.
@@ -96,5 +98,27 @@ describe.skipIf(untraced !== undefined)(`a directory of blobs, seen with strace$
       `rmdir ${dirname(directory)}`,
       `sync ${root}`,
     ])
+  })
+
+  test('small blobs, in batches: the bytes, the name and the directory of each are synced before its answer', () => {
+    expect(small).toHaveLength(5)
+    for (const one of small) {
+      const file = join(root, blobPath(one))
+      const directory = dirname(file)
+      const synced = steps.indexOf(`sync ${file}.part`)
+      const named = steps.indexOf(`rename to ${file}`)
+      const said = steps.indexOf(`said small ${one}`)
+      const after = (step: string, from: number): number => steps.indexOf(step, from)
+      expect(steps.indexOf(`write ${file}.part`)).toBeGreaterThanOrEqual(0)
+      expect(synced).toBeGreaterThan(steps.lastIndexOf(`write ${file}.part`))
+      expect(named).toBeGreaterThan(synced)
+      const listed = after(`sync ${directory}`, named)
+      expect(listed).toBeGreaterThan(named)
+      expect(said).toBeGreaterThan(listed)
+    }
+    // Of five one or two batches were made, not five.
+    const directory = dirname(join(root, blobPath(small[0]!)))
+    const syncs = steps.slice(steps.indexOf('said removed')).filter((step) => step === `sync ${directory}`)
+    expect(syncs.length).toBeLessThan(small.length)
   })
 })

@@ -68,6 +68,58 @@ describe.each([false, true])('a body, chunked: %p', (isChunked) => {
   })
 })
 
+describe('a small body of a declared length, read whole', () => {
+  const whole = async (body: ReadableStream<Uint8Array> | string, bytes: number, from = bodies): Promise<string> =>
+    Buffer.from(
+      await from.whole(
+        new Request('http://127.0.0.1/', { method: 'PUT', body: bytes === 0 ? undefined : body }),
+        bytes,
+      ),
+    ).toString()
+
+  test('in one piece or in several, or empty', async () => {
+    expect(await whole('abc', 3)).toBe('abc')
+    expect(await whole(bodyOf(['a', 'bcd', 'ef'], 0, true), 6)).toBe('abcdef')
+    expect(await whole('', 0)).toBe('')
+  })
+
+  test('that is silent for too long is given up, from the start or later, and cancelled', async () => {
+    for (const pieces of [[], ['a']]) {
+      let isCancelled = false
+      const silent = new ReadableStream<Uint8Array>({
+        start(controller) {
+          for (const piece of pieces) controller.enqueue(Buffer.from(piece))
+        },
+        cancel() {
+          isCancelled = true
+        },
+      })
+      const startedAtMs = performance.now()
+      const fault = (await faultOf(whole(silent, 2))) as string[]
+      expect(fault).toEqual(['unavailable', expect.stringContaining('Nothing of the file arrived within')])
+      expect(performance.now() - startedAtMs).toBeGreaterThan(idleMsMax - 1)
+      expect(isCancelled).toBe(true)
+    }
+  })
+
+  test('may take any time, as long as something arrives', async () => {
+    const patient = new UploadBodies(fineChunks, 3_000)
+    try {
+      const pieces = Array.from({ length: 8 }, (_, n) => String(n))
+      expect(await whole(bodyOf(pieces, 500, true), 8, patient)).toBe('01234567')
+    } finally {
+      patient.stop()
+    }
+  })
+
+  test('that ends before its end, or breaks, is not taken', async () => {
+    const broken = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('reset')) })
+    for (const body of [bodyOf(['a'], 0, true), broken]) {
+      expect(await faultOf(whole(body, 2))).toEqual(['invalid_request', 'The body ended before it was complete.'])
+    }
+  })
+})
+
 test('a reader that leaves early cancels the body', async () => {
   let isCancelled = false
   const body = new ReadableStream<Uint8Array>({

@@ -10,6 +10,9 @@ const preparedMax = 64
 /** Only directories whose blobs were all begun longer ago than this are removed: nobody is about to write there. */
 const keptMs = 24 * 60 * 60 * 1000
 
+/** The directory of a blob was removed after it was made. */
+export class NoDirectory extends Error {}
+
 /** The last moment, by its name, that a directory is for. `digits`: the first digits of the 12 of a time. */
 const lastMs = (digits: string): number => Number.parseInt(digits.padEnd(12, 'f'), 16)
 

@@ -3,9 +3,9 @@ import { isBlobId } from '../../core/files/blob-id.ts'
 import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
 import { BatchedWriter } from './batched-writer.ts'
 import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.ts'
-import { DirectoryTree } from './directory-tree.ts'
+import { DirectoryTree, NoDirectory } from './directory-tree.ts'
 import { DirectoryWriter } from './directory-writer.ts'
-import type { FileBatches } from './file-batches.ts'
+import { BatchLost, type FileBatches } from './file-batches.ts'
 import { codeOf, type FileCalls, fileCalls, syncDirectory } from './file-calls.ts'
 import { placeError, placeUnavailable } from './place-errors.ts'
 import { isPlaceMark } from './place-mark.ts'
@@ -54,16 +54,43 @@ export class DirectoryPlace implements BlobPlace {
     const { directory, file } = this.#pathsOf(id)
     const batches = this.#batches
     if (batches !== undefined && bytes !== undefined && bytes <= batchedBytesMax) {
-      const put = (whole: Uint8Array): Promise<void> =>
-        this.#inDirectory(id, () => this.#names.changeSynced(directory, () => batches.put(directory, id, whole)))
-      return new BatchedWriter(bytes, put)
+      return new BatchedWriter(bytes, (whole) => this.#putWhole(batches, id, whole))
     }
     const part = `${file}.part`
-    const descriptor = await this.#inDirectory(id, () => this.#calls.open(part, 'wx', fileMode))
+    const descriptor = await this.#inDirectory(id, () => this.#create(part))
     return new DirectoryWriter(this.#calls, this.#names, { directory, part, file }, descriptor, bytes)
   }
 
-  /** Makes the directory of the blob, and makes it anew if `use` finds that it is gone. */
+  async #putWhole(batches: FileBatches, id: string, bytes: Uint8Array): Promise<void> {
+    const { directory, file } = this.#pathsOf(id)
+    let mayBeThere = false
+    const put = async (): Promise<void> => {
+      try {
+        await batches.put(directory, id, bytes)
+        mayBeThere = true
+      } catch (error) {
+        // Otherwise the batch has removed what it made.
+        mayBeThere = error instanceof BatchLost
+        throw error
+      }
+    }
+    try {
+      await this.#inDirectory(id, () => this.#names.changeSynced(directory, put))
+    } catch (error) {
+      if (mayBeThere) for (const path of [`${file}.part`, file]) await this.#calls.unlink(path).catch(() => {})
+      throw error
+    }
+  }
+
+  async #create(part: string): Promise<number> {
+    try {
+      return await this.#calls.open(part, 'wx', fileMode)
+    } catch (error) {
+      throw codeOf(error) === 'ENOENT' ? new NoDirectory((error as Error).message) : error
+    }
+  }
+
+  /** Makes the directory of the blob, and makes it anew if `use` throws NoDirectory. */
   async #inDirectory<T>(id: string, use: () => Promise<T>): Promise<T> {
     try {
       for (let attempt = 1; ; attempt++) {
@@ -71,7 +98,7 @@ export class DirectoryPlace implements BlobPlace {
         try {
           return await use()
         } catch (error) {
-          if (codeOf(error) !== 'ENOENT' || attempt === attemptsMax) throw error
+          if (!(error instanceof NoDirectory) || attempt === attemptsMax) throw error
           this.#tree.forget(id)
         }
       }

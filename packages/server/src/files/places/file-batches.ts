@@ -1,20 +1,27 @@
 import { endThread } from '../../core/end-thread.ts'
 import type { FromBatchThread, ToBatchThread } from './batch-thread.ts'
+import { NoDirectory } from './directory-tree.ts'
 import { NamesNotSynced } from './shared-sync.ts'
 import type { BatchFault, SmallFile } from './write-batch.ts'
 
 /** This many files are sent to the thread before the turn of the event loop in which they are given ends. */
 const sendAtFiles = 8
 
-/** Writes a batch, by `writeBatch`. Tests do it in the calling thread. */
+/** The thread failed: some of its files may be there. */
+export class BatchLost extends Error {}
+
+/** Writes batches, by `writeBatch`. Tests do it in the calling thread. */
 export interface FilesWriter {
+  /** One fault for each file, undefined for those that are durable. Rejects with BatchLost. */
   write(files: SmallFile[]): Promise<Array<BatchFault | undefined>>
   /** Nothing may be in progress. */
   close(): Promise<void>
 }
 
-const errorOf = ({ code, message, isOfNames }: BatchFault): Error =>
-  Object.assign(isOfNames === true ? new NamesNotSynced(message) : new Error(message), code === '' ? {} : { code })
+const errorOf = ({ code, message, kind }: BatchFault): Error => {
+  if (kind === 'noDirectory') return new NoDirectory(message)
+  return Object.assign(kind === 'namesNotSynced' ? new NamesNotSynced(message) : new Error(message), { code })
+}
 
 interface Waiting extends SmallFile {
   resolve(): void
@@ -113,7 +120,8 @@ class BatchThread implements FilesWriter {
       this.#thread = undefined
       const sent = this.#sent
       this.#sent = []
-      for (const { reject } of sent) reject(new Error(`the thread that writes small files failed: ${event.message}`))
+      const lost = new BatchLost(`the thread that writes small files failed: ${event.message}`)
+      for (const { reject } of sent) reject(lost)
     }
     return thread
   }
