@@ -3,7 +3,7 @@ import type { Files } from '../store/files.ts'
 
 /** What the code of uploads calls. */
 export interface RunningUploads {
-  /** The row of the blob is committed, and its bytes arrive from now on. */
+  /** The row of the blob is committed, and its bytes go to their place from now on. */
   begin(blobId: string): void
   /** The upload has ended, well or not. */
   end(blobId: string): void

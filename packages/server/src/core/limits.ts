@@ -26,7 +26,7 @@ export const indexFieldCharactersMax = 255
 export const indexStringBytesMax = 1_024
 export const fileBytesMax = 5 * GIB
 /** The bytes of a file with a declared length up to this are held in memory until all have arrived. Larger ones are streamed. */
-export const wholeFileBytesMax = 64 * KIB
+export const smallUploadBytesMax = 64 * KIB
 /** With --small-files-in-store: the bytes of a file up to this size are in the store, in the commit of its record. */
 export const storeFileBytesMax = 16 * KIB
 export const fileNameBytesMax = 1_024

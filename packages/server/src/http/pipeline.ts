@@ -50,7 +50,7 @@ export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) =
  * | identify: request id, route, parameters | `#identify`, `request-id.ts` |
  * | authenticate: who calls, and may the key do this | `authenticate.ts` |
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts`, `arrivals.ts` |
- * | read the body, as text, as a stream or as a file | `readBody`, `readStream` and `readUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
+ * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
  * | answer: text, stream or error | `respond.ts`, `answers.ts`, `answer-stream.ts`, `answer-error.ts` |
  * | log and measure | `observe.ts`, `request-log.ts` |
@@ -259,14 +259,23 @@ export class Pipeline implements Shared {
   }
 
   #runInTurn(exchange: RequestExchange): Awaitable<Response> {
-    // The key may have been revoked meanwhile.
-    const runAgain = (): Awaitable<Response> => andThen(exchange.authenticate(), () => this.#run(exchange))
-    const later = (): Promise<Response> => this.turns.run(exchange.orgId, exchange.keySeq, runAgain)
-    // The bytes of most have arrived by then, too.
-    if (exchange.isWholeUpload) return this.arrivals.run(() => this.#run(exchange), later)
+    const { orgId, keySeq } = exchange
+    if (exchange.isSmallUpload) {
+      // Together with others: most of their bytes have arrived by then, too.
+      const begin = (): Awaitable<Response> => {
+        this.turns.begin(orgId, keySeq, true)
+        return exchange.run()
+      }
+      const beginLater = (): Promise<Response> =>
+        this.turns.run(orgId, keySeq, () => andThen(exchange.authenticate(), begin))
+      return this.arrivals.run(begin, beginLater)
+    }
     // Others with a body wait for their turn after it has arrived: see `readBody`.
     if (exchange.route.body !== undefined) return exchange.run()
-    return this.turns.isFree ? this.#run(exchange) : later()
+    if (this.turns.isFree) return this.#run(exchange)
+    // The key may have been revoked meanwhile.
+    const runAgain = (): Awaitable<Response> => andThen(exchange.authenticate(), () => this.#run(exchange))
+    return this.turns.run(orgId, keySeq, runAgain)
   }
 
   /** The same for a request that is authenticated and has a small body, with fewer promises. */

@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
-import { answerIdleSecondsMax, connectionIdleSecondsMax, wholeFileBytesMax } from '../core/limits.ts'
+import { answerIdleSecondsMax, connectionIdleSecondsMax, smallUploadBytesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
@@ -154,19 +154,18 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked))
   }
 
-  async readWholeUpload(bytes: number): Promise<Uint8Array> {
-    const whole = await this.shared.uploadBodies.whole(this.request, bytes)
-    this.receivedBytes = bytes
+  async readSmallUpload(bytes: number): Promise<Uint8Array> {
+    const whole = await this.shared.uploadBodies.whole(this.request, bytes, this)
     await this.turn()
     await this.authenticate()
     return whole
   }
 
   /** Whether the body is a file that is read whole. */
-  get isWholeUpload(): boolean {
+  get isSmallUpload(): boolean {
     if (this.route.body !== 'upload' || this.#chunked !== undefined) return false
     const length = this.request.headers.get('content-length')
-    return length !== null && Number(length) <= wholeFileBytesMax
+    return length !== null && Number(length) <= smallUploadBytesMax
   }
 
   /** Runs the handler of the route. */

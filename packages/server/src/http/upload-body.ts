@@ -116,7 +116,7 @@ export const afterSockets = (): Promise<void> => new Promise((resolve) => setImm
 
 /**
  * Reads the bytes of uploads. While no piece is requested, Bun stops reading from the socket, so an upload holds no more
- * than what Bun reads ahead. `Uploads` limits how many there are. A sender may take as long as it needs, as long as
+ * than what Bun reads ahead, or the whole of a small file. `Uploads` limits how many there are. A sender may take as long as it needs, as long as
  * something arrives every `fileIdleMsMax`.
  */
 export class UploadBodies {
@@ -145,7 +145,7 @@ export class UploadBodies {
    * The whole body, of a small declared length. Its owner frees it. Not a loop over `pieces`: that takes three times as long,
    * and for a small file it is most of what the serving thread does.
    */
-  whole(request: Request, bytes: number): Promise<Uint8Array> {
+  whole(request: Request, bytes: number, counts: { receivedBytes: number }): Promise<Uint8Array> {
     if (bytes === 0) return Promise.resolve(new Uint8Array())
     return new Promise((resolve, reject) => {
       const reader = request.body!.getReader() as Reader
@@ -167,17 +167,19 @@ export class UploadBodies {
         if (!this.#deadlines.remove(reading)) return
         if (done) {
           reject(cutShort())
-        } else if (value.length === bytes) {
+          return
+        }
+        counts.receivedBytes += value.length
+        if (value.length === bytes) {
           resolve(value)
-        } else {
-          joined ??= new Uint8Array(bytes)
-          joined.set(value, size)
-          size += value.length
-          freeChunk(value)
-          if (size === bytes) {
-            resolve(joined)
-            return
-          }
+          return
+        }
+        joined ??= new Uint8Array(bytes)
+        joined.set(value.subarray(0, bytes - size), size)
+        size += value.length
+        freeChunk(value)
+        if (size >= bytes) resolve(joined)
+        else {
           reading.startedAtMs = performance.now()
           read()
         }

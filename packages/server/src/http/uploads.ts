@@ -17,7 +17,7 @@ export interface UploadRequest {
    */
   readUpload(): AsyncIterable<Uint8Array>
   /** The same for a small file with a declared length, whole. Its owner frees it. */
-  readWholeUpload(bytes: number): Promise<Uint8Array>
+  readSmallUpload(bytes: number): Promise<Uint8Array>
   /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
 }
@@ -37,7 +37,7 @@ export class Uploads {
     const { orgId } = access.apiKey
     const source: UploadBytes = {
       chunks: () => request.readUpload(),
-      whole: (bytes) => request.readWholeUpload(bytes),
+      whole: (bytes) => request.readSmallUpload(bytes),
     }
     this.#enter(orgId)
     try {

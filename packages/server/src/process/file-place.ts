@@ -59,9 +59,10 @@ export const openFilePlace = async (
   }
 }
 
-/** The same place; an upload counts as running from its first byte until it has ended, well or not. */
+/** The same place; an upload counts as running from when its bytes go there until it has ended, well or not. */
 export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
   description: place.description,
+  mayWriteLate: place.mayWriteLate,
   async write(id, bytes) {
     uploads.begin(id)
     try {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
-import { BatchLost, FileBatches, type FilesWriter } from '../../src/files/places/file-batches.ts'
+import { BatchLost, BatchThread, type BatchWriter, FileBatches } from '../../src/files/places/file-batches.ts'
 import { fileCalls } from '../../src/files/places/file-calls.ts'
-import { type BatchFault, type SmallFile, writeBatch } from '../../src/files/places/write-batch.ts'
+import { type Batch, type BatchFault, type BatchFaults, writeBatch } from '../../src/files/places/write-batch.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { collect, content, filesBelow, openFiles, put } from './material.ts'
 
@@ -32,24 +32,24 @@ const answerOf = (work: Promise<void>): Promise<unknown> =>
     (error) => error.code,
   )
 
-type Faults = Array<BatchFault | undefined>
+type Around = (write: () => BatchFaults, batch: Batch) => BatchFaults | Promise<BatchFaults>
 
 /** Writes batches in this thread. `around` may come before or after, or instead. */
-const writerOf = (around: (write: () => Faults, files: SmallFile[]) => Faults | Promise<Faults>) => {
-  const batches: string[][] = []
-  const writer: FilesWriter = {
-    async write(files) {
-      batches.push(files.map(({ name }) => name))
-      return around(() => writeBatch(files), files)
+const writerOf = (around: Around) => {
+  const batches: Batch[] = []
+  const writer: BatchWriter = {
+    async write(batch) {
+      batches.push(batch)
+      return around(() => writeBatch(batch), batch)
     },
     async close() {},
   }
   return { writer, batches }
 }
 
-const placeOf = (around: Parameters<typeof writerOf>[0]) => {
+const placeOf = (around: Around, calls = fileCalls) => {
   const { writer, batches } = writerOf(around)
-  return { place: new DirectoryPlace(root, { batches: new FileBatches(writer) }), batches }
+  return { place: new DirectoryPlace(root, { batches: new FileBatches(writer), calls }), batches }
 }
 
 describe('by a thread', () => {
@@ -77,6 +77,20 @@ describe('by a thread', () => {
     rmSync(dirname(join(root, blobPath(ids[0]!))), { recursive: true })
     await Promise.all([putSmall(place, ids[1]!), putSmall(place, ids[2]!)])
     expect(filesBelow(root)).toEqual(ids.slice(1).map(blobPath).sort())
+  })
+
+  test('a removal takes the directories with it if they are old and empty, and later ones are made anew', async () => {
+    const old = new DirectoryPlace(root, { batches: new FileBatches(), now: () => nowMs + 10 * 24 * 60 * 60 * 1000 })
+    try {
+      const ids = [newId(), newId()]
+      for (const id of ids) {
+        await putSmall(old, id)
+        await old.remove(id)
+        expect(readdirSync(root)).toEqual([])
+      }
+    } finally {
+      await old.close()
+    }
   })
 
   test('a blob is there once: a second one with its id fails, and the first stays', async () => {
@@ -115,19 +129,98 @@ describe('by a thread', () => {
   })
 })
 
-test('what comes while a batch is written is one batch', async () => {
-  const held = Promise.withResolvers<void>()
-  const { place, batches } = placeOf(async (write) => {
-    await held.promise
-    return write()
+test('what comes in one turn of the event loop is one batch; when there are many, the thread gets the first at once', async () => {
+  const { place, batches } = placeOf((write) => write())
+  await putSmall(place, newId())
+  batches.length = 0
+  await Promise.all(Array.from({ length: 5 }, () => putSmall(place, newId())))
+  expect(batches.map(({ files }) => files.length)).toEqual([5])
+  await Promise.all(Array.from({ length: 20 }, () => putSmall(place, newId())))
+  expect(batches.map(({ files }) => files.length)).toEqual([5, 8, 8, 4])
+})
+
+describe('batches of a thread', () => {
+  const fileOf = (name: string, directory = top) => ({ directory, name, bytes: content(1_000) })
+  const none = { files: [undefined], directories: [] }
+
+  test('that are written together: each gets its own faults', async () => {
+    const thread = new BatchThread()
+    try {
+      writeFileSync(join(top, 'b.part'), 'of another')
+      const missing = join(top, 'none')
+      const faults = await Promise.all([
+        thread.write({ files: [fileOf('a'), fileOf('b')], directories: [] }),
+        thread.write({ files: [], directories: [top, missing] }),
+        thread.write({ files: [fileOf('c', missing), fileOf('d'), fileOf('e')], directories: [missing] }),
+        thread.write({ files: [fileOf('f')], directories: [] }),
+      ])
+      const text = expect.any(String)
+      const notSynced = { code: 'ENOENT', message: text, kind: 'namesNotSynced' as const }
+      expect(faults).toEqual([
+        { files: [undefined, { code: 'EEXIST', message: text }], directories: [] },
+        { files: [], directories: [undefined, notSynced] },
+        {
+          files: [{ code: 'ENOENT', message: text, kind: 'noDirectory' as const }, undefined, undefined],
+          directories: [notSynced],
+        },
+        none,
+      ])
+      expect(filesBelow(top)).toEqual(['a', 'b.part', 'd', 'e', 'f'])
+      for (const name of ['a', 'd', 'e', 'f']) {
+        expect(Buffer.compare(readFileSync(join(top, name)), content(1_000))).toBe(0)
+      }
+    } finally {
+      await thread.close()
+    }
   })
-  const ids = Array.from({ length: 5 }, newId)
-  const putting = Promise.all(ids.map((id) => putSmall(place, id)))
-  await eventually('they are sent', () => batches.length > 0 || undefined)
-  held.resolve()
-  await putting
-  expect(batches.flat().toSorted()).toEqual(ids.toSorted())
-  expect(batches).toHaveLength(1)
+
+  /** A thread that does what the name of the first file says. */
+  const threadThatFails = (): BatchThread => {
+    const script = join(top, 'thread.ts')
+    writeFileSync(
+      script,
+      `self.onmessage = ({ data }) => {
+        if ('close' in data) return self.postMessage({ closed: true })
+        const [[, name]] = JSON.parse(data.files)
+        if (name === 'throws') throw new Error('planted')
+        if (name === 'exits') process.exit(1)
+        if (name !== 'silent') self.postMessage({ written: [[data.batch, { files: [undefined], directories: [] }]] })
+      }`,
+    )
+    return new BatchThread(Bun.pathToFileURL(script).href)
+  }
+  const write = (thread: BatchThread, name: string): Promise<BatchFaults> =>
+    thread.write({ files: [fileOf(name)], directories: [] })
+
+  for (const name of ['throws', 'exits']) {
+    test(`that ${name}: what it had fails, and the next batch starts another`, async () => {
+      const thread = threadThatFails()
+      try {
+        expect(await write(thread, 'good')).toEqual(none)
+        const lost = await Promise.allSettled([write(thread, 'silent'), write(thread, name)])
+        for (const { status, reason } of lost as PromiseRejectedResult[]) {
+          expect(status).toBe('rejected')
+          expect(reason).toBeInstanceOf(BatchLost)
+          expect(reason.message).toContain(name === 'throws' ? 'planted' : 'it has ended')
+        }
+        expect(await write(thread, 'good')).toEqual(none)
+      } finally {
+        await thread.close()
+      }
+    })
+  }
+
+  test('that is closed: what it had fails, and so does what comes later', async () => {
+    const thread = threadThatFails()
+    const waiting = write(thread, 'silent').catch((error) => error)
+    await thread.close()
+    expect(await waiting).toBeInstanceOf(BatchLost)
+    expect(await write(thread, 'good').catch((error) => error)).toBeInstanceOf(BatchLost)
+    await thread.close()
+    const unused = threadThatFails()
+    await unused.close()
+    expect(await write(unused, 'good').catch((error) => error)).toBeInstanceOf(BatchLost)
+  })
 })
 
 for (const [code, answer] of [
@@ -137,13 +230,15 @@ for (const [code, answer] of [
 ] as const) {
   test(`a file that fails with ${code}: ${answer}, and nothing is left; the one beside it is durable`, async () => {
     const bad = newId()
-    const { place } = placeOf((write, files) =>
-      write().map((fault, i) => {
-        if (files[i]!.name !== bad) return fault
-        rmSync(join(files[i]!.directory, bad))
-        return { code, message: `${code}: it failed` }
-      }),
-    )
+    const { place } = placeOf((write, { files }) => {
+      const faults = write()
+      files.forEach(({ directory, name }, i) => {
+        if (name !== bad) return
+        rmSync(join(directory, bad))
+        faults.files[i] = { code, message: `${code}: it failed` }
+      })
+      return faults
+    })
     const good = newId()
     const [error] = await Promise.all([putSmall(place, bad).catch((error) => error), putSmall(place, good)])
     expect(error).toMatchObject({ code: answer, cause: `files: ${code}: it failed` })
@@ -169,86 +264,88 @@ test('a thread that fails: its files have failed and are gone, and the next are 
 // The kernel may have dropped the names of all of them, and reports it once: the next sync succeeds.
 describe('a sync of the names that fails', () => {
   const notSynced: BatchFault = { code: 'EIO', message: 'EIO: it failed', kind: 'namesNotSynced' }
-
-  test('in a batch: it fails what was begun before it ended, in the next batch too', async () => {
-    const held = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    let batch = 0
-    const { place, batches } = placeOf(async (write, files) => {
-      const n = batch++
-      if (n >= held.length) return write()
-      await held[n]!.promise
-      return n === 0 ? files.map(() => notSynced) : write()
-    })
-    const first = answerOf(putSmall(place, newId()))
-    await eventually('the first batch is sent', () => batches.length === 1 || undefined)
-    const second = answerOf(putSmall(place, newId()))
-    await eventually('the second batch is sent', () => batches.length === 2 || undefined)
-    held[0]!.resolve()
-    expect(await first).toBe('unavailable')
-    held[1]!.resolve()
-    expect(await second).toBe('unavailable')
-    expect(filesBelow(root)).toEqual([])
-    expect(await answerOf(putSmall(place, newId()))).toBe('durable')
+  const allFail = ({ files, directories }: Batch): BatchFaults => ({
+    files: files.map(() => notSynced),
+    directories: directories.map(() => notSynced),
   })
 
-  test('of a large blob beside it: a batch that was begun before fails, too', async () => {
-    const held = Promise.withResolvers<void>()
-    const { writer, batches } = writerOf(async (write) => {
-      await held.promise
-      return write()
-    })
-    const directories = new Set<number>()
-    let fails = true
-    const place = new DirectoryPlace(root, {
-      batches: new FileBatches(writer),
-      calls: {
-        ...fileCalls,
-        async open(path, ...rest) {
-          const descriptor = await fileCalls.open(path, ...rest)
-          if (/\/\w{5}\/\w\w$/.test(path)) directories.add(descriptor)
-          else directories.delete(descriptor)
-          return descriptor
-        },
-        async sync(descriptor) {
-          if (fails && directories.has(descriptor)) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-          return fileCalls.sync(descriptor)
-        },
-      },
-    })
-    const small = answerOf(putSmall(place, newId()))
-    await eventually('the batch is sent', () => batches.length === 1 || undefined)
-    expect(await answerOf(putSmall(place, newId(), 100_000))).toBe('unavailable')
-    fails = false
-    held.resolve()
-    expect(await small).toBe('unavailable')
-    expect(filesBelow(root)).toEqual([])
-    expect(await answerOf(putSmall(place, newId()))).toBe('durable')
-  })
+  /** A place with one small blob, and what is in progress in it then: each batch waits until `release` answers it, in order. */
+  const heldPlace = async (calls = fileCalls) => {
+    let isHeld = false
+    const held: PromiseWithResolvers<'ok' | 'fails'>[] = []
+    const { place, batches } = placeOf(async (write, batch) => {
+      if (!isHeld) return write()
+      const answer = Promise.withResolvers<'ok' | 'fails'>()
+      held.push(answer)
+      return (await answer.promise) === 'ok' ? write() : allFail(batch)
+    }, calls)
+    const id = newId()
+    await putSmall(place, id)
+    isHeld = true
+    batches.length = 0
+    /** Begins work that sends a batch. Its answer is in an array, since an async function waits for a promise that it returns. */
+    const begin = async (work: () => Promise<void>): Promise<Promise<unknown>[]> => {
+      const sent = batches.length
+      const answer = answerOf(work())
+      await eventually('its batch is sent', () => batches.length > sent || undefined)
+      return [answer]
+    }
+    const release = (...answers: ('ok' | 'fails')[]): void => {
+      for (const answer of answers) held.shift()!.resolve(answer)
+      isHeld = held.length > 0
+    }
+    return { place, id, begin, release }
+  }
 
-  test('in a batch, while a large blob is renamed: that one fails, too', async () => {
-    const held = Promise.withResolvers<void>()
+  const works = {
+    'a small blob': (place: DirectoryPlace) => putSmall(place, newId()),
+    'a large blob': (place: DirectoryPlace) => putSmall(place, newId(), 100_000),
+    'a removal': (place: DirectoryPlace, id: string) => place.remove(id),
+  }
+  for (const [first, doFirst] of Object.entries(works)) {
+    for (const [second, doSecond] of Object.entries(works)) {
+      // Such a second one sends its sync when that of the first has ended: see directory-faults.test.ts.
+      if (first !== 'a small blob' && second !== 'a small blob') continue
+      test(`of ${first}: ${second} that was begun before it ended fails, too, and a later one does not`, async () => {
+        const { place, id, begin, release } = await heldPlace()
+        const [one] = await begin(() => doFirst(place, id))
+        const [two] = await begin(() => doSecond(place, id))
+        release('fails', 'ok')
+        expect(await Promise.all([one, two])).toEqual(['unavailable', 'unavailable'])
+        expect(filesBelow(root).filter((path) => path !== blobPath(id))).toEqual([])
+        await putSmall(place, newId())
+        await place.remove(id)
+      })
+
+      test(`of ${second}, after ${first} was synced: that one is durable`, async () => {
+        const { place, id, begin, release } = await heldPlace()
+        const [one] = await begin(() => doFirst(place, id))
+        const [two] = await begin(() => doSecond(place, id))
+        release('ok')
+        expect(await one).toBe('durable')
+        release('fails')
+        expect(await two).toBe('unavailable')
+      })
+    }
+  }
+
+  test('while a large blob is renamed: that one fails, too', async () => {
     const renamed = Promise.withResolvers<void>()
-    const { writer, batches } = writerOf(async (_write, files) => {
-      await held.promise
-      return files.map(() => notSynced)
-    })
-    const place = new DirectoryPlace(root, {
-      batches: new FileBatches(writer),
-      calls: {
-        ...fileCalls,
-        async rename(from, to) {
-          await fileCalls.rename(from, to)
-          held.resolve()
-          await renamed.promise
-        },
+    const isRenamed = Promise.withResolvers<void>()
+    const { place, begin, release } = await heldPlace({
+      ...fileCalls,
+      async rename(from, to) {
+        await fileCalls.rename(from, to)
+        isRenamed.resolve()
+        await renamed.promise
       },
     })
-    const small = answerOf(putSmall(place, newId()))
-    await eventually('the batch is sent', () => batches.length === 1 || undefined)
+    const [small] = await begin(() => putSmall(place, newId()))
     const large = answerOf(putSmall(place, newId(), 100_000))
+    await isRenamed.promise
+    release('fails')
     expect(await small).toBe('unavailable')
     renamed.resolve()
     expect(await large).toBe('unavailable')
-    expect(filesBelow(root)).toEqual([])
   })
 })

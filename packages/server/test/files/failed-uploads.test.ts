@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { CubbyError } from '../../src/core/errors.ts'
 import { newBucketId } from '../../src/core/files/bucket-id.ts'
 import { fileKey } from '../../src/core/files/file-record.ts'
@@ -38,17 +38,25 @@ const input: PutFileInput = {
 
 const failed = new CubbyError('unavailable', 'It failed.')
 
+interface Kind {
+  chunks?: Buffer[]
+  /** The declared length. */
+  bytes?: number | undefined
+  /** As S3 may, and a directory may not. */
+  mayWriteLate?: boolean
+}
+
 /** The code of the error of an upload into a place of which some calls do something else. */
 const upload = async (
   does: Partial<BlobWriter>,
-  { chunks = [Buffer.from('bytes')], bytes }: { chunks?: Buffer[]; bytes?: number } = {},
+  { chunks = [Buffer.from('bytes')], bytes, mayWriteLate = true }: Kind = {},
 ): Promise<string> => {
   const note = (name: keyof BlobWriter) => async (): Promise<void> => {
     calls.push(name)
     await (does[name] as (() => Promise<void>) | undefined)?.()
   }
   const writer = { write: note('write'), finish: note('finish'), abort: note('abort') }
-  const place = { write: async () => writer } as unknown as BlobPlace
+  const place = { write: async () => writer, mayWriteLate } as unknown as BlobPlace
   const source: UploadBytes = {
     async *chunks() {
       yield* chunks
@@ -69,17 +77,25 @@ const upload = async (
 
 const dueAt = async (nowMs: number): Promise<number> => (await engine.files.takeDue(nowMs, 10)).length
 
-test('the end of which is not known: a day later', async () => {
-  expect(await upload({ finish: () => Promise.reject(failed) })).toBe('unavailable')
-  expect(calls).toEqual(['write', 'finish'])
-  expect(await dueAt(startMs + pendingBlobMs - 1)).toBe(0)
-  expect(await dueAt(startMs + pendingBlobMs)).toBe(1)
-})
+describe.each([undefined, 5])('with a declared length of %p', (bytes) => {
+  test('the end of which is not known: a day later', async () => {
+    expect(await upload({ finish: () => Promise.reject(failed) }, { bytes })).toBe('unavailable')
+    expect(calls).toEqual(['write', 'finish'])
+    expect(await dueAt(startMs + pendingBlobMs - 1)).toBe(0)
+    expect(await dueAt(startMs + pendingBlobMs)).toBe(1)
+  })
 
-test('that broke off: at once, and the writer is told', async () => {
-  expect(await upload({ write: () => Promise.reject(failed) })).toBe('unavailable')
-  expect(calls).toEqual(['write', 'abort'])
-  expect(await dueAt(startMs)).toBe(1)
+  test('the end of which failed in a place that writes nothing later: at once', async () => {
+    expect(await upload({ finish: () => Promise.reject(failed) }, { bytes, mayWriteLate: false })).toBe('unavailable')
+    expect(calls.slice(0, 2)).toEqual(['write', 'finish'])
+    expect(await dueAt(startMs)).toBe(1)
+  })
+
+  test('that broke off: at once, and the writer is told', async () => {
+    expect(await upload({ write: () => Promise.reject(failed) }, { bytes })).toBe('unavailable')
+    expect(calls).toEqual(['write', 'abort'])
+    expect(await dueAt(startMs)).toBe(1)
+  })
 })
 
 test('into a bucket that was deleted meanwhile: 404 once all has arrived; at once, by way of the row alone', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { type BatchCalls, type SmallFile, writeBatch } from '../../src/files/places/write-batch.ts'
+import { type BatchCalls, type BatchFaults, type SmallFile, writeBatch } from '../../src/files/places/write-batch.ts'
 import { makeTempDir, removeTempDir } from '../harness.ts'
 import { content, filesBelow, openFiles } from './material.ts'
 
@@ -79,10 +79,14 @@ const five = (): SmallFile[] => [
 const pathsOf = (files: SmallFile[]): string[] =>
   files.map(({ directory, name }) => `${directory.slice(top.length + 1)}/${name}`).sort()
 
+/** The faults of these files, beside no directories. */
+const writeFiles = (files: SmallFile[], calls?: BatchCalls): BatchFaults['files'] =>
+  writeBatch({ files, directories: [] }, calls).files
+
 test('files in two directories, one of them empty: whole, for their owner alone, nothing open', () => {
   const before = process.umask(0)
   try {
-    expect(writeBatch(five())).toEqual(Array(5).fill(undefined))
+    expect(writeFiles(five())).toEqual(Array(5).fill(undefined))
   } finally {
     process.umask(before)
   }
@@ -96,7 +100,7 @@ test('files in two directories, one of them empty: whole, for their owner alone,
 
 test('the order: the bytes of all, the sync of each, its name, and each directory once, after all names in it', () => {
   const { calls, made } = watchedCalls()
-  writeBatch(five(), calls)
+  writeFiles(five(), calls)
   const at = (call: string): number => made.indexOf(call)
   const lastWrite = made.findLastIndex((call) => call.startsWith('write'))
   for (const path of pathsOf(five())) {
@@ -112,7 +116,7 @@ test('the order: the bytes of all, the sync of each, its name, and each director
 
 test('one file alone needs no calls that make the disk begin', () => {
   const { calls, made } = watchedCalls()
-  expect(writeBatch([file('a')], calls)).toEqual([undefined])
+  expect(writeFiles([file('a')], calls)).toEqual([undefined])
   expect(made).toEqual([
     ...['open first/a.part', 'write first/a.part', 'sync first/a.part', 'close first/a.part', 'rename first/a.part'],
     ...['open first', 'sync first', 'close first'],
@@ -123,7 +127,7 @@ describe('a call that fails for one file', () => {
   for (const name of ['open', 'truncate', 'write', 'sync', 'close', 'rename']) {
     test(`${name}: that one is not there, and the others are`, () => {
       const { calls, made } = watchedCalls((call) => (call === `${name} first/c.part` ? 'ENOSPC' : undefined))
-      const faults = writeBatch(five(), calls)
+      const faults = writeFiles(five(), calls)
       const fault = { code: 'ENOSPC', message: 'ENOSPC: it failed' }
       expect(faults).toEqual([undefined, undefined, fault, undefined, undefined])
       expect(filesBelow(top)).toEqual(pathsOf(five()).filter((path) => path !== 'first/c'))
@@ -137,7 +141,7 @@ describe('a call that fails for one file', () => {
 for (const name of ['open', 'sync', 'close']) {
   test(`the ${name} of a directory fails: all files in it have failed and are gone, those in another are there`, () => {
     const { calls } = watchedCalls((call) => (call === `${name} first` ? 'EIO' : undefined))
-    const faults = writeBatch(five(), calls)
+    const faults = writeFiles(five(), calls)
     const fault = { code: 'EIO', message: 'EIO: it failed', kind: 'namesNotSynced' as const }
     expect(faults).toEqual([fault, undefined, fault, undefined, fault])
     expect(filesBelow(top)).toEqual(['second/b', 'second/d'])
@@ -146,10 +150,10 @@ for (const name of ['open', 'sync', 'close']) {
 }
 
 test('a directory that is not there is told apart, and a file that is there stays', () => {
-  writeBatch([file('a')])
+  writeFiles([file('a')])
   fs.writeFileSync(join(first, 'c.part'), 'of another')
   const files = [file('x', join(top, 'none')), file('c', first, 5), file('y')]
-  expect(writeBatch(files)).toEqual([
+  expect(writeFiles(files)).toEqual([
     { code: 'ENOENT', message: expect.stringContaining('none'), kind: 'noDirectory' },
     { code: 'EEXIST', message: expect.any(String) },
     undefined,
@@ -165,9 +169,29 @@ test('writes that take a part of the bytes are continued; one that takes none en
     write: (descriptor, bytes, offset, length) =>
       calls.write(descriptor, bytes, offset, Math.min(length, length > 50_000 ? 0 : 99)),
   }
-  const [small, large] = writeBatch([file('a'), file('b', first, 60_000)], some)
+  const [small, large] = writeFiles([file('a'), file('b', first, 60_000)], some)
   expect(small).toBeUndefined()
   expect(Buffer.compare(fs.readFileSync(join(first, 'a')), content(1_000))).toBe(0)
   expect(large!.message).toContain('no byte could be written')
   expect(filesBelow(top)).toEqual(['first/a'])
+})
+
+test('directories to sync beside the files: after the names, each once, and each fault to its own', () => {
+  const { calls, made } = watchedCalls((call) => (call === 'sync second' ? 'EIO' : undefined))
+  const none = join(top, 'none')
+  const directories = [first, second, none, second]
+  const fault = { code: 'EIO', message: 'EIO: it failed', kind: 'namesNotSynced' as const }
+  expect(writeBatch({ files: [file('a'), file('b', second)], directories }, calls)).toEqual({
+    files: [undefined, fault],
+    directories: [
+      ...[undefined, fault],
+      { code: 'ENOENT', message: expect.stringContaining('none'), kind: 'namesNotSynced' },
+      fault,
+    ],
+  })
+  expect(made.filter((call) => call === 'sync first')).toHaveLength(1)
+  expect(made.filter((call) => call === 'sync second')).toHaveLength(1)
+  expect(made.indexOf('sync first')).toBeGreaterThan(made.indexOf('rename second/b.part'))
+  expect(filesBelow(top)).toEqual(['first/a'])
+  expect(openFiles(top)).toEqual([])
 })

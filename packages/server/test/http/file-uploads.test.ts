@@ -250,7 +250,10 @@ describe('an upload that is interrupted', () => {
   })
 })
 
-describe('judged again when the body has arrived:', () => {
+// A small body is read whole, a large one is streamed to its place.
+describe.each([64 * kib, 5])('judged again when the body has arrived, of twice %p bytes:', (partBytes) => {
+  const part = Buffer.alloc(partBytes, 'x')
+
   /** An upload whose first part has arrived. */
   const half = async (name: string, own: TestBucket, key?: string, more: [string, string][] = []) => {
     const connection = await begin(own.at(name), [...declared(2 * part.length), ...more], key)

@@ -1,3 +1,4 @@
+import { drainMicrotasks } from 'bun:jsc'
 import { expect, test } from 'bun:test'
 import { Admission } from '../../src/http/admit.ts'
 import { AnswerEnds } from '../../src/http/answer-ends.ts'
@@ -6,6 +7,7 @@ import { Arrivals } from '../../src/http/arrivals.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
 import { FineChunks } from '../../src/http/fine-chunks.ts'
+import { Pipeline, type PipelineOptions } from '../../src/http/pipeline.ts'
 import { RequestExchange } from '../../src/http/request-exchange.ts'
 import type { Route } from '../../src/http/routes.ts'
 import { Turns } from '../../src/http/turns.ts'
@@ -21,12 +23,18 @@ const busy = (ms: number): void => {
 }
 
 const chunks = 30
+const chunkBytes = 1_000
 
-/** An exchange of organization 1 with a body that has arrived already, and the turns that it shares with others. */
-const makeExchange = () => {
+const nothing = undefined as never
+const access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, place: undefined, tasks: nothing }
+
+/** Exchanges of organization 1, each with a body of so many chunks that has arrived already, and the turns that they share. */
+const makeExchanges = (count = 1, chunksOfEach = chunks) => {
   const turns = new Turns()
+  const counts = { authenticated: 0 }
+  const authenticate = (): void => void counts.authenticated++
   const shared = {
-    authenticator: { authenticate: () => undefined } as unknown as Authenticator,
+    authenticator: { authenticate } as unknown as Authenticator,
     admission: new Admission(),
     bodies: new BodyReader(),
     turns,
@@ -40,21 +48,23 @@ const makeExchange = () => {
     now: Date.now,
     baseUrlOf: () => '',
   }
-  let left = chunks
-  const body = new ReadableStream<Uint8Array>({
-    pull: (controller) => (left-- > 0 ? controller.enqueue(new Uint8Array(1_000)) : controller.close()),
+  const exchanges = Array.from({ length: count }, () => {
+    let left = chunksOfEach
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (left-- > 0 ? controller.enqueue(new Uint8Array(chunkBytes)) : controller.close()),
+    })
+    const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
+    const route = { keyNeeded: 'write', body: 'stream' } as Route
+    const exchange = new RequestExchange(request, {}, 'id', route, shared)
+    exchange.access = access
+    return exchange
   })
-  const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
-  const route = { keyNeeded: 'write', body: 'stream' } as Route
-  const exchange = new RequestExchange(request, {}, 'id', route, shared)
-  const nothing = undefined as never
-  exchange.access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, place: undefined, tasks: nothing }
   const stop = (): void => {
     shared.bodies.stop()
     shared.uploadBodies.stop()
     shared.turns.stop()
   }
-  return { exchange, turns, stop }
+  return { exchanges, exchange: exchanges[0]!, turns, counts, stop }
 }
 
 /** Ten small requests of organization 2, which come when the first chunk is worked on. */
@@ -69,7 +79,7 @@ const chunksBeforeOthers = (served: string[]): number =>
   served.slice(0, served.lastIndexOf('other')).filter((what) => what === 'chunk').length
 
 test('a body that is read in chunks lets others have their turn between them', async () => {
-  const { exchange, turns, stop } = makeExchange()
+  const { exchange, turns, stop } = makeExchanges()
   const served: string[] = []
   const others: Promise<void>[] = []
   for await (const _ of exchange.readStream(1_000_000)) {
@@ -84,7 +94,7 @@ test('a body that is read in chunks lets others have their turn between them', a
 })
 
 test('an answer that is made in chunks does so too', async () => {
-  const { exchange, turns, stop } = makeExchange()
+  const { exchange, turns, stop } = makeExchanges()
   const served: string[] = []
   const others: Promise<void>[] = []
   async function* source(): AsyncGenerator<Uint8Array> {
@@ -100,4 +110,71 @@ test('an answer that is made in chunks does so too', async () => {
   stop()
   expect(served.filter((what) => what === 'chunk').length).toBe(chunks)
   expect(chunksBeforeOthers(served)).toBeLessThan(5)
+})
+
+test('small files that are read whole wait for their turn each, in one piece or several', async () => {
+  for (const chunksOfEach of [1, 3]) {
+    const { exchanges, turns, counts, stop } = makeExchanges(chunks, chunksOfEach)
+    const served: string[] = []
+    const others: Promise<void>[] = []
+    const store = async (exchange: RequestExchange): Promise<void> => {
+      const whole = await exchange.readSmallUpload(chunksOfEach * chunkBytes)
+      if (others.length === 0) others.push(...serveOthers(turns, served))
+      expect(whole.length).toBe(chunksOfEach * chunkBytes)
+      expect(exchange.receivedBytes).toBe(whole.length)
+      busy(6)
+      served.push('chunk')
+    }
+    const reading = exchanges.map((exchange) => {
+      const stored = store(exchange)
+      // As after each that was collected, and after each read from a socket.
+      drainMicrotasks()
+      return stored
+    })
+    await Promise.all(reading)
+    await Promise.all(others)
+    stop()
+    expect(served.filter((what) => what === 'chunk').length).toBe(chunks)
+    expect(chunksBeforeOthers(served)).toBeLessThan(5)
+    // The key may have been revoked while the bytes arrived.
+    expect(counts.authenticated).toBe(chunks)
+  }
+})
+
+test('uploads of small files that arrive together run together for some milliseconds, and then wait, with a valid key', async () => {
+  const pipeline = new Pipeline({ engine: {}, log: () => {}, now: Date.now } as unknown as PipelineOptions)
+  const { turns } = pipeline
+  let authenticated = 0
+  const authenticate = (exchange: RequestExchange): void => {
+    authenticated++
+    exchange.access = access
+  }
+  Object.assign(pipeline, { authenticator: { authenticate } })
+  const served: string[] = []
+  const others: Promise<void>[] = []
+  const route = {
+    ...{ keyNeeded: 'write', body: 'upload', operationId: 'putFile' },
+    handler: async () => {
+      if (others.length === 0) others.push(...serveOthers(turns, served))
+      busy(6)
+      served.push('chunk')
+      return new Response()
+    },
+  } as unknown as Route
+  const handle = pipeline.handlerFor('/x', { PUT: route })
+  const requests = Array.from({ length: chunks }, () =>
+    handle(
+      new Request('http://127.0.0.1/x', { method: 'PUT', body: 'bytes', headers: { 'content-length': '5' } }) as never,
+      nothing,
+    ),
+  )
+  // Collected: none of them runs before all that have arrived are known.
+  expect(served).toEqual([])
+  await Promise.all(requests)
+  await Promise.all(others)
+  pipeline.stop()
+  expect(served.filter((what) => what === 'chunk').length).toBe(chunks)
+  expect(chunksBeforeOthers(served)).toBeLessThan(5)
+  // Once when they arrived, and again after the wait: the key may have been revoked meanwhile. The first did not wait.
+  expect(authenticated).toBe(2 * chunks - 1)
 })

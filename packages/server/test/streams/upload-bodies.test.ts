@@ -69,18 +69,20 @@ describe.each([false, true])('a body, chunked: %p', (isChunked) => {
 })
 
 describe('a small body of a declared length, read whole', () => {
-  const whole = async (body: ReadableStream<Uint8Array> | string, bytes: number, from = bodies): Promise<string> =>
-    Buffer.from(
-      await from.whole(
-        new Request('http://127.0.0.1/', { method: 'PUT', body: bytes === 0 ? undefined : body }),
-        bytes,
-      ),
-    ).toString()
+  let counts: { receivedBytes: number }
+  const whole = async (body: ReadableStream<Uint8Array> | string, bytes: number, from = bodies): Promise<string> => {
+    counts = { receivedBytes: 0 }
+    const request = new Request('http://127.0.0.1/', { method: 'PUT', body: bytes === 0 ? undefined : body })
+    return Buffer.from(await from.whole(request, bytes, counts)).toString()
+  }
 
   test('in one piece or in several, or empty', async () => {
     expect(await whole('abc', 3)).toBe('abc')
+    expect(counts.receivedBytes).toBe(3)
     expect(await whole(bodyOf(['a', 'bcd', 'ef'], 0, true), 6)).toBe('abcdef')
+    expect(counts.receivedBytes).toBe(6)
     expect(await whole('', 0)).toBe('')
+    expect(counts.receivedBytes).toBe(0)
   })
 
   test('that is silent for too long is given up, from the start or later, and cancelled', async () => {
@@ -116,6 +118,8 @@ describe('a small body of a declared length, read whole', () => {
     const broken = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('reset')) })
     for (const body of [bodyOf(['a'], 0, true), broken]) {
       expect(await faultOf(whole(body, 2))).toEqual(['invalid_request', 'The body ended before it was complete.'])
+      // What did arrive is in the request log and in the metrics.
+      expect(counts.receivedBytes).toBe(body === broken ? 0 : 1)
     }
   })
 })

@@ -27,6 +27,7 @@ const within = async (msMax: number, work: Promise<void>): Promise<void> => {
  */
 export class CheckedPlace implements BlobPlace {
   readonly description: string
+  readonly mayWriteLate: boolean
   readonly #place: BlobPlace
   readonly #stored: StoredMark
   readonly #log: Log
@@ -40,6 +41,7 @@ export class CheckedPlace implements BlobPlace {
 
   constructor(place: BlobPlace, stored: StoredMark, log: Log) {
     this.description = place.description
+    this.mayWriteLate = place.mayWriteLate
     this.#place = place
     this.#stored = stored
     this.#log = log

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { isBlobId } from '../../core/files/blob-id.ts'
+import { smallUploadBytesMax } from '../../core/limits.ts'
 import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
 import { BatchedWriter } from './batched-writer.ts'
 import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.ts'
@@ -17,9 +18,6 @@ const markName = 'cubby-files.mark'
 /** How often a directory is made anew if another process removes it before it has a file. */
 const attemptsMax = 3
 
-/** A blob of a declared length up to this is written in a batch with others. */
-const batchedBytesMax = 64 * 1024
-
 export interface DirectoryOptions {
   now?: () => number
   calls?: FileCalls
@@ -33,6 +31,7 @@ export interface DirectoryOptions {
  */
 export class DirectoryPlace implements BlobPlace {
   readonly description: string
+  readonly mayWriteLate = false
   readonly #calls: FileCalls
   readonly #now: () => number
   readonly #tree: DirectoryTree
@@ -53,7 +52,7 @@ export class DirectoryPlace implements BlobPlace {
   async write(id: string, bytes?: number): Promise<BlobWriter> {
     const { directory, file } = this.#pathsOf(id)
     const batches = this.#batches
-    if (batches !== undefined && bytes !== undefined && bytes <= batchedBytesMax) {
+    if (batches !== undefined && bytes !== undefined && bytes <= smallUploadBytesMax) {
       return new BatchedWriter(bytes, (whole) => this.#putWhole(batches, id, whole))
     }
     const part = `${file}.part`
@@ -261,7 +260,7 @@ export class DirectoryPlace implements BlobPlace {
   /** Syncs the directory, or the one above it if it was removed. */
   async #syncNearest(path: string): Promise<void> {
     try {
-      await syncDirectory(this.#calls, path)
+      await (this.#batches === undefined ? syncDirectory(this.#calls, path) : this.#batches.sync(path))
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || path === this.description) throw error
       await this.#syncNearest(dirname(path))

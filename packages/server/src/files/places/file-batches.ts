@@ -2,19 +2,19 @@ import { endThread } from '../../core/end-thread.ts'
 import type { FromBatchThread, ToBatchThread } from './batch-thread.ts'
 import { NoDirectory } from './directory-tree.ts'
 import { NamesNotSynced } from './shared-sync.ts'
-import type { BatchFault, SmallFile } from './write-batch.ts'
+import type { Batch, BatchFault, BatchFaults, SmallFile } from './write-batch.ts'
 
-/** This many files are sent to the thread before the turn of the event loop in which they are given ends. */
-const sendAtFiles = 8
+/** This many are sent to the thread before the turn of the event loop in which they are given ends. */
+const sendAt = 8
 
-/** The thread failed: some of its files may be there. */
-export class BatchLost extends Error {}
+/** The thread failed. Some of its files may be there, and a sync of their directory may have failed. */
+export class BatchLost extends NamesNotSynced {}
 
-/** Writes batches, by `writeBatch`. Tests do it in the calling thread. */
-export interface FilesWriter {
-  /** One fault for each file, undefined for those that are durable. Rejects with BatchLost. */
-  write(files: SmallFile[]): Promise<Array<BatchFault | undefined>>
-  /** Nothing may be in progress. */
+/** Writes batches one after another, by `writeBatch`, and answers in this order. Tests do it in the calling thread. */
+export interface BatchWriter {
+  /** Rejects with BatchLost if the outcome is not known. */
+  write(batch: Batch): Promise<BatchFaults>
+  /** What is in progress fails. */
   close(): Promise<void>
 }
 
@@ -23,18 +23,22 @@ const errorOf = ({ code, message, kind }: BatchFault): Error => {
   return Object.assign(kind === 'namesNotSynced' ? new NamesNotSynced(message) : new Error(message), { code })
 }
 
-interface Waiting extends SmallFile {
+interface Settle {
   resolve(): void
   reject(error: Error): void
 }
 
-/** Writes small files in batches: the system calls of one by one, and their waits, are most of what a small file costs. */
+/**
+ * Writes small files, and syncs directories, in batches: the system calls of one by one, and their waits, are most of what a
+ * small file costs.
+ */
 export class FileBatches {
-  readonly #writer: FilesWriter
-  #waiting: Waiting[] = []
+  readonly #writer: BatchWriter
+  #files: Array<SmallFile & Settle> = []
+  #directories: Array<{ directory: string } & Settle> = []
   #isScheduled = false
 
-  constructor(writer: FilesWriter = new BatchThread()) {
+  constructor(writer: BatchWriter = new BatchThread()) {
     this.#writer = writer
   }
 
@@ -45,52 +49,79 @@ export class FileBatches {
   /** Resolves when the file is durable under its name. The bytes are used until then. */
   put(directory: string, name: string, bytes: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ directory, name, bytes, resolve, reject })
-      if (this.#waiting.length >= sendAtFiles) this.#send()
-      else if (!this.#isScheduled) {
-        this.#isScheduled = true
-        setImmediate(this.#sendScheduled)
-      }
+      this.#files.push({ directory, name, bytes, resolve, reject })
+      this.#sendSoon()
     })
+  }
+
+  /**
+   * Syncs a directory in the same order as those of files. So a sync that fails is known before the next one ends, and a
+   * change that it may have dropped fails with it.
+   */
+  sync(directory: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#directories.push({ directory, resolve, reject })
+      this.#sendSoon()
+    })
+  }
+
+  #sendSoon(): void {
+    if (this.#files.length + this.#directories.length >= sendAt) this.#send()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(this.#sendScheduled)
+    }
   }
 
   readonly #sendScheduled = (): void => {
     this.#isScheduled = false
-    if (this.#waiting.length > 0) this.#send()
+    if (this.#files.length + this.#directories.length > 0) this.#send()
   }
 
   #send(): void {
-    const files = this.#waiting
-    this.#waiting = []
-    this.#writer.write(files).then(
-      (faults) =>
-        files.forEach(({ resolve, reject }, i) => {
-          const fault = faults[i]
-          if (fault === undefined) resolve()
-          else reject(errorOf(fault))
-        }),
+    const [files, directories] = [this.#files, this.#directories]
+    this.#files = []
+    this.#directories = []
+    this.#writer.write({ files, directories: directories.map(({ directory }) => directory) }).then(
+      (faults) => {
+        settle(files, faults.files)
+        settle(directories, faults.directories)
+      },
       (error: Error) => {
-        for (const { reject } of files) reject(error)
+        for (const { reject } of [...files, ...directories]) reject(error)
       },
     )
   }
 }
 
+const settle = (asked: Settle[], faults: Array<BatchFault | undefined>): void =>
+  asked.forEach(({ resolve, reject }, i) => {
+    const fault = faults[i]
+    if (fault === undefined) resolve()
+    else reject(errorOf(fault))
+  })
+
 interface Sent {
-  files: number
-  resolve(faults: Array<BatchFault | undefined>): void
+  resolve(faults: BatchFaults): void
   reject(error: Error): void
 }
 
 /** The thread, from the first batch on. If it fails, the batches that it has fail, and the next one starts another. */
-class BatchThread implements FilesWriter {
+export class BatchThread implements BatchWriter {
+  readonly #script: string
   #thread: Worker | undefined
-  #sent: Sent[] = []
+  #sent = new Map<number, Sent>()
+  #batches = 0
+  #isClosed = false
 
-  write(files: SmallFile[]): Promise<Array<BatchFault | undefined>> {
+  /** `script`: for tests. */
+  constructor(script = new URL('./batch-thread.ts', import.meta.url).href) {
+    this.#script = script
+  }
+
+  write({ files, directories }: Batch): Promise<BatchFaults> {
     return new Promise((resolve, reject) => {
-      this.#thread ??= this.#start()
-      this.#sent.push({ files: files.length, resolve, reject })
+      if (this.#isClosed) throw new BatchLost('the place of the files is closed')
       const bytes = new Uint8Array(files.reduce((sum, file) => sum + file.bytes.length, 0))
       let start = 0
       for (const file of files) {
@@ -98,40 +129,48 @@ class BatchThread implements FilesWriter {
         start += file.bytes.length
       }
       const list = files.map(({ directory, name, bytes: { length } }) => [directory, name, length])
-      const message: ToBatchThread = { files: JSON.stringify(list), bytes }
+      const batch = ++this.#batches
+      const lists = { files: JSON.stringify(list), directories: JSON.stringify(directories) }
+      const message: ToBatchThread = { batch, ...lists, bytes }
+      this.#thread ??= this.#start()
       this.#thread.postMessage(message, [bytes.buffer])
+      this.#sent.set(batch, { resolve, reject })
     })
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     const thread = this.#thread
-    this.#thread = undefined
-    if (thread !== undefined) await endThread(thread)
+    if (thread === undefined) return
+    this.#lose(thread, 'it was ended')
+    await endThread(thread)
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL('./batch-thread.ts', import.meta.url).href)
+    const thread = new Worker(this.#script)
     thread.onmessage = ({ data }: MessageEvent<FromBatchThread>) => {
-      if ('faults' in data) this.#take(data.faults)
+      if ('written' in data) for (const [batch, faults] of data.written) this.#take(batch, faults)
     }
     thread.onerror = (event: ErrorEvent) => {
       thread.terminate()
-      if (this.#thread !== thread) return
-      this.#thread = undefined
-      const sent = this.#sent
-      this.#sent = []
-      const lost = new BatchLost(`the thread that writes small files failed: ${event.message}`)
-      for (const { reject } of sent) reject(lost)
+      this.#lose(thread, event.message)
     }
+    thread.addEventListener('close', () => this.#lose(thread, 'it has ended'))
     return thread
   }
 
-  /** A batch of the thread is one or several of ours. */
-  #take(faults: Array<BatchFault | undefined>): void {
-    for (let taken = 0; taken < faults.length; ) {
-      const { files, resolve } = this.#sent.shift()!
-      resolve(faults.slice(taken, taken + files))
-      taken += files
-    }
+  #take(batch: number, faults: BatchFaults): void {
+    this.#sent.get(batch)?.resolve(faults)
+    this.#sent.delete(batch)
+  }
+
+  /** What was sent to the thread gets no answer any more. */
+  #lose(thread: Worker, why: string): void {
+    if (this.#thread !== thread) return
+    this.#thread = undefined
+    const sent = this.#sent
+    this.#sent = new Map()
+    const lost = new BatchLost(`the thread that writes small files failed: ${why}`)
+    for (const { reject } of sent.values()) reject(lost)
   }
 }

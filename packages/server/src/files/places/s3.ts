@@ -67,6 +67,7 @@ const trySpool = async (directory: string): Promise<void> => {
 
 class S3Place implements BlobPlace {
   readonly description: string
+  readonly mayWriteLate = true
   readonly #settings: S3Settings
   readonly #requests: S3Requests
   readonly #spoolDirectory: string

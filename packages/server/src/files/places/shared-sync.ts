@@ -1,7 +1,10 @@
-/** The sync of a directory failed. */
+/** The sync of a directory failed, or may have failed. */
 export class NamesNotSynced extends Error {}
 
-/** Syncs of directories, shared: while one runs, later changes of that directory wait for the next one, all for the same. */
+/**
+ * Syncs of directories, shared: while one runs, later changes of that directory wait for the next one, all for the same. All
+ * syncs of a directory that may run at the same time, those of `changeSynced` too, must end in the order in which they ran.
+ */
 export class SharedSync {
   readonly #sync: (directory: string) => Promise<void>
   readonly #running = new Map<string, { current: Promise<void>; next?: Promise<void> }>()

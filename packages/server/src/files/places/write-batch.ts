@@ -47,11 +47,24 @@ interface Step extends SmallFile {
   fault?: BatchFault
 }
 
+/** What is to be done together. */
+export interface Batch {
+  files: SmallFile[]
+  /** Directories to sync beside those of the files. */
+  directories: string[]
+}
+
+/** For each file and each of the directories a fault, or undefined if it is durable. */
+export interface BatchFaults {
+  files: Array<BatchFault | undefined>
+  directories: Array<BatchFault | undefined>
+}
+
 /**
- * Writes small files, each as the only writer of its name: under a temporary name, synced, renamed, and their directories
- * synced once. One fault for each file, undefined for those that are durable. A file with a fault leaves nothing behind.
+ * Writes small files, each as the only writer of its name: under a temporary name, synced, renamed, and then every directory
+ * synced once. A file with a fault leaves nothing behind.
  */
-export const writeBatch = (files: SmallFile[], calls = batchCalls): Array<BatchFault | undefined> => {
+export const writeBatch = ({ files, directories }: Batch, calls = batchCalls): BatchFaults => {
   const steps: Step[] = files.map((one) => {
     const file = `${one.directory}/${one.name}`
     return { ...one, file, part: `${file}.part` }
@@ -71,12 +84,14 @@ export const writeBatch = (files: SmallFile[], calls = batchCalls): Array<BatchF
   each((step) => calls.sync(step.descriptor!))
   for (const step of steps) close(step, calls)
   each(({ part, file }) => calls.rename(part, file))
-  for (const directory of new Set(steps.map((step) => step.directory))) {
-    const renamed = steps.filter((step) => step.fault === undefined && step.directory === directory)
-    if (renamed.length > 0) syncNames(directory, renamed, calls)
+  const renamed = steps.filter(({ fault }) => fault === undefined)
+  const faults = new Map<string, BatchFault | undefined>()
+  for (const directory of new Set([...renamed.map((step) => step.directory), ...directories])) {
+    faults.set(directory, syncNames(directory, calls))
   }
+  for (const step of renamed) step.fault = faults.get(step.directory)
   for (const step of steps) if (step.fault !== undefined) cleanUp(step, calls)
-  return steps.map(({ fault }) => fault)
+  return { files: steps.map(({ fault }) => fault), directories: directories.map((directory) => faults.get(directory)) }
 }
 
 /**
@@ -90,7 +105,8 @@ const create = (step: Step, startsWriting: boolean, calls: BatchCalls): void => 
   try {
     step.descriptor = calls.open(part, 'wx', fileMode)
   } catch (error) {
-    step.fault = { ...faultOf(error), ...(codeOf(error) === 'ENOENT' ? { kind: 'noDirectory' as const } : {}) }
+    step.fault = faultOf(error)
+    if (codeOf(error) === 'ENOENT') step.fault.kind = 'noDirectory'
     return
   }
   if (startsWriting) calls.truncate(step.descriptor, 0)
@@ -111,7 +127,7 @@ const close = (step: Step, calls: BatchCalls): void => {
   }
 }
 
-const syncNames = (directory: string, renamed: Step[], calls: BatchCalls): void => {
+const syncNames = (directory: string, calls: BatchCalls): BatchFault | undefined => {
   try {
     const descriptor = calls.open(directory, 'r')
     try {
@@ -119,9 +135,9 @@ const syncNames = (directory: string, renamed: Step[], calls: BatchCalls): void 
     } finally {
       calls.close(descriptor)
     }
+    return undefined
   } catch (error) {
-    const fault: BatchFault = { ...faultOf(error), kind: 'namesNotSynced' }
-    for (const step of renamed) step.fault = fault
+    return { ...faultOf(error), kind: 'namesNotSynced' }
   }
 }
 

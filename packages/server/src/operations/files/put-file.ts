@@ -6,7 +6,7 @@ import { parseContentType, typeOfName } from '../../core/files/content-type.ts'
 import { fileTooLarge, parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
 import { freeChunk } from '../../core/free-chunk.ts'
-import { fileBytesMax, wholeFileBytesMax } from '../../core/limits.ts'
+import { fileBytesMax, smallUploadBytesMax } from '../../core/limits.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
@@ -35,7 +35,7 @@ export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: n
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
-/** The bytes go to their place while they arrive. */
+/** The bytes go to their place: while they arrive, or all at once. */
 const writeBytes = async (
   writer: BlobWriter,
   chunks: Chunks,
@@ -65,12 +65,11 @@ export const storeUpload = async (
   source: UploadBytes,
   now: () => number,
 ): Promise<StoredFile> => {
-  const { bytes, bytesMax } = input
+  const { bytes } = input
   // Without a declared length the place it is, whatever the length turns out to be.
-  if (bytes === undefined || bytes > wholeFileBytesMax) {
+  if (bytes === undefined || bytes > smallUploadBytesMax) {
     return storeInPlace(access, accepted, input, source.chunks(), now)
   }
-  if (bytes > bytesMax) throw fileTooLarge(bytesMax)
   const { inStore } = accepted.place
   const isKept = inStore !== undefined && bytes <= inStore.bytesMax
   if (isKept) await inStore.prepare()
@@ -120,7 +119,7 @@ const storeInPlace = async (
     await writer?.abort()
     // Bytes that S3 has received without an answer may appear there later, after a sweep that came at once. Then, and if
     // this fails, the sweep finds the blob a day later.
-    if (!mayArriveLater) await engine.files.abandon(blob, now()).catch(() => {})
+    if (!(mayArriveLater && place.mayWriteLate)) await engine.files.abandon(blob, now()).catch(() => {})
     throw error
   }
 }
