@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 
 // `npm test`: every test file of the repository. Files that measure times, load the machine or break its disk run one after
-// another; the others share the cores, beside those that mostly wait. Then the black-box tests once more, on PostgreSQL, and if
+// another; the others share the cores. Then the black-box tests once more, on PostgreSQL, and if
 // it is asked for on the binary.
 
 const root = new URL('../../..', import.meta.url).pathname
@@ -27,15 +27,23 @@ const alone = [
 ]
 
 /**
- * Beginnings too, of files among those above that mostly wait, and pass beside four busy processes: they run one after another
- * while the others share the cores.
+ * Beginnings too, of files among those above that pass beside four busy processes: they run one after another while the others
+ * share the cores.
  */
 const waiting = [
   'packages/server/test/archive/failures',
   'packages/server/test/archive/gaps',
+  'packages/server/test/archive/refusals',
+  'packages/server/test/background/dispatcher',
+  'packages/server/test/disks/damage.',
+  'packages/server/test/disks/flipped-bits',
   'packages/server/test/disks/threads',
   'packages/server/test/disks/vanished',
+  'packages/server/test/files/s3-failures',
+  'packages/server/test/files/serving-place',
   'packages/server/test/limits/bodies',
+  'packages/server/test/streams/downloads',
+  'packages/server/test/streams/upload-bodies',
   'packages/server/test/streams/uploads',
 ]
 

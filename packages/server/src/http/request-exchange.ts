@@ -1,4 +1,5 @@
 import { type Awaitable, andThen } from '../core/awaitable.ts'
+import { freeChunk } from '../core/free-chunk.ts'
 import { answerIdleSecondsMax, connectionIdleSecondsMax, smallUploadBytesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Steps } from '../core/steps.ts'
@@ -156,9 +157,14 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
 
   async readSmallUpload(bytes: number): Promise<Uint8Array> {
     const whole = await this.shared.uploadBodies.whole(this.request, bytes, this)
-    await this.turn()
-    await this.authenticate()
-    return whole
+    try {
+      await this.turn()
+      await this.authenticate()
+      return whole
+    } catch (error) {
+      freeChunk(whole)
+      throw error
+    }
   }
 
   /** Whether the body is a file that is read whole. */

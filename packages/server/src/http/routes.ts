@@ -21,7 +21,10 @@ type Handler = (exchange: Exchange) => Awaitable<Response>
 export interface Route<Id extends string = RoutedOperationId> {
   operationId: Id
   keyNeeded: KeyNeeded
-  /** How the handler reads the body: `readBody`, `readStream`, `readUpload` or `readSmallUpload` of the exchange. Absent: there is no body. */
+  /**
+   * How the handler reads the body: `readBody`, `readStream`, `readUpload` or `readSmallUpload` of the exchange. Absent: there
+   * is no body.
+   */
   body?: 'text' | 'stream' | 'upload'
   /** Its handler always waits for something, so the request is always counted as in flight. */
   waits?: true

@@ -39,6 +39,8 @@ export interface HttpServer {
   readonly url: string
   /** Requests that have no answer yet. */
   readonly inFlight: number
+  /** Those of them that send a file. */
+  readonly uploadsInFlight: number
   /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
   /** Closes all remaining connections. */
@@ -120,6 +122,9 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     url: server.url.origin,
     get inFlight() {
       return server.pendingRequests
+    },
+    get uploadsInFlight() {
+      return pipeline.uploads.count
     },
     async stop() {
       clearInterval(watch)

@@ -116,8 +116,8 @@ export const afterSockets = (): Promise<void> => new Promise((resolve) => setImm
 
 /**
  * Reads the bytes of uploads. While no piece is requested, Bun stops reading from the socket, so an upload holds no more
- * than what Bun reads ahead, or the whole of a small file. `Uploads` limits how many there are. A sender may take as long as it needs, as long as
- * something arrives every `fileIdleMsMax`.
+ * than what Bun reads ahead, or the whole of a small file. `Uploads` limits how many there are. A sender may take as long as
+ * it needs, as long as something arrives every `fileIdleMsMax`.
  */
 export class UploadBodies {
   readonly #deadlines: Deadlines
@@ -170,7 +170,7 @@ export class UploadBodies {
           return
         }
         counts.receivedBytes += value.length
-        if (value.length === bytes) {
+        if (joined === undefined && value.length === bytes) {
           resolve(value)
           return
         }

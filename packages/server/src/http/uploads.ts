@@ -30,6 +30,11 @@ export class Uploads {
   readonly #byOrganization = new Map<number, number>()
   #count = 0
 
+  /** How many there are. */
+  get count(): number {
+    return this.#count
+  }
+
   /** Answers everything that the head of the request decides before it takes a place among the uploads. */
   async receive(request: UploadRequest, input: PutFileInput): Promise<StoredFile> {
     const { access } = request

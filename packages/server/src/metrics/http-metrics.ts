@@ -89,8 +89,18 @@ export const countAnswers = (registry: Registry, operations: readonly string[]):
   }
 }
 
-/** `inFlight`: requests that have no answer yet. */
-export const measureHttp = (registry: Registry, inFlight: () => number): void => {
-  const gauge = registry.gauge({ name: 'cubby_http_requests_in_flight', help: 'Requests that have no answer yet.' })
-  registry.collect([gauge], () => gauge.set(inFlight()))
+interface InFlight {
+  readonly inFlight: number
+  readonly uploadsInFlight: number
+}
+
+/** `http`: requests that have no answer yet. */
+export const measureHttp = (registry: Registry, http: () => InFlight | undefined): void => {
+  const requests = registry.gauge({ name: 'cubby_http_requests_in_flight', help: 'Requests that have no answer yet.' })
+  const uploads = registry.gauge({ name: 'cubby_file_uploads_in_flight', help: 'Uploads that have not ended.' })
+  registry.collect([requests, uploads], () => {
+    const { inFlight = 0, uploadsInFlight = 0 } = http() ?? {}
+    requests.set(inFlight)
+    uploads.set(uploadsInFlight)
+  })
 }

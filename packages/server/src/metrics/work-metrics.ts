@@ -42,8 +42,6 @@ export const countPushes = (registry: Registry): CountedPushes => {
 export interface CountedFiles {
   written(bytes: number): void
   read(bytes: number): void
-  /** An upload began, or ended well or not. */
-  uploads(change: 1 | -1): void
 }
 
 export const countFiles = (registry: Registry): CountedFiles => {
@@ -52,17 +50,8 @@ export const countFiles = (registry: Registry): CountedFiles => {
     help: 'Bytes of files that were written to their place and read from it.',
     labels: [{ name: 'direction', values: ['written', 'read'] }],
   })
-  const gauge = registry.gauge({
-    name: 'cubby_file_uploads_in_flight',
-    help: 'Uploads to the place of files that have not ended.',
-  })
-  let uploads = 0
-  registry.collect([gauge], () => gauge.set(uploads))
   return {
     written: (count) => bytes.add(count, 0),
     read: (count) => bytes.add(count, 1),
-    uploads(change) {
-      uploads += change
-    },
   }
 }

@@ -62,7 +62,7 @@ export const openFilePlace = async (
 /** The same place; an upload counts as running from when its bytes go there until it has ended, well or not. */
 export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
   description: place.description,
-  mayWriteLate: place.mayWriteLate,
+  mayWriteLate: () => place.mayWriteLate(),
   async write(id, bytes) {
     uploads.begin(id)
     try {
@@ -87,17 +87,10 @@ const trackedWriter = (writer: BlobWriter, ended: () => void): BlobWriter => ({
 })
 
 /** The same place, for the metrics: its bytes are counted as they pass. */
-const countedPlace = (place: BlobPlace, counted: CountedFiles): BlobPlace => ({
+export const countedPlace = (place: BlobPlace, counted: CountedFiles): BlobPlace => ({
   ...place,
   async write(id, bytes) {
     const writer = await place.write(id, bytes)
-    counted.uploads(1)
-    let isOpen = true
-    /** A failed finish is followed by an abort. */
-    const ended = (): void => {
-      if (isOpen) counted.uploads(-1)
-      isOpen = false
-    }
     return {
       async write(chunk) {
         // Its owner may free the chunk after that.
@@ -105,8 +98,8 @@ const countedPlace = (place: BlobPlace, counted: CountedFiles): BlobPlace => ({
         await writer.write(chunk)
         counted.written(length)
       },
-      finish: (sha256) => writer.finish(sha256).finally(ended),
-      abort: () => writer.abort().finally(ended),
+      finish: (sha256) => writer.finish(sha256),
+      abort: () => writer.abort(),
     }
   },
   read: async (id, start, end) => countedChunks(await place.read(id, start, end), counted),

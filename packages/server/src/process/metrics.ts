@@ -38,7 +38,7 @@ export class ServerMetrics {
 
   /** When the store is open. `http`: undefined in an owner that serves no requests itself. */
   attach(engine: Engine, http: () => HttpServer | undefined, isOwner: boolean, now: () => number): void {
-    measureHttp(this.#registry, () => http()?.inFlight ?? 0)
+    measureHttp(this.#registry, http)
     const keepDeadBlobsMs = this.#keepDeadBlobsMs
     measureEngine(this.#registry, { measures: engine.measures, isOwner, keepDeadBlobsMs, now })
     const help = 'The version of Cubby, of the runtime and of the engine.'

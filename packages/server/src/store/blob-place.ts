@@ -11,8 +11,8 @@ import { OperatorError } from '../core/operator-error.ts'
 export interface BlobPlace {
   /** For log lines and messages, without secrets: `/var/lib/cubby/files`, `s3://bucket/prefix`. */
   readonly description: string
-  /** Whether the bytes of a write that has failed may appear later: S3 may have received them without an answer. */
-  readonly mayWriteLate: boolean
+  /** Whether the bytes of a write that has failed may appear later: S3 may have received them without an answer, for example. */
+  mayWriteLate(): boolean
   /** For files whose bytes the store keeps itself; undefined if it keeps none. */
   readonly inStore?: InStore
   /**

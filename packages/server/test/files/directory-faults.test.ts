@@ -106,6 +106,54 @@ describe('a call that fails', () => {
     await put(place, newId(), content(10))
   })
 
+  // Both change names in the directory of three days: the one makes a directory in it, the other removes one.
+  test('a directory that is made while the sync of a removal beside it fails is not taken as durable', async () => {
+    const daysMs = 16 ** 7
+    const dayMs = 24 * 60 * 60_000
+    const startMs = Math.floor(Date.now() / daysMs) * daysMs
+    const [old, fresh] = [newBlobId(startMs), newBlobId(startMs + 2 * dayMs)]
+    const above = dirname(dirname(join(root, blobPath(fresh))))
+    const isMade = Promise.withResolvers<void>()
+    const mayGoOn = Promise.withResolvers<void>()
+    let holds = false
+    let fails = false
+    const descriptors = new Map<number, string>()
+    const place = new DirectoryPlace(root, {
+      now: () => startMs + 3 * dayMs,
+      calls: {
+        ...fileCalls,
+        async open(path, ...rest) {
+          const descriptor = await fileCalls.open(path, ...rest)
+          descriptors.set(descriptor, path)
+          return descriptor
+        },
+        async sync(descriptor) {
+          if (fails && descriptors.get(descriptor) === above) throw failure('EIO', above)
+          return fileCalls.sync(descriptor)
+        },
+        async makeDirectory(path, mode) {
+          await fileCalls.makeDirectory(path, mode)
+          if (!holds) return
+          isMade.resolve()
+          await mayGoOn.promise
+        },
+      },
+    })
+    await put(place, old, small)
+    holds = true
+    const uploading = put(place, fresh, small).catch((error) => error)
+    await isMade.promise
+    fails = true
+    await expect(place.remove(old)).rejects.toMatchObject({ code: 'unavailable' })
+    fails = false
+    mayGoOn.resolve()
+    expect(await uploading).toMatchObject({ code: 'unavailable' })
+    expect(filesBelow(root)).toEqual([])
+    holds = false
+    await put(place, fresh, small)
+    expect(filesBelow(root)).toEqual([blobPath(fresh)])
+  })
+
   test('a failed sync in between fails the upload, although the last one would succeed', async () => {
     let left = 1
     const { place, made } = faultyPlace((name) => (name === 'dataSync' && left-- > 0 ? 'EIO' : undefined))

@@ -56,12 +56,13 @@ const upload = async (
     await (does[name] as (() => Promise<void>) | undefined)?.()
   }
   const writer = { write: note('write'), finish: note('finish'), abort: note('abort') }
-  const place = { write: async () => writer, mayWriteLate } as unknown as BlobPlace
+  const place = { write: async () => writer, mayWriteLate: () => mayWriteLate } as unknown as BlobPlace
+  const whole = new Uint8Array(Buffer.concat(chunks))
   const source: UploadBytes = {
     async *chunks() {
       yield* chunks
     },
-    whole: async () => Buffer.concat(chunks),
+    whole: async () => whole,
   }
   const access = { engine, apiKey: tenant.apiKey, place, tasks: taskServices(engine) }
   const accepted = await acceptUpload(access, { ...input, bytes }, startMs)
@@ -70,6 +71,8 @@ const upload = async (
     (error: unknown) => error,
   )
   expect(error).toBeInstanceOf(CubbyError)
+  // Its memory does not wait for the garbage collector.
+  if (bytes !== undefined) expect(whole.length).toBe(0)
   const table = await engine.buckets.find(tenant.org.id, 'app', 'b')
   if (table !== undefined) expect(await engine.records.get(table, fileKey('a'), startMs)).toBeUndefined()
   return (error as CubbyError).code

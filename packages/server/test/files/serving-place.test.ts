@@ -189,11 +189,14 @@ describe('a place that is not there', () => {
 
   test('replaced by another while the server runs: 503, and nothing is written there', async () => {
     const stage = await withFile()
-    const { api, place } = stage
+    const { server, api, place } = stage
     renameSync(place, `${place}.away`)
     mkdirSync(place)
-    refused(await put(api, 'new'), 503, 'unavailable')
+    for (let n = 0; n < 3; n++) refused(await put(api, 'new'), 503, 'unavailable')
     expect(readdirSync(place)).toEqual([])
+    expect(server.log.filter(({ message }) => message === unusable)).toMatchObject([
+      { cause: expect.stringContaining('has lost its mark') },
+    ])
     rmSync(place, { recursive: true })
     renameSync(`${place}.away`, place)
     expect(await get(stage)).toEqual([200, 'tom'])

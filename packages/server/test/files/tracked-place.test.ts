@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
-import { tracked } from '../../src/process/file-place.ts'
+import { CheckedPlace } from '../../src/files/places/checked-place.ts'
+import { makePlace } from '../../src/files/places/open-place.ts'
+import { countedPlace, tracked } from '../../src/process/file-place.ts'
 import type { BlobPlace, BlobWriter } from '../../src/store/blob-place.ts'
 
 // Without this, a sweep would remove the bytes of an upload that runs for more than a day.
@@ -27,6 +29,25 @@ const eventsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   await work().catch(() => {})
   return [...events]
 }
+
+// A row that is given up too early is forgotten, and nothing would ever remove bytes that come late.
+test('bytes may come late to S3, and to a directory only after it was closed; no part on the way changes that', async () => {
+  const env = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'eu-west-1' }
+  const stored = { readMark: async () => undefined, writeMark: async (mark: string) => mark }
+  const late = async (files: string): Promise<[BlobPlace, boolean]> => {
+    const made = await makePlace(files, { env, now: Date.now, batches: true })
+    const used = countedPlace(tracked(new CheckedPlace(made, stored, () => {}), uploads), {
+      written: () => {},
+      read: () => {},
+    })
+    return [used, used.mayWriteLate()]
+  }
+  expect((await late('s3://bucket'))[1]).toBe(true)
+  const [directory, mayBeLate] = await late('/nowhere')
+  expect(mayBeLate).toBe(false)
+  await directory.close()
+  expect(directory.mayWriteLate()).toBe(true)
+})
 
 test('an upload counts as running from before its first byte until it is durable or given up, well or not', async () => {
   const good = place(async () => writer(false))

@@ -31,11 +31,14 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
     ...{ 'stored-1': storeFileBytesMax, 'stored-2': storeFileBytesMax },
   }
 
+  /** Small ones that come at the same time, at last. */
+  const together = 24
+
   beforeAll(async () => {
     dir = makeTempDir()
     const [dataDir, place, file] = [join(dir, 'data'), join(dir, 'bytes'), join(dir, 'trace')]
     const { secretKey } = await runCubbyJson(dataDir, ['orgs', 'create', 'acme'])
-    const calls = 'rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,sendto,sendmsg'
+    const calls = 'ftruncate,rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,sendto,sendmsg'
     const serve = [
       'serve',
       '--data',
@@ -63,6 +66,13 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
         })
         expect([id, answer.status, ((await answer.json()) as { size: number }).size]).toEqual([id, 200, bytes])
       }
+      await Promise.all(
+        Array.from({ length: together }, async (_, n) => {
+          const put = { method: 'PUT', headers: { ...headers, 'x-request-id': `together-${n}` }, body: content(20_000) }
+          const answer = await fetch(`${url}/v1/app/_buckets/b/together-${n}`, put)
+          expect([n, answer.status, ((await answer.json()) as { size: number }).size]).toEqual([n, 200, 20_000])
+        }),
+      )
       process.kill(Number.parseInt(readFileSync(file, 'utf8'), 10), 'SIGTERM')
       await strace.exited
       await pump
@@ -76,7 +86,7 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
         const answered = /HTTP\/1\.1 200.*x-request-id: ([\w-]+)/i.exec(text)?.[1]
         if (answered !== undefined) return step(`answer ${answered}`)
         if (name.startsWith('rename')) return text.includes(`"${place}/`) ? step('name') : []
-        const verb = name.endsWith('sync') ? 'sync ' : ''
+        const verb = name.endsWith('sync') ? 'sync ' : name === 'ftruncate' ? 'begin ' : ''
         const path = /^\d+<([^>]*)>/.exec(text)?.[1] ?? ''
         if (path.endsWith('cubby.db-wal')) return step(`${verb}row`)
         if (!path.startsWith(place)) return []
@@ -99,6 +109,26 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
     // One commit, and nothing but it.
     expect(own.filter(({ what }) => what === 'sync row')).toHaveLength(1)
     expect(new Set(own.map(({ what }) => what))).toEqual(new Set(['row', 'sync row', 'answer stored-2']))
+  })
+
+  test('small ones that come together: the bytes of each are synced and get their name, and their directory is synced for many', () => {
+    const own = steps.slice(steps.findIndex(({ what }) => what === 'answer stored-2') + 1)
+    const count = (what: string): number => own.filter((step) => step.what === what).length
+    expect([count('sync bytes'), count('name')]).toEqual([together, together])
+    expect(count('sync directory')).toBeGreaterThan(0)
+    // In batches: see write-batch.ts.
+    expect(count('begin bytes')).toBeGreaterThan(1)
+    expect(count('sync directory')).toBeLessThan(together / 2)
+    const answers = own.filter(({ what }) => what.startsWith('answer together'))
+    expect(answers).toHaveLength(together)
+    // No answer comes before the sync of a directory, and of the records, that follows the name.
+    const names = own.filter(({ what }) => what === 'name')
+    for (const [n, answer] of answers.entries()) {
+      const named = names[n]!
+      const listed = own.find(({ what, start }) => what === 'sync directory' && start > named.end)!
+      const committed = own.find(({ what, start }) => what === 'sync row' && start > listed.end)!
+      expect(answer.start).toBeGreaterThan(committed.end)
+    }
   })
 
   test.each(['small', 'large'])('%s: the row, the bytes, their name, the record, and only then the answer', (kind) => {

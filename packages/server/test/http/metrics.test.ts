@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { eventually, storeIsEmbedded } from '../harness.ts'
 import { type ReadFamily, readMetrics, sumOf } from '../metrics/exposition-rules.ts'
 import { growth, metricsOn, metricsUrl, scrape } from '../metrics/scraping.ts'
+import { connectRaw, rawRequest } from '../raw-connection.ts'
 import { Receiver } from '../tasks/receiver.ts'
 import { makeBucket } from './bucket.ts'
 import { ok, useService } from './service.ts'
@@ -182,6 +183,22 @@ test('pushes are counted by outcome', async () => {
     expect(growth(before, after, runs, { outcome: 'failed' })).toBe(1)
   } finally {
     receiver.stop()
+  }
+})
+
+test('uploads count as in flight while their bytes arrive, small or large', async () => {
+  const bucket = await makeBucket(service.api)
+  const inFlight = async () => sumOf(await scrape(service.server), 'cubby_file_uploads_in_flight')
+  for (const bytes of [10, 1_000_000]) {
+    const connection = await connectRaw(service.server.port, 90_000)
+    const headers: [string, string][] = [['Content-Length', String(bytes)]]
+    connection.send(rawRequest(service.server, 'PUT', bucket.at('a.bin'), { key: service.api.key, headers }))
+    connection.send('abc')
+    await eventually('it is in flight', async () => (await inFlight()) === 1 || undefined)
+    connection.send('x'.repeat(bytes - 3))
+    expect((await connection.answer()).status).toBe(200)
+    expect(await inFlight()).toBe(0)
+    connection.close()
   }
 })
 

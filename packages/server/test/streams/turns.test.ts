@@ -31,8 +31,12 @@ const access = { engine: nothing, apiKey: { orgId: 1, seq: 1 } as never, place: 
 /** Exchanges of organization 1, each with a body of so many chunks that has arrived already, and the turns that they share. */
 const makeExchanges = (count = 1, chunksOfEach = chunks) => {
   const turns = new Turns()
-  const counts = { authenticated: 0 }
-  const authenticate = (): void => void counts.authenticated++
+  const counts = { authenticated: 0, refuses: false }
+  const chunksMade: Uint8Array[] = []
+  const authenticate = (): void => {
+    counts.authenticated++
+    if (counts.refuses) throw new Error('revoked')
+  }
   const shared = {
     authenticator: { authenticate } as unknown as Authenticator,
     admission: new Admission(),
@@ -51,7 +55,11 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
   const exchanges = Array.from({ length: count }, () => {
     let left = chunksOfEach
     const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => (left-- > 0 ? controller.enqueue(new Uint8Array(chunkBytes)) : controller.close()),
+      pull(controller) {
+        if (left-- === 0) return controller.close()
+        chunksMade.push(new Uint8Array(chunkBytes))
+        controller.enqueue(chunksMade.at(-1)!)
+      },
     })
     const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
     const route = { keyNeeded: 'write', body: 'stream' } as Route
@@ -64,7 +72,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     shared.uploadBodies.stop()
     shared.turns.stop()
   }
-  return { exchanges, exchange: exchanges[0]!, turns, counts, stop }
+  return { exchanges, exchange: exchanges[0]!, turns, counts, chunksMade, stop }
 }
 
 /** Ten small requests of organization 2, which come when the first chunk is worked on. */
@@ -139,6 +147,14 @@ test('small files that are read whole wait for their turn each, in one piece or 
     // The key may have been revoked while the bytes arrived.
     expect(counts.authenticated).toBe(chunks)
   }
+})
+
+test('a small file whose key was revoked meanwhile is refused, and its memory is free at once', async () => {
+  const { exchanges, chunksMade, counts, stop } = makeExchanges(1, 1)
+  counts.refuses = true
+  await expect(exchanges[0]!.readSmallUpload(chunkBytes)).rejects.toThrow('revoked')
+  stop()
+  expect(chunksMade.map(({ length }) => length)).toEqual([0])
 })
 
 test('uploads of small files that arrive together run together for some milliseconds, and then wait, with a valid key', async () => {

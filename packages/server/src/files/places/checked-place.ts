@@ -3,6 +3,7 @@ import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
 import { checkMark, makeMark, type StoredMark } from './check-mark.ts'
+import { PlaceUnusable } from './place-errors.ts'
 
 /** How long a start waits for a place that does not answer: a disk on the network can take forever. */
 const startCheckMsMax = 5_000
@@ -27,7 +28,6 @@ const within = async (msMax: number, work: Promise<void>): Promise<void> => {
  */
 export class CheckedPlace implements BlobPlace {
   readonly description: string
-  readonly mayWriteLate: boolean
   readonly #place: BlobPlace
   readonly #stored: StoredMark
   readonly #log: Log
@@ -41,7 +41,6 @@ export class CheckedPlace implements BlobPlace {
 
   constructor(place: BlobPlace, stored: StoredMark, log: Log) {
     this.description = place.description
-    this.mayWriteLate = place.mayWriteLate
     this.#place = place
     this.#stored = stored
     this.#log = log
@@ -64,6 +63,10 @@ export class CheckedPlace implements BlobPlace {
     }
   }
 
+  mayWriteLate(): boolean {
+    return this.#place.mayWriteLate()
+  }
+
   /** Resolves when bytes may be written: here, or to the store beside it. */
   prepare(): Awaitable<void> {
     return this.#isChecked ? undefined : this.#readyToWrite().then(() => {})
@@ -76,21 +79,18 @@ export class CheckedPlace implements BlobPlace {
       if (error instanceof CubbyError && error.code === 'storage_full') this.#logUpload(error)
       throw error
     })
-    const noting = <T>(work: Promise<T>): Promise<T> =>
-      work.catch((error: unknown) => {
-        this.#logUpload(error)
-        throw error
-      })
+    const noteUpload = (error: unknown): never => {
+      // A small blob comes to its place when it is finished, and finds out then that it is not there.
+      if (error instanceof PlaceUnusable) this.#noteFailure(error)
+      else this.#logUpload(error)
+      throw error
+    }
     const noteUsed = (): void => {
       this.#logged = undefined
     }
     return {
-      write: (chunk) => noting(writer.write(chunk)),
-      async finish(sha256) {
-        await noting(writer.finish(sha256))
-        // Not before: a small blob is first written here.
-        noteUsed()
-      },
+      write: (chunk) => writer.write(chunk).catch(noteUpload),
+      finish: (sha256) => writer.finish(sha256).then(noteUsed, noteUpload),
       abort: () => writer.abort(),
     }
   }

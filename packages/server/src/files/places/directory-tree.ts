@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { blobDirectories } from '../../core/files/blob-id.ts'
-import { codeOf, type FileCalls, syncDirectory } from './file-calls.ts'
+import { codeOf, type FileCalls } from './file-calls.ts'
+import type { SharedSync } from './shared-sync.ts'
 
 const directoryMode = 0o700
 
@@ -20,11 +21,13 @@ const lastMs = (digits: string): number => Number.parseInt(digits.padEnd(12, 'f'
 export class DirectoryTree {
   readonly #calls: FileCalls
   readonly #root: string
+  readonly #names: SharedSync
   readonly #prepared = new Map<string, Promise<void>>()
 
-  constructor(calls: FileCalls, root: string) {
+  constructor(calls: FileCalls, root: string, names: SharedSync) {
     this.#calls = calls
     this.#root = root
+    this.#names = names
   }
 
   directoryOf(id: string): string {
@@ -75,15 +78,17 @@ export class DirectoryTree {
 
   /** Makes a directory in one that exists, and syncs its name. */
   async #make(path: string): Promise<void> {
-    const isNew = await this.#calls.makeDirectory(path, directoryMode).then(
-      () => true,
-      (error: unknown) => {
-        if (codeOf(error) === 'EEXIST') return false
-        throw error
-      },
-    )
+    let isNew = false
+    const make = async (): Promise<void> => {
+      try {
+        await this.#calls.makeDirectory(path, directoryMode)
+        isNew = true
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error
+      }
+    }
     try {
-      await syncDirectory(this.#calls, dirname(path))
+      await this.#names.change(dirname(path), make)
     } catch (error) {
       // A second sync would succeed, whatever became of the name. A new name is a new change.
       if (isNew) await this.#calls.removeDirectory(path).catch(() => {})

@@ -8,7 +8,7 @@ import { DirectoryTree, NoDirectory } from './directory-tree.ts'
 import { DirectoryWriter } from './directory-writer.ts'
 import { BatchLost, type FileBatches } from './file-batches.ts'
 import { codeOf, type FileCalls, fileCalls, syncDirectory } from './file-calls.ts'
-import { placeError, placeUnavailable } from './place-errors.ts'
+import { placeError, placeUnavailable, unusablePlace } from './place-errors.ts'
 import { isPlaceMark } from './place-mark.ts'
 import { SharedSync } from './shared-sync.ts'
 
@@ -31,7 +31,6 @@ export interface DirectoryOptions {
  */
 export class DirectoryPlace implements BlobPlace {
   readonly description: string
-  readonly mayWriteLate = false
   readonly #calls: FileCalls
   readonly #now: () => number
   readonly #tree: DirectoryTree
@@ -39,14 +38,20 @@ export class DirectoryPlace implements BlobPlace {
   readonly #batches: FileBatches | undefined
   /** The mark that was last seen. A place that loses it is not there: its disk was unmounted, for example. */
   #mark: string | undefined
+  #isClosed = false
 
   constructor(directory: string, { now = Date.now, calls = fileCalls, batches }: DirectoryOptions = {}) {
     this.description = resolve(directory)
     this.#calls = calls
     this.#now = now
     this.#batches = batches
-    this.#tree = new DirectoryTree(calls, this.description)
     this.#names = new SharedSync((path) => this.#syncNearest(path))
+    this.#tree = new DirectoryTree(calls, this.description, this.#names)
+  }
+
+  /** The thread of the batches may still be at it when the place is closed. */
+  mayWriteLate(): boolean {
+    return this.#isClosed
   }
 
   async write(id: string, bytes?: number): Promise<BlobWriter> {
@@ -93,7 +98,11 @@ export class DirectoryPlace implements BlobPlace {
   async #inDirectory<T>(id: string, use: () => Promise<T>): Promise<T> {
     try {
       for (let attempt = 1; ; attempt++) {
-        await this.#tree.prepare(id, () => this.#confirmOrMake())
+        await this.#tree
+          .prepare(id, () => this.#confirmOrMake())
+          .catch((error: unknown) => {
+            throw unusablePlace(error)
+          })
         try {
           return await use()
         } catch (error) {
@@ -169,20 +178,21 @@ export class DirectoryPlace implements BlobPlace {
     const part = `${file}.${mark}.part`
     try {
       await this.#tree.makeRoot()
-      const descriptor = await this.#calls.open(part, 'wx', fileMode)
-      try {
-        await this.#calls.write(descriptor, Buffer.from(`${mark}\n`), 0, mark.length + 1)
-        await this.#calls.sync(descriptor)
-        // A link fails if there is a mark, and the mark is whole as soon as it is there.
-        await this.#calls.link(part, file).catch((error: unknown) => {
-          if (codeOf(error) !== 'EEXIST') throw error
-        })
-      } finally {
-        await this.#calls.close(descriptor).catch(() => {})
-        await this.#calls.unlink(part).catch(() => {})
-      }
-      // Also if another process has written it: that one may not have synced it yet.
-      await syncDirectory(this.#calls, this.description)
+      // Synced also if another process has written it: that one may not have come to it yet.
+      await this.#names.change(this.description, async () => {
+        const descriptor = await this.#calls.open(part, 'wx', fileMode)
+        try {
+          await this.#calls.write(descriptor, Buffer.from(`${mark}\n`), 0, mark.length + 1)
+          await this.#calls.sync(descriptor)
+          // A link fails if there is a mark, and the mark is whole as soon as it is there.
+          await this.#calls.link(part, file).catch((error: unknown) => {
+            if (codeOf(error) !== 'EEXIST') throw error
+          })
+        } finally {
+          await this.#calls.close(descriptor).catch(() => {})
+          await this.#calls.unlink(part).catch(() => {})
+        }
+      })
       const found = await this.#loadMark()
       if (found === undefined) throw new Error(`${file} is not there although it was written`)
       this.#mark = found
@@ -193,6 +203,7 @@ export class DirectoryPlace implements BlobPlace {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.#batches?.close()
   }
 

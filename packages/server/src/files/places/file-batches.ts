@@ -4,6 +4,9 @@ import { NoDirectory } from './directory-tree.ts'
 import { NamesNotSynced } from './shared-sync.ts'
 import type { Batch, BatchFault, BatchFaults, SmallFile } from './write-batch.ts'
 
+/** A stop waits so long for the batch that is being written. Requests have had their time to end before. */
+const closeMsMax = 250
+
 /** This many are sent to the thread before the turn of the event loop in which they are given ends. */
 const sendAt = 8
 
@@ -14,7 +17,7 @@ export class BatchLost extends NamesNotSynced {}
 export interface BatchWriter {
   /** Rejects with BatchLost if the outcome is not known. */
   write(batch: Batch): Promise<BatchFaults>
-  /** What is in progress fails. */
+  /** The batch that is being written may still end well. What waits, and what comes later, fails. */
   close(): Promise<void>
 }
 
@@ -101,6 +104,9 @@ const settle = (asked: Settle[], faults: Array<BatchFault | undefined>): void =>
     else reject(errorOf(fault))
   })
 
+const closed = (): BatchLost => new BatchLost('the place of the files is closed')
+const failed = (why: string): BatchLost => new BatchLost(`the thread that writes small files failed: ${why}`)
+
 interface Sent {
   resolve(faults: BatchFaults): void
   reject(error: Error): void
@@ -121,7 +127,7 @@ export class BatchThread implements BatchWriter {
 
   write({ files, directories }: Batch): Promise<BatchFaults> {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) throw new BatchLost('the place of the files is closed')
+      if (this.#isClosed) throw closed()
       const bytes = new Uint8Array(files.reduce((sum, file) => sum + file.bytes.length, 0))
       let start = 0
       for (const file of files) {
@@ -142,20 +148,21 @@ export class BatchThread implements BatchWriter {
     this.#isClosed = true
     const thread = this.#thread
     if (thread === undefined) return
-    this.#lose(thread, 'it was ended')
-    await endThread(thread)
+    await endThread(thread, {}, closeMsMax)
+    this.#lose(thread, closed())
   }
 
   #start(): Worker {
     const thread = new Worker(this.#script)
-    thread.onmessage = ({ data }: MessageEvent<FromBatchThread>) => {
+    // Not `onmessage`: that is for `endThread`.
+    thread.addEventListener('message', ({ data }: MessageEvent<FromBatchThread>) => {
       if ('written' in data) for (const [batch, faults] of data.written) this.#take(batch, faults)
-    }
+    })
     thread.onerror = (event: ErrorEvent) => {
       thread.terminate()
-      this.#lose(thread, event.message)
+      this.#lose(thread, failed(event.message))
     }
-    thread.addEventListener('close', () => this.#lose(thread, 'it has ended'))
+    thread.addEventListener('close', () => this.#lose(thread, failed('it has ended')))
     return thread
   }
 
@@ -165,12 +172,11 @@ export class BatchThread implements BatchWriter {
   }
 
   /** What was sent to the thread gets no answer any more. */
-  #lose(thread: Worker, why: string): void {
+  #lose(thread: Worker, lost: BatchLost): void {
     if (this.#thread !== thread) return
     this.#thread = undefined
     const sent = this.#sent
     this.#sent = new Map()
-    const lost = new BatchLost(`the thread that writes small files failed: ${why}`)
     for (const { reject } of sent.values()) reject(lost)
   }
 }

@@ -67,7 +67,6 @@ const trySpool = async (directory: string): Promise<void> => {
 
 class S3Place implements BlobPlace {
   readonly description: string
-  readonly mayWriteLate = true
   readonly #settings: S3Settings
   readonly #requests: S3Requests
   readonly #spoolDirectory: string
@@ -79,6 +78,10 @@ class S3Place implements BlobPlace {
     // A failure of a probe is thrown, and needs no line in the log.
     this.#requests = new S3Requests(settings, timing, (...line) => this.#isProbing || log(...line))
     this.#spoolDirectory = spoolDirectory
+  }
+
+  mayWriteLate(): boolean {
+    return true
   }
 
   async probe(): Promise<void> {

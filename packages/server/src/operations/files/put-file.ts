@@ -119,7 +119,7 @@ const storeInPlace = async (
     await writer?.abort()
     // Bytes that S3 has received without an answer may appear there later, after a sweep that came at once. Then, and if
     // this fails, the sweep finds the blob a day later.
-    if (!(mayArriveLater && place.mayWriteLate)) await engine.files.abandon(blob, now()).catch(() => {})
+    if (!(mayArriveLater && place.mayWriteLate())) await engine.files.abandon(blob, now()).catch(() => {})
     throw error
   }
 }
