@@ -34,7 +34,6 @@ const waiting = [
   'packages/server/test/archive/failures',
   'packages/server/test/archive/gaps',
   'packages/server/test/archive/refusals',
-  'packages/server/test/background/dispatcher',
   'packages/server/test/disks/damage.',
   'packages/server/test/disks/flipped-bits',
   'packages/server/test/disks/threads',
