@@ -9,7 +9,7 @@ import type { Admission, Admittable } from './admit.ts'
 import type { AnswerEnds } from './answer-ends.ts'
 import { noteStream } from './answer-notes.ts'
 import { discardChunks } from './answer-stream.ts'
-import type { AnswerBody, Answers } from './answers.ts'
+import { type AnswerBody, type Answers, sentAtOnce } from './answers.ts'
 import type { Arrivals } from './arrivals.ts'
 import type { Authenticator, Caller } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
@@ -278,7 +278,7 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     const stream = shared.answers.stream(this, text, this.isRead, () =>
       shared.setIdleTimeout(request, connectionIdleSecondsMax),
     )
-    if (stream === undefined) return text
+    if (stream === undefined) return sentAtOnce(text)
     shared.setIdleTimeout(request, answerIdleSecondsMax)
     return noteStream(stream, text)
   }
