@@ -33,11 +33,11 @@ export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean
       throw cannotWrite(file, error as Error)
     }
   }
-  const descriptor = orCannot(() => openSync(path, 'w'))
+  let descriptor: number | undefined
   const abandon = (): void => {
     stopListening()
     try {
-      closeSync(descriptor)
+      if (descriptor !== undefined) closeSync(descriptor)
     } catch {
       // It was closed before the failure.
     }
@@ -48,15 +48,23 @@ export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean
     process.exit(signal === 'SIGINT' ? 130 : 143)
   }
   const stopListening = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  // Before the file is there: a signal right after that would leave it behind.
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  try {
+    descriptor = openSync(path, 'w')
+  } catch (error) {
+    stopListening()
+    throw cannotWrite(file, error as Error)
+  }
+  const opened = descriptor
   return {
     async write(bytes) {
       orCannot(() => {
-        for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+        for (let at = 0; at < bytes.length; ) at += writeSync(opened, bytes, at)
       })
     },
     async end() {
-      closeSync(descriptor)
+      closeSync(opened)
       if (!special) {
         // Someone may have created it in the meantime.
         if (!replaces) refuseExisting(file)

@@ -23,12 +23,15 @@ export const writeDirectory = async <T>(given: string, fill: (temporary: string)
     remove()
     process.exit(signal === 'SIGINT' ? 130 : 143)
   }
+  const stopListening = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  // Before it is there: a signal right after that would leave it behind.
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   try {
     mkdirSync(temporary, { mode: 0o700 })
   } catch (error) {
+    stopListening()
     throw cannotWrite(dir, error as Error)
   }
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   try {
     const filled = await fill(temporary)
     syncNames(temporary)
@@ -41,7 +44,7 @@ export const writeDirectory = async <T>(given: string, fill: (temporary: string)
     remove()
     throw error
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    stopListening()
   }
 }
 
