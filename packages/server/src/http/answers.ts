@@ -10,9 +10,9 @@ const pieceBytes = 256 * 1024
 
 /**
  * From this length on Bun does not collect an answer that is not a stream: outside of the event of its socket, each part of
- * each header is a system call of its own, 40 in all. That took 0.2 ms, as long as reading a page of 50 records.
+ * each header is a system call of its own, 40 in all. That took 0.2 of the 0.45 ms of a page of 50 records.
  */
-const uncollectedFromUnits = 15 * 1024
+const uncollectedFromBytes = 15 * 1024
 
 /** The collector is called when texts of this length were refused. */
 const collectedFromUnits = 128 * 1024 * 1024
@@ -27,8 +27,11 @@ const unread = (): CubbyError =>
   })
 
 /** The body of an answer that needs no room. */
-export const sentAtOnce = (text: string): AnswerBody =>
-  text.length < uncollectedFromUnits ? text : noteStream(wholeAtOnce(text), text)
+export const sentAtOnce = (text: string): AnswerBody => (isCollected(text) ? text : noteStream(wholeAtOnce(text), text))
+
+/** A unit of a text has at most three bytes, so most texts need not be measured. */
+const isCollected = (text: string): boolean =>
+  text.length < uncollectedFromBytes / 3 || Buffer.byteLength(text) < uncollectedFromBytes
 
 const wholeAtOnce = (text: string): ReadableStream<Uint8Array> =>
   new ReadableStream({

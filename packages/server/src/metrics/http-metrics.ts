@@ -94,7 +94,7 @@ interface InFlight {
   readonly uploadsInFlight: number
 }
 
-/** `http`: requests that have no answer yet. */
+/** `http`: undefined in a process that serves no requests. */
 export const measureHttp = (registry: Registry, http: () => InFlight | undefined): void => {
   const requests = registry.gauge({ name: 'cubby_http_requests_in_flight', help: 'Requests that have no answer yet.' })
   const uploads = registry.gauge({ name: 'cubby_file_uploads_in_flight', help: 'Uploads that have not ended.' })
