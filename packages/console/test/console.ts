@@ -61,10 +61,14 @@ export class Console {
   /** Signed in by the form, at `hash`. */
   async open(hash = '#/', options: ContextOptions = {}, key: string = this.organization.secretKey): Promise<Page> {
     const page = await this.visit(hash, options)
+    await this.signIn(page, key)
+    return page
+  }
+
+  async signIn(page: Page, key: string = this.organization.secretKey): Promise<void> {
     await page.getByLabel('API key').fill(key)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.locator('.shell').waitFor()
-    return page
   }
 
   /** Findings of axe-core, by all its rules unless some are named. */

@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals'
-import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { serverNowMs } from '../../api/clock.ts'
 import { curlOf } from '../../api/curl.ts'
 import { pathOf } from '../../api/request.ts'
@@ -123,7 +123,8 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     event.preventDefault()
     if (!document.querySelector('dialog[open]')) saveChanges()
   }
-  useEffect(() => {
+  // Before the form is seen, so that no key is lost to the browser's own dialog.
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => onKey.current(event)
     addEventListener('keydown', listen)
     return () => removeEventListener('keydown', listen)
