@@ -67,7 +67,11 @@ export class Turns {
   /** When the last turn ended. */
   endedAtMs = 0
 
-  constructor(msMax = turnMsMax) {
+  constructor(
+    msMax = turnMsMax,
+    /** Of the time that requests use. */
+    private readonly now = () => performance.now(),
+  ) {
     this.#waiters = new Deadlines(msMax, watchEveryMs)
   }
 
@@ -88,7 +92,7 @@ export class Turns {
     if (this.#startedAtMs !== undefined) this.end()
     this.#runningOrgId = orgId
     this.#runningKeySeq = keySeq
-    this.#startedAtMs = performance.now()
+    this.#startedAtMs = this.now()
     if (endsByItself && !this.#resetIsDue) this.#scheduleReset()
     return ++this.#turn
   }
@@ -100,7 +104,7 @@ export class Turns {
 
   end(): void {
     if (this.#startedAtMs === undefined) return
-    this.endedAtMs = performance.now()
+    this.endedAtMs = this.now()
     const ms = this.endedAtMs - this.#startedAtMs
     this.#startedAtMs = undefined
     this.#usedAtOnceMs += ms
