@@ -317,7 +317,7 @@ export class BodyReader {
 export const declaredLength = (headers: Headers): number | undefined => {
   const header = headers.get('content-length')
   if (header === null) return undefined
-  if (!/^[0-9]{1,15}$/.test(header)) throw ambiguousLength()
+  if (!/^[0-9]+$/.test(header)) throw ambiguousLength()
   return Number(header)
 }
 

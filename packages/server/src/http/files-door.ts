@@ -165,7 +165,7 @@ const parameter = (parameters: Parameters, name: string): string | undefined =>
 const downloadOf = (parameters: Parameters): true | string | undefined => {
   const value = parameter(parameters, 'download')
   if (value === undefined) return undefined
-  return value === '' || value.length > downloadNameCharactersMax ? true : value
+  return value === '' || [...value].length > downloadNameCharactersMax ? true : value
 }
 
 const readByUrl = async (exchange: DoorExchange): Promise<Response> => {

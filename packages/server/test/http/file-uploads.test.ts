@@ -176,6 +176,9 @@ describe('a refusal by the head comes while the body is still being sent, and th
     const connection = await begin(bucket.at('large'), declared(fileBytesMax + 1))
     refused(await connection.answer(), 413, 'file_too_large')
     connection.close()
+    const huge = await begin(bucket.at('large'), declared(Number.MAX_SAFE_INTEGER))
+    refused(await huge.answer(), 413, 'file_too_large')
+    huge.close()
     const allowed = await begin(bucket.at('large'), [...declared(fileBytesMax), ['If-Match', '"1"']])
     refused(await allowed.answer(), 412, 'precondition_failed')
     allowed.close()
@@ -274,6 +277,15 @@ describe.each([64 * kib, 5])('judged again when the body has arrived, of twice %
       if (isMadeAnew) expect(await own.names()).toEqual([])
       connection.close()
     }
+  })
+
+  test('of a bucket deleted meanwhile and a digest that does not match, the digest is told', async () => {
+    const own = await makeBucket(service.api)
+    const { connection, rest } = await half('x', own, undefined, [['Content-Digest', contentDigest('others')]])
+    ok(await service.api.delete(own.path))
+    rest()
+    refused(await connection.answer(), 400, 'digest_mismatch')
+    connection.close()
   })
 
   test('a bucket deleted and restored meanwhile has the file', async () => {

@@ -111,6 +111,9 @@ describe('a permanent URL', () => {
     expect(await disposition('?download=other+name.png')).toBe('attachment; filename="other name.png"')
     expect(await disposition('?download=a%0D%0ASet-Cookie:x')).toContain('filename="a_Set-Cookie:x"')
     expect(await disposition(`?download=${'n'.repeat(256)}`)).toBe(`attachment; ${own}`)
+    const [longest, tooLong] = [255, 256].map((count) => '%F0%9F%98%80'.repeat(count))
+    expect(await disposition(`?download=${longest}`)).toBe(`attachment; filename="_"; filename*=UTF-8''${longest}`)
+    expect(await disposition(`?download=${tooLong}`)).toBe(`attachment; ${own}`)
   })
 
   test('only types that cannot run a script are shown; a PDF has no sandbox', async () => {

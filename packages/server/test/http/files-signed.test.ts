@@ -73,6 +73,8 @@ describe('the operation', () => {
       expiresAt: null,
     })
     expect((await send(permanent.url)).headers.get('content-disposition')).toBe('attachment; filename="a & b.txt"')
+    const emoji = ok(await ask({ name: 'public.txt', expiresIn: 60, download: '😀'.repeat(255) }))
+    expect((await send(emoji.url)).headers.get('content-disposition')).toEndWith('%F0%9F%98%80'.repeat(255))
     const signed = ok(await ask({ name: 'public.txt', expiresIn: 1, download: true }))
     expect(signed.expiresAt).toBeNumber()
     const got = await send(signed.url)
@@ -265,7 +267,7 @@ describe('the end of a URL', () => {
 describe('a signed upload', () => {
   test('puts that one file with what the URL says, once unless it may replace', async () => {
     const ttl = Math.floor(Date.now() / 1000) + 86_400
-    const metadata = '{"by":"ü & +", "n": 1.0}'
+    const metadata = '{"by":"ü & +", "n": 0, "n": 1.0}'
     const body = `{"name":"up/load ü.txt","method":"PUT","visibility":"public","ttl":${ttl},"metadata":${metadata},"contentType":"text/plain; charset=utf-8","sizeMax":10}`
     const given = ok(await service.server.request('POST', `${bucket.path}/url`, { key: service.org.secretKey, body }))
     expect(given.method).toBe('PUT')

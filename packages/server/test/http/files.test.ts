@@ -80,6 +80,8 @@ describe('an upload', () => {
     }
     const plus = await service.api.raw('PUT', `${bucket.at('kept')}?metadata=%7B%22a%22:%22b+c%2Bd%22%7D`)
     expect(ok(plus).metadata).toEqual({ a: 'b c+d' })
+    const replaced = await service.api.raw('PUT', `${bucket.at('kept')}?metadata=%7B%22a%22:%22%EF%BF%BD%22%7D`)
+    expect(ok(replaced).metadata).toEqual({ a: '\ufffd' })
   })
 
   test('takes metadata of 2,048 bytes and 64 levels, and not more', async () => {
@@ -116,6 +118,7 @@ describe('an upload', () => {
       ['?ttl=-1', 'invalid_ttl', 'ttl'],
       ['?ttl=4102444800000', 'invalid_ttl', 'ttl'],
       ['?metadata={}&metadata={}', 'invalid_request', 'metadata'],
+      ['?metadata=%7B%22a%22:%22%E9%22%7D', 'invalid_request', 'metadata'],
       ['?record=true', 'invalid_request', 'record'],
     ]
     for (const [query, code, field] of cases) {
@@ -370,10 +373,14 @@ describe('a change', () => {
   test('keeps metadata as it was sent', async () => {
     const name = freshName('change')
     await bucket.put(name)
-    const body = '{ "metadata" : { "n":1.0 , "x": [ ] } }'
-    const answer = await service.api.raw('PATCH', bucket.at(name), { body })
-    ok(answer)
-    expect(answer.text).toContain('"metadata":{ "n":1.0 , "x": [ ] },')
+    // What a record shows can be sent back.
+    for (const metadata of ['{ "n":1.0 , "x": [ ] }', '{"a":{"b":1,"b":2},"a":3}']) {
+      const answer = await service.api.raw('PATCH', bucket.at(name), { body: `{ "metadata" : ${metadata} }` })
+      ok(answer)
+      expect(answer.text).toContain(`"metadata":${metadata},`)
+    }
+    const twice = '{"metadata":{},"metadata":{}}'
+    refused(await service.api.raw('PATCH', bucket.at(name), { body: twice }), 400, 'invalid_request', 'metadata')
   })
 
   test('of an absent file is 404; with If-Match 412', async () => {

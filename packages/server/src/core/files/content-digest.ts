@@ -28,9 +28,13 @@ export const parseContentDigest = (header: string | null): string | undefined =>
   return sha256 ?? refuse('has no sha-256; other algorithms are not checked.')
 }
 
-export const digestMismatch = (declared: string, found: string): CubbyError =>
-  new CubbyError(
+export const sha256Of = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+export const refuseOtherDigest = (declared: string, found: string): void => {
+  if (declared === found) return
+  throw new CubbyError(
     'digest_mismatch',
     `The bytes that arrived have the SHA-256 ${found}; Content-Digest declares ${declared}.`,
     { field: 'Content-Digest', hint: 'Nothing was stored. Send the file again with the digest of its bytes.' },
   )
+}

@@ -333,12 +333,16 @@ export const outline = (text: string, at = 0, level = 1): unknown => {
 /** No request has envelope objects deeper than this; anything deeper is rejected by its type. */
 const envelopeDepthMax = 8
 
-/** Rejects duplicate members anywhere in a body without `data`. */
+/** Rejects duplicate members anywhere in a body without `data`. The metadata of a file are kept as they were sent. */
 export const refuseDuplicateMembers = (text: string): void => {
   const walk = (at: number, path: string, level: number): number => {
     const code = text.charCodeAt(at)
     if (level < envelopeDepthMax && code === 0x7b) {
-      return walkObject(text, at, path, (name, start) => walk(start, memberPath(path, name), level + 1))
+      return walkObject(text, at, path, (name, start) =>
+        level === 0 && name === 'metadata'
+          ? valueSpan(text, start).end
+          : walk(start, memberPath(path, name), level + 1),
+      )
     }
     if (level < envelopeDepthMax && code === 0x5b) {
       return walkArray(text, at, (position, start) => walk(start, `${path}[${position}]`, level + 1))

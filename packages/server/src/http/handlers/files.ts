@@ -54,6 +54,20 @@ const refuseEncoding = (headers: Headers): void => {
 const parseTtlParameter = (value: string | undefined, nowMs: number): number | null =>
   parseTtl(value !== undefined && /^-?[0-9]+$/.test(value) ? Number(value) : value, 'ttl', nowMs)
 
+/** An escape that is not UTF-8 was replaced by U+FFFD; only the raw query shows whether that was really sent. */
+const unharmed = (url: string, metadata: string | undefined): string | undefined => {
+  if (!metadata?.includes('\ufffd')) return metadata
+  try {
+    decodeURIComponent(url.slice(url.indexOf('?')))
+  } catch {
+    throw new CubbyError('invalid_request', 'metadata has a percent-escape that is malformed or not UTF-8.', {
+      field: 'metadata',
+      hint: 'Percent-encode the UTF-8 bytes of the JSON text once, as encodeURIComponent does.',
+    })
+  }
+  return metadata
+}
+
 /** What the head of an upload says. */
 export const readUploadHead = (headers: Headers, url: string, address: FileAddress, nowMs: number): PutFileInput => {
   const contentType = typeOfUpload(headers.get('content-type'), address.name)
@@ -66,7 +80,7 @@ export const readUploadHead = (headers: Headers, url: string, address: FileAddre
     ...address,
     contentType,
     visibility: parseVisibility(visibility),
-    metadata: parseMetadata(metadata),
+    metadata: parseMetadata(unharmed(url, metadata)),
     ttlSeconds: parseTtlParameter(ttl, nowMs),
     condition: parseWriteCondition(headers, 'PUT'),
     sha256,

@@ -1,7 +1,7 @@
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { newBlobId } from '../../core/files/blob-id.ts'
-import { digestMismatch } from '../../core/files/content-digest.ts'
+import { refuseOtherDigest, sha256Of } from '../../core/files/content-digest.ts'
 import { parseContentType, typeOfName } from '../../core/files/content-type.ts'
 import { fileTooLarge, parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
@@ -50,7 +50,7 @@ const writeBytes = async (
     await writer.write(chunk)
   }
   const sha256 = hasher.digest('hex')
-  if (declared !== undefined && declared !== sha256) throw digestMismatch(declared, sha256)
+  if (declared !== undefined) refuseOtherDigest(declared, sha256)
   return { size, sha256 }
 }
 
@@ -75,6 +75,7 @@ export const storeUpload = async (
   if (isKept) await inStore.prepare()
   const whole = await source.whole(bytes)
   try {
+    if (input.sha256 !== undefined) refuseOtherDigest(input.sha256, sha256Of(whole))
     return isKept
       ? await storeInStore(access, accepted.bucket, whole, input, now)
       : await storeInPlace(access, accepted, input, [whole], now)

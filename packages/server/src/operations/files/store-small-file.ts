@@ -1,5 +1,5 @@
 import { newStoreBlobId } from '../../core/files/blob-id.ts'
-import { digestMismatch } from '../../core/files/content-digest.ts'
+import { sha256Of } from '../../core/files/content-digest.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
@@ -18,9 +18,8 @@ export const storeInStore = async (
   input: PutFileInput,
   now: () => number,
 ): Promise<StoredFile> => {
-  const { name, contentType, visibility, metadata, ttlSeconds, condition, sha256: declared } = input
-  const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
-  if (declared !== undefined && declared !== sha256) throw digestMismatch(declared, sha256)
+  const { name, contentType, visibility, metadata, ttlSeconds, condition } = input
+  const sha256 = sha256Of(bytes)
   const nowMs = now()
   const blob = newStoreBlobId(nowMs)
   const content: FileContent = { size: bytes.length, contentType, visibility, sha256, blob, metadata }
