@@ -1,6 +1,6 @@
-import { endOutput } from './cli/print.ts'
+import { endOutput, watchOutput } from './cli/print.ts'
 import { run } from './cli/run.ts'
 
+watchOutput()
 const exitCode = await run(process.argv.slice(2), process.env)
-await endOutput()
-process.exit(exitCode)
+process.exit(await endOutput(exitCode))

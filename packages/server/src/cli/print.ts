@@ -37,15 +37,33 @@ export const printTable = (rows: string[][]): void => {
     )
 }
 
+let outputFailure: Error | undefined
+
+/** Notes what fails. Without a listener, Bun prints a trace and may not end. */
+export const watchOutput = (): void => {
+  process.stdout.on('error', (error) => {
+    outputFailure ??= error
+  })
+  process.stderr.on('error', () => {})
+}
+
+export const outputClosed = 'the reader of the output has closed it before the end'
+
 /**
- * Ends the output; resolves when everything printed was handed over, or nobody reads it any more. Where the output is a
- * socket, as under some supervisors, Bun writes in the background, and an exit loses what was not written yet. (The callback
- * of an empty `write` comes too early.)
+ * Ends the output; resolves to the exit code when everything printed was handed over, or nobody reads it any more: output that
+ * is lost is a failure. Where the output is a socket, as under some supervisors, Bun writes in the background, and an exit
+ * loses what was not written yet. (The callback of an empty `write` comes too early.)
  */
-export const endOutput = async (): Promise<void> => {
-  await ended(process.stdout)
+export const endOutput = async (exitCode: number): Promise<number> => {
+  if (outputFailure === undefined) await ended(process.stdout)
+  if (outputFailure !== undefined && exitCode === 0) {
+    const isClosed = (outputFailure as { code?: string }).code === 'EPIPE'
+    printNote(`cubby: ${isClosed ? outputClosed : `the output cannot be written: ${outputFailure.message}`}`)
+    exitCode = 1
+  }
   // Notes and the log: a process does not live on for lines that nobody takes.
   await Promise.race([ended(process.stderr), Bun.sleep(notesMsMax)])
+  return exitCode
 }
 
 const notesMsMax = 1_000

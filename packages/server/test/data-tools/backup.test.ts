@@ -2,8 +2,16 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeTempDir, type Organization, removeTempDir, type Server, startServer, storeIsEmbedded } from '../harness.ts'
-import { runCommand } from './commands.ts'
+import {
+  eventually,
+  makeTempDir,
+  type Organization,
+  removeTempDir,
+  type Server,
+  startServer,
+  storeIsEmbedded,
+} from '../harness.ts'
+import { runCommand, startCommand } from './commands.ts'
 
 setDefaultTimeout(120_000)
 
@@ -144,6 +152,41 @@ describe.skipIf(!storeIsEmbedded())('a backup of the embedded engine', () => {
     writeFileSync(`${busy}.tmp`, 'not ours')
     await expectRefused(['backup', 'create', busy, '--data', server.dataDir], /busy\.backup\.tmp exists/)
     expect(readFileSync(`${busy}.tmp`, 'utf8')).toBe('not ours')
+    // One of ours, by another process.
+    const lock = new Database(`${busy}.tmp-lock`)
+    lock.run('BEGIN EXCLUSIVE')
+    await expectRefused(['backup', 'create', busy, '--data', server.dataDir], /another backup is running$/m)
+    expect(readFileSync(`${busy}.tmp`, 'utf8')).toBe('not ours')
+    lock.close()
+  })
+
+  test('interrupted, it can be started again, and so can a restore; nothing is left of the first', async () => {
+    const made = join(dir, 'again.backup')
+    const data = join(dir, 'again')
+    /** Kills it as soon as it has begun to write. */
+    const interrupt = async (args: string[], temporary: string): Promise<void> => {
+      const child = startCommand(args)
+      await eventually('it has begun', () => existsSync(temporary) || undefined)
+      child.kill('SIGKILL')
+      await child.result
+      expect(existsSync(temporary)).toBe(true)
+    }
+    const again = async (args: string[]): Promise<void> => {
+      const { exitCode, stdout, stderr } = await runCommand(args)
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+      expect(stdout).toEndWith('verified\n')
+    }
+    const create = ['backup', 'create', made, '--data', server.dataDir]
+    await interrupt(create, `${made}.tmp`)
+    await again(create)
+    const verify = ['backup', 'verify', made]
+    await interrupt(verify, `${made}.verify.tmp`)
+    await again(verify)
+    const restore = ['backup', 'restore', made, '--data', data]
+    await interrupt(restore, join(data, 'cubby.db.tmp'))
+    await again(restore)
+    expect(readdirSync(dir).filter((name) => name.startsWith('again'))).toEqual(['again', 'again.backup'])
+    expect(readdirSync(data).filter((name) => name.includes('tmp'))).toEqual([])
   })
 
   describe('is verified before it is restored; what is not whole becomes no store', () => {

@@ -307,11 +307,14 @@ describe.skipIf(!storeIsEmbedded())('a store with files', () => {
         /there is no directory .*store\.backup\.files with the bytes of files; --without-files leaves them out/,
       )
       expect(existsSync(data)).toBe(false)
+      expect(await expectDone(['backup', 'verify', copy])).toMatch(/ files? without their bytes, .* verified\n$/)
       mkdirSync(`${copy}.files`)
       await expectRefused(['backup', 'restore', copy, '--data', data], /store\.backup\.files has no mark/)
+      await expectRefused(['backup', 'verify', copy], /store\.backup\.files has no mark/)
     })
 
     test('one file is missing or changed: refused, the file is named; no store is made', async () => {
+      expect(await expectDone(['backup', 'verify', copyOfBackup()])).toMatch(/ files \([\d.]+ MB\), .* verified\n$/)
       const damages: ((path: string) => void)[] = [
         (path) => rmSync(path),
         (path) => writeFileSync(path, 'THE picture of tom'),
@@ -319,6 +322,7 @@ describe.skipIf(!storeIsEmbedded())('a store with files', () => {
       for (const damage of damages) {
         const copy = copyOfBackup()
         damage(blobWith(`${copy}.files`, 'the picture of tom'))
+        await expectRefused(['backup', 'verify', copy], /file "cats\/tom\.png" of app\/photos: its bytes/)
         const data = join(tempDir(), 'restored')
         await expectRefused(
           ['backup', 'restore', copy, '--data', data],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTerminal } from '../cli/on-terminal.ts'
 import { content } from '../files/material.ts'
@@ -87,6 +87,7 @@ describe('put and get', () => {
       size: readFileSync('/proc/version').length,
     })
     expect(await files(['get', 'photos', 'query'])).toBe(readFileSync('/proc/version', 'utf8'))
+    expect(JSON.parse(await files(['put', 'photos', 'null', '/dev/null']))).toMatchObject({ size: 0 })
   })
 
   test('conditions: only a new file, only this version', async () => {
@@ -122,8 +123,13 @@ describe('put and get', () => {
     // Judged before the request, which may be for a large file.
     expect(await failing(['get', 'photos', 'not there', '-o', out])).toContain('exists and is not overwritten')
     expect(readFileSync(out, 'utf8')).toBe('precious')
+    chmodSync(out, 0o640)
     await files(['get', 'photos', 'theirs', '-o', out, '--force'])
     expect(readFileSync(out, 'utf8')).toBe('theirs')
+    expect(statSync(out).mode & 0o777).toBe(0o640)
+    const longest = join(dir, 'n'.repeat(255))
+    await files(['get', 'photos', 'theirs', '-o', longest])
+    expect(readFileSync(longest, 'utf8')).toBe('theirs')
     // Written directly: a rename would replace the device.
     await files(['get', 'photos', 'theirs', '-o', '/dev/null'])
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
@@ -174,7 +180,11 @@ describe('a server or proxy that does not deliver', () => {
     expect(readFileSync(out(), 'utf8')).toBe('precious')
   })
 
-  test('stopped by a signal: nothing is left behind', async () => {
+  test.each([
+    ['SIGHUP', 129],
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('stopped by %s: nothing is left behind', async (signal, code) => {
     const slow = Bun.listen({
       port: 0,
       hostname: '127.0.0.1',
@@ -187,8 +197,8 @@ describe('a server or proxy that does not deliver', () => {
     })
     const left = (): string[] => readdirSync(dir).filter((name) => name.startsWith('stopped'))
     await eventually('the file is being written', () => (left().length > 0 ? true : undefined))
-    child.kill('SIGINT')
-    expect((await child.result).exitCode).toBe(130)
+    child.kill(signal)
+    expect((await child.result).exitCode).toBe(code)
     slow.stop(true)
     expect(left()).toEqual([])
   })
@@ -234,6 +244,12 @@ describe('list, url and rm', () => {
       ok(await api.put(path, name))
     }
     await files(['put', 'listed', 'c', '-'], 'private')
+  })
+
+  test('list of what is not there prints nothing but the error', async () => {
+    expect(await failing(['list', 'nobucket'])).toContain('nobucket')
+    ok(await server.as(org.secretKey).post('/v1/app/_buckets/bare'), 201)
+    expect(linesOf(await files(['list', 'bare']))).toEqual(['UPDATED                     SIZE  VISIBILITY  NAME'])
   })
 
   test('list: by name, by prefix, the newest first; as a table and as JSON', async () => {

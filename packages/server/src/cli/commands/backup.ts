@@ -20,7 +20,7 @@ import { filesFlag, openPlaceAt, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
 import { showCount } from '../transfer/progress.ts'
-import { openByteOutput } from '../transfer/write-lines.ts'
+import { putToStdout } from '../transfer/write-lines.ts'
 
 const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }
 
@@ -74,6 +74,25 @@ const bringFiles =
     } finally {
       await source.close()
       await target.close()
+    }
+  }
+
+/** A backup with the bytes of its files is checked with them; one without them has no directory. */
+const checkBytesOf =
+  (file: string, checked: FileFacts): WithCopy =>
+  async (copy) => {
+    const from = filesOfBackup(file)
+    const isInPlace = await hasFilesInPlace(copy)
+    if (isInPlace && !existsSync(from)) return requireBytesInStore(copy)
+    const place = isInPlace ? await openPlaceAt(from) : undefined
+    try {
+      if (place !== undefined) await requireMark(place, (await copy.fileMark())!)
+      const { bytes } = await checkFiles(copy, place, true, ({ line }) => {
+        throw new OperatorError(line)
+      })
+      checked.fileBytes = bytes
+    } finally {
+      await place?.close()
     }
   }
 
@@ -137,7 +156,7 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
     throw new UsageError('standard output is a terminal; write to a pipe: cubby backup create - | gzip > FILE')
   }
   const store = await findTargetStore(args)
-  const contents = await store.streamBackup(openByteOutput(), async (copy) => {
+  const contents = await store.streamBackup(putToStdout, async (copy) => {
     // Also if all of them are small, and in the store: a script must not find out with the first large one.
     if (!args.flag('without-files') && (await hasFiles(copy))) {
       throw withFiles('standard output has no room for the bytes of its files; write to a FILE')
@@ -235,12 +254,15 @@ export const backupVerifyCommand: CliCommand = {
   details: `A file is checked like a restore checks it, in a copy beside it that is removed again. A directory is an
 archive of cubby serve --archive: every file of it is read and compared with its digest, and the times that
 can be restored are listed, with the gaps between them. That works while the server writes it.
-Exit code 1 if something is damaged or missing. Of files, only bytes that are in the store are checked.`,
+Exit code 1 if something is damaged or missing. The bytes of files are read from the directory FILE.files; a
+backup without that directory has none of them, and the summary says so.`,
   flags: { json: jsonFlag },
   async run(args) {
     const path = resolve(args.positionals[0]!)
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
-      printLine(report(args, { file: path, ...(await verifyBackup(path, requireBytesInStore)) }, path))
+      const checked: FileFacts = {}
+      const contents = await verifyBackup(path, checkBytesOf(path, checked))
+      printLine(report(args, { file: path, ...contents, ...checked }, path))
       return 0
     }
     const found = await verifyArchive(path)
@@ -278,7 +300,7 @@ const report = (args: Arguments, facts: Facts, what: string): string => {
 const showFiles = ({ files, fileBytes, filesCopied }: Facts): string => {
   if (files === 0) return ''
   if (fileBytes === undefined) return ' without their bytes'
-  return ` (${showMegabytes(fileBytes)}, ${filesCopied} copied)`
+  return ` (${showMegabytes(fileBytes)}${filesCopied === undefined ? '' : `, ${filesCopied} copied`})`
 }
 
 const showMegabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`

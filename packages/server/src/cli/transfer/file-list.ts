@@ -41,8 +41,11 @@ const row = (updated: string, size: string, visibility: string, name: string): s
 
 /** The columns have the same width on every page; the name is last, since it may be long and have spaces. */
 export const printFiles = async (remote: Remote, listing: FileListing): Promise<void> => {
-  printLine(row('UPDATED', 'SIZE', 'VISIBILITY', 'NAME'))
+  let hasHeader = false
   for await (const items of pagesOf(remote, listing)) {
+    // Not before the first page, also an empty one: a request that fails prints nothing here.
+    if (!hasHeader) printLine(row('UPDATED', 'SIZE', 'VISIBILITY', 'NAME'))
+    hasHeader = true
     for (const item of items) {
       const { updatedAt, size, visibility, name } = JSON.parse(item)
       printLine(row(showTime(updatedAt), String(size), visibility, name))

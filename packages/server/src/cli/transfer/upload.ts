@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
 import { OperatorError } from '../../core/operator-error.ts'
 import type { Remote } from '../target/remote.ts'
 import { IdleLimit } from './idle-limit.ts'
@@ -19,7 +19,8 @@ export const openUploadSource = (file: string): UploadSource => {
     const stat = statSync(file)
     if (stat.isDirectory()) throw new Error('it is a directory')
     // Files of /proc have bytes, but say that they are empty.
-    return { size: stat.size || undefined, repeatable: stat.isFile(), read: () => readFile(file) }
+    const size = stat.size || undefined
+    return { size, repeatable: stat.isFile(), read: () => readFile(file, stat.isCharacterDevice()) }
   } catch (error) {
     throw cannotRead(file, error as Error)
   }
@@ -28,9 +29,10 @@ export const openUploadSource = (file: string): UploadSource => {
 const cannotRead = (file: string, error: Error): OperatorError =>
   new OperatorError(`${file} cannot be read: ${error.message}`)
 
-async function* readFile(file: string): AsyncIterable<Uint8Array> {
+async function* readFile(file: string, isDevice: boolean): AsyncIterable<Uint8Array> {
   try {
-    yield* Bun.file(file).stream()
+    // Bun cannot wait for /dev/null.
+    yield* isDevice ? createReadStream(file) : Bun.file(file).stream()
   } catch (error) {
     throw cannotRead(file, error as Error)
   }

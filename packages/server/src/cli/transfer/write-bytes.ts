@@ -1,21 +1,29 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fchmodSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { removeOnSignal } from '../../files/remove-on-signal.ts'
 import { moveIntoPlace } from '../../files/sync.ts'
-import { cannotWrite, kindOf, openByteOutput, refuseExisting } from './write-lines.ts'
+import { cannotWrite, kindOf, putToStdout, refuseExisting } from './write-lines.ts'
 
 export interface ByteWriter {
   /** Resolves when there is room for more. */
   write(bytes: Uint8Array): Promise<void>
   /** Resolves when everything is written, and a file has its name. */
   end(): Promise<void>
-  /** After a failure: removes a file that is not whole. SIGINT and SIGTERM do the same. */
+  /** After a failure: removes a file that is not whole. A signal that ends the process does the same. */
   abandon(): void
 }
 
 export const writeBytesToStdout = (): ByteWriter => ({
-  write: openByteOutput(),
+  write: putToStdout,
   async end() {},
   abandon() {},
 })
+
+/** Of this process only: two downloads to one name would mix their bytes. A name may have 255 bytes. */
+const partialOf = (file: string): string => {
+  const end = `${process.pid}.partial`
+  return Buffer.byteLength(basename(file)) > 230 ? join(dirname(file), `cubby-${end}`) : `${file}.${end}`
+}
 
 /**
  * A file. It is written under another name and renamed when it is whole and synced. A pipe or a device is written to
@@ -24,8 +32,7 @@ export const writeBytesToStdout = (): ByteWriter => ({
 export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean }): ByteWriter => {
   const special = kindOf(file) === 'special'
   if (!replaces) refuseExisting(file)
-  // Of this process only: two downloads to one name would mix their bytes.
-  const path = special ? file : `${file}.${process.pid}.partial`
+  const path = special ? file : partialOf(file)
   const orCannot = <T>(work: () => T): T => {
     try {
       return work()
@@ -43,17 +50,14 @@ export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean
     }
     if (!special) rmSync(path, { force: true })
   }
-  const onSignal = (signal: NodeJS.Signals): void => {
-    abandon()
-    process.exit(signal === 'SIGINT' ? 130 : 143)
-  }
-  const stopListening = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
-  // Before the file is there: a signal right after that would leave it behind.
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  const stopListening = removeOnSignal(abandon)
   try {
     descriptor = openSync(path, 'w')
+    // One that is replaced may have been for its owner only.
+    const mode = special ? undefined : statSync(file, { throwIfNoEntry: false })?.mode
+    if (mode !== undefined) fchmodSync(descriptor, mode & 0o777)
   } catch (error) {
-    stopListening()
+    abandon()
     throw cannotWrite(file, error as Error)
   }
   const opened = descriptor

@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { OperatorError } from '../../core/operator-error.ts'
+import { removeOnSignal } from '../../files/remove-on-signal.ts'
 import { syncPath } from '../../files/sync.ts'
 import { cannotWrite } from './write-lines.ts'
 
@@ -11,7 +12,7 @@ const refuseExistingDirectory = (dir: string): void => {
 
 /**
  * A directory that is whole or not there: `fill` writes it under another name, and it is renamed when all of it is synced.
- * After a failure, SIGINT or SIGTERM it is removed. Readable by its owner only.
+ * After a failure or a signal it is removed. Readable by its owner only.
  */
 export const writeDirectory = async <T>(given: string, fill: (temporary: string) => Promise<T>): Promise<T> => {
   const dir = resolve(given)
@@ -19,13 +20,7 @@ export const writeDirectory = async <T>(given: string, fill: (temporary: string)
   // Of this process only: two exports to one name would mix their files.
   const temporary = `${dir}.${process.pid}.partial`
   const remove = (): void => rmSync(temporary, { recursive: true, force: true })
-  const onSignal = (signal: NodeJS.Signals): void => {
-    remove()
-    process.exit(signal === 'SIGINT' ? 130 : 143)
-  }
-  const stopListening = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
-  // Before it is there: a signal right after that would leave it behind.
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  const stopListening = removeOnSignal(remove)
   try {
     mkdirSync(temporary, { mode: 0o700 })
   } catch (error) {

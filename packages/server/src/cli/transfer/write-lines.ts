@@ -6,6 +6,7 @@ import { createGzip } from 'node:zlib'
 import { OperatorError } from '../../core/operator-error.ts'
 import { printableJson } from '../../core/text/printable.ts'
 import { moveIntoPlace } from '../../files/sync.ts'
+import { outputClosed } from '../print.ts'
 
 export interface LineWriter {
   /** Resolves when there is room for more. Each text ends in a line feed. */
@@ -39,32 +40,21 @@ const put = (content: string | Uint8Array): Promise<void> =>
     process.stdout.write(content, (error) => {
       if (error === null || error === undefined) resolve()
       else if ((error as { code?: string }).code !== 'EPIPE') reject(error)
-      else reject(new OperatorError('the reader of the output has closed it before the end'))
+      else reject(new OperatorError(outputClosed))
     })
   })
-
-const noListenerNeeded = (): void => {}
-
-const openStdout = (): void => {
-  // The callback of `write` reports a failure; without a listener it would be reported a second time.
-  process.stdout.off('error', noListenerNeeded).on('error', noListenerNeeded)
-}
 
 /**
  * Standard output, for lines of JSON. Throws OperatorError when the reader closes it, as `head` does. A file or a pipe gets
  * the text of records unchanged. A terminal would obey the control characters in it, so it gets escapes instead.
  */
 export const writeToStdout = (): LineWriter => {
-  openStdout()
   const { write, flush } = buffered((text) => put(process.stdout.isTTY ? printableJson(text) : text))
   return { write, end: flush, abandon: () => {} }
 }
 
 /** Standard output, for bytes that are no text. It must not be a terminal. */
-export const openByteOutput = (): ((bytes: Uint8Array) => Promise<void>) => {
-  openStdout()
-  return put
-}
+export const putToStdout = (bytes: Uint8Array): Promise<void> => put(bytes)
 
 /** One text and a line feed. */
 export const writeTextToStdout = async (text: string): Promise<void> => {

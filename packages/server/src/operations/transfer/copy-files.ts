@@ -140,21 +140,21 @@ export interface FileFinding {
 
 /**
  * One finding for each file whose bytes are missing or of another size; with `readBytes`, also of another digest. Bytes that
- * the store keeps are always read. Without `place` only they are.
+ * the store keeps are always read. Without `place` only they are. Returns how many bytes the files should have.
  */
 export const checkFiles = async (
   dump: Dump,
   place: BlobPlace | undefined,
   readBytes: boolean,
   onFinding: (finding: FileFinding) => void,
-): Promise<number> => {
-  let files = 0
+): Promise<{ bytes: number }> => {
+  let bytes = 0
   await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault: found }) => {
-    files++
+    bytes += file.size
     const fault = isInStore ? found : place && (await findFault(file, place, readBytes))
     if (fault !== undefined) onFinding({ tableId: file.tableId, line: `${showFile(file)}: ${fault}` })
   })
-  return files
+  return { bytes }
 }
 
 /** Not several at once: a dump reads one thing after the other. */

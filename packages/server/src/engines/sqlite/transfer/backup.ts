@@ -14,13 +14,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorError } from '../../../core/operator-error.ts'
+import { StoreRefused } from '../../../core/store-refused.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
 import type { BackupBytes, BackupContents, BackupSource, WithCopy } from '../../../store/closed-store.ts'
 import { restoreArchive } from '../archive/restore-archive.ts'
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
-import { holdStore, type StoreLock } from '../disk/store-lock.ts'
+import { holdFile, holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
 import { migrate } from '../migrations/prepare-store.ts'
 import { schemaVersion } from '../migrations/schema.ts'
@@ -54,6 +55,42 @@ const removeTemporary = (temporary: string): void => {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(temporary + end, { force: true })
 }
 
+/**
+ * Creates the file for `use`, which moves it into place or not; afterwards it is removed, or earlier if `use` says so. One that
+ * an interrupted process has left is replaced: its lock is there, and nobody holds it.
+ */
+const withTemporary = async <T>(temporary: string, use: (remove: () => void) => Promise<T>): Promise<T> => {
+  const lockFile = `${temporary}-lock`
+  const wasLeft = existsSync(lockFile)
+  const lock = holdTemporary(temporary, lockFile)
+  let isOurs = wasLeft
+  let isHeld = true
+  const remove = (): void => {
+    // Afterwards another process may have one of this name.
+    if (!isHeld) return
+    isHeld = false
+    if (isOurs) removeTemporary(temporary)
+    rmSync(lockFile, { force: true })
+    lock.release()
+  }
+  try {
+    if (wasLeft) removeTemporary(temporary)
+    createTemporary(temporary)
+    isOurs = true
+    return await use(remove)
+  } finally {
+    remove()
+  }
+}
+
+const holdTemporary = (temporary: string, lockFile: string): StoreLock => {
+  try {
+    return holdFile(lockFile, `${temporary} exists: another backup is running`)
+  } catch (error) {
+    throw error instanceof StoreRefused ? error : cannotWrite(temporary, error as Error)
+  }
+}
+
 export const refuseExistingFile = (file: string): void => {
   if (existsSync(file)) throw new OperatorError(`${file} exists and is not overwritten`)
 }
@@ -61,8 +98,7 @@ export const refuseExistingFile = (file: string): void => {
 /** The store has been opened before: it exists and has the current schema. */
 export const copyStoreToFile = async (dataDir: string, file: string, withCopy: WithCopy): Promise<BackupContents> => {
   const temporary = temporaryOf(file)
-  createTemporary(temporary)
-  try {
+  return withTemporary(temporary, async () => {
     const counts = await copyVerified(dataDir, temporary, file)
     await useCopy(temporary, withCopy)
     // Someone may have created it in the meantime.
@@ -73,10 +109,7 @@ export const copyStoreToFile = async (dataDir: string, file: string, withCopy: W
       throw cannotWrite(file, error as Error)
     }
     return { ...counts, bytes: statSync(file).size }
-  } catch (error) {
-    removeTemporary(temporary)
-    throw error
-  }
+  })
 }
 
 /**
@@ -91,18 +124,17 @@ export const copyStoreToStream = async (
 ): Promise<BackupContents> => {
   const temporary = temporaryOf(join(dataDir, 'backup'))
   requireRoom(dataDir)
-  createTemporary(temporary)
-  let descriptor: number | undefined
-  try {
+  return withTemporary(temporary, async (remove) => {
     const counts = await copyVerified(dataDir, temporary, temporary)
     await useCopy(temporary, withCopy)
-    descriptor = openSync(temporary, 'r')
-    removeTemporary(temporary)
-    return { ...counts, bytes: await streamFile(descriptor, write) }
-  } finally {
-    if (descriptor === undefined) removeTemporary(temporary)
-    else closeSync(descriptor)
-  }
+    const descriptor = openSync(temporary, 'r')
+    remove()
+    try {
+      return { ...counts, bytes: await streamFile(descriptor, write) }
+    } finally {
+      closeSync(descriptor)
+    }
+  })
 }
 
 /** What must stay free on the disk of the store: for the WAL, which grows while the copy is made. */
@@ -228,11 +260,11 @@ export const restoreStore = async (
   }
   const path = join(dataDir, 'cubby.db')
   const temporary = temporaryOf(path)
-  let made = false
   const lock = lockStore(dataDir)
   try {
+    // Of an interrupted restore: nobody else has the lock.
+    removeTemporary(temporary)
     createTemporary(temporary)
-    made = true
     if (typeof backup === 'string') copy(backup, temporary)
     else if ('archive' in backup) restoreArchive(backup.archive, backup.atMs, temporary)
     else await receive(backup, temporary)
@@ -244,7 +276,7 @@ export const restoreStore = async (
     lock.release()
     return { ...counts, bytes: statSync(path).size }
   } catch (error) {
-    if (made) removeTemporary(temporary)
+    removeTemporary(temporary)
     lock.release()
     if (isNew) removeNewDirectory(dataDir)
     throw error
@@ -311,14 +343,11 @@ const removeNewDirectory = (dataDir: string): void => {
 export const verifyBackup = async (file: string, withCopy: WithCopy): Promise<BackupContents> => {
   if (!existsSync(file)) throw new OperatorError(`there is no file ${file}`)
   const temporary = temporaryOf(`${file}.verify`)
-  createTemporary(temporary)
-  try {
+  return withTemporary(temporary, async () => {
     copy(file, temporary)
     refuseCompressed(temporary, file)
     const counts = await verifyCopy(temporary, file)
     await useCopy(temporary, withCopy)
     return { ...counts, bytes: statSync(file).size }
-  } finally {
-    removeTemporary(temporary)
-  }
+  })
 }
