@@ -130,6 +130,23 @@ browserTest(
 )
 
 browserTest(
+  'an empty file has one step of progress',
+  async () => {
+    const steps = await page.evaluate(
+      async (url) => {
+        const { client } = globalThis as unknown as PageWindow
+        const steps: Client.UploadProgress[] = []
+        const { size } = await client.uploadTo(url, new Blob([]), { onProgress: (step) => steps.push(step) })
+        return { size, steps }
+      },
+      await urlOf('empty.txt'),
+    )
+    expect(steps).toEqual({ size: 0, steps: [{ sentBytes: 0, totalBytes: 0 }] })
+  },
+  30_000,
+)
+
+browserTest(
   'a refusal has its code, with progress and without; a signal aborts',
   async () => {
     const names = ['small', 'unsent', 'aborted', 'half']

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { CubbyError, type GetFileOptions } from '../src/index.ts'
+import { CubbyError, type FileDownload, type GetFileOptions } from '../src/index.ts'
 import { fakeBucket, fileRecord } from './fake-bucket.ts'
 import { broken, failureOf, json, key, refused, silence } from './fake-fetch.ts'
 
@@ -9,7 +9,13 @@ const path = '/v1/app/_buckets/avatars'
 const bytes = (body: string | ReadableStream = 'hello', headers: Record<string, string> = {}, status = 200) =>
   new Response(body, {
     status,
-    headers: { 'content-type': 'text/plain', 'content-length': '5', etag: `"${fileRecord.sha256}"`, ...headers },
+    headers: {
+      'content-type': 'text/plain',
+      'content-length': '5',
+      etag: `"${fileRecord.sha256}"`,
+      'repr-digest': `sha-256=:${Buffer.from(fileRecord.sha256, 'hex').toString('base64')}:`,
+      ...headers,
+    },
   })
 
 /** Sends `hel`, then breaks. */
@@ -21,6 +27,12 @@ const cut = () =>
       controller.error(broken())
     },
   })
+
+const readOne = async (body: ReadableStream) => {
+  const reader = body.getReader()
+  await reader.read()
+  reader.releaseLock()
+}
 
 describe('get', () => {
   test('has the metadata of the headers, and the bytes in four ways', async () => {
@@ -83,6 +95,45 @@ describe('get', () => {
     const { bucket, requests } = fakeBucket([broken(), refused(503, 'unavailable'), bytes()])
     expect(await (await bucket.get('a'))!.text()).toBe('hello')
     expect(requests).toHaveLength(3)
+  })
+
+  test("a proxy's page with 200 is not the file: it is retried, then unavailable", async () => {
+    const page = () => new Response('<h1>Sign in</h1>', { headers: { 'content-type': 'text/html; charset=utf-8' } })
+    const { bucket, requests } = fakeBucket([page(), bytes('hello', { 'content-type': 'text/html' }), page()])
+    expect(await (await bucket.get('a'))!.text()).toBe('hello')
+    expect(requests).toHaveLength(2)
+    expect(await failureOf(bucket.get('a', { retries: 0 }))).toMatchObject({
+      code: 'unavailable',
+      status: 200,
+      message: expect.stringContaining('the body is not from the service'),
+    })
+  })
+
+  const firstReads: [string, (file: FileDownload) => unknown][] = [
+    ['text', (file) => file.text()],
+    ['bytes that nobody has awaited', (file) => void file.bytes()],
+    ['blob', (file) => file.blob()],
+    ['a reader of its body', (file) => void file.body.getReader()],
+    ['a part of its body', (file) => readOne(file.body)],
+    ['cancel', (file) => file.body.cancel()],
+  ]
+  test.each(firstReads)('the bytes are read once: after %s, every other way is refused', async (_, first) => {
+    const { bucket } = fakeBucket([bytes()])
+    const file = (await bucket.get('a'))!
+    await first(file)
+    for (const again of [file.text(), file.bytes(), file.blob()]) {
+      const error = await failureOf(again)
+      expect(error).toBeInstanceOf(CubbyError)
+      expect(error).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('can be read once') })
+      expect(error.hint).toContain('call get again')
+    }
+  })
+
+  test('to look at the body is not to read it', async () => {
+    const { bucket } = fakeBucket([bytes()])
+    const file = (await bucket.get('a'))!
+    expect(file.body.locked).toBe(false)
+    expect(await file.text()).toBe('hello')
   })
 
   test('bytes that break off are never taken for the file', async () => {

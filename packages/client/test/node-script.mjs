@@ -73,14 +73,23 @@ assert.deepEqual(progress.at(-1), { sentBytes: size, totalBytes: undefined })
 const bytes = await (await files.get('large.bin')).bytes()
 assert.equal(bytes.length, size)
 for (const body of [bytes, new Blob([bytes]), new Blob([bytes]).stream()]) {
+  progress.length = 0
   assert.equal((await files.put('again.bin', body, { ...options, sha256: streamed.sha256 })).sha256, streamed.sha256)
   assert.equal(progress.at(-1).sentBytes, size)
+  assert.ok(progress.length > 10 && progress[0].sentBytes <= 65_536)
 }
+progress.length = 0
 assert.equal((await files.put('empty', '', options)).size, 0)
+assert.deepEqual(progress, [{ sentBytes: 0, totalBytes: 0 }])
 assert.equal((await (await files.get('empty')).blob()).size, 0)
 assert.equal(await (await files.get('large.bin', { range: { start: 0, end: 3 } })).text(), 'xxx')
 assert.equal(await files.get('large.bin', { ifNoneMatch: streamed.sha256 }), null)
 assert.equal(await files.get('missing'), undefined)
+for (const read of [(file) => file.text(), (file) => file.body.getReader()]) {
+  const file = await files.get('empty')
+  await read(file)
+  await assert.rejects(file.bytes(), { code: 'invalid_request', message: /can be read once/ })
+}
 await assert.rejects(files.put('large.bin', createReadStream('missing.bin')), { code: 'ENOENT' })
 async function* failing() {
   yield 'half'

@@ -122,12 +122,14 @@ describe('put and get', () => {
   })
 
   test('an empty file', async () => {
-    for (const options of [{}, { onProgress: () => {} }]) {
+    const met: UploadProgress[] = []
+    for (const options of [{}, { onProgress: (progress: UploadProgress) => met.push(progress) }]) {
       expect(await files.put('empty', '', options)).toMatchObject({ size: 0, sha256: hash('') })
       const file = (await files.get('empty'))!
       expect(file.size).toBe(0)
       expect(await file.bytes()).toHaveLength(0)
     }
+    expect(met).toEqual([{ sentBytes: 0, totalBytes: 0 }])
   })
 
   test('8 MiB from a file and back, with progress', async () => {
@@ -144,7 +146,11 @@ describe('put and get', () => {
       expect(met.at(-1)).toEqual({ sentBytes: size, totalBytes: body instanceof Blob ? size : undefined })
     }
     const file = (await files.get('large.bin'))!
+    // The README says so: the server sends it in chunks.
+    expect(file.size).toBeUndefined()
     expect(hash(await file.bytes())).toBe(sha256)
+    const part = (await files.get('large.bin', { range: { start: 0, end: 3 } }))!
+    expect([part.size, (await part.bytes()).length, (await files.describe('large.bin'))!.size]).toEqual([size, 3, size])
     // From one bucket to another without holding the bytes, and checked on the way.
     const source = (await files.get('large.bin'))!
     expect(await files.put('copy.bin', source.body, source)).toMatchObject({ size, sha256 })
@@ -158,6 +164,19 @@ describe('put and get', () => {
       throw new Error('the disk is broken')
     }
     expect(await failureOf(files.put('kept', failing()))).toMatchObject({ message: 'the disk is broken' })
+    expect(await (await files.get('kept'))!.text()).toBe('hello')
+  })
+
+  test('a file that cannot be read leaves the previous one, and the error is its own', async () => {
+    await files.put('kept', 'hello')
+    for (const options of [{}, { onProgress: () => {} }]) {
+      for (const [path, code] of [
+        [join(server.data, 'missing'), 'ENOENT'],
+        [server.data, 'EISDIR'],
+      ] as const) {
+        expect((await failureOf(files.put('kept', Bun.file(path), options))) as unknown).toMatchObject({ code })
+      }
+    }
     expect(await (await files.get('kept'))!.text()).toBe('hello')
   })
 

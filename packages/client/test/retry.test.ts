@@ -20,6 +20,7 @@ describe('reads', () => {
     ['the connection broke', broken],
     ['503 unavailable', unavailable],
     ['500 internal', () => refused(500, 'internal')],
+    ['500 outcome_unknown', () => refused(500, 'outcome_unknown')],
     ["a proxy's 502", () => gatewayPage(502)],
     ["a proxy's 504", () => gatewayPage(504)],
     ['a success that was cut off', () => new Response('{"hashKey":', { status: 200 })],

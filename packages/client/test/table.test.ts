@@ -45,6 +45,31 @@ describe('requests', () => {
     expect(cubby.db('app').tables.drop(name)).rejects.toEqual(refusal)
     expect(requests).toEqual([])
   })
+
+  // As texts, "undefined" and "null" would be names.
+  test.each([[undefined], [null], [5], [['orders']]])('%p is not a name, and nothing is sent', async (given) => {
+    const { cubby, requests } = fakeCubby([])
+    const name = given as never
+    const app = cubby.db('app')
+    const calls: [string, () => unknown][] = [
+      ['db', () => cubby.db(name)],
+      ['table', () => app.table(name)],
+      ['table', () => app.tables.create(name)],
+      ['table', () => app.tables.restore(name)],
+      ['bucket', () => app.bucket(name)],
+      ['bucket', () => app.buckets.create(name)],
+      ['bucket', () => app.buckets.describe(name)],
+      ['task', () => app.task(name)],
+      ['task', () => app.tasks.declare(name)],
+      ['task', () => app.tasks.pause(name)],
+    ]
+    const message = `is ${JSON.stringify(given)}; it takes a string: [a-z0-9_-]{1,64}.`
+    for (const [field, call] of calls) {
+      const error = await failureOf((async () => call())())
+      expect(error).toMatchObject({ code: 'invalid_name', field, status: 0, message: `${field} ${message}` })
+    }
+    expect(requests).toEqual([])
+  })
 })
 
 describe('keys in paths', () => {
@@ -500,7 +525,7 @@ describe('tables, databases and API keys', () => {
     ])
   })
 
-  test.each(['', '..', 'a/b'])('the key id %j goes into no path', async (id) => {
+  test.each(['', '..', 'a/b', undefined as never, null as never])('the key id %j goes into no path', async (id) => {
     const { cubby, requests } = fakeCubby([])
     expect(await failureOf(cubby.keys.revoke(id))).toMatchObject({ code: 'key_not_found', field: 'id' })
     expect(requests).toEqual([])

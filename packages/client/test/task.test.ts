@@ -73,7 +73,8 @@ describe('runs', () => {
     expect((await sentBy(({ mail }) => mail.finish(run, failed))).body).toEqual({ lease: 'l', ...failed })
   })
 
-  test.each(['', '.', '..', 'a/b', 'ä', 'x'.repeat(129)])('an id that no run has is not sent: %p', async (id) => {
+  const noIds = ['', '.', '..', 'a/b', 'ä', 'x'.repeat(129), undefined as never, null as never, 5 as never]
+  test.each(noIds)('an id that no run has is not sent: %p', async (id) => {
     const { mail, requests } = client([])
     for (const call of [mail.get(id), mail.cancel(id), mail.retry({ id }), mail.finished(id)]) {
       expect(await failureOf(call)).toMatchObject({ code: 'run_not_found', field: 'id', status: 0 })
@@ -347,6 +348,6 @@ describe('tasks', () => {
   test('names are checked before a request', () => {
     const { db } = client([])
     expect(() => db.task('../x')).toThrow(CubbyError)
-    expect(() => db.task('Mail')).toThrow('task is "Mail"; it takes [a-z0-9_-]{1,64}.')
+    expect(() => db.task('Mail')).toThrow('task is "Mail"; it takes a string: [a-z0-9_-]{1,64}.')
   })
 })

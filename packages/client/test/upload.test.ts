@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { CubbyError, type ErrorCode, type FileBody, type UploadProgress, uploadTo } from '../src/index.ts'
 import { fakeBucket, fileRecord } from './fake-bucket.ts'
 import { broken, failureOf, json, key, refused, url } from './fake-fetch.ts'
 import { until } from './fake-tasks.ts'
+import { inTemporaryDirectory } from './real-server.ts'
 
 const put = (body: FileBody, options = {}, replies = [json(fileRecord)]) => {
   const { bucket, requests } = fakeBucket(replies)
@@ -110,6 +113,24 @@ describe('what is sent', () => {
     expect(request.headers['content-digest']).toBe('sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:')
   })
 
+  test.each(['', 'hello', fileRecord.sha256.slice(1), `${fileRecord.sha256}0`, 'g'.repeat(64), 5, null])(
+    'the sha256 %p is refused before anything is sent',
+    async (sha256) => {
+      const { bucket, fetch, requests } = fakeBucket([])
+      const options = { sha256: sha256 as string }
+      for (const call of [
+        bucket.put('a', 'hello', options),
+        uploadTo(`${url}/files/a`, 'hello', { ...options, fetch }),
+      ])
+        expect(await failureOf(call)).toMatchObject({
+          code: 'invalid_request',
+          field: 'sha256',
+          message: 'sha256 takes a string of 64 hex digits.',
+        })
+      expect(requests).toEqual([])
+    },
+  )
+
   const names = [
     '',
     '/',
@@ -168,8 +189,23 @@ describe('progress', () => {
   test('of bytes: also of how many, and the length is still sent', async () => {
     const { met, request } = await progressOf('x'.repeat(300_000))
     expect(met.at(-1)).toEqual({ sentBytes: 300_000, totalBytes: 300_000 })
+    expect(met.length).toBeGreaterThan(3)
     expect(request).toMatchObject({ duplex: 'half', headers: { 'content-length': '300000' } })
     expect(request.body).toHaveLength(300_000)
+  })
+
+  // Node has a whole Blob in one chunk: the first call would say that all of it was sent.
+  test('a large chunk is reported and sent in pieces', async () => {
+    const large = crypto.getRandomValues(new Uint8Array(60_000)).toHex().repeat(2)
+    const { met, request } = await progressOf(chunked(large, 'x'))
+    expect(met.map(({ sentBytes }) => sentBytes)).toEqual([65_536, 131_072, 196_608, 240_000, 240_001])
+    expect(request.body).toBe(`${large}x`)
+  })
+
+  test('an empty file has one step', async () => {
+    expect((await progressOf('')).met).toEqual([{ sentBytes: 0, totalBytes: 0 }])
+    expect((await progressOf(chunked())).met).toEqual([{ sentBytes: 0, totalBytes: undefined }])
+    expect((await progressOf(chunked(''))).met).toEqual([{ sentBytes: 0, totalBytes: undefined }])
   })
 
   test('a callback that throws ends the upload with its error', async () => {
@@ -243,6 +279,37 @@ describe('failures', () => {
       throw error
     })()
     expect(await failureOf(put(body))).toBe(error as never)
+  })
+
+  const nodeError = Object.assign(new TypeError('fetch failed'), {
+    cause: new DOMException('The blob could not be read', 'NotReadableError'),
+  })
+  test('a Blob that cannot be read rejects the put with its own error, as a stream does', async () => {
+    for (const options of [{}, { ifMatch: 7, retries: 1 }, { onProgress: () => {} }]) {
+      const error = await failureOf(put(Bun.file('/missing/file'), options, []))
+      expect(error as unknown).toMatchObject({ code: 'ENOENT', path: '/missing/file' })
+    }
+    expect(await failureOf(put(new Blob(['a']), {}, [nodeError as never]))).toBe(nodeError.cause as never)
+  })
+
+  test('a file that is gone after an attempt without an answer: the outcome is unknown', async () => {
+    await inTemporaryDirectory(async (directory) => {
+      const path = join(directory, 'a.txt')
+      for (const options of [{}, { onProgress: () => {} }]) {
+        await Bun.write(path, 'hello')
+        let calls = 0
+        const fetch = async (_: string, { body }: RequestInit) => {
+          expect(await new Response(body as Blob).text()).toBe('hello')
+          calls++
+          await rm(path)
+          throw broken()
+        }
+        const { bucket } = fakeBucket([], { fetch, retries: 1 })
+        const error = await failureOf(bucket.put('a', Bun.file(path), { ifMatch: 7, ...options }))
+        expect(error).toMatchObject({ code: 'outcome_unknown', message: expect.stringContaining('ENOENT') })
+        expect(calls).toBe(1)
+      }
+    })
   })
 
   const source = () => {

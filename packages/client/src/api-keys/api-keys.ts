@@ -1,4 +1,5 @@
 import { refusal } from '../transport/errors.ts'
+import { matches } from '../transport/matches.ts'
 import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '../transport/wire.ts'
@@ -38,7 +39,7 @@ export class Keys {
 
   /** Takes effect at once and cannot be undone. A second call returns the same response. */
   async revoke(id: string, options?: RequestOptions): Promise<KeyMetadata> {
-    if (!/^[\w-]+$/.test(id)) throw refusal('key_not_found', 'id', `is "${id}", which is not the id of a key.`)
+    if (!matches(/^[\w-]+$/, id)) throw refusal('key_not_found', 'id', `is "${id}", which is not the id of a key.`)
     return this.#send({ method: 'DELETE', path: `/api/keys/${id}`, effect: 'once' }, options)
   }
 }

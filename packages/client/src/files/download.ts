@@ -27,12 +27,17 @@ export class FileDownload {
   readonly contentType: string
   /** Hex. */
   readonly sha256: string
-  /** Of the whole file, in bytes. Undefined if the answer does not say it, for example because a proxy compressed it. */
+  /**
+   * Of the whole file, in bytes. Undefined if the answer has no length: the server sends whole files of more than 1 MiB in
+   * chunks (smaller ones too when it is busy), and a proxy may compress an answer. `describe` always has the size.
+   */
   readonly size: number | undefined
   /** The part of the file that was sent; undefined if it is the whole file. */
   readonly range: { start: number; end: number } | undefined
   readonly #response: Response
   readonly #signal: AbortSignal | undefined
+  /** Set when the caller has asked for it: the other ways need no stream. */
+  #body: Response['body'] | undefined
 
   /** Call `bucket.get` instead. */
   constructor(response: Response, signal?: AbortSignal) {
@@ -50,24 +55,31 @@ export class FileDownload {
 
   /** The bytes as they arrive. If the connection breaks, reading them fails with the runtime's error. */
   get body(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    return this.#response.body!
+    this.#body = this.#response.body
+    return this.#body!
   }
 
   blob(): Promise<Blob> {
-    return this.#read(this.#response.blob())
+    return this.#read(() => this.#response.blob())
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return new Uint8Array(await this.#read(this.#response.arrayBuffer()))
+    return new Uint8Array(await this.#read(() => this.#response.arrayBuffer()))
   }
 
   text(): Promise<string> {
-    return this.#read(this.#response.text())
+    return this.#read(() => this.#response.text())
   }
 
-  async #read<T>(bytes: Promise<T>): Promise<T> {
+  async #read<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#response.bodyUsed || this.#body?.locked) {
+      const message = 'The bytes of a download can be read once, and they have been read or are being read.'
+      throw new CubbyError('invalid_request', message, {
+        hint: 'Keep what the first call returned, or call get again.',
+      })
+    }
     try {
-      return await bytes
+      return await read()
     } catch (cause) {
       this.#signal?.throwIfAborted()
       const { why, hint } = describeNetworkError(cause)

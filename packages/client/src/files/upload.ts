@@ -1,4 +1,5 @@
 import { refusal } from '../transport/errors.ts'
+import { matches } from '../transport/matches.ts'
 import type { Call, RequestOptions, Send } from '../transport/transport.ts'
 import { type UploadProgress, xhrFetch } from './xhr-fetch.ts'
 
@@ -18,10 +19,13 @@ export interface UploadOptions extends RequestOptions {
   sha256?: string
   /**
    * In browsers it is called as the bytes are sent; in Node, Bun and Deno as the runtime takes them, which is a little
-   * earlier. A retry begins again at 0.
+   * earlier. A retry begins again at 0. For an empty file it is called once, with `sentBytes` 0.
    */
   onProgress?: (progress: UploadProgress) => void
 }
+
+/** Node has all bytes of a `Blob` in one chunk of its stream. Smaller pieces make progress visible. */
+const pieceBytes = 65_536
 
 type Chunks = AsyncIterator<Uint8Array | string, unknown, undefined>
 
@@ -57,11 +61,22 @@ const toBytes = (chunk: Uint8Array | string): Uint8Array<ArrayBuffer> => {
 const headersOf = (contentType: string | undefined, sha256: string | undefined): Record<string, string> => {
   // `fetch` throws for a line break, as if the connection had failed.
   if (/[^ -~]/.test(contentType ?? '')) throw refusal('invalid_request', 'contentType', 'takes printable ASCII.')
+  if (sha256 !== undefined && !matches(/^[\da-f]{64}$/i, sha256)) {
+    throw refusal('invalid_request', 'sha256', 'takes a string of 64 hex digits.')
+  }
   const digest = sha256?.replace(/../g, (hex) => String.fromCharCode(Number.parseInt(hex, 16)))
   return {
     ...(contentType && { 'content-type': contentType }),
     ...(digest && { 'content-digest': `sha-256=:${btoa(digest)}:` }),
   }
+}
+
+/** Why a `Blob` could not be read, such as a `Bun.file` that is missing. Undefined for other errors, and in browsers. */
+const readErrorOf = (error: unknown): unknown => {
+  const { code, cause } = Object(error)
+  // Bun rejects with the error of the file, Node has it in `cause`. No error of a connection looks like these.
+  if (/^(ENOENT|EISDIR|EACCES)$/.test(code)) return error
+  return cause?.name === 'NotReadableError' ? cause : undefined
 }
 
 /** Sends the bytes of a file. */
@@ -75,22 +90,28 @@ export const upload = async <T>(
   const headers = headersOf(contentType ?? blob?.type, sha256)
   const inBrowser = 'XMLHttpRequest' in globalThis
   const chunks = blob ? undefined : chunksOf(body as ReadableStream<Uint8Array>)
+  /** What the source failed with in the last attempt. */
   let failure: unknown
+  /** True after an attempt in which the source did not fail: that attempt may have been applied. */
+  let isSent = false
 
   const streamOf = (source: Chunks, report = onProgress) => {
     let sentBytes = 0
-    failure = undefined
+    let rest: Uint8Array<ArrayBuffer> | undefined
     return new ReadableStream<Uint8Array<ArrayBuffer>>({
       async pull(controller) {
         let bytes: Uint8Array<ArrayBuffer> | undefined
         try {
           options.signal?.throwIfAborted()
-          const { done, value } = await source.next()
-          if (!done) {
-            bytes = toBytes(value)
-            sentBytes += bytes.length
-            report?.({ sentBytes, totalBytes: blob?.size })
+          if (!rest?.length) {
+            const { done, value } = await source.next()
+            rest = done ? undefined : toBytes(value)
           }
+          bytes = rest?.subarray(0, pieceBytes)
+          rest = rest?.subarray(pieceBytes)
+          sentBytes += bytes?.length ?? 0
+          // An empty file has one step too.
+          if (bytes ? bytes.length : sentBytes === 0) report?.({ sentBytes, totalBytes: blob?.size })
         } catch (error) {
           failure = error
           throw error
@@ -104,14 +125,23 @@ export const upload = async <T>(
 
   const exchange: Call['exchange'] = (fetchFrom, isOwn) => {
     if (inBrowser && onProgress && !isOwn) return xhrFetch(onProgress)
-    if (blob && (inBrowser || !onProgress)) return fetchFrom
-    return (url, init) =>
-      fetchFrom(url, {
-        ...init,
-        headers: { ...init.headers, ...(blob && { 'content-length': `${blob.size}` }) },
-        body: streamOf(chunks ?? chunksOf(blob!.stream())),
-        duplex: 'half',
-      } as RequestInit)
+    const streamed = (init: RequestInit): RequestInit & { duplex: 'half' } => ({
+      ...init,
+      headers: { ...init.headers, ...(blob && { 'content-length': `${blob.size}` }) },
+      body: streamOf(chunks ?? chunksOf(blob!.stream())),
+      duplex: 'half',
+    })
+    return async (url, init) => {
+      failure = undefined
+      try {
+        return await fetchFrom(url, blob && (inBrowser || !onProgress) ? init : streamed(init))
+      } catch (error) {
+        failure ??= readErrorOf(error)
+        throw error
+      } finally {
+        isSent ||= failure === undefined
+      }
+    }
   }
 
   try {
@@ -123,8 +153,8 @@ export const upload = async <T>(
       { ...options, timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY, ...(!blob && { retries: 0 }) },
     )
   } catch (error) {
-    // What the caller's own stream failed with, instead of what the runtime made of it.
-    throw failure ?? error
+    // What the caller's own stream or Blob failed with, instead of what the runtime made of it.
+    throw isSent ? error : (failure ?? error)
   } finally {
     chunks?.return?.().then(undefined, () => {})
   }

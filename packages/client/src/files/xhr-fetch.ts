@@ -28,7 +28,9 @@ export const xhrFetch =
       const stop = () => xhr.abort()
       xhr.open(method!, url)
       for (const [name, value] of Object.entries(headers!)) xhr.setRequestHeader(name, value)
-      xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total })
+      // Chromium has no event for an empty file.
+      if ((body as Blob).size === 0) onProgress({ sentBytes: 0, totalBytes: 0 })
+      else xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total })
       xhr.onloadend = () => {
         signal!.removeEventListener('abort', stop)
         if (xhr.status === 0) return reject(new TypeError('Failed to upload'))

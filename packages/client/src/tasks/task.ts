@@ -2,6 +2,7 @@ import { effectOf } from '../records/condition.ts'
 import type { SaveData } from '../records/typed-table.ts'
 import { sendBatch } from '../transport/batch.ts'
 import { absentIf, refusal } from '../transport/errors.ts'
+import { matches } from '../transport/matches.ts'
 import { countAll, listPath, type Pages, queryPages } from '../transport/pages.ts'
 import type { Effect } from '../transport/retry.ts'
 import { pause, type RequestOptions, type Send } from '../transport/transport.ts'
@@ -52,7 +53,8 @@ export class Task<Payload extends object = Record<string, unknown>, Result exten
 
   #pathOf(run: RunReference, verb = ''): string {
     const id = typeof run === 'string' ? run : run?.id
-    if (!/^[\w-]{1,128}$/.test(id)) throw refusal('run_not_found', 'id', `is "${id}"; it takes [A-Za-z0-9_-]{1,128}.`)
+    if (!matches(/^[\w-]{1,128}$/, id))
+      throw refusal('run_not_found', 'id', `is ${JSON.stringify(id)}; it takes a string: [A-Za-z0-9_-]{1,128}.`)
     return `/runs/${id}${verb}`
   }
 

@@ -1,4 +1,5 @@
 import { refusal } from './errors.ts'
+import { matches } from './matches.ts'
 
 /** What was passed as `url`, for a message: without a password, and without an API key that was passed by mistake. */
 const show = (given: unknown): string => `"${given}"`.replace(/svc_\w+|[^"/]*@/g, '…')
@@ -24,7 +25,7 @@ export const parseAddress = (given: unknown): string => {
  * the whole header in their error.
  */
 export const checkApiKey = (given: unknown): void => {
-  if (typeof given === 'string' && /^svc_(live|pub)_[0-9A-Za-z]{38}$/.test(given)) return
+  if (matches(/^svc_(live|pub)_[0-9A-Za-z]{38}$/, given)) return
   const missing = given == null || given === ''
   const found = missing
     ? 'missing'

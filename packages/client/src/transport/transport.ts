@@ -82,12 +82,16 @@ const noAnswer = (call: Call, message: string, details: ErrorDetails, retryAfter
 
 type Answer<T> = { value: T } | Failure
 
+/** A proxy's page, with status 200. With a file of that type the service also sends its digest. */
+const isPage = ({ headers }: Response): boolean =>
+  /^text\/html/i.test(headers.get('content-type') ?? '') && !headers.has('repr-digest')
+
 const readAnswer = <T>(call: Call, target: string, { ok, status, headers }: Response, text: string): Answer<T> => {
   const retryAfterMs = readRetryAfterMs(headers.get('retry-after'))
   let body: unknown
   try {
     body = JSON.parse(text)
-    if (ok) return { value: body as T }
+    if (ok && !call.raw) return { value: body as T }
   } catch {}
   const error = (body as Partial<ErrorResponse> | undefined)?.error
   if (error?.code) {
@@ -138,7 +142,8 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
         // runtimes false is the default and has no effect.
         keepalive: call.method === 'PUT' || call.method === 'DELETE' ? false : undefined,
       })
-      if (call.raw && (response.ok || response.status === 304)) return { value: response as T }
+      const isFile = response.status === 304 || (response.ok && !isPage(response))
+      if (call.raw && isFile) return { value: response as T }
       return readAnswer<T>(call, target, response, await response.text())
     } catch (error) {
       signal?.throwIfAborted()
