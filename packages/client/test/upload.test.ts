@@ -215,6 +215,23 @@ describe('progress', () => {
     }
     expect(await failureOf(put(chunked('a', 'b'), { onProgress }))).toBe(error as never)
   })
+
+  test('also in a second attempt, if the first was refused; after one without an answer it may have been applied', async () => {
+    const error = new Error('mine')
+    for (const [first, expected] of [
+      [refused(503, 'unavailable'), { message: 'mine' }],
+      [broken(), { code: 'outcome_unknown', message: expect.stringContaining('mine') }],
+      [new Response('<h1>Bad gateway</h1>', { status: 502 }), { code: 'outcome_unknown' }],
+    ] as const) {
+      let attempts = 0
+      const onProgress = () => {
+        if (++attempts > 1) throw error
+      }
+      const { bucket, requests } = fakeBucket([first, json(fileRecord)])
+      expect(await failureOf(bucket.put('a', new Blob(['hello']), { onProgress, ifMatch: 7 }))).toMatchObject(expected)
+      expect(requests).toHaveLength(2)
+    }
+  })
 })
 
 describe('retries', () => {

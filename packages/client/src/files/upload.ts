@@ -90,10 +90,8 @@ export const upload = async <T>(
   const headers = headersOf(contentType ?? blob?.type, sha256)
   const inBrowser = 'XMLHttpRequest' in globalThis
   const chunks = blob ? undefined : chunksOf(body as ReadableStream<Uint8Array>)
-  /** What the source failed with in the last attempt. */
+  /** What the caller's stream or Blob failed with in the last attempt. */
   let failure: unknown
-  /** True after an attempt in which the source did not fail: that attempt may have been applied. */
-  let isSent = false
 
   const streamOf = (source: Chunks, report = onProgress) => {
     let sentBytes = 0
@@ -136,25 +134,35 @@ export const upload = async <T>(
       try {
         return await fetchFrom(url, blob && (inBrowser || !onProgress) ? init : streamed(init))
       } catch (error) {
-        failure ??= readErrorOf(error)
+        failure ??= body instanceof Blob ? readErrorOf(error) : undefined
         throw error
-      } finally {
-        isSent ||= failure === undefined
       }
+    }
+  }
+
+  const collect = async (source: Chunks): Promise<Blob> => {
+    try {
+      return await new Response(streamOf(source, () => {})).blob()
+    } catch (error) {
+      throw failure ?? error
     }
   }
 
   try {
     // Chromium streams a body only over HTTP/2, and other browsers do not stream at all.
-    if (chunks && inBrowser) blob = await new Response(streamOf(chunks, () => {})).blob()
+    if (chunks && inBrowser) blob = await collect(chunks)
     return await send(
-      { ...call, method: 'PUT', headers: { ...headers, ...call.headers }, body: blob, exchange },
+      {
+        ...call,
+        method: 'PUT',
+        headers: { ...headers, ...call.headers },
+        body: blob,
+        exchange,
+        failure: () => failure,
+      },
       // The time that an upload takes depends on its size. A stream cannot be sent twice.
       { ...options, timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY, ...(!blob && { retries: 0 }) },
     )
-  } catch (error) {
-    // What the caller's own stream or Blob failed with, instead of what the runtime made of it.
-    throw isSent ? error : (failure ?? error)
   } finally {
     chunks?.return?.().then(undefined, () => {})
   }

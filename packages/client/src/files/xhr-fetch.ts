@@ -28,8 +28,8 @@ export const xhrFetch =
       const stop = () => xhr.abort()
       xhr.open(method!, url)
       for (const [name, value] of Object.entries(headers!)) xhr.setRequestHeader(name, value)
-      // Chromium has no event for an empty file.
-      if ((body as Blob).size === 0) onProgress({ sentBytes: 0, totalBytes: 0 })
+      // Chromium has no event for an empty file. What the callback throws does not end the upload, as in an event.
+      if ((body as Blob).size === 0) queueMicrotask(() => onProgress({ sentBytes: 0, totalBytes: 0 }))
       else xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total })
       xhr.onloadend = () => {
         signal!.removeEventListener('abort', stop)

@@ -40,6 +40,8 @@ export interface Call {
   headers?: Record<string, string>
   /** Replaces `fetch` for this call. `isOwn`: the caller of the client has replaced it already. */
   exchange?: (fetchFrom: Fetch, isOwn: boolean) => Fetch
+  /** What the caller's own source of bytes failed with in the last attempt: then the service did not get all of them. */
+  failure?: () => unknown
   /** How long the service was asked to wait before it answers. The time limit of an attempt begins after it. */
   waitMs?: number
   /** The answer is the bytes of a file: the call resolves to the `Response` once its head has arrived. */
@@ -167,7 +169,9 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
       const timeoutMs = (call.waitMs ?? 0) + (options.timeoutMs ?? client.timeoutMs ?? 30_000)
       const answer = await attempt<T>(call, signal, timeoutMs)
       if ('value' in answer) return answer.value
+      const failure = call.failure?.()
       if (
+        failure !== undefined ||
         sent >= (options.retries ?? client.retries ?? 3) ||
         !mayRepeat(answer, call.effect, options.repeatWrites ?? client.repeatWrites ?? false)
       ) {
@@ -178,7 +182,7 @@ export const createSendTo = (base: string, headers: Record<string, string>, clie
             cause: error,
           }).error
         }
-        throw answer.error
+        throw failure ?? answer.error
       }
       maybeApplied ||= answer.unanswered && call.effect !== 'read'
       await pause(repeatDelayMs(sent, answer.retryAfterMs), signal)
