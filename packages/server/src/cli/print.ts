@@ -1,9 +1,12 @@
+import { OperatorError } from '../core/operator-error.ts'
 import { printable } from '../core/text/printable.ts'
 
 // Commands print for people only with these functions and `Progress`: names chosen by others must not reach the terminal
 // unescaped.
 
+/** Throws if what was printed before could not be written: a long list is not read to its end for nobody. */
 export const printLine = (line: string): void => {
+  if (outputFailure !== undefined && tell === undefined) throw asError(outputFailure)
   process.stdout.write(`${printable(line)}\n`)
 }
 
@@ -38,16 +41,28 @@ export const printTable = (rows: string[][]): void => {
 }
 
 let outputFailure: Error | undefined
+let tell: ((error: Error) => void) | undefined
 
 /** Notes what fails. Without a listener, Bun prints a trace and may not end. */
 export const watchOutput = (): void => {
   process.stdout.on('error', (error) => {
     outputFailure ??= error
+    tell?.(error)
   })
   process.stderr.on('error', () => {})
 }
 
+/** For a server: a failure is told when it comes, and is none of the server itself. */
+export const tellOutputFailure = (log: (error: Error) => void): void => {
+  tell = log
+}
+
 export const outputClosed = 'the reader of the output has closed it before the end'
+
+const asError = (failure: Error): OperatorError => {
+  const isClosed = (failure as { code?: string }).code === 'EPIPE'
+  return new OperatorError(isClosed ? outputClosed : `the output cannot be written: ${failure.message}`)
+}
 
 /**
  * Ends the output; resolves to the exit code when everything printed was handed over, or nobody reads it any more: output that
@@ -56,9 +71,10 @@ export const outputClosed = 'the reader of the output has closed it before the e
  */
 export const endOutput = async (exitCode: number): Promise<number> => {
   if (outputFailure === undefined) await ended(process.stdout)
-  if (outputFailure !== undefined && exitCode === 0) {
-    const isClosed = (outputFailure as { code?: string }).code === 'EPIPE'
-    printNote(`cubby: ${isClosed ? outputClosed : `the output cannot be written: ${outputFailure.message}`}`)
+  // The event may still be to come.
+  outputFailure ??= process.stdout.errored ?? undefined
+  if (outputFailure !== undefined && tell === undefined && exitCode === 0) {
+    printNote(`cubby: ${asError(outputFailure).message}`)
     exitCode = 1
   }
   // Notes and the log: a process does not live on for lines that nobody takes.

@@ -1,17 +1,36 @@
+import { readFileSync } from 'node:fs'
+
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
+
+type Ending = keyof typeof exitCodes
+
+/**
+ * Under nohup SIGHUP is ignored, and a listener would end that. Elsewhere than on Linux it is not known whether it is, so there
+ * is none.
+ */
+const hangupMayEnd = (): boolean => {
+  try {
+    const ignored = /^SigIgn:\s*[0-9a-f]*([0-9a-f])$/m.exec(readFileSync('/proc/self/status', 'utf8'))
+    return ignored !== null && (Number.parseInt(ignored[1]!, 16) & 1) === 0
+  } catch {
+    return false
+  }
+}
+
+let signals: Ending[] | undefined
 
 /**
  * Calls `remove` when a signal ends the process, until the result is called. To be called before there is anything to remove: a
  * signal right after that would leave it behind.
  */
 export const removeOnSignal = (remove: () => void): (() => void) => {
-  const signals = Object.keys(exitCodes) as (keyof typeof exitCodes)[]
+  signals ??= hangupMayEnd() ? ['SIGHUP', 'SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM']
   const onSignal = (signal: NodeJS.Signals): void => {
     remove()
-    process.exit(exitCodes[signal as keyof typeof exitCodes])
+    process.exit(exitCodes[signal as Ending])
   }
   for (const signal of signals) process.once(signal, onSignal)
   return () => {
-    for (const signal of signals) process.off(signal, onSignal)
+    for (const signal of signals!) process.off(signal, onSignal)
   }
 }

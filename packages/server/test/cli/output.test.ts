@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { cubbyCommand, type Server, startServer, storeArguments, storeIsEmbedded } from '../harness.ts'
+import {
+  cubbyCommand,
+  makeTempDir,
+  removeTempDir,
+  type Server,
+  startServer,
+  storeArguments,
+  storeIsEmbedded,
+} from '../harness.ts'
 
 // Output that is lost must not look like a success, and a command must end: a nightly backup into a full disk too.
 
@@ -53,6 +61,56 @@ test.each(calls)('output that nobody reads: one line, exit 1: %s', async (_, arg
     exitCode: 1,
   })
 })
+
+test('a list is not read to its end for nobody', async () => {
+  let pages = 0
+  const endless = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => {
+      pages++
+      const file = { name: `n${pages}`, size: 1, visibility: 'private', updatedAt: 1 }
+      return Response.json({ items: [file], count: 1, cursor: `c${pages}` })
+    },
+  })
+  const key = `svc_live_${'a'.repeat(38)}`
+  const args = ['files', 'list', 'photos', '--db', 'app', '--url', endless.url.origin, '--key', key]
+  expect(await ended(args, 'exec 3> >(true); wait $!; "$@" >&3')).toEqual({
+    stderr: 'cubby: the reader of the output has closed it before the end\n',
+    exitCode: 1,
+  })
+  expect(pages).toBeLessThan(10)
+  endless.stop(true)
+})
+
+test.skipIf(!existsSync('/dev/full'))(
+  'a server that cannot print its keys says so at once, and stops as usual',
+  async () => {
+    const dataDir = makeTempDir()
+    const serve = [...cubbyCommand(), 'serve', '--port', '0', ...storeArguments(dataDir)]
+    const child = Bun.spawn(['bash', '-c', 'exec "$@" >/dev/full', 'bash', ...serve], {
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'pipe',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    })
+    let log = ''
+    let stop = (): void => {
+      stop = () => {}
+      child.kill('SIGTERM')
+    }
+    const decoder = new TextDecoder()
+    for await (const bytes of child.stderr) {
+      log += decoder.decode(bytes, { stream: true })
+      // A second signal would end it at once.
+      if (log.includes('the output could not be written') && log.includes('listening')) stop()
+    }
+    expect(await child.exited).toBe(0)
+    expect(log.split('the output could not be written')).toHaveLength(2)
+    removeTempDir(dataDir)
+  },
+)
 
 test('errors that cannot be written change nothing', async () => {
   expect(await ended(['nonsense'], '"$@" 2>/dev/full')).toEqual({ stderr: '', exitCode: 2 })

@@ -203,6 +203,33 @@ describe('a server or proxy that does not deliver', () => {
     expect(left()).toEqual([])
   })
 
+  test.skipIf(process.platform !== 'linux')('under nohup a terminal that is closed does not stop it', async () => {
+    let finish = (): void => {}
+    const slow = Bun.listen({
+      port: 0,
+      hostname: '127.0.0.1',
+      socket: {
+        data: (socket) => {
+          socket.write(`HTTP/1.1 200 OK\r\nETag: ${etag}\r\nContent-Length: 9\r\n\r\nthe `)
+          finish = () => void socket.write('bytes')
+        },
+      },
+    })
+    const out = join(dir, 'nohup')
+    const child = Bun.spawn(['nohup', ...cubbyCommand(), 'files', 'get', 'photos', 'a', '-o', out], {
+      env: { ...process.env, ...env, CUBBY_URL: `http://127.0.0.1:${slow.port}` },
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
+    const begun = (): boolean => readdirSync(dir).some((name) => name.startsWith('nohup.'))
+    await eventually('the file is being written', () => begun() || undefined)
+    child.kill('SIGHUP')
+    await Bun.sleep(100)
+    finish()
+    expect(await child.exited).toBe(0)
+    slow.stop(true)
+    expect(readFileSync(out, 'utf8')).toBe('the bytes')
+  })
+
   test('other bytes were stored than were sent: exit 1', async () => {
     const said = await against(
       async (request) => {

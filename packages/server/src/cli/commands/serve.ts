@@ -11,7 +11,7 @@ import { allowedOriginsFlag, parseAllowedOrigins } from '../allowed-origins.ts'
 import { type Arguments, type Flag, parseCount, parseDurationFlag, UsageError } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { metricsFlag, parseMetricsAddress } from '../metrics-address.ts'
-import { printLine } from '../print.ts'
+import { printLine, tellOutputFailure } from '../print.ts'
 import { parsePublicUrl, publicUrlFlag } from '../public-url.ts'
 import { filesFlag, placeOf } from '../target/place.ts'
 import { sameStoreFlags, storeFlags, storeLocation } from '../target/store.ts'
@@ -79,6 +79,7 @@ requests are answered.`,
     }
     const settings = parseEngineSettings(args)
     const log = createLogger()
+    tellOutputFailure(({ message }) => log('error', 'the output could not be written', { cause: message }))
     if (location.store === undefined && args.text('store') !== undefined && !isWorker()) {
       log('warn', 'CUBBY_STORE is not used: --data is given')
     }

@@ -53,9 +53,9 @@ export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean
   const stopListening = removeOnSignal(abandon)
   try {
     descriptor = openSync(path, 'w')
-    // One that is replaced may have been for its owner only.
+    // One that is replaced may have been for its owner only. It is read once more, to be synced.
     const mode = special ? undefined : statSync(file, { throwIfNoEntry: false })?.mode
-    if (mode !== undefined) fchmodSync(descriptor, mode & 0o777)
+    if (mode !== undefined) fchmodSync(descriptor, (mode & 0o777) | 0o400)
   } catch (error) {
     abandon()
     throw cannotWrite(file, error as Error)

@@ -175,7 +175,8 @@ export class DirectoryPlace implements BlobPlace {
 
   async writeMark(mark: string): Promise<string> {
     const file = join(this.description, markName)
-    const part = `${file}.${mark}.part`
+    // One that a killed process has left must not be in the way.
+    const part = `${file}.${mark}.${crypto.randomUUID()}.part`
     try {
       await this.#tree.makeRoot()
       // Synced also if another process has written it: that one may not have come to it yet.

@@ -61,8 +61,9 @@ const removeTemporary = (temporary: string): void => {
  */
 const withTemporary = async <T>(temporary: string, use: (remove: () => void) => Promise<T>): Promise<T> => {
   const lockFile = `${temporary}-lock`
-  const wasLeft = existsSync(lockFile)
-  const lock = holdTemporary(temporary, lockFile)
+  const left = statSync(lockFile, { throwIfNoEntry: false })?.ino
+  const wasLeft = left !== undefined
+  const lock = holdTemporary(temporary, lockFile, left)
   let isOurs = wasLeft
   let isHeld = true
   const remove = (): void => {
@@ -83,12 +84,20 @@ const withTemporary = async <T>(temporary: string, use: (remove: () => void) => 
   }
 }
 
-const holdTemporary = (temporary: string, lockFile: string): StoreLock => {
+/** `left` is the inode of the lock file that was there before. */
+const holdTemporary = (temporary: string, lockFile: string, left: number | undefined): StoreLock => {
+  const refusal = `${temporary} exists: another backup is running`
+  let lock: StoreLock
   try {
-    return holdFile(lockFile, `${temporary} exists: another backup is running`)
+    lock = holdFile(lockFile, refusal)
   } catch (error) {
     throw error instanceof StoreRefused ? error : cannotWrite(temporary, error as Error)
   }
+  // Whoever held it has removed the file by now: a lock without a name excludes nobody.
+  const now = statSync(lockFile, { throwIfNoEntry: false })?.ino
+  if (now !== undefined && (left === undefined || now === left)) return lock
+  lock.release()
+  throw new OperatorError(refusal)
 }
 
 export const refuseExistingFile = (file: string): void => {
