@@ -71,8 +71,10 @@ const withTemporary = async <T>(temporary: string, use: (remove: () => void) => 
     if (!isHeld) return
     isHeld = false
     if (isOurs) removeTemporary(temporary)
-    rmSync(lockFile, { force: true })
+    // Windows removes no file that is open.
+    const isRemoved = tryRemove(lockFile)
     lock.release()
+    if (!isRemoved) tryRemove(lockFile)
   }
   try {
     if (wasLeft) removeTemporary(temporary)
@@ -81,6 +83,15 @@ const withTemporary = async <T>(temporary: string, use: (remove: () => void) => 
     return await use(remove)
   } finally {
     remove()
+  }
+}
+
+const tryRemove = (file: string): boolean => {
+  try {
+    rmSync(file, { force: true })
+    return true
+  } catch {
+    return false
   }
 }
 
