@@ -22,7 +22,7 @@ import type { Exchange } from '../exchange.ts'
 import { parseFlagParameter, parseParameters } from '../query-parameters.ts'
 import { respondLongText, respondNotModified, respondText, respondVersion } from '../respond.ts'
 import { respondFile } from '../respond-file.ts'
-import { readMembers, refuseBadEscapes, refuseExtras } from './gather.ts'
+import { hasDecodableQuery, readMembers, refuseBadEscapes, refuseExtras } from './gather.ts'
 
 /** The name is all that follows the bucket in the path: see `longNameParameters`. */
 export const fileNameOf = ({ params, request }: Pick<Exchange, 'params' | 'request'>): string => {
@@ -54,18 +54,15 @@ const refuseEncoding = (headers: Headers): void => {
 const parseTtlParameter = (value: string | undefined, nowMs: number): number | null =>
   parseTtl(value !== undefined && /^-?[0-9]+$/.test(value) ? Number(value) : value, 'ttl', nowMs)
 
-/** An escape that is not UTF-8 was replaced by U+FFFD; only the raw query shows whether that was really sent. */
-const unharmed = (url: string, metadata: string | undefined): string | undefined => {
-  if (!metadata?.includes('\ufffd')) return metadata
-  try {
-    decodeURIComponent(url.slice(url.indexOf('?')))
-  } catch {
+const parseMetadataParameter = (url: string, metadata: string | undefined): string => {
+  // An escape that is not UTF-8 was replaced; only the raw query shows whether U+FFFD was really sent.
+  if (metadata?.includes('\ufffd') && !hasDecodableQuery(url)) {
     throw new CubbyError('invalid_request', 'metadata has a percent-escape that is malformed or not UTF-8.', {
       field: 'metadata',
       hint: 'Percent-encode the UTF-8 bytes of the JSON text once, as encodeURIComponent does.',
     })
   }
-  return metadata
+  return parseMetadata(metadata)
 }
 
 /** What the head of an upload says. */
@@ -80,7 +77,7 @@ export const readUploadHead = (headers: Headers, url: string, address: FileAddre
     ...address,
     contentType,
     visibility: parseVisibility(visibility),
-    metadata: parseMetadata(unharmed(url, metadata)),
+    metadata: parseMetadataParameter(url, metadata),
     ttlSeconds: parseTtlParameter(ttl, nowMs),
     condition: parseWriteCondition(headers, 'PUT'),
     sha256,

@@ -21,14 +21,18 @@ export const bucketAddressOf = ({ params }: Exchange): BucketAddress => parseBuc
 
 export const taskAddressOf = ({ params }: Exchange): TaskAddress => parseTaskAddress(params.db, params.task)
 
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Bun replaces a path that it cannot decode with U+FFFD. Only the raw target shows whether U+FFFD was really sent. */
 export const refuseBadEscapes = (url: string, segment: string, field: string): void => {
-  if (!segment.includes('\ufffd')) return
-  try {
-    decodeURIComponent(url.split('?', 1)[0]!)
-  } catch {
-    throw badEscape(field)
-  }
+  if (segment.includes('\ufffd') && !isDecodable(url.split('?', 1)[0]!)) throw badEscape(field)
 }
 
 const badEscape = (field: string): CubbyError =>
@@ -43,17 +47,16 @@ export const keyOf = ({ params, request }: Exchange, name: 'hashKey' | 'rangeKey
   return parseKeyPart(params[name], name)
 }
 
+/** URLSearchParams replaces an escape that it cannot decode. */
+export const hasDecodableQuery = (url: string): boolean => isDecodable(url.slice(url.indexOf('?')))
+
 /**
- * The range key from the query string, in which `+` is a space. URLSearchParams replaces an escape that it cannot decode:
- * the request would be about another record.
+ * The range key from the query string, in which `+` is a space. If an escape were replaced, the request would be about another
+ * record.
  */
 export const rangeKeyIn = (url: string, rangeKey: string | undefined): string => {
   if (rangeKey === undefined) return noRangeKey
-  try {
-    decodeURIComponent(url.slice(url.indexOf('?')))
-  } catch {
-    throw badEscape('rangeKey')
-  }
+  if (!hasDecodableQuery(url)) throw badEscape('rangeKey')
   return parseKeyPart(rangeKey, 'rangeKey')
 }
 
