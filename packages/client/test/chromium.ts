@@ -2,17 +2,19 @@ import { existsSync } from 'node:fs'
 
 // The browser of the tests, which the machine has or has not: where it has none, they say so and are skipped.
 
+/** The shell without a user interface does the same in half the time. */
 const candidates = [
   process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ]
 
 /** Undefined if there is no Chromium; then it prints what is skipped. */
-export const findChromium = (what: string): string | undefined => {
+export const findChromium = (what?: string): string | undefined => {
   const path = candidates.find((candidate) => candidate !== undefined && candidate !== '' && existsSync(candidate))
-  if (path === undefined) {
+  if (path === undefined && what !== undefined) {
     console.warn(`SKIPPED: ${what}. No Chromium was found; set CHROMIUM_PATH or install one.`)
   }
   return path

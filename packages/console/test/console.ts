@@ -151,7 +151,7 @@ export const openFront = async (it: Console): Promise<Front> => {
 export const describeConsole = (
   what: string,
   tests: (console: Console) => void,
-  serverOptions: Parameters<typeof startServer>[0] = {},
+  serverOptions: Parameters<typeof startServer>[0] = { shared: true },
 ): void => {
   const executablePath = findChromium(what)
   describe.skipIf(executablePath === undefined)(what, () => {

@@ -6,7 +6,7 @@ import { filesBelow } from './files/material.ts'
 import { eventually, makeTempDir, removeTempDir, runCubby, startServer, storeIsEmbedded } from './harness.ts'
 import { makeBucket, sha256, TestBucket } from './http/bucket.ts'
 import { ok } from './http/service.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(120_000)
 
@@ -28,7 +28,7 @@ const inPlaceCount = fileCount - 1
 const blobsIn = (place: string): string[] => filesBelow(place).filter((name) => /\/[0-9a-f]{32}$/.test(name))
 
 describe.skipIf(!storeIsEmbedded())('cubby copy of a store with files', () => {
-  let postgres: PostgresServer
+  let postgres: SharedPostgres
   let url: string
   let dir: string
   let source: string
@@ -37,7 +37,7 @@ describe.skipIf(!storeIsEmbedded())('cubby copy of a store with files', () => {
   const urls: Record<string, string> = {}
 
   beforeAll(async () => {
-    postgres = await startPostgres({ auth: 'password' })
+    postgres = await sharedPostgres()
     url = await postgres.createSchema()
     dir = makeTempDir()
     source = join(dir, 'source')

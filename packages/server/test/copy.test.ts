@@ -9,7 +9,7 @@ import { makeDesk, startMs } from './conformance/material.ts'
 import { makeBench } from './conformance/runs.ts'
 import { type Answer, type Api, type Json, makeTempDir, removeTempDir, runCubby, startServer } from './harness.ts'
 import { ok } from './http/service.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(120_000)
 
@@ -82,7 +82,7 @@ const tasksNote = `cubby: the store has ${tasks} tasks: a server on it pushes, s
 const copy = (from: string, to: string, ...more: string[]) => runCubby(['copy', '--from', from, '--to', to, ...more])
 
 describe('cubby copy', () => {
-  let postgres: PostgresServer
+  let postgres: SharedPostgres
   let url: string
   let source: string
   let secretKey: string
@@ -98,7 +98,7 @@ describe('cubby copy', () => {
   }
 
   beforeAll(async () => {
-    postgres = await startPostgres({ auth: 'password' })
+    postgres = await sharedPostgres()
     url = await postgres.createDatabase()
     source = makeDir()
     const server = await startServer({ dataDir: source })

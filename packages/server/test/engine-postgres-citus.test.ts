@@ -12,7 +12,7 @@ import { makeBench } from './conformance/runs.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { makeBucket } from './postgres-files.ts'
 import { recordStatements, type Sent } from './postgres-recorder.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 import { folderOf } from './stores/kept-stores.ts'
 
 // Citus cannot be installed from the package registries. So this is PostgreSQL that says it is Citus: the engine takes the
@@ -165,7 +165,7 @@ const notOnCitus = [
   'cancel',
 ]
 
-let server: PostgresServer
+let server: SharedPostgres
 let url = ''
 const recorder = recordStatements()
 
@@ -184,7 +184,7 @@ const createCitus = async (): Promise<string> => {
 }
 
 beforeAll(async () => {
-  server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+  server = await sharedPostgres()
   url = await createCitus()
 }, 120_000)
 

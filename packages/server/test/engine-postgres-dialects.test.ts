@@ -8,7 +8,7 @@ import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
 import { staleCases } from './conformance/stale.ts'
 import { type Case, expectSound } from './engine-conformance.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(120_000)
 
@@ -81,11 +81,11 @@ describe('as on YugabyteDB and CockroachDB: BEGIN and COMMIT said aloud, no name
     hasAdvisoryLocks: false,
     addsPrimaryKeyLast: false,
   }
-  let server: PostgresServer
+  let server: SharedPostgres
   let url = ''
 
   beforeAll(async () => {
-    server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+    server = await sharedPostgres()
     url = await server.createDatabase()
   }, 120_000)
 

@@ -14,7 +14,7 @@ import { schemaVersion } from '../src/engines/postgres/migrations/schema.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { expectSound } from './engine-conformance.ts'
 import { type Answer, type Api, eventually, makeTempDir, removeTempDir, runCubby, Server } from './harness.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 import { dayMs, findChangedAnswers } from './stores/expected.ts'
 import { folderOf, openCopy, postgresStores, programOf, readExpected } from './stores/kept-stores.ts'
 
@@ -29,11 +29,11 @@ const program = programOf('v1')
 const from = ['v1', 'v2', 'v3', 'v4'] as const
 type Version = 1 | 2 | 3 | 4 | 5
 
-let postgres: PostgresServer
+let postgres: SharedPostgres
 const kind = postgresStores(() => postgres)
 
 beforeAll(async () => {
-  postgres = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+  postgres = await sharedPostgres()
 }, 120_000)
 afterAll(() => postgres.remove(), 60_000)
 
@@ -145,7 +145,7 @@ const hold = async (url: string, sql: string): Promise<{ end(): Promise<void>; p
 const waitForLockWait = () =>
   eventually('a migration that waits for a lock', async () => {
     const rows = await postgres.query(
-      `select 1 from pg_stat_activity where application_name = 'cubby' and wait_event_type = 'Lock'
+      `select 1 from pg_stat_activity where datname = current_database() and application_name = 'cubby' and wait_event_type = 'Lock'
          and query ~ '^(lock|alter) table'`,
     )
     return rows.length > 0 ? true : undefined
@@ -389,7 +389,9 @@ describe('a server that is killed in the middle of the migration', () => {
         expect(await starting).toContain('before it was ready')
         await holder.end()
         await eventually('its transaction is rolled back', async () => {
-          const rows = await postgres.query(`select 1 from pg_stat_activity where application_name = 'cubby'`)
+          const rows = await postgres.query(
+            `select 1 from pg_stat_activity where datname = current_database() and application_name = 'cubby'`,
+          )
           return rows.length === 0 ? true : undefined
         })
         expect({ content: await contentOf(url, 1), schema: await schemaOf(url) }).toEqual(before)

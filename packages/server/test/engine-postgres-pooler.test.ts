@@ -10,6 +10,7 @@ import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { endAllServing, spawnServe } from './cli/serve-process.ts'
 import { makeDesk } from './conformance/material.ts'
 import { freePort, type PostgresServer, startPostgres } from './postgres-server.ts'
+import { findPgBouncer } from './tools.ts'
 
 // Behind a pooler in transaction mode a session's settings and statements are those of somebody else. Unnoticed, the first
 // requests would fail with an error that says nothing of a pooler, and a put would be answered before it is synced.
@@ -36,7 +37,7 @@ describe('without a pooler to try it on', () => {
   })
 })
 
-const pgbouncer = Bun.which('pgbouncer', { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` })
+const pgbouncer = findPgBouncer()
 if (pgbouncer === null) console.warn('engine-postgres-pooler: skipped in part, because there is no pgbouncer here')
 
 describe.skipIf(pgbouncer === null)('behind PgBouncer', () => {

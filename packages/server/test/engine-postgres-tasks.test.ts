@@ -11,14 +11,14 @@ import { expectRefusal, makeTenant, putOf, startMs } from './conformance/materia
 import { declared, makeBench } from './conformance/runs.ts'
 import { expectSound } from './engine-conformance.ts'
 import { eventually } from './harness.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
 // What several processes on one database must hold between them: each run to one holder, never more than the limit, never two
 // of a key, by one clock.
 
 setDefaultTimeout(120_000)
 
-let server: PostgresServer
+let server: SharedPostgres
 let url = ''
 let engine: Engine
 
@@ -26,7 +26,7 @@ const open = (options: Partial<PostgresOptions> = {}): Promise<Engine> =>
   openPostgresEngine({ url, leaseMs: 20, ...options })
 
 beforeAll(async () => {
-  server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+  server = await sharedPostgres()
   url = await server.createDatabase()
 }, 120_000)
 afterAll(() => server.remove(), 60_000)
@@ -125,8 +125,8 @@ describe('claimers on several pools', () => {
     const working = Promise.all([work(), work(), work(), work()])
     for (let round = 0; round < 10; round++) {
       await Bun.sleep(15)
-      const sql = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cubby'`
-      killed += (await server.query(sql)).length
+      const sql = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'cubby'`
+      killed += (await server.query(sql, url)).length
     }
     await eventually('all are finished', async () => ((await open()).length === added.length ? true : undefined))
     isOver = true
@@ -276,7 +276,11 @@ test('batches that finish a run of one key and run the others never deadlock', a
   const keys = Array.from({ length: 4 }, (_, i) => `k${i}`)
   for (const key of keys) await bench.add({ key })
   const deadlocks = async (): Promise<number> =>
-    Number((await server.query('select sum(deadlocks) as n from pg_stat_database', url))[0]!.n)
+    Number(
+      (
+        await server.query('select sum(deadlocks) as n from pg_stat_database where datname = current_database()', url)
+      )[0]!.n,
+    )
   const before = await deadlocks()
   let done = 0
   await withEngines(4, (engines) =>
@@ -595,7 +599,10 @@ test('a schedule whose task is locked at this moment is served when the lock end
     async () => {
       firing = engine.runs.fireSchedules(0, 10)
       await eventually('it waits for the lock', async () => {
-        const waiting = await server.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`, url)
+        const waiting = await server.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          url,
+        )
         return waiting.length > 0 ? true : undefined
       })
     },

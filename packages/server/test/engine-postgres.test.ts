@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import { makeDesk } from './conformance/material.ts'
 import { describeEngine } from './engine-conformance.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
-let server: PostgresServer
+let server: SharedPostgres
 let url = ''
 
 beforeAll(async () => {
   // What a killed machine loses is not looked at here, so nothing waits for the disk.
-  server = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+  server = await sharedPostgres()
   url = await server.createDatabase()
 }, 120_000)
 

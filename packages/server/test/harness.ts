@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,11 +36,13 @@ const schemaOf = (dataDir: string): string =>
  * it CUBBY_TEST_STORE decides: absent, the embedded engine in `dataDir`; the URL of a PostgreSQL database (see
  * scripts/test-on-postgres.ts), a schema there.
  */
-export const storeArguments = (dataDir: string, store?: string): string[] => {
-  if (store !== undefined) return ['--data', dataDir, '--store', store]
-  if (storeIsEmbedded()) return ['--data', dataDir]
-  const options = encodeURIComponent(`-c search_path=${schemaOf(dataDir)}`)
-  return ['--data', dataDir, '--store', `${process.env.CUBBY_TEST_STORE}?options=${options}`]
+export const storeArguments = (dataDir: string, store = storeUrl(dataDir)): string[] =>
+  store === undefined ? ['--data', dataDir] : ['--data', dataDir, '--store', store]
+
+/** undefined: the embedded engine in `dataDir`. */
+export const storeUrl = (dataDir: string): string | undefined => {
+  if (storeIsEmbedded()) return undefined
+  return `${process.env.CUBBY_TEST_STORE}?options=${encodeURIComponent(`-c search_path=${schemaOf(dataDir)}`)}`
 }
 
 /** Before anything is run on the store of `dataDir`. */
@@ -137,6 +139,8 @@ export interface StartOptions extends StoreRunOptions {
   /** Gives the process a clock that `setClock` moves. */
   clock?: boolean
   readyMsMax?: number
+  /** Takes the server that the test run shares, if there is one (shared-server.ts). Nothing can stop it or look into its log. */
+  shared?: boolean
 }
 
 export class Server {
@@ -310,7 +314,65 @@ export class Server {
   }
 }
 
+/** The server that `scripts/test.ts` started for all files, with organizations that were made for them. */
+class SharedServer extends Server {
+  private readonly organizationsDir: string
+
+  constructor({ url, dataDir, organizationsDir }: SharedServerPlace) {
+    super({ dataDir })
+    this.url = url
+    this.port = Number(new URL(url).port)
+    this.organizationsDir = organizationsDir
+  }
+
+  override get pid(): number {
+    throw notShared('pid')
+  }
+
+  override get log(): Json[] {
+    throw notShared('log')
+  }
+
+  override start(): Promise<void> {
+    throw notShared('start')
+  }
+
+  override end(): Promise<number> {
+    throw notShared('end')
+  }
+
+  override async stop(): Promise<number> {
+    return 0
+  }
+
+  /** A process for each organization would take a quarter of a second of CPU. */
+  override async createOrganization(name?: string): Promise<Organization> {
+    const file = name === undefined ? readdirSync(this.organizationsDir)[0] : undefined
+    if (file === undefined) return super.createOrganization(name)
+    const [from, own] = [join(this.organizationsDir, file), join(this.dataDir, `${process.pid}-${file}`)]
+    try {
+      renameSync(from, own)
+    } catch {
+      // Another file of tests was faster.
+      return this.createOrganization()
+    }
+    return JSON.parse(readFileSync(own, 'utf8'))
+  }
+}
+
+const notShared = (what: string): Error =>
+  new Error(`${what}: this server is shared; start one without \`shared: true\``)
+
+export interface SharedServerPlace {
+  url: string
+  dataDir: string
+  /** One file for each organization that no test has taken yet. */
+  organizationsDir: string
+}
+
 export const startServer = async (options: StartOptions = {}): Promise<Server> => {
+  const place = options.shared === true ? process.env.CUBBY_TEST_SERVER : undefined
+  if (place !== undefined && place !== '') return new SharedServer(JSON.parse(place))
   const server = new Server(options)
   try {
     await server.start()

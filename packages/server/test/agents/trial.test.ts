@@ -96,7 +96,7 @@ const pursue = async (send: Send, first: Attempt): Promise<{ codes: string[]; an
 }
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ shared: true })
   const org = await server.createOrganization()
   known = {
     key: org.secretKey,

@@ -30,7 +30,7 @@ export const testOldStores = (binary: () => string): void => {
   })
 
   describe.each(kinds.map((kind) => [kind.engine, kind] as const))('the binary on %s', (_, kind) => {
-    // In the short form the oldest one, which has most to go through. The source opens the others, in stores.test.ts.
+    // In the short form the oldest one, which has most to go through. The source opens the others, in stores-sqlite.test.ts.
     for (const version of full ? versions : ['v1']) {
       for (const workers of full ? ['1', '2'] : ['1']) {
         test(`takes the store of ${version} through its start, serves it, and leaves it sound (--workers ${workers})`, async () => {

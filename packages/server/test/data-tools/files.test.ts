@@ -27,7 +27,7 @@ let env: Record<string, string | undefined>
 
 beforeAll(async () => {
   dir = makeTempDir()
-  server = await startServer()
+  server = await startServer({ shared: true })
   org = await server.createOrganization('acme')
   env = { ...asClient(server, org), CUBBY_DB: 'app' }
   ok(await server.as(org.secretKey).post('/v1/app/_buckets/photos'), 201)

@@ -15,7 +15,7 @@ let org: Organization
 
 beforeAll(async () => {
   dir = makeTempDir()
-  server = await startServer()
+  server = await startServer({ shared: true })
   org = await server.createOrganization()
 })
 afterAll(async () => {

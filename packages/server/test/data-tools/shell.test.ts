@@ -10,7 +10,7 @@ let org: Organization
 let databases = 0
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ shared: true })
   org = await server.createOrganization()
 })
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { fillTable } from './stage.ts'
 
 // A byte of a key may become six of JSON. If only data counted, a page of small records would be a dozen megabytes.
 
-const service = useService()
+const service = useService({})
 
 /** The text between the brackets of `items`. There is no bracket after it. */
 const itemsText = (answer: string): string => {

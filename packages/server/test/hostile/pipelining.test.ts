@@ -6,7 +6,7 @@ import { connectRaw, rawRequest } from '../raw-connection.ts'
 // response to a read is often sent before the next request is parsed, so both may be served, in order. If more than that were
 // applied, a client could not conclude from a closed connection that its second request was not applied.
 
-const service = useService()
+const service = useService({})
 
 type Kind = 'put' | 'get' | 'delete' | 'query'
 

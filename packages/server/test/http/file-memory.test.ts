@@ -10,7 +10,7 @@ import { ok, useService } from './service.ts'
 
 setDefaultTimeout(600_000)
 
-const service = useService()
+const service = useService({})
 const mib = 1_048_576
 const isFull = process.env.CUBBY_TEST_FILES === 'full'
 const bytes = isFull ? 1_024 * mib : 128 * mib

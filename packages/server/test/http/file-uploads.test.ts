@@ -11,7 +11,7 @@ import { createKey, freshName, ok, refused, useService } from './service.ts'
 // Uploads on the wire: bodies that are cut, slow or unwanted. A client must get its answer while it is still sending, and an
 // upload that fails must leave the file as it was.
 
-const service = useService()
+const service = useService({})
 let bucket: TestBucket
 const kib = 1_024
 const mib = 1_048_576

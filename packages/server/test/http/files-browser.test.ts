@@ -63,7 +63,7 @@ describe.skipIf(executablePath === undefined)('files in a browser', () => {
   let reader: Page
 
   beforeAll(async () => {
-    server = await startServer()
+    server = await startServer({ shared: true })
     const { secretKey } = await server.createOrganization()
     bucket = await makeBucket(server.as(secretKey))
     site = Bun.serve({

@@ -9,7 +9,7 @@ import { createKey, ok, refused, useService } from './service.ts'
 
 // Bytes that are gone although the record is there, and readers that do not read.
 
-const service = useService()
+const service = useService({})
 
 const request = async (path: string, headers: Record<string, string> = {}) => {
   const response = await fetch(service.server.url + path, { headers })

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { valueSpan } from '../../src/core/text/json-span.ts'
-import type { Json } from '../harness.ts'
+import { type Json, startServer } from '../harness.ts'
 import { makeTable, ok, refused, type TestTable, useService } from './service.ts'
 
 const service = useService()
@@ -386,19 +386,26 @@ describe('a cursor belongs to its query', () => {
   })
 
   test('it survives a restart of the server', async () => {
+    const server = await startServer()
+    const api = server.as((await server.createOrganization()).secretKey)
+    const kept = await makeTable(api, indices)
+    await kept.fill(records)
+    await makeTable(api)
     const cursors: [Json, string | null, Json][] = []
     for (const query of [primary, recency, declared]) {
-      const { cursor } = await table.query({ ...query, limit: 4 })
-      cursors.push([query, cursor, await table.query({ ...query, limit: 4, cursor })])
+      const { cursor } = await kept.query({ ...query, limit: 4 })
+      cursors.push([query, cursor, await kept.query({ ...query, limit: 4, cursor })])
     }
-    const tables = ok(await service.api.get('/v1/app?limit=1')).cursor
-    const keys = ok(await service.api.get('/api/keys?limit=1')).cursor
-    await service.server.restart()
+    const tables = ok(await api.get('/v1/app?limit=1')).cursor
+    const keys = ok(await api.get('/api/keys?limit=1')).cursor
+    expect([...cursors.map(([, cursor]) => cursor), tables, keys]).not.toContain(null)
+    await server.restart()
     for (const [query, cursor, next] of cursors) {
-      expect(await table.query({ ...query, limit: 4, cursor })).toEqual(next)
+      expect(await kept.query({ ...query, limit: 4, cursor })).toEqual(next)
     }
-    ok(await service.api.get(`/v1/app?limit=1&cursor=${tables}`))
-    ok(await service.api.get(`/api/keys?limit=1&cursor=${keys}`))
+    ok(await api.get(`/v1/app?limit=1&cursor=${tables}`))
+    ok(await api.get(`/api/keys?limit=1&cursor=${keys}`))
+    await server.stop()
   })
 
   test("it ends with a table's re-creation, and lives on through delete and restore", async () => {

@@ -31,8 +31,8 @@ let names = 0
 /** A name that no other test uses. */
 export const freshName = (prefix = 't'): string => `${prefix}${++names}`
 
-/** One server for the file: made before its first test, stopped after its last. */
-export const useService = (options: StartOptions = {}): Service => {
+/** One server for the file, the shared one unless it has options: made before its first test, stopped after its last. */
+export const useService = (options: StartOptions = { shared: true }): Service => {
   const service = {} as Service
   beforeAll(async () => {
     const server = await startServer(options)

@@ -57,7 +57,7 @@ let proxy: ReturnType<typeof startKeyProxy>
 const dir = makeTempDir()
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ shared: true })
   const { secretKey } = await server.createOrganization()
   proxy = startKeyProxy(server.url, secretKey)
 })

@@ -9,7 +9,7 @@ setDefaultTimeout(120_000)
 
 let server: Server
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ shared: true })
 })
 afterAll(async () => {
   await server?.stop()

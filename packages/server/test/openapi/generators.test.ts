@@ -16,7 +16,7 @@ let server: Server
 
 beforeAll(async () => {
   installGenerators()
-  server = await startServer()
+  server = await startServer({ shared: true })
   symlinkSync(modules, join(dir, 'node_modules'))
   await Bun.write(join(dir, 'openapi.json'), await fetch(`${server.url}/openapi.json`))
 })

@@ -21,7 +21,7 @@ describe.skipIf(executablePath === undefined)('the docs page in a browser', () =
   let organization: Organization
   let browser: Browser
   beforeAll(async () => {
-    server = await startServer()
+    server = await startServer({ shared: true })
     organization = await server.createOrganization()
     browser = await chromium.launch({ executablePath, args: chromiumFlags })
   })

@@ -14,7 +14,7 @@ let page: string
 let headers: Headers
 let document: Json
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ shared: true })
   const answer = await fetch(`${server.url}/docs`, { headers: { 'x-request-id': 'mine' } })
   headers = answer.headers
   page = await answer.text()

@@ -12,7 +12,7 @@ import { SchemaCheck } from './schema-check.ts'
 // schemas must not be rejected for its shape, one that breaks them must be, and every answer must be as described.
 // Without this the document would be right only in the examples that somebody thought of.
 
-const service = useService()
+const service = useService({})
 const document: Json = JSON.parse(JSON.stringify(makeDocument()))
 const check = new SchemaCheck(document)
 /** For each operation. */

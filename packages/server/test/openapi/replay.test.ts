@@ -14,7 +14,7 @@ let server: Server
 let document: Json
 let check: SchemaCheck
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ shared: true })
   document = (await server.request('GET', '/openapi.json')).body
   check = new SchemaCheck(document)
 })

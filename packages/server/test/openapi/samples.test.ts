@@ -41,7 +41,7 @@ beforeAll(async () => {
   symlinkSync(join(root, 'packages/client'), join(folder, 'node_modules/@cubbydb/client'))
   symlinkSync(join(root, 'node_modules/@types'), join(folder, 'node_modules/@types'))
   symlinkSync(join(root, 'node_modules/bun-types'), join(folder, 'node_modules/bun-types'))
-  server = await startServer()
+  server = await startServer({ shared: true })
   organization = await server.createOrganization()
 })
 afterAll(async () => {

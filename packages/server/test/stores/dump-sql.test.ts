@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { schemaVersion } from '../../src/engines/postgres/migrations/schema.ts'
 import { runCubby, storeIsEmbedded } from '../harness.ts'
-import { type PostgresServer, startPostgres } from '../postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from '../postgres-server.ts'
 import { dumpSql, schemaStatements } from './dump-sql.ts'
 import { folderOf, versions } from './kept-stores.ts'
 
@@ -16,9 +16,9 @@ setDefaultTimeout(120_000)
 const readText = (version: string): string => readFileSync(join(folderOf(version), 'cubby.sql'), 'utf8')
 
 describe.skipIf(!storeIsEmbedded())('a store as SQL text', () => {
-  let postgres: PostgresServer
+  let postgres: SharedPostgres
   beforeAll(async () => {
-    postgres = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+    postgres = await sharedPostgres()
   })
   afterAll(async () => {
     await postgres?.remove()

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { schemaVersion as postgresVersion } from '../../src/engines/postgres/migrations/schema.ts'
 import { schemaVersion as sqliteVersion } from '../../src/engines/sqlite/migrations/schema.ts'
 import { makeTempDir, removeTempDir, Server, type StartOptions } from '../harness.ts'
-import type { PostgresServer } from '../postgres-server.ts'
+import type { SharedPostgres } from '../postgres-server.ts'
 import type { Expected } from './expected.ts'
 
 // The folder of a version holds its store once for each engine, with the same content, the answers of both, and the
@@ -76,7 +76,7 @@ const copyFiles = (from: string, dataDir: string): boolean => {
 }
 
 /** Copies stay in the server until it is removed. */
-export const postgresStores = (postgres: () => PostgresServer): StoreKind => ({
+export const postgresStores = (postgres: () => SharedPostgres): StoreKind => ({
   engine: 'PostgreSQL',
   file: 'cubby.sql',
   schemaVersion: postgresVersion,

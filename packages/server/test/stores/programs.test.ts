@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { schemaVersion } from '../../src/engines/sqlite/migrations/schema.ts'
 import { runCubby, storeIsEmbedded } from '../harness.ts'
 import { createKey, ok, TestTable } from '../http/service.ts'
-import { type PostgresServer, startPostgres } from '../postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from '../postgres-server.ts'
 import { dayMs, findChangedAnswers } from './expected.ts'
 import {
   folderOf,
@@ -36,9 +36,9 @@ for (const version of versions.filter((name) => existsSync(programOf(name)))) {
   const [from, expected, program] = [folderOf(version), readExpected(version), programOf(version)]
 
   describe.skipIf(!storeIsEmbedded())(`the program of ${version}`, () => {
-    let postgres: PostgresServer
+    let postgres: SharedPostgres
     beforeAll(async () => {
-      postgres = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
+      postgres = await sharedPostgres()
     })
     afterAll(async () => {
       await postgres?.remove()

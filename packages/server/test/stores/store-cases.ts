@@ -3,46 +3,25 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually, makeTempDir, removeTempDir, runCubby, storeArguments, storeIsEmbedded } from '../harness.ts'
 import { createKey, ok, refused, TestTable } from '../http/service.ts'
-import { type PostgresServer, startPostgres } from '../postgres-server.ts'
 import { dayMs, findChangedAnswers } from './expected.ts'
-import {
-  folderOf,
-  type KeptServer,
-  openCopy,
-  postgresStores,
-  readExpected,
-  type StoreKind,
-  sqliteStores,
-  versions,
-} from './kept-stores.ts'
+import { folderOf, type KeptServer, openCopy, readExpected, type StoreKind, versions } from './kept-stores.ts'
 
 // What people stored with an older version is theirs: every later one opens it and answers as the older one did.
 // The stores are as `write-store.ts` of their version left them, with the same content on each engine.
 
 setDefaultTimeout(120_000)
 
-let postgres: PostgresServer
-beforeAll(async () => {
-  if (storeIsEmbedded()) postgres = await startPostgres({ settings: { fsync: 'off' }, auth: 'password' })
-})
-afterAll(async () => {
-  await postgres?.remove()
-})
-
-const kinds: StoreKind[] = [sqliteStores, postgresStores(() => postgres)]
-
-for (const { engine, file, schemaVersion } of kinds) {
+export const storeCases = (kind: StoreKind): void => {
+  const { engine, file, schemaVersion } = kind
   test(`the store of this version on ${engine} is here`, () => {
     expect(versions).toContain(`v${schemaVersion}`)
     expect(existsSync(join(folderOf(`v${schemaVersion}`), file))).toBe(true)
   })
-}
 
-for (const version of versions) {
-  const from = folderOf(version)
-  const expected = readExpected(version)
+  for (const version of versions) {
+    const from = folderOf(version)
+    const expected = readExpected(version)
 
-  for (const kind of kinds) {
     describe.skipIf(!storeIsEmbedded())(`the store of ${version} on ${kind.engine}`, () => {
       let server: KeptServer
       beforeAll(async () => {

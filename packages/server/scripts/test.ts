@@ -1,0 +1,177 @@
+import { availableParallelism } from 'node:os'
+import { startSharedPostgres } from '../test/postgres-server.ts'
+import { startSharedServer } from '../test/shared-server.ts'
+import { missingTools } from '../test/tools.ts'
+
+// `npm test` runs the quick part. `npm run test:all` runs that and then everything else, `npm run test:all -- --rest` only
+// everything else: CONTRIBUTING.md says which part a test belongs to.
+
+const root = new URL('../../..', import.meta.url).pathname
+
+/** Beginnings of paths: what `npm test` runs. None of it needs a network, a browser, a compiler or another program. */
+const quick = [
+  'packages/client/test/',
+  'packages/console/test/',
+  'packages/server/test/agents/',
+  'packages/server/test/architecture',
+  'packages/server/test/background/',
+  'packages/server/test/core/',
+  'packages/server/test/crash.test',
+  'packages/server/test/docs.test',
+  'packages/server/test/engine-sqlite',
+  'packages/server/test/http/',
+  'packages/server/test/model.test',
+  'packages/server/test/open-engine',
+  'packages/server/test/openapi/codes',
+  'packages/server/test/operations/',
+  'packages/server/test/push/',
+  'packages/server/test/stores/stores-sqlite',
+]
+/** Beginnings of paths among those that are left to the rest: browsers, builds of packages, heavy load. */
+const notQuick: string[] = [
+  'packages/client/test/browser',
+  'packages/client/test/node.test',
+  'packages/client/test/package',
+  'packages/console/test/between',
+  'packages/console/test/buckets',
+  'packages/console/test/clock',
+  'packages/console/test/curl',
+  'packages/console/test/failures',
+  'packages/console/test/firefox',
+  'packages/console/test/import.test',
+  'packages/console/test/pages',
+  'packages/console/test/record.test',
+  'packages/console/test/restart',
+  'packages/console/test/rules',
+  'packages/console/test/served',
+  'packages/console/test/sign-in',
+  'packages/console/test/table.test',
+  'packages/console/test/tasks',
+  'packages/server/test/engine-sqlite-wal',
+  'packages/server/test/http/deleted-organization',
+  'packages/server/test/http/file-memory',
+  'packages/server/test/http/files-browser',
+  'packages/server/test/http/files-damage',
+  'packages/server/test/http/metrics',
+  'packages/server/test/http/small-files',
+  'packages/server/test/http/stats',
+  'packages/server/test/http/stop',
+]
+
+/** How much of a test that repeats something the quick part runs; the rest runs it in full. */
+const quickSizes = { CUBBY_TEST_CRASH_ROUNDS: '3', CUBBY_TEST_MODEL_STEPS: '1000' }
+const inBothSizes = ['packages/server/test/crash.test', 'packages/server/test/model.test']
+
+/** Beginnings of paths: these load the machine or fill its disk, so they run after the others, one after another. */
+const alone: string[] = ['packages/server/test/hostile/', 'packages/server/test/limits/']
+
+const files = [...new Bun.Glob('{packages,bench,examples}/**/*.test.{ts,tsx}').scanSync(root)]
+  .filter((file) => !file.includes('node_modules'))
+  .sort()
+const beginsWith = (starts: string[]) => (file: string) => starts.some((start) => file.startsWith(start))
+const isListed = beginsWith(quick)
+const isLeftOut = beginsWith(notQuick)
+const isQuick = (file: string): boolean => isListed(file) && !isLeftOut(file)
+const isInBothSizes = beginsWith(inBothSizes)
+const isAlone = beginsWith(alone)
+
+/** The failures of all parts, each with the lines before it: they stand at the end. */
+const failures: string[] = []
+const failuresMax = 20
+const linesOfFailure = 30
+const counts = { pass: 0, fail: 0, skip: 0 }
+
+/** Passes the output on as it comes, keeps what failed and adds up what Bun counted. */
+const passOn = async (output: ReadableStream<Uint8Array>, target: NodeJS.WriteStream): Promise<void> => {
+  const decoder = new TextDecoder()
+  const recent: string[] = []
+  let rest = ''
+  for await (const bytes of output) {
+    target.write(bytes)
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const [, number, what] = /^ *(\d+) (pass|fail|skip)$/.exec(line) ?? []
+      if (what !== undefined) counts[what as keyof typeof counts] += Number(number)
+      recent.push(line.slice(0, 500))
+      if (recent.length > linesOfFailure) recent.shift()
+      // Bun repeats the names at its end.
+      if (!line.startsWith('(fail)') || failures.some((failure) => failure.endsWith(line))) continue
+      failures.push(recent.join('\n'))
+      recent.length = 0
+    }
+  }
+}
+
+/** Ends a part that hangs: the time limit of a test cannot stop a loop. */
+const run = async (command: string[], minutesMax: number, env: Record<string, string> = {}): Promise<void> => {
+  const child = Bun.spawn([process.execPath, ...command], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: minutesMax * 60_000,
+    killSignal: 'SIGKILL',
+  })
+  const outputs = Promise.all([passOn(child.stdout, process.stdout), passOn(child.stderr, process.stderr)])
+  const code = await child.exited
+  // A grandchild may hold the pipe for longer than the child lives.
+  await Promise.race([outputs, Bun.sleep(5_000)])
+  if (code !== 0) failures.push(`${command.slice(0, 4).join(' ')} … ended with ${child.signalCode ?? code}`)
+}
+
+const parallel = Math.min(availableParallelism(), 4)
+const runTests = (
+  paths: string[],
+  minutesMax: number,
+  env: Record<string, string>,
+  workers = parallel,
+): Promise<void> =>
+  run(['test', '--only-failures', '--timeout', '120000', `--parallel=${workers}`, ...paths], minutesMax, env)
+
+const runQuick = async (): Promise<void> => {
+  const server = await startSharedServer()
+  await runTests(files.filter(isQuick), 10, { ...server.env, ...quickSizes })
+  await server.stop()
+}
+
+const runRest = async (): Promise<void> => {
+  const rest = files.filter((file) => !isQuick(file) || isInBothSizes(file))
+  const [server, postgres] = [await startSharedServer(), await startSharedPostgres()]
+  const env = { ...server.env, ...postgres.env }
+  await run(['packages/server/test/openapi/generators/install.ts'], 5)
+  await runTests(
+    rest.filter((file) => !isAlone(file)),
+    40,
+    env,
+  )
+  await runTests(rest.filter(isAlone), 20, env, 1)
+  await Promise.all([server.stop(), postgres.stop()])
+  await run(['packages/server/scripts/test-on-postgres.ts'], 20)
+  if (process.env.CUBBY_TEST_BINARY === 'full') await run(['packages/server/scripts/test-on-binary.ts'], 45)
+}
+
+const startedMs = Date.now()
+const isAll = process.argv.includes('--all')
+const isRestOnly = process.argv.includes('--rest')
+// The server and the tests use the built console.
+await run(['packages/console/build.ts'], 1)
+if (!isRestOnly) await runQuick()
+if (isAll) await runRest()
+
+const { missing, required } = missingTools()
+if (isAll && required.length > 0) {
+  failures.push(`CUBBY_TEST_REQUIRE names what is not installed: ${required.join(', ')}`)
+}
+if (failures.length > 0) {
+  const left = failures.length - failuresMax
+  const text = failures.slice(0, failuresMax).join('\n\n')
+  process.stderr.write(`\nFailed:\n\n${text}\n${left > 0 ? `and ${left} more\n` : ''}`)
+}
+const quickFiles = files.filter(isQuick).length
+const leftOut =
+  isAll
+    ? `Left out: ${missing.length === 0 ? 'nothing for want of a program' : `tests that need ${missing.join(', ')}`}.`
+    : `Left out: ${files.length - quickFiles} of ${files.length} files (PostgreSQL, browsers, disks, archive, hostile clients, commands, generators, packages, the binary), and long forms.\nAll of them: npm run test:all`
+process.stdout.write(`\n${leftOut}\nTime: ${((Date.now() - startedMs) / 1000).toFixed(0)} s\n`)
+process.stdout.write(`${counts.pass} passed, ${counts.fail} failed, ${counts.skip} skipped\n`)
+process.exit(failures.length > 0 || counts.fail > 0 || counts.pass === 0 ? 1 : 0)
