@@ -58,9 +58,8 @@ const notQuick: string[] = [
   'packages/server/test/http/stop',
 ]
 
-/** How much of a test that repeats something the quick part runs; the rest runs it in full. */
-const quickSizes = { CUBBY_TEST_CRASH_ROUNDS: '3', CUBBY_TEST_MODEL_STEPS: '1000' }
-const inBothSizes = ['packages/server/test/crash.test', 'packages/server/test/model.test']
+/** Beginnings of paths: their short forms are in the quick part, so the rest runs them again (`isWhole` in harness.ts). */
+const inBoth = ['packages/server/test/crash.test', 'packages/server/test/docs.test', 'packages/server/test/model.test']
 
 /** Beginnings of paths: these load the machine or fill its disk, so they run after the others, one after another. */
 const alone: string[] = ['packages/server/test/hostile/', 'packages/server/test/limits/']
@@ -72,7 +71,7 @@ const beginsWith = (starts: string[]) => (file: string) => starts.some((start) =
 const isListed = beginsWith(quick)
 const isLeftOut = beginsWith(notQuick)
 const isQuick = (file: string): boolean => isListed(file) && !isLeftOut(file)
-const isInBothSizes = beginsWith(inBothSizes)
+const isInBoth = beginsWith(inBoth)
 const isAlone = beginsWith(alone)
 
 /** The failures of all parts, each with the lines before it: they stand at the end. */
@@ -130,12 +129,12 @@ const runTests = (
 
 const runQuick = async (): Promise<void> => {
   const server = await startSharedServer()
-  await runTests(files.filter(isQuick), 10, { ...server.env, ...quickSizes })
+  await runTests(files.filter(isQuick), 10, { ...server.env, CUBBY_TEST_PART: 'quick' })
   await server.stop()
 }
 
 const runRest = async (): Promise<void> => {
-  const rest = files.filter((file) => !isQuick(file) || isInBothSizes(file))
+  const rest = files.filter((file) => !isQuick(file) || isInBoth(file))
   const [server, postgres] = [await startSharedServer(), await startSharedPostgres()]
   const env = { ...server.env, ...postgres.env }
   await run(['packages/server/test/openapi/generators/install.ts'], 5)
@@ -168,10 +167,9 @@ if (failures.length > 0) {
   process.stderr.write(`\nFailed:\n\n${text}\n${left > 0 ? `and ${left} more\n` : ''}`)
 }
 const quickFiles = files.filter(isQuick).length
-const leftOut =
-  isAll
-    ? `Left out: ${missing.length === 0 ? 'nothing for want of a program' : `tests that need ${missing.join(', ')}`}.`
-    : `Left out: ${files.length - quickFiles} of ${files.length} files (PostgreSQL, browsers, disks, archive, hostile clients, commands, generators, packages, the binary), and long forms.\nAll of them: npm run test:all`
+const leftOut = isAll
+  ? `Left out: ${missing.length === 0 ? 'nothing for want of a program' : `tests that need ${missing.join(', ')}`}.`
+  : `Left out: ${files.length - quickFiles} of ${files.length} files (PostgreSQL, browsers, disks, archive, hostile clients, commands, generators, packages, the binary), and long forms.\nAll of them: npm run test:all`
 process.stdout.write(`\n${leftOut}\nTime: ${((Date.now() - startedMs) / 1000).toFixed(0)} s\n`)
 process.stdout.write(`${counts.pass} passed, ${counts.fail} failed, ${counts.skip} skipped\n`)
 process.exit(failures.length > 0 || counts.fail > 0 || counts.pass === 0 ? 1 : 0)

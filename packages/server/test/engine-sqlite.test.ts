@@ -68,35 +68,6 @@ test.skipIf(process.platform !== 'linux')('an open store holds the lock on the i
   }
 })
 
-// Neither what is handed to the writer while it commits nor a view that a read opened meanwhile may keep the log from
-// starting over. Where it does not, this load leaves 600 MB.
-test('the log is bounded while writers and readers never pause', async () => {
-  const dir = makeDataDir()
-  const engine = await openSqliteEngine({ dataDir: dir })
-  const draw = (below: number): number => Math.floor(Math.random() * below)
-  const text = 'x'.repeat(250)
-  try {
-    const desk = await makeDesk(engine, {
-      i1: { hashField: 'a', rangeField: 'n' },
-      i2: { hashField: 'b', rangeField: 'n' },
-    })
-    const work = async (): Promise<void> => {
-      for (let i = 0; i < 100; i++) {
-        const base = draw(50_000)
-        const keys = Array.from({ length: 25 }, (_, k) => `k${(base + k * 2_000) % 50_000}`)
-        const data = () => ({ a: `a${draw(200)}`, b: `b${draw(200)}`, n: draw(1e9), text })
-        await desk.write(keys.map((key) => putOf(desk.table, key, { data: data() })))
-        expect(await desk.get(keys[0]!)).toBeDefined()
-      }
-    }
-    await Promise.all(Array.from({ length: 64 }, work))
-    expect(statSync(join(dir, 'cubby.db-wal')).size).toBeLessThan(330e6)
-  } finally {
-    await engine.close()
-    removeDataDir(dir)
-  }
-}, 120_000)
-
 test('the log is copied and starts over when nothing was written for a moment', async () => {
   const dir = makeDataDir()
   const engine = await openSqliteEngine({ dataDir: dir })

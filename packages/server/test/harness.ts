@@ -57,6 +57,9 @@ const makeStorePlace = async (dataDir: string, store?: string): Promise<void> =>
 /** Whether the store's files are in the data directory, for tests that look into them. */
 export const storeIsEmbedded = (): boolean => (process.env.CUBBY_TEST_STORE ?? '') === ''
 
+/** False in the quick part, `npm test`: a case that takes long is then skipped. The file runs in the rest too. */
+export const isWhole = process.env.CUBBY_TEST_PART !== 'quick'
+
 export const makeTempDir = (): string => mkdtempSync(join(tmpdir(), 'cubby-test-'))
 export const removeTempDir = (dir: string): void => rmSync(dir, { recursive: true, force: true })
 

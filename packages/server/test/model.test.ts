@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { startServer } from './harness.ts'
+import { isWhole, startServer } from './harness.ts'
 import { SteppedClock } from './model/clock.ts'
 import { Lane } from './model/lane.ts'
 import { Random, testSeed } from './model/random.ts'
@@ -10,7 +10,7 @@ import { Random, testSeed } from './model/random.ts'
 const lanesMax = 8
 const rounds = 40
 /** Each step is one or a few requests. CUBBY_TEST_MODEL_STEPS sets another number. */
-const steps = Number(process.env.CUBBY_TEST_MODEL_STEPS ?? 6_000)
+const steps = Number(process.env.CUBBY_TEST_MODEL_STEPS ?? (isWhole ? 6_000 : 1_500))
 
 test('random requests are answered as a naive store in memory answers them', async () => {
   const seed = testSeed()
