@@ -59,7 +59,12 @@ const notQuick: string[] = [
 ]
 
 /** Beginnings of paths: their short forms are in the quick part, so the rest runs them again (`isWhole` in harness.ts). */
-const inBoth = ['packages/server/test/crash.test', 'packages/server/test/docs.test', 'packages/server/test/model.test']
+const inBoth = [
+  'packages/server/test/crash.test',
+  'packages/server/test/docs.test',
+  'packages/server/test/model.test',
+  'packages/server/test/stores/stores-sqlite',
+]
 
 /** Beginnings of paths: these load the machine or fill its disk, so they run after the others, one after another. */
 const alone: string[] = ['packages/server/test/hostile/', 'packages/server/test/limits/']
@@ -68,6 +73,7 @@ const files = [...new Bun.Glob('{packages,bench,examples}/**/*.test.{ts,tsx}').s
   .filter((file) => !file.includes('node_modules'))
   .sort()
 const beginsWith = (starts: string[]) => (file: string) => starts.some((start) => file.startsWith(start))
+const not = (condition: (file: string) => boolean) => (file: string) => !condition(file)
 const isListed = beginsWith(quick)
 const isLeftOut = beginsWith(notQuick)
 const isQuick = (file: string): boolean => isListed(file) && !isLeftOut(file)
@@ -118,7 +124,8 @@ const run = async (command: string[], minutesMax: number, env: Record<string, st
   if (code !== 0) failures.push(`${command.slice(0, 4).join(' ')} … ended with ${child.signalCode ?? code}`)
 }
 
-const parallel = Math.min(availableParallelism(), 4)
+/** One more than the cores: some files mostly wait. */
+const parallel = Math.min(availableParallelism(), 4) + 1
 const runTests = (
   paths: string[],
   minutesMax: number,
@@ -133,19 +140,34 @@ const runQuick = async (): Promise<void> => {
   await server.stop()
 }
 
+/** Beginnings of paths: the black-box files that run on PostgreSQL too. */
+const onPostgres = [
+  'packages/console/test/pages',
+  'packages/server/test/data-tools/modelling',
+  'packages/server/test/hostile/pipelining',
+  'packages/server/test/hostile/writers',
+  'packages/server/test/http/',
+  'packages/server/test/model.test',
+]
+
 const runRest = async (): Promise<void> => {
   const rest = files.filter((file) => !isQuick(file) || isInBoth(file))
   const [server, postgres] = [await startSharedServer(), await startSharedPostgres()]
   const env = { ...server.env, ...postgres.env }
   await run(['packages/server/test/openapi/generators/install.ts'], 5)
-  await runTests(
-    rest.filter((file) => !isAlone(file)),
-    40,
-    env,
-  )
+  await runTests(rest.filter(not(isAlone)), 40, env)
   await runTests(rest.filter(isAlone), 20, env, 1)
-  await Promise.all([server.stop(), postgres.stop()])
-  await run(['packages/server/scripts/test-on-postgres.ts'], 20)
+  await server.stop()
+
+  // The store of this process's harness is then there too.
+  process.env.CUBBY_TEST_STORE = postgres.url
+  const serverOnPostgres = await startSharedServer()
+  const again = files.filter(beginsWith(onPostgres))
+  const envOnPostgres = { ...serverOnPostgres.env, ...postgres.env, CUBBY_TEST_STORE: postgres.url }
+  await runTests(again.filter(not(isAlone)), 20, envOnPostgres)
+  await runTests(again.filter(isAlone), 10, envOnPostgres, 1)
+  await serverOnPostgres.stop()
+  await postgres.stop()
   if (process.env.CUBBY_TEST_BINARY === 'full') await run(['packages/server/scripts/test-on-binary.ts'], 45)
 }
 

