@@ -3,21 +3,21 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { endAllServing, spawnServe } from './cli/serve-process.ts'
 import { type Api, eventually, makeTempDir, removeTempDir, runCubby, type Server, startServer } from './harness.ts'
-import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 // Two server processes on one PostgreSQL, none of them special. Without these promises a client that a balancer sends
 // elsewhere would go on with a key that was taken from it, or overwrite what it has not seen.
 
 setDefaultTimeout(120_000)
 
-let postgres: SharedPostgres
+let postgres: PostgresServer
 let servers: Server[]
 let apis: Api[]
 let url: string
 let files: string
 
 beforeAll(async () => {
-  postgres = await sharedPostgres()
+  postgres = await startPostgres({ auth: 'password' })
   url = await postgres.createDatabase()
   files = makeTempDir()
   servers = await Promise.all([0, 1].map(() => startServer({ args: ['--store', url], files, clock: true })))

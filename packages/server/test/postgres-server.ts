@@ -108,7 +108,7 @@ const sharedSettings: PostgresSettings = { settings: { fsync: 'off' }, auth: 'pa
 export const sharedPostgres = async (): Promise<SharedPostgres> => {
   const port = Number(process.env.CUBBY_TEST_POSTGRES_PORT ?? 0)
   if (port === 0) return startPostgres(sharedSettings)
-  const home = `file_${process.pid}_${++made}`
+  const home = `file_${crypto.randomUUID().replaceAll('-', '')}`
   await queryAt(urlOf(port, 'postgres'), `create database ${home}`)
   return { ...databasesOf(port, home), remove: async () => {} }
 }

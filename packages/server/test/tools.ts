@@ -5,7 +5,8 @@ import { whyNoTrace } from './crash/trace.ts'
 // end, and fails if CUBBY_TEST_REQUIRE lists it.
 
 const isHere: Record<string, () => boolean> = {
-  chromium: () => findChromium() !== undefined,
+  chromium: () => findChromium(undefined, true) !== undefined,
+  'chromium-headless-shell': () => Bun.which('chromium-headless-shell') !== null,
   gcc: () => Bun.which('cc') !== null,
   strace: () => whyNoTrace() === undefined,
   pgbouncer: () => findPgBouncer() !== null,

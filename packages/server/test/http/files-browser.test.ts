@@ -10,7 +10,7 @@ import { ok } from './service.ts'
 
 setDefaultTimeout(120_000)
 
-const executablePath = findChromium('files in a browser')
+const executablePath = findChromium('files in a browser', true)
 
 /** A PDF of one page that is all red. */
 const redPdf = (): string => {
