@@ -23,7 +23,10 @@ export const taskCases = (test: Case): void => {
     const only = await makeBench(engine, {}, { tenant: bench.tenant, name: 'other' })
     const listing = { orgId: org.id, db: 'app', after: undefined, limit: 10 }
     expect((await engine.tasks.list(listing)).map(({ name }) => name)).toEqual(['mail', 'other'])
+    // Found, so that a cache may have it.
+    expect(await engine.tasks.find(org.id, 'app', 'other')).toBeDefined()
     expect(await engine.tasks.delete(caller, 'app', 'other', undefined, Date.now())).toMatchObject({ applied: true })
+    expect(await engine.tasks.find(org.id, 'app', 'other')).toBeUndefined()
     expect(await engine.tasks.delete(caller, 'app', 'other', undefined, Date.now())).toBeUndefined()
     expect(await engine.tasks.find(org.id, 'app', 'other')).toBeUndefined()
     expect((await engine.tasks.findDeleted(org.id, 'app', 'other', Date.now()))!.id).toBe(only.task.id)

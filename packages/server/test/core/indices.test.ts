@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
-import { type Indices, indexEntries, parseIndices, slots } from '../../src/core/tables/indices.ts'
+import { type Indices, indexEntries, parseIndices, readIndexEntries, slots } from '../../src/core/tables/indices.ts'
 import { finiteNumber, unicodeString } from './arbitraries.ts'
 import { refusal, refused } from './refusal.ts'
 
@@ -244,4 +244,14 @@ describe('the entries of a record', () => {
       }),
     )
   })
+})
+
+// Large data is not built as an object: the members of the indices are picked out of its text.
+test('of members that occur twice the last counts, whether the data is small or large', () => {
+  const indices: Indices = { i1: { hashField: 'a', rangeField: 'b' } }
+  for (const filler of ['', JSON.stringify(Array.from({ length: 20_000 }, (_, i) => ({ i })))]) {
+    const more = filler === '' ? '' : `"filler":${filler},`
+    const data = `{"a":"first","b":1,${more}"\\u0061":"second","b":2}`
+    expect(readIndexEntries(indices, { data })).toEqual(indexEntries(indices, { a: 'second', b: 2 }))
+  }
 })

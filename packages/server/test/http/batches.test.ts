@@ -119,6 +119,21 @@ describe('operations', () => {
 })
 
 describe('the same record twice: batch_duplicate_keys', () => {
+  test('keys whose texts joined would be the same are different records', async () => {
+    const table = await service.table()
+    const keys = [
+      { hashKey: 'a/b', rangeKey: 'c' },
+      { hashKey: 'a', rangeKey: 'b/c' },
+      { hashKey: 'a","b', rangeKey: 'c' },
+      { hashKey: 'a', rangeKey: 'b","c' },
+      { hashKey: 'a#b', rangeKey: 'c' },
+      { hashKey: 'a', rangeKey: 'b#c' },
+    ]
+    await table.batch(keys.map((key) => ({ op: 'put', ...key, data: {} })))
+    const { items } = ok(await service.api.post(`${table.path}/find`, { keys }))
+    expect(items.map(({ hashKey, rangeKey }: Json) => ({ hashKey, rangeKey }))).toEqual(keys)
+  })
+
   const twice: [string, Json[]][] = [
     [
       'two puts',

@@ -138,6 +138,19 @@ describe('content type', () => {
   })
 })
 
+describe('a body where none is taken is refused, not ignored', () => {
+  for (const chunked of [false, true]) {
+    test(chunked ? 'in chunks' : 'with a length', async () => {
+      const table = await service.table()
+      await table.put('a')
+      const options = { key: service.api.key, body: '{"ifUpdatedAt":1}', chunked }
+      refused(await service.server.request('DELETE', table.at('a'), options), 400, 'invalid_request')
+      refused(await service.server.request('DELETE', table.path, options), 400, 'invalid_request')
+      ok(await table.get('a'))
+    })
+  }
+})
+
 describe('size', () => {
   /** The body with trailing white space, up to this many bytes. */
   const padded = (body: string, bytes: number) => body + ' '.repeat(bytes - Buffer.byteLength(body))
