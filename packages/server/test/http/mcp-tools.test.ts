@@ -427,6 +427,15 @@ describe('what a key may do', () => {
     expect(error.hint).toContain('create_table {"table":"absent-one"}')
   })
 
+  test('an endpoint bound to a database reads no resource of another one', async () => {
+    const at = await makeTable()
+    const uri = `cubby://${at.db}/${at.table}`
+    const within = new ToolCaller(service.server, service.org.secretKey, `/mcp?db=${at.db}`)
+    expect((await within.rpc('resources/read', { uri })).result.contents[0].uri).toBe(uri)
+    const elsewhere = new ToolCaller(service.server, service.org.secretKey, '/mcp?db=elsewhere')
+    expect((await elsewhere.rpc('resources/read', { uri })).error.message).toBe('Resource not found')
+  })
+
   test('readOnly removes and refuses what writes; a typo in a parameter switches nothing off', async () => {
     const at = await makeTable()
     const reading = (await reader.list()).map(({ name }) => name)
