@@ -18,6 +18,7 @@ const quick = [
   'packages/server/test/core/',
   'packages/server/test/crash.test',
   'packages/server/test/docs.test',
+  'packages/server/test/engine-postgres-failure',
   'packages/server/test/engine-sqlite',
   'packages/server/test/http/',
   'packages/server/test/model.test',

@@ -231,6 +231,10 @@ export const runCases = (test: Case): void => {
     expect((await bench.state())!.oldestRunAtMs).not.toBeNull()
     await bench.declare({ concurrency: 10 })
     expect(await bench.claim(5)).toHaveLength(2)
+    // Lowered below what is running, it hands out none until enough have finished.
+    for (let i = 0; i < 5; i++) await bench.add()
+    await bench.declare({ concurrency: 2 })
+    expect(await bench.claim(5)).toEqual([])
   })
 
   test('several claimers at once get each run once', async ({ engine, openBeside }) => {
