@@ -5,6 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { commands as declared } from '../../src/cli/run.ts'
 import { catalogue, type OperationId } from '../../src/operations/catalogue.ts'
 import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
+import { runHere } from './run-here.ts'
 
 setDefaultTimeout(120_000)
 
@@ -172,7 +173,7 @@ describe('--help', () => {
 
   for (const [name, flags] of Object.entries(commands)) {
     test(`cubby ${name} --help shows the call and each flag`, async () => {
-      const result = await runCubby([...name.split(' '), '--help'])
+      const result = await runHere([...name.split(' '), '--help'])
       expectReadable(result)
       expect(result.stdout.split('\n')[0]).toStartWith(`cubby ${name}`)
       for (const flag of flags) expect(result.stdout).toContain(`  ${flag}`)
@@ -180,14 +181,14 @@ describe('--help', () => {
   }
 
   test('the overview names no other command', async () => {
-    const { stdout } = await runCubby(['--help'])
+    const { stdout } = await runHere(['--help'])
     const names = Array.from(stdout.matchAll(/^ +cubby ([a-z]+(?: [a-z]+)?)(?= |$)/gm), ([, name]) => name)
     expect(names.sort()).toEqual(Object.keys(commands).sort())
   })
 
   // Otherwise the shell and the API would come to describe the same thing differently.
   test('a command that runs an operation is described as the operation is', async () => {
-    const { stdout } = await runCubby(['--help'])
+    const { stdout } = await runHere(['--help'])
     for (const [name, id] of Object.entries(operationOf)) {
       const { summary } = catalogue[id]
       const [, shown] = new RegExp(`^ +cubby ${name}(?: \\S+)*?  +(\\S.*)$`, 'm').exec(stdout) ?? []
@@ -316,11 +317,16 @@ describe('a mistake in the call: one line that names it, exit 2, nothing made', 
     [['put', 'a', '--db', 'app', '--table', 'orders', '--ttl', '1767225600000'], 'milliseconds'],
     [['put', 'a', '--db', 'app', '--table', 'orders', '--ttl', '2001-01-01T00:00:00Z'], '2001'],
   ]
+  /** These run as processes too, which must print and exit as the call in this process does. */
+  const spawned = ['sevre', 'serve --prot 1', 'verify everything', 'files put photos - --db app']
   for (const [words, named] of mistakes) {
     test(`cubby ${words.join(' ')}`, async () => {
       const dir = makeTempDir()
       try {
-        const { exitCode, stdout, stderr } = await runCubby(words, { env: { CUBBY_DATA: join(dir, 'data') } })
+        const env = { CUBBY_DATA: join(dir, 'data') }
+        const result = await runHere(words, env)
+        if (spawned.includes(words.join(' '))) expect(await runCubby(words, { env })).toEqual(result)
+        const { exitCode, stdout, stderr } = result
         expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
         expect(stderr).toMatch(/^cubby: [^\n]+\n$/)
         expect(stderr).toContain(named)
