@@ -1,9 +1,12 @@
 // The protocol between a test and the processes that it starts: one line of JSON at the start, then one line for each report.
+// A line `keep` asks for a report that the next one includes again.
 // When the test dies, its processes see the end of their input and end too.
 
 /** In the process: begins with the first line, answers that line when it has begun, and every further one with a report. */
-export const answerLines = async <Order, Report>(begin: (order: Order) => Promise<() => Report>): Promise<void> => {
-  let report: (() => Report) | undefined
+export const answerLines = async <Order, Report>(
+  begin: (order: Order) => Promise<(keep: boolean) => Report>,
+): Promise<void> => {
+  let report: ((keep: boolean) => Report) | undefined
   let rest = ''
   const decoder = new TextDecoder()
   for await (const bytes of Bun.stdin.stream()) {
@@ -11,7 +14,7 @@ export const answerLines = async <Order, Report>(begin: (order: Order) => Promis
     rest = lines.pop()!
     for (const line of lines) {
       report ??= await begin(JSON.parse(line))
-      process.stdout.write(`${JSON.stringify(report())}\n`)
+      process.stdout.write(`${JSON.stringify(report(line === 'keep'))}\n`)
     }
   }
   process.exit(0)
@@ -46,6 +49,11 @@ export class Reporter<Report> {
   /** What happened since the last report. */
   report(): Promise<Report> {
     return this.#ask('')
+  }
+
+  /** The same, which the next report includes too. */
+  look(): Promise<Report> {
+    return this.#ask('keep')
   }
 
   async #ask(line: string): Promise<Report> {

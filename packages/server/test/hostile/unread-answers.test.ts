@@ -8,7 +8,7 @@ import type { Head } from './wire.ts'
 
 // A response that the client does not read takes memory for as long as the connection may be idle.
 
-setDefaultTimeout(inFull(300_000, 60_000))
+setDefaultTimeout(300_000)
 
 const connections = 400
 /** Of the whole process. */

@@ -22,6 +22,8 @@ export interface Latencies {
 }
 
 export interface VictimReport {
+  /** Since the report before. */
+  ms: number
   gets: Latencies
   puts: Latencies
   /** Gets over a new connection, the connecting included. */
@@ -97,18 +99,23 @@ await answerLines<VictimOrder, VictimReport>(async ({ port, key, path, putBytes,
   keepOn('puts', putRequest)
   visit()
 
-  const latencies = (activity: Activity): Latencies => {
+  let reportedAtMs = performance.now()
+  const latencies = (activity: Activity, keep: boolean): Latencies => {
     const now = performance.now()
     // What is not answered yet has waited so long at least: a stall that outlasts the measurement is seen too.
     const pending = startedAtMs[activity]
-    const sorted = samples[activity].splice(0)
+    const sorted = samples[activity].slice()
+    if (!keep) samples[activity] = []
     if (pending !== undefined && now - pending > 100) sorted.push(now - pending)
     sorted.sort((a, b) => a - b)
     const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
     return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: sorted.at(-1) ?? 0 }
   }
-  return () => {
-    const report = { gets: latencies('gets'), puts: latencies('puts'), visits: latencies('visits'), refusals }
+  return (keep) => {
+    const [gets, puts, visits] = [latencies('gets', keep), latencies('puts', keep), latencies('visits', keep)]
+    const report = { ms: performance.now() - reportedAtMs, gets, puts, visits, refusals }
+    if (keep) return report
+    reportedAtMs = performance.now()
     refusals = {}
     return report
   }
