@@ -7,6 +7,7 @@ import type { Timing } from '../../src/files/places/s3/requests.ts'
 import { openS3Place } from '../../src/files/places/s3.ts'
 import { BlobMissing, type BlobPlace } from '../../src/store/blob-place.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
+import { type HeldTimers, holdTimers } from '../held-timers.ts'
 import { collect, digest, newId, putBlob } from './s3-blobs.ts'
 import { type Fault, S3TestServer } from './s3-test-server.ts'
 
@@ -106,15 +107,25 @@ describe('a failure that may pass is tried again', () => {
   })
 
   test('a server that answers nothing is given up after its time, and asked again', async () => {
-    const hasty = await open({ timing: { answerMsMax: 200, progressMsMax: 200, uploadAnswerMsMax: 200 } })
-    fail({ method: 'PUT', silent: true }, { method: 'HEAD', silent: true })
-    const id = await putBlob(hasty, bytes)
-    expect(await hasty.size(id)).toBe(bytes.length)
-    expect([statuses('PUT'), statuses('HEAD')]).toEqual([
-      [0, 200],
-      [0, 200],
-    ])
-    await hasty.close()
+    const hasty = await open({ timing: { answerMsMax: 201, progressMsMax: 202, uploadAnswerMsMax: 203 } })
+    const timers = holdTimers(201, 202, 203)
+    try {
+      fail({ method: 'PUT', silent: true }, { method: 'HEAD', silent: true })
+      const putting = putBlob(hasty, bytes)
+      await until('the PUT has arrived', () => statuses('PUT').length === 1)
+      timers.end()
+      const size = hasty.size(await putting)
+      await until('the HEAD has arrived', () => statuses('HEAD').length === 1)
+      timers.end()
+      expect(await size).toBe(bytes.length)
+      expect([statuses('PUT'), statuses('HEAD')]).toEqual([
+        [0, 200],
+        [0, 200],
+      ])
+      await hasty.close()
+    } finally {
+      timers.release()
+    }
   })
 
   test('after four attempts it is unavailable, and the log has the cause, once', async () => {
@@ -216,9 +227,9 @@ describe('a download', () => {
   })
 
   test('that stops in the middle ends with an error after its time', async () => {
+    const id = await putBlob(place, bytes)
     place = await open({ timing: { progressMsMax: 200 } })
     // The connection stays open, and nothing more comes.
-    const id = await putBlob(place, bytes)
     fail({ method: 'GET', headers: { 'Content-Range': `bytes 0-399999/400000`, 'Content-Length': '400000' } })
     const read = collect(await place.read(id, 0, 400_000))
     expect((await errorOf(read)).cause).toBe('S3 made no progress for 200 ms')
@@ -291,14 +302,19 @@ describe('a slow reader', () => {
           .map(Number),
       )
 
+  const readerPauseMsMax = 301
+  let timers: HeldTimers
   beforeEach(async () => {
     place = await open({ timing: { readerPauseMsMax } })
     server.seen.length = 0
+    timers = holdTimers(readerPauseMsMax)
   })
+  afterEach(() => timers.release())
 
-  const readerPauseMsMax = 300
+  /** The reader takes nothing for too long. */
   const pause = async (): Promise<void> => {
-    await Bun.sleep(readerPauseMsMax + 100)
+    expect(timers.running).toBeGreaterThan(0)
+    timers.end()
     await until('nothing is being sent', () => server.sending === 0)
   }
 
@@ -327,7 +343,7 @@ describe('a slow reader', () => {
   test('that never begins loses its connection', async () => {
     const id = store(large)
     const downloads = await Promise.all(Array.from({ length: 3 }, () => place.read(id, 0, large.length)))
-    await until('nothing is being sent', () => server.sending === 0)
+    await pause()
     for (const chunks of downloads) expect(digest(await collect(chunks))).toBe(digest(large))
   })
 
@@ -345,7 +361,7 @@ describe('a slow reader', () => {
     const chunks = (await place.read(id, 0, large.length)) as AsyncIterableIterator<Uint8Array>
     await chunks.next()
     await place.remove(id)
-    await until('nothing is being sent', () => server.sending === 0)
+    await pause()
     expect((await errorOf(chunks.next())).cause).toBe('S3 answered GET 404 NoSuchKey')
     expect(await chunks.next()).toEqual({ done: true, value: undefined })
   })
@@ -367,13 +383,20 @@ describe('an upload', () => {
   })
 
   test('that is slow is not cut while bytes are taken', async () => {
-    const patient = await open({ timing: { progressMsMax: 700, attemptsMax: 1 } })
-    fail({ method: 'PUT', slowMs: 60 })
-    const startedAtMs = performance.now()
-    const id = await putBlob(patient, large)
-    expect(performance.now() - startedAtMs).toBeGreaterThan(1_000)
-    expect(await patient.size(id)).toBe(large.length)
-    await patient.close()
+    const progressMsMax = 701
+    const patient = await open({ timing: { progressMsMax, attemptsMax: 1 } })
+    const timers = holdTimers(progressMsMax)
+    try {
+      fail({ method: 'PUT', slowMs: 1 })
+      const id = await putBlob(patient, large)
+      // Its time begins again whenever some bytes are taken.
+      expect(timers.begun).toBeGreaterThan(100)
+      expect(await patient.size(id)).toBe(large.length)
+      await patient.close()
+      expect(timers.running).toBe(0)
+    } finally {
+      timers.release()
+    }
   })
 
   test('has one PUT with its length and digest, not in chunks', async () => {

@@ -55,7 +55,7 @@ const withFile = async (options: StartOptions = {}): Promise<Stage> => {
 }
 
 const file = '/v1/app/_buckets/avatars/cats/tom'
-const put = (api: Api, text: string): Promise<Answer> => api.put(file, text, { 'content-type': 'text/plain' })
+const put = (api: Api, text: string, at = file): Promise<Answer> => api.put(at, text, { 'content-type': 'text/plain' })
 
 /** The status and the text: `checkAnswer` of the harness expects JSON. */
 const get = async ({ server, api }: Pick<Stage, 'server' | 'api'>): Promise<[number, string]> => {
@@ -210,18 +210,23 @@ describe('the sweep', () => {
       const stage = await withFile({ clock: true, args })
       const { server, api, place } = stage
       const [first] = blobsIn(place)
+      // Replaced ten minutes earlier: when its bytes are gone, the sweep has come by.
+      const witness = `${file}-witness`
+      ok(await put(api, 'witness', witness))
+      const replaced = blobsIn(place).find((blob) => blob !== first)!
+      ok(await put(api, 'witness anew', witness))
+      server.setClock(10 * 60_000)
       ok(await put(api, 'new'))
-      expect(blobsIn(place).length).toBe(2)
-      // Several rounds of the sweep, which looks every 200 ms.
-      server.setClock(hourMs - 60_000)
-      await Bun.sleep(700)
-      expect(blobsIn(place).length).toBe(2)
-      server.setClock(hourMs + 6 * 60_000)
-      await eventually('the old bytes are gone', () => (blobsIn(place).length === 1 ? true : undefined))
+      expect(blobsIn(place).length).toBe(4)
+      server.setClock(hourMs + 9 * 60_000)
+      await eventually('the sweep has come by', () => !blobsIn(place).includes(replaced) || undefined)
+      expect(blobsIn(place)).toContain(first!)
+      server.setClock(hourMs + 16 * 60_000)
+      await eventually('the old bytes are gone', () => (blobsIn(place).length === 2 ? true : undefined))
       expect(blobsIn(place)).not.toContain(first)
       expect(await get(stage)).toEqual([200, 'new'])
-      expect(ok(await api.delete(file))).toEqual({ deleted: true })
-      server.setClock(2 * hourMs + 12 * 60_000)
+      for (const at of [file, witness]) expect(ok(await api.delete(at))).toEqual({ deleted: true })
+      server.setClock(2 * hourMs + 22 * 60_000)
       await eventually('all bytes are gone', () => (blobsIn(place).length === 0 ? true : undefined))
       expect(existsSync(join(place, markName))).toBe(true)
     })

@@ -133,8 +133,8 @@ describe.skipIf(!storeIsEmbedded())('a writer that fails and cannot start again'
       db.run('ALTER TABLE meta RENAME TO meta_away')
       db.run('ALTER TABLE records RENAME TO records_away')
       for (let i = 0; i < 5; i++) {
-        const answer = await Promise.race([table.tryPut({ hashKey: 'b', data: {} }), Bun.sleep(5_000)])
-        if (answer === undefined) throw new Error('a write was never answered')
+        // One that is never answered fails by the time limit of the test.
+        const answer = await table.tryPut({ hashKey: 'b', data: {} })
         expect(answer.status).toBeGreaterThanOrEqual(500)
       }
       ok(await server.request('GET', '/healthz'))
@@ -142,13 +142,13 @@ describe.skipIf(!storeIsEmbedded())('a writer that fails and cannot start again'
       db.run('ALTER TABLE meta_away RENAME TO meta')
       db.close()
       await eventually('a put works again', async () => {
-        const answer = await Promise.race([table.tryPut({ hashKey: 'c', data: {} }), Bun.sleep(5_000)])
-        return answer?.status === 200 ? true : undefined
+        const answer = await table.tryPut({ hashKey: 'c', data: {} })
+        return answer.status === 200 ? true : undefined
       })
       ok(await table.get('a'))
-      const started = performance.now()
+      // A stop that waited for the old writer would never end.
       expect(await server.end('SIGTERM')).toBe(0)
-      expect(performance.now() - started).toBeLessThan(10_000)
+      expect(server.log.at(-1)).toMatchObject({ message: 'stopped' })
     } finally {
       await server.kill()
       server.remove()

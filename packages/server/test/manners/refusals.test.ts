@@ -15,14 +15,28 @@ beforeEach(() => {
 })
 afterEach(() => removeTempDir(top))
 
+const timed = async <T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> => {
+  const startedAtMs = performance.now()
+  return { value: await work(), ms: performance.now() - startedAtMs }
+}
+
+/** How many times as long as a process that prints its version: a quarter of a second on an idle machine. */
+const timesMax = 15
+
 /** Starts what cannot start: exit 1 and one line on stderr, which it returns. */
 const refusedStart = async (...args: string[]): Promise<string> => {
-  const started = performance.now()
-  const { exitCode, stdout, stderr } = await runCubby(['serve', '--port', '0', ...args])
-  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
-  expect(stderr).toMatch(/^[^\n]+\n$/)
-  expect(performance.now() - started).toBeLessThan(5_000)
-  return stderr
+  const seen: number[] = []
+  // A busy machine may hold up one of them for longer.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const { value, ms } = await timed(() => runCubby(['serve', '--port', '0', ...args]))
+    const { exitCode, stdout, stderr } = value
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toMatch(/^[^\n]+\n$/)
+    const plain = await timed(() => runCubby(['--version']))
+    seen.push(ms / plain.ms)
+    if (seen.at(-1)! < timesMax) return stderr
+  }
+  throw new Error(`a start that is refused takes ${seen.map((n) => n.toFixed(1))} times as long as --version`)
 }
 
 describe('serve fails with one line and exit 1', () => {

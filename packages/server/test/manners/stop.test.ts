@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { bodyMsMax } from '../../src/core/limits.ts'
 import { eventually, type Server, startServer } from '../harness.ts'
 import { makeTable, ok, type TestTable } from '../http/service.ts'
 import { type RawConnection, rawRequest } from '../raw-connection.ts'
@@ -17,26 +18,20 @@ afterEach(async () => {
   await server.stop()
 })
 
-/** Signals, and gives the exit code with the time it took. */
-const end = async (signal: NodeJS.Signals) => {
-  const started = performance.now()
-  const exitCode = await server.end(signal)
-  return { exitCode, ms: performance.now() - started }
-}
-
 const untilStopping = () =>
   eventually('it says that it stops', () => server.log.find(({ message }) => message === 'stopping'))
 
 /** A put of which the head and some of the body have arrived. */
-const beginPut = async (body: string, chunked = false): Promise<RawConnection> => {
+const beginPut = async (body: string, chunked = false, into = table): Promise<RawConnection> => {
+  const { server } = into.api
   const connection = await server.connect()
   const headers: [string, string][] = chunked
     ? [['Transfer-Encoding', 'chunked']]
     : [['Content-Length', String(body.length)]]
-  connection.send(rawRequest(server, 'PUT', table.path, { key: table.api.key, headers }))
+  connection.send(rawRequest(server, 'PUT', into.path, { key: into.api.key, headers }))
   connection.send(chunked ? `5\r\n${body.slice(0, 5)}\r\n` : body.slice(0, 5))
   // A complete request on another connection: by then the server has seen the head.
-  ok(await table.tryPut({ hashKey: 'behind', data: {} }))
+  ok(await into.tryPut({ hashKey: 'behind', data: {} }))
   return connection
 }
 
@@ -47,9 +42,23 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       used.send(rawRequest(server, 'GET', '/healthz'))
       expect((await used.answer()).status).toBe(200)
       const unused = await server.connect()
-      const { exitCode, ms } = await end(signal)
-      expect(exitCode).toBe(0)
-      expect(ms).toBeLessThan(5_000)
+      // Another server, which waits for a body that never arrives, for as long as a stop waits for anything.
+      const patient = await startServer()
+      try {
+        const organization = await patient.createOrganization()
+        const body = '{"hashKey":"never","data":{}}'
+        await beginPut(body, false, await makeTable(patient.as(organization.secretKey)))
+        const order: string[] = []
+        const ended = (name: string, of: Server) => of.end(signal).finally(() => order.push(name))
+        const delayed = ended('delayed', patient)
+        await eventually('it says that it stops', () => patient.log.find(({ message }) => message === 'stopping'))
+        expect(await ended('idle', server)).toBe(0)
+        expect(order).toEqual(['idle'])
+        await patient.kill()
+        await delayed
+      } finally {
+        await patient.stop()
+      }
       await used.closed
       // Of one that has sent nothing the process may never have heard: the kernel can keep it to itself.
       unused.close()
@@ -59,7 +68,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const bodies = ['{"hashKey":"late","data":{}}', '{"hashKey":"late in chunks","data":{}}'] as const
       const whole = await beginPut(bodies[0])
       const chunked = await beginPut(bodies[1], true)
-      const ending = end(signal)
+      const ending = server.end(signal)
       await untilStopping()
       await eventually('it refuses connections', async () => {
         const newcomer = await server.connect().catch(() => undefined)
@@ -71,7 +80,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       chunked.send(`${rest.length.toString(16)}\r\n${rest}\r\n0\r\n\r\n`)
       expect((await whole.answer()).status).toBe(200)
       expect((await chunked.answer()).status).toBe(200)
-      expect((await ending).exitCode).toBe(0)
+      expect(await ending).toBe(0)
       await server.start()
       ok(await table.get('late'))
       ok(await table.get('late in chunks'))
@@ -81,9 +90,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 test('a body that never arrives does not delay it past 10 s, and nothing of it is applied', async () => {
   const connection = await beginPut('{"hashKey":"never","data":{}}')
-  const { exitCode, ms } = await end('SIGTERM')
-  expect(exitCode).toBe(0)
-  expect(ms).toBeLessThan(10_000)
+  const startedAtMs = performance.now()
+  expect(await server.end('SIGTERM')).toBe(0)
+  const tookMs = performance.now() - startedAtMs
+  console.log(`a stop with a body that never arrives: ${(tookMs / 1000).toFixed(1)} s`)
+  // It stops waiting 8.5 s after the signal, and a busy machine takes its time for the rest. What would end the wait otherwise
+  // is the time that a body may take: without the limit, it would be that.
+  expect(tookMs).toBeLessThan(bodyMsMax - 1_000)
   await connection.closed
   await server.start()
   expect((await table.get('never')).status).toBe(404)
@@ -91,7 +104,7 @@ test('a body that never arrives does not delay it past 10 s, and nothing of it i
 
 test('a signal right after the start stops it as well', async () => {
   await server.restart()
-  const { exitCode, ms } = await end('SIGTERM')
-  expect(exitCode).toBe(0)
-  expect(ms).toBeLessThan(5_000)
+  // A signal that came too early for its handler would end it with another code, or not at all.
+  expect(await server.end('SIGTERM')).toBe(0)
+  expect(server.log.at(-1)).toMatchObject({ message: 'stopped' })
 })

@@ -137,7 +137,6 @@ describe('what unread answers hold', () => {
       headers: { authorization: `Bearer ${server.keys[1]![0]!}` },
     })
     expect((await other.arrayBuffer()).byteLength).toBe(4 * mib)
-    expect(performance.now() - startedAtMs).toBeLessThan(answerIdleSecondsMax * 1000)
 
     await eventually('all are cut off', async () => (await own()) === before || undefined, { waitMsMax: 60_000 })
     // A socket that is not read does not hear that the other side has closed it.

@@ -25,6 +25,8 @@ const seen = {
   sourcesStarted: 0,
   /** Handlers that have read their upload and work on, until `PUT /streams/finish`. */
   working: 0,
+  /** Bytes of uploads that were read. */
+  bytes: 0,
   /** Codes of the errors that ended an upload. */
   faults: [] as string[],
 }
@@ -43,6 +45,7 @@ const receive = async (exchange: Exchange): Promise<Response> => {
   try {
     for await (const chunk of chunks) {
       bytes += chunk.length
+      seen.bytes += chunk.length
       hash.update(chunk)
       if (kind === 'left') break
       // The first two mebibytes only, so that a slow reader meets a fast sender and the test still ends.
@@ -95,6 +98,11 @@ const send = (exchange: Exchange): Response => {
   })
 }
 
+// Limits are half a minute: tests move the clock that they are measured with.
+const now = performance.now.bind(performance)
+let aheadMs = 0
+performance.now = () => now() + aheadMs
+
 const ownRoutes: RouteTable = {
   ...routes,
   '/streams/:kind': {
@@ -106,6 +114,16 @@ const ownRoutes: RouteTable = {
       operationId: 'seen' as Route['operationId'],
       keyNeeded: 'read',
       handler: ({ requestId }) => respondJson(requestId, seen),
+    },
+  },
+  '/clock/:ms': {
+    GET: {
+      operationId: 'clock' as Route['operationId'],
+      keyNeeded: 'read',
+      handler: ({ requestId, params }) => {
+        aheadMs += Number(params.ms)
+        return respondJson(requestId, seen)
+      },
     },
   },
 }

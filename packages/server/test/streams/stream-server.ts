@@ -75,9 +75,15 @@ export class StreamServer {
     working: number
     sources: number
     sourcesStarted: number
+    bytes: number
     faults: string[]
   }> {
     return (await this.fetch('GET', '/seen', this.keys[1]![1]!)).body as never
+  }
+
+  /** Moves the clock that limits are measured with. */
+  async moveClock(ms: number): Promise<void> {
+    await this.fetch('GET', `/clock/${ms}`, this.keys[1]![1]!)
   }
 
   /** Resolves when no upload is read and no answer is made. */

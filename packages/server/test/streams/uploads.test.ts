@@ -6,7 +6,6 @@ import { eventually } from '../harness.ts'
 import { canReadMemory, watchMemory } from '../hostile/stage.ts'
 import { ok, refused } from '../http/service.ts'
 import type { RawConnection } from '../raw-connection.ts'
-import { type SlowSender, sendSlowly } from '../slow-sender.ts'
 import { StreamServer } from './stream-server.ts'
 
 // A body that is read as a stream may be larger than the memory of the process. What arrives faster than it is read, and what
@@ -19,45 +18,19 @@ const part = Buffer.alloc(mib, 'x')
 const declared = (bytes: number): [string, string][] => [['Content-Length', String(bytes)]]
 
 let server: StreamServer
-/** For senders that take half a minute: what they hold would be missed by the other tests. */
-let slowServer: StreamServer
 let key: string
-let slow: SlowSender[]
-let steady: Promise<Answer>
 beforeAll(async () => {
   server = await StreamServer.start()
-  slowServer = await StreamServer.start()
   key = server.keys[0]![0]!
-  // Begun here, looked at by the last tests.
-  slow = await Promise.all([beginSlow(declared(mib), 'x', undefined), beginSlow(declared(mib), 'x', 'x')])
-  steady = sendSteadily()
-  steady.catch(() => {})
 })
 afterAll(async () => {
-  for (const { stop } of slow ?? []) stop()
-  await Promise.all([server?.stop(), slowServer?.stop()])
+  await server?.stop()
 })
 
-const begin = async (kind: string, headers: [string, string][], withKey = key, at = server): Promise<RawConnection> => {
-  const connection = await at.connect(90_000)
-  connection.send(at.request('PUT', `/streams/${kind}`, { key: withKey, headers }))
+const begin = async (kind: string, headers: [string, string][], withKey = key): Promise<RawConnection> => {
+  const connection = await server.connect(90_000)
+  connection.send(server.request('PUT', `/streams/${kind}`, { key: withKey, headers }))
   return connection
-}
-
-const beginSlow = async (headers: [string, string][], first: string, drop: string | undefined): Promise<SlowSender> =>
-  sendSlowly(await begin('count', headers, slowServer.keys[0]![0]!, slowServer), first, drop)
-
-/** A sender that takes longer than a text may, but makes progress all the time. */
-const sendSteadily = async (): Promise<Answer> => {
-  const times = 8
-  const connection = await begin('count', declared(times * bodyProgressBytesMin), slowServer.keys[1]![0]!, slowServer)
-  for (let n = 0; n < times; n++) {
-    connection.send(part.subarray(0, bodyProgressBytesMin))
-    await Bun.sleep((bodyMsMax * 1.2) / times)
-  }
-  const answer = await connection.answer()
-  connection.close()
-  return answer
 }
 
 describe.each(['count', 'slow'])('an upload of 200 MiB to a reader that is "%s"', (kind) => {
@@ -211,16 +184,53 @@ describe('what uploads hold', () => {
   })
 })
 
+/** Sends so many bytes, and waits until the server has read them. */
+const send = async (connection: RawConnection, bytes: number): Promise<void> => {
+  const before = (await server.seen()).bytes
+  connection.send(part.subarray(0, bytes))
+  await eventually('they are read', async () => (await server.seen()).bytes === before + bytes || undefined)
+}
+
 test('a sender that stops, or sends next to nothing, is given up with 503, and its connection is closed', async () => {
-  for (const { startedAtMs, answer, answeredAtMs, closed } of slow) {
-    const refusal = refused(await answer, 503, 'unavailable')
-    expect(refusal.message).toContain('within 30 seconds')
-    expect((await answeredAtMs) - startedAtMs).toBeGreaterThan(bodyMsMax - 100)
-    expect((await answeredAtMs) - startedAtMs).toBeLessThan(bodyMsMax + 15_000)
-    await closed
+  const [silent, dripping, later] = [
+    await begin('count', declared(mib)),
+    await begin('count', declared(mib)),
+    await begin('count', declared(mib)),
+  ]
+  await send(silent, 1)
+  await send(dripping, 1)
+  const expectGivenUp = async (connection: RawConnection): Promise<void> => {
+    expect(refused(await connection.answer(), 503, 'unavailable').message).toContain('within 30 seconds')
+    await connection.closed
   }
+  let isLaterAnswered = false
+  await server.moveClock(bodyMsMax / 2)
+  // Half of the time later: it is not over when the time of the others is.
+  await send(later, 1)
+  await send(dripping, 1)
+  await server.moveClock(bodyMsMax / 2)
+  const answer = later.answer().finally(() => {
+    isLaterAnswered = true
+  })
+  answer.catch(() => {})
+  await expectGivenUp(silent)
+  // It is told when more arrives: the time that was waited for so little is over.
+  await server.moveClock(1)
+  dripping.send('x')
+  await expectGivenUp(dripping)
+  expect(isLaterAnswered).toBe(false)
+  await server.moveClock(bodyMsMax / 2)
+  expect(refused(await answer, 503, 'unavailable').message).toContain('within 30 seconds')
+  await later.closed
 })
 
 test('a sender that makes progress may take longer than that', async () => {
-  expect(ok(await steady).bytes).toBe(8 * bodyProgressBytesMin)
+  const times = 8
+  const connection = await begin('count', declared(times * bodyProgressBytesMin))
+  for (let n = 0; n < times; n++) {
+    await server.moveClock(bodyMsMax * 0.9)
+    await send(connection, bodyProgressBytesMin)
+  }
+  expect(ok(await connection.answer()).bytes).toBe(times * bodyProgressBytesMin)
+  connection.close()
 })
