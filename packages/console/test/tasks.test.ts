@@ -177,13 +177,14 @@ describeConsole('tasks in the console', (it) => {
     page.on('requestfinished', () => answered++)
     page.on('requestfailed', () => answered++)
     // Also if it is hidden while an answer is awaited.
+    const hidden = Promise.withResolvers<void>()
     await page.route('**/chores/query', async (route) => {
-      await Bun.sleep(300)
+      await hidden.promise
       await route.continue()
     })
     await page.waitForRequest('**/chores/query')
     await setHidden(page, true)
-    await Bun.sleep(600)
+    hidden.resolve()
     await until(() => answered >= asked, true)
     asked = 0
     await Bun.sleep(2_500)

@@ -134,11 +134,13 @@ describe('the store is set up', () => {
   test('with the lease that the store has, whatever a process was told', async () => {
     const own = await server.createDatabase()
     await (await openPostgresEngine({ url: own, leaseMs: 20 })).close()
-    const engine = await openPostgresEngine({ url: own, leaseMs: 60_000 })
+    const toldMs = 60_000
+    const engine = await openPostgresEngine({ url: own, leaseMs: toldMs })
     const { tenant } = await makeDesk(engine)
     const began = performance.now()
     await engine.tables.delete(tenant.caller, 'app', 'orders', startMs)
-    expect(performance.now() - began).toBeLessThan(3_000)
+    // A deletion waits for one lease. With the one that this process was told, it would take all of that.
+    expect(performance.now() - began).toBeLessThan(toldMs)
     await engine.close()
   })
 
@@ -600,12 +602,11 @@ describe('several processes', () => {
     }
     const users = [use(0), use(1), use(2)]
     await Bun.sleep(100)
-    const began = performance.now()
+    // The users go on until both are done: either that waited for them to stop would never end.
     await Promise.all([
       engine.apiKeys.revoke(desk.tenant.operator, spare.kept.id, startMs),
       engine.tables.delete(desk.tenant.caller, 'app', 'second', startMs),
     ])
-    expect(performance.now() - began).toBeLessThan(3_000)
     settled = true
     const before = (await desk.names(timeScan())).length
     await Promise.all(users)
@@ -621,9 +622,8 @@ describe('several processes', () => {
     await beside.lock('stuck')
     const stuck = other.write([putOf(desk.table, 'stuck', { data: { n: 2 } })]).then(() => 'applied', codeOf)
     await waitingForLock()
-    const began = performance.now()
+    // The lock is held until it is revoked: a revocation that waited for the write would never end.
     await engine.apiKeys.revoke(desk.tenant.operator, desk.tenant.apiKey.id, startMs)
-    expect(performance.now() - began).toBeLessThan(3_000)
     await beside.end()
     expect(await stuck).toBe('unavailable')
     expect(await desk.get('stuck')).toMatchObject({ data: '{"n":1}', updatedAtMs: version })

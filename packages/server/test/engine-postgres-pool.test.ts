@@ -11,6 +11,7 @@ import { findRecord } from '../src/operations/records/get-record.ts'
 import { queryRecords } from '../src/operations/records/query-records.ts'
 import type { ApiKey } from '../src/store/api-keys.ts'
 import { expectRefusal, makeDesk, putOf, startMs } from './conformance/material.ts'
+import { eventually } from './harness.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { taskServices } from './task-services.ts'
 
@@ -48,8 +49,8 @@ const one: Step = { statement: { name: 'one', text: 'select 1' }, values: [] }
 const oneOn = (session: Session) => session.send([one], 5_000).then(([result]) => result!.rows[0]![0])
 
 test('one that ended as it was made is made again for those that wait', async () => {
+  // Who waits until the end is refused.
   const { pool, made } = openPool(1)
-  const began = performance.now()
   expect(
     await Promise.all([
       pool.run(organization(1), oneOn),
@@ -58,17 +59,17 @@ test('one that ended as it was made is made again for those that wait', async ()
     ]),
   ).toEqual(['1', '1', '1'])
   expect(made()).toBe(2)
-  expect(performance.now() - began).toBeLessThan(5_000)
 })
 
 test('if that one ended too, they are refused at once, and served later', async () => {
-  const { pool, made } = openPool(2)
+  const waitMsMax = 40_000
+  const { pool, made } = openPool(2, waitMsMax)
   const began = performance.now()
   await Promise.all([1, 2].map((orgId) => expectRefusal(pool.run(organization(orgId), oneOn), 'unavailable')))
-  expect(performance.now() - began).toBeLessThan(5_000)
+  // Not at the end of their wait, which refuses them too.
+  expect(performance.now() - began).toBeLessThan(waitMsMax)
   expect(made()).toBe(2)
-  await Bun.sleep(250)
-  expect(await pool.run(organization(1), oneOn)).toBe('1')
+  await eventually('they are served', () => pool.run(organization(1), oneOn).catch(() => undefined))
 })
 
 test('one that broke under a call is nobody else’s', async () => {

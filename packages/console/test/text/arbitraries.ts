@@ -44,9 +44,6 @@ export const anyText = fc.oneof(
   fc.array(piece, { maxLength: 30 }).map((each) => each.join('')),
 )
 
-/** A page that takes this long is frozen. Cost that grows with the square of the length is far beyond it, any other far below. */
-export const frozenMs = 1_000
-
 /** The shortest of some runs: the first ones also compile, and the machine may be busy. */
 export const bestMs = (run: () => unknown, runs = 3): number => {
   const times = Array.from({ length: runs }, () => {
@@ -56,6 +53,21 @@ export const bestMs = (run: () => unknown, runs = 3): number => {
   })
   return Math.min(...times)
 }
+
+/**
+ * How many times as much a byte of the whole costs as one of an eighth of it: about one, or eight where cost grows with the
+ * square of the length, and a page freezes.
+ */
+export const costGrowth = (work: (share: number) => () => unknown): number => {
+  const [eighth, whole] = [work(1 / 8), work(1)]
+  const eightTimes = () => {
+    for (let i = 0; i < 8; i++) eighth()
+  }
+  return bestMs(whole, 7) / bestMs(eightTimes, 7)
+}
+
+/** Far from both. */
+export const costGrowthMax = 4
 
 /** JSON of at most `bytes` bytes and hardly less, as records look. */
 export const largeRecord = (bytes: number): string => {

@@ -2,7 +2,8 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
+import { readHeartbeat } from '../../src/engines/sqlite/archive/archive-files.ts'
+import { endWait, planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
 import {
   type Api,
   makeTempDir,
@@ -72,14 +73,13 @@ describe.skipIf(!storeIsEmbedded())('an archive', () => {
   test('has the changes of a command that runs beside the server', async () => {
     await createKey('beside')
     const atMs = await untilArchived(archive)
-    await Bun.sleep(600)
-    await untilArchived(archive)
-    const data = join(dir, 'beside')
-    expect(
-      await runCubby(['backup', 'restore', '--from', archive, '--at', String(atMs + 500), '--data', data]),
-    ).toMatchObject({
-      exitCode: 0,
+    const laterMs = await until('the archive to cover half a second more', () => {
+      const { coveredMs } = readHeartbeat(archive)!
+      return coveredMs > atMs + 500 ? coveredMs : undefined
     })
+    const data = join(dir, 'beside')
+    const command = ['backup', 'restore', '--from', archive, '--at', String(laterMs), '--data', data]
+    expect(await runCubby(command)).toMatchObject({ exitCode: 0 })
     const { stdout } = await runCubby(['keys', 'list', '--org', 'acme', '--data', data, '--json'])
     expect(stdout).toContain('beside')
   })
@@ -135,10 +135,11 @@ describe.skipIf(!storeIsEmbedded())('an archive', () => {
   test('has a gap if a command changed the store just after the server had closed it', async () => {
     const before = (await verify(archive)).ranges.length
     await putSome(2)
-    planFaults(faults, [{ at: 'closed', waitMs: 5_000 }])
+    planFaults(faults, [{ at: 'closed', waitMs: 60_000 }])
     const ended = server.end('SIGTERM')
     await until('the store to be closed', () => (existsSync(`${faults}.hit`) ? true : undefined))
     await createKey('after the close')
+    endWait(faults)
     expect(await ended).toBe(0)
     await server.start()
     const { gaps } = await untilRanges(archive, before + 1)

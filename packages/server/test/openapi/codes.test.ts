@@ -19,7 +19,7 @@ import { Stage } from './stage.ts'
 // Programs rely on the documented codes of an operation. Here a wrong request of each kind is sent to each operation: the
 // documented codes must occur, and every code that occurs must be documented.
 
-const service = useService()
+const service = useService({ clock: true })
 const document: Json = JSON.parse(JSON.stringify(makeDocument()))
 const check = new SchemaCheck(document)
 const keys: Record<'expired' | 'revoked' | 'limited', string> = { expired: '', revoked: '', limited: '' }
@@ -45,7 +45,7 @@ beforeAll(async () => {
     urls.revoked[method] = await signUrl(service.server.as(signer.key), method, 600)
   }
   ok(await service.api.delete(`/api/keys/${signer.id}`))
-  await Bun.sleep(1_100)
+  service.server.setClock(2_000)
 })
 
 /** Targets of signed URLs. */

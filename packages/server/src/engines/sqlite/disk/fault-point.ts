@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /**
  * Where a thread can be made to fail. The writer: `begun`, with the transaction open (the thread ends); `statement`, after
@@ -19,6 +19,9 @@ export const planFaults = (file: string, faults: Fault[]): void => {
   renameSync(`${file}.new`, faults.length > 0 ? file : `${file}.hit`)
 }
 
+/** Ends the wait of a thread early. */
+export const endWait = (file: string): void => writeFileSync(`${file}.go`, '')
+
 /** For tests only: faults that no request can cause. `file` is the one that `planFaults` wrote. */
 export const faultPoint = (file: string, at: FaultPoint): void => {
   let planned: Fault[]
@@ -31,6 +34,8 @@ export const faultPoint = (file: string, at: FaultPoint): void => {
   if (fault?.at !== at) return
   planFaults(file, later)
   if (later.length === 0) rmSync(file, { force: true })
-  if ('waitMs' in fault) Bun.sleepSync(fault.waitMs)
-  else throw Object.assign(new Error('a fault made by a test'), { code: fault.code })
+  if ('waitMs' in fault) {
+    for (const endMs = performance.now() + fault.waitMs; performance.now() < endMs && !existsSync(`${file}.go`); )
+      Bun.sleepSync(10)
+  } else throw Object.assign(new Error('a fault made by a test'), { code: fault.code })
 }
