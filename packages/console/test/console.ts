@@ -166,3 +166,7 @@ export const describeConsole = (
     tests(consoleUnderTest)
   })
 }
+
+/** The same with a server of their own, which the tests stop and start. */
+export const describeOwnConsole = (what: string, tests: (console: Console) => void): void =>
+  describeConsole(what, tests, {})

@@ -207,6 +207,6 @@ describe('with every connection taken', () => {
         await engine.close()
       }
     },
-    30_000,
+    120_000,
   )
 })

@@ -1,39 +1,56 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { commitBytesMax, writeQueueBytesMax } from '../../src/core/limits.ts'
-import { type Answer, eventually, type Server, startServer, storeIsEmbedded } from '../harness.ts'
+import { endWait, planFaults } from '../../src/engines/sqlite/disk/fault-point.ts'
+import {
+  type Answer,
+  eventually,
+  makeTempDir,
+  removeTempDir,
+  type Server,
+  startServer,
+  storeIsEmbedded,
+} from '../harness.ts'
 import { makeTable, ok, refused, type TestTable } from '../http/service.ts'
 
 // Without a limit, writes that arrive faster than the disk commits them would fill the memory until the process is killed: one
-// organization could cause an outage for all. The test holds a lock to make the disk slow.
+// organization could cause an outage for all. The test lets the writer wait before a commit, as for a slow disk.
 
 setDefaultTimeout(120_000)
 
 describe.skipIf(!storeIsEmbedded())('a full write queue', () => {
   let server: Server
+  let dir: string
+  let faults: string
   let flooding: TestTable
   let other: TestTable
   beforeAll(async () => {
-    server = await startServer()
+    dir = makeTempDir()
+    faults = join(dir, 'faults')
+    server = await startServer({
+      dataDir: join(dir, 'data'),
+      env: { NODE_ENV: 'test', CUBBY_TEST_FAULTS: faults },
+    })
     flooding = await makeTable(server.as((await server.createOrganization()).secretKey), { i1: { hashField: 'batch' } })
     other = await makeTable(server.as((await server.createOrganization()).secretKey))
   })
   afterAll(async () => {
     await server?.stop()
+    removeTempDir(dir)
   })
 
   /** Nothing can be committed while `work` runs. */
   const whileStoreIsBusy = async (work: () => Promise<void>): Promise<void> => {
-    const db = new Database(join(server.dataDir, 'cubby.db'))
+    planFaults(faults, [{ at: 'commit', waitMs: 100_000 }])
+    const waiting = other.tryPut({ hashKey: 'waits', data: {} })
     try {
-      db.run('PRAGMA busy_timeout = 5000')
-      db.run('BEGIN IMMEDIATE')
+      await eventually('the writer waits', () => (existsSync(`${faults}.hit`) ? true : undefined))
       await work()
-      db.run('ROLLBACK')
     } finally {
-      db.close()
+      endWait(faults)
     }
+    ok(await waiting)
   }
 
   const recordsEach = 4
@@ -66,13 +83,11 @@ describe.skipIf(!storeIsEmbedded())('a full write queue', () => {
         other.tryPut({ hashKey: 'small', data: {} }),
         ...Array.from({ length: 10 }, (_, i) => other.tryBatch(batchOf(`other ${i}`))),
       ])
-      // Well before the writer gives up waiting for the store: what is refused is refused for want of room.
+      // The writer waits for longer than this: what is refused is refused for want of room.
       await eventually(
         'no more than half of the queue is held',
         () => (answers.size >= floods - fit ? true : undefined),
-        {
-          waitMsMax: 3_000,
-        },
+        { waitMsMax: 40_000 },
       )
       for (const answer of answers.values()) refused(answer, 503, 'unavailable')
     })

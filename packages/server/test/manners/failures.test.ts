@@ -55,10 +55,8 @@ describe.skipIf(!storeIsEmbedded())('an unexpected failure', () => {
   const expectInternal = async (answer: Answer): Promise<void> => {
     const { message, hint, requestId } = refused(answer, 500, 'internal')
     expect(`${message} ${hint}`).not.toMatch(/sqlite|table: |select|\.ts/i)
-    const entry = await eventually(
-      'the cause, under the id of the answer',
-      () => server.log.find((line) => line.requestId === requestId),
-      { waitMsMax: 2_000 },
+    const entry = await eventually('the cause, under the id of the answer', () =>
+      server.log.find((line) => line.requestId === requestId),
     )
     expect([entry.level, entry.cause]).toEqual(['error', expect.stringContaining('no such table')])
   }
