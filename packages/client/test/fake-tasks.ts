@@ -19,7 +19,7 @@ interface FakeRun {
 type Intercept = (request: SentRequest, signal: AbortSignal) => Reply | undefined | Promise<Reply | undefined>
 
 /** Keeps the runs of one task in memory, as far as a worker sees them: claims that wait, leases that expire, finishes. */
-export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
+export const fakeTasks = ({ leaseMs = 30_000, now = Date.now } = {}) => {
   const runs = new Map<string, FakeRun>()
   const state = {
     /** Every request fails as if its connection had broken. */
@@ -35,8 +35,8 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
   const shown = ({ doneLease, lease, leaseUntil, ...run }: FakeRun) => ({ ...run })
   const add = (id: string, payload: unknown = {}) => {
     const nothing = { progress: null, result: null, error: null, finishedAt: null, key: null }
-    const now = Date.now()
-    const times = { runAt: now, createdAt: now, updatedAt: now }
+    const addedAt = now()
+    const times = { runAt: addedAt, createdAt: addedAt, updatedAt: addedAt }
     runs.set(id, {
       ...{ id, task: 'mail', status: 'queued', payload, attempt: 0, lease: null, leaseUntil: 0, doneLease: null },
       ...nothing,
@@ -44,9 +44,9 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
     })
   }
   const end = (run: FakeRun, status: string) =>
-    Object.assign(run, { status, doneLease: run.lease, lease: null, finishedAt: Date.now() })
+    Object.assign(run, { status, doneLease: run.lease, lease: null, finishedAt: now() })
   const holds = (run: FakeRun | undefined, lease: unknown): run is FakeRun =>
-    run !== undefined && run.status === 'running' && run.lease === lease && run.leaseUntil > Date.now()
+    run !== undefined && run.status === 'running' && run.lease === lease && run.leaseUntil > now()
   const finish = (run: FakeRun, { result, error, retry, retryAfter }: Record<string, unknown>) => {
     if (error === undefined) return Object.assign(end(run, 'succeeded'), { result: result ?? null })
     Object.assign(end(run, retry === false ? 'failed' : 'queued'), { error, retry, retryAfter })
@@ -60,14 +60,14 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
   ) => {
     state.claimsInFlightMax = Math.max(state.claimsInFlightMax, ++state.claimsInFlight)
     try {
-      for (const untilMs = Date.now() + waitSeconds * 1000; ; await Bun.sleep(2)) {
+      for (const untilMs = now() + waitSeconds * 1000; ; await Bun.sleep(2)) {
         signal.throwIfAborted()
         const due = [...runs.values()].filter(({ status }) => status === 'queued').slice(0, limit)
-        if (due.length === 0 && Date.now() < untilMs) continue
-        const now = Date.now()
+        if (due.length === 0 && now() < untilMs) continue
+        const claimedAt = now()
         for (const run of due) {
           const lease = `lease-${++leases}`
-          Object.assign(run, { status: 'running', lease, leaseUntil: now + leaseMs, updatedAt: now })
+          Object.assign(run, { status: 'running', lease, leaseUntil: claimedAt + leaseMs, updatedAt: claimedAt })
           run.attempt++
         }
         return json({ runs: due.map(({ doneLease, ...run }) => run) })
@@ -94,7 +94,7 @@ export const fakeTasks = ({ leaseMs = 30_000 } = {}) => {
     if (verb === 'finish' && run.doneLease === body.lease) return json(shown(run))
     if (!holds(run, body.lease)) return refused(409, 'lease_lost')
     if (verb === 'finish') return json(shown(finish(run, body)))
-    const leaseUntil = Date.now() + leaseMs
+    const leaseUntil = now() + leaseMs
     Object.assign(run, { leaseUntil, ...(body.progress !== undefined && { progress: body.progress }) })
     return json({ leaseUntil })
   }

@@ -3,6 +3,7 @@ import { CubbyError, type WorkOptions } from '../src/index.ts'
 import { RunFailed, work } from '../src/worker.ts'
 import { failureOf, json, refused, silence } from './fake-fetch.ts'
 import { fakeTasks, until } from './fake-tasks.ts'
+import { withClock } from './moved-clock.ts'
 
 // A rejection that nobody takes ends a process of Node.
 const unhandled: unknown[] = []
@@ -159,98 +160,117 @@ test.each([0, 1.5, -1, Number.NaN, Number.POSITIVE_INFINITY])('concurrency %p is
 })
 
 describe('leases', () => {
-  test('the lease is extended while the handler works, at about a third of its time', async () => {
-    const timers = spyOn(globalThis, 'setTimeout')
-    try {
-      const tasks = fakeTasks({ leaseMs: 1_000 })
+  test(
+    'the lease is extended while the handler works, at about a third of its time',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ leaseMs: 1_000, now: clock.now })
       tasks.add('a')
       const extensions = () => tasks.requests.filter(({ path }) => path.endsWith('/extend'))
-      let thirdAfterMs = 0
+      const extendedAfterMs: number[] = []
+      let sinceMs = 0
+      tasks.state.intercept = ({ path }) => {
+        if (path.endsWith('/extend')) extendedAfterMs.push(Math.round(clock.now() - sinceMs))
+        return undefined
+      }
       const worker = start(tasks, async ({ signal }) => {
-        const sinceMs = Date.now()
+        sinceMs = clock.now()
         await until('three extensions', () => extensions().length === 3)
-        thirdAfterMs = Date.now() - sinceMs
         return { aborted: signal.aborted }
       })
+      await clock.until('three extensions', () => extensions().length === 3)
       await until('it is done', () => statuses(tasks)[0] === 'succeeded')
       await worker.stop()
       expect(tasks.runs.get('a')!.result).toEqual({ aborted: false })
-      // Not sooner by the clock, and not later by what was asked of it: a busy machine may be late.
-      expect(thirdAfterMs).toBeGreaterThan(900)
-      const pauses = timers.mock.calls.map(([, ms]) => Math.round(ms!)).filter((ms) => ms > 200 && ms < 900)
-      expect(pauses.slice(0, 3)).toEqual([333, 333, 333])
-      expect(extensions().length).toBeLessThanOrEqual(pauses.length)
+      expect(extendedAfterMs).toEqual([333, 667, 1_000])
       expect(extensions()[0]!.body).toEqual({ leaseSeconds: 1, lease: 'lease-1' })
       expect(worker.errors).toEqual([])
-    } finally {
-      timers.mockRestore()
-    }
-  })
+    }),
+  )
 
-  test('a run that is cancelled aborts the signal, and nothing of it is finished', async () => {
-    const tasks = fakeTasks({ leaseMs: 1_000 })
-    tasks.add('a')
-    let reason: CubbyError | undefined
-    const worker = start(tasks, async ({ signal }) => {
-      await tasks.task.cancel('a')
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      reason = signal.reason
-      throw new Error('I was told to stop')
-    })
-    await until('the signal has aborted', () => reason !== undefined)
-    await worker.stop()
-    expect(reason).toBeInstanceOf(CubbyError)
-    expect(reason!.code).toBe('lease_lost')
-    expect(statuses(tasks)).toEqual(['cancelled'])
-    expect(tasks.requests.filter(({ path }) => path.endsWith('/finish'))).toEqual([])
-    expect(worker.errors).toEqual([reason!])
-  })
+  test(
+    'a run that is cancelled aborts the signal, and nothing of it is finished',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ leaseMs: 1_000, now: clock.now })
+      tasks.add('a')
+      let reason: CubbyError | undefined
+      const worker = start(tasks, async ({ signal }) => {
+        await tasks.task.cancel('a')
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        reason = signal.reason
+        throw new Error('I was told to stop')
+      })
+      await clock.until('the signal has aborted', () => reason !== undefined)
+      await worker.stop()
+      expect(reason).toBeInstanceOf(CubbyError)
+      expect(reason!.code).toBe('lease_lost')
+      expect(statuses(tasks)).toEqual(['cancelled'])
+      expect(tasks.requests.filter(({ path }) => path.endsWith('/finish'))).toEqual([])
+      expect(worker.errors).toEqual([reason!])
+    }),
+  )
 
-  test('a lease that cannot be extended in time aborts the signal, although no request is answered', async () => {
-    const tasks = fakeTasks({ leaseMs: 1_000 })
-    tasks.add('a')
-    let lostAfterMs = 0
-    const worker = start(tasks, async ({ signal }) => {
-      const sinceMs = Date.now()
-      tasks.state.intercept = (_, signal) => silence(signal)
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      lostAfterMs = Date.now() - sinceMs
-    })
-    await until('the signal has aborted', () => lostAfterMs > 0)
-    await worker.stop()
-    expect(lostAfterMs).toBeGreaterThan(900)
-    expect(worker.errors).toMatchObject([{ code: 'lease_lost' }])
-  })
+  test(
+    'a lease that cannot be extended in time aborts the signal, although no request is answered',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ leaseMs: 1_000, now: clock.now })
+      tasks.add('a')
+      let lostAfterMs = 0
+      const worker = start(tasks, async ({ signal }) => {
+        const sinceMs = clock.now()
+        tasks.state.intercept = (_, signal) => silence(signal)
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        lostAfterMs = clock.now() - sinceMs
+      })
+      await clock.until('the signal has aborted', () => lostAfterMs > 0)
+      await worker.stop()
+      expect(lostAfterMs).toBe(1_000)
+      expect(worker.errors).toMatchObject([{ code: 'lease_lost' }])
+    }),
+  )
 
-  test('a server that is away for a moment costs no lease', async () => {
-    const tasks = fakeTasks({ leaseMs: 2_000 })
-    tasks.add('a')
-    const worker = start(tasks, async ({ signal }) => {
-      tasks.state.isAway = true
-      await Bun.sleep(900)
-      tasks.state.isAway = false
-      await Bun.sleep(1_500)
-      return { aborted: signal.aborted }
-    })
-    await until('it is done', () => statuses(tasks)[0] === 'succeeded')
-    await worker.stop()
-    expect(tasks.runs.get('a')!.result).toEqual({ aborted: false })
-    expect(worker.errors.map(({ code }) => code)).toContain('outcome_unknown')
-  })
+  test(
+    'a server that is away for a moment costs no lease',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ leaseMs: 2_000, now: clock.now })
+      tasks.add('a')
+      const worker = start(tasks, async ({ signal }) => {
+        tasks.state.isAway = true
+        await clock.sleep(900)
+        tasks.state.isAway = false
+        await clock.sleep(1_500)
+        return { aborted: signal.aborted }
+      })
+      await clock.until('it is done', () => statuses(tasks)[0] === 'succeeded')
+      await worker.stop()
+      expect(tasks.runs.get('a')!.result).toEqual({ aborted: false })
+      expect(worker.errors.map(({ code }) => code)).toContain('outcome_unknown')
+    }),
+  )
 
-  test('the times of a server whose clock differs give the right length', async () => {
-    const tasks = fakeTasks()
-    tasks.state.intercept = ({ path }) => {
-      const updatedAt = Date.now() + 3_600_000
-      const run = { id: 'a', task: 'mail', lease: 'l', updatedAt, leaseUntil: updatedAt + 1_000 }
-      if (path.endsWith('/claim')) return tasks.requests.length === 1 ? json({ runs: [run] }) : undefined
-      return json({ leaseUntil: updatedAt + 1_000 })
-    }
-    const worker = start(tasks, () => Bun.sleep(500))
-    await until('it extends', () => tasks.requests.some(({ path }) => path.endsWith('/extend')))
-    await worker.stop()
-    expect(worker.errors).toEqual([])
-  })
+  test(
+    'the times of a server whose clock differs give the right length',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ now: clock.now })
+      let claimedAtMs = 0
+      let extendedAtMs = 0
+      tasks.state.intercept = ({ path }) => {
+        const updatedAt = Date.now() + 3_600_000
+        const run = { id: 'a', task: 'mail', lease: 'l', updatedAt, leaseUntil: updatedAt + 1_000 }
+        if (path.endsWith('/claim')) {
+          claimedAtMs ||= clock.now()
+          return tasks.requests.length === 1 ? json({ runs: [run] }) : undefined
+        }
+        if (path.endsWith('/extend')) extendedAtMs ||= clock.now()
+        return json({ leaseUntil: updatedAt + 1_000 })
+      }
+      const worker = start(tasks, () => clock.sleep(500))
+      await clock.until('it extends', () => tasks.requests.some(({ path }) => path.endsWith('/extend')))
+      await clock.pass(500)
+      await worker.stop()
+      expect(Math.round(extendedAtMs - claimedAtMs)).toBe(333)
+      expect(worker.errors).toEqual([])
+    }),
+  )
 })
 
 describe('progress', () => {
@@ -343,87 +363,118 @@ describe('finishWith', () => {
     expect(worker.errors).toMatchObject([{ code: 'outcome_unknown' }])
   })
 
-  test('a batch that is refused leaves the lease to the handler', async () => {
-    const tasks = fakeTasks({ leaseMs: 1_000 })
-    tasks.add('a')
-    const worker = start(tasks, async (run) => {
-      tasks.state.intercept = ({ path }) => (path.endsWith('/batch') ? refused(412, 'precondition_failed') : undefined)
-      const refusal = await failureOf(run.finishWith(tasks.db.table('t'), []))
-      await Bun.sleep(1_300)
-      return { code: refusal.code, aborted: run.signal.aborted }
-    })
-    await until('it is done', () => statuses(tasks)[0] === 'succeeded')
-    await worker.stop()
-    expect(tasks.runs.get('a')!.result).toEqual({ code: 'precondition_failed', aborted: false })
-  })
+  test(
+    'a batch that is refused leaves the lease to the handler',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ leaseMs: 1_000, now: clock.now })
+      tasks.add('a')
+      const worker = start(tasks, async (run) => {
+        tasks.state.intercept = ({ path }) =>
+          path.endsWith('/batch') ? refused(412, 'precondition_failed') : undefined
+        const refusal = await failureOf(run.finishWith(tasks.db.table('t'), []))
+        await clock.sleep(1_300)
+        return { code: refusal.code, aborted: run.signal.aborted }
+      })
+      await clock.until('it is done', () => statuses(tasks)[0] === 'succeeded')
+      await worker.stop()
+      expect(tasks.runs.get('a')!.result).toEqual({ code: 'precondition_failed', aborted: false })
+    }),
+  )
 
-  test('an extension that arrives after the finish is not a lost lease', async () => {
-    const tasks = fakeTasks({ leaseMs: 3_000 })
-    tasks.add('a')
-    let isExtended = false
-    let aborted: boolean | undefined
-    tasks.state.intercept = async ({ path, body }) => {
-      if (path.endsWith('/extend')) {
-        await until('the batch was applied', () => statuses(tasks)[0] === 'succeeded')
-        isExtended = true
+  test(
+    'an extension that arrives after the finish is not a lost lease',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ leaseMs: 3_000, now: clock.now })
+      tasks.add('a')
+      let isExtended = false
+      let aborted: boolean | undefined
+      tasks.state.intercept = async ({ path, body }) => {
+        if (path.endsWith('/extend')) {
+          await until('the batch was applied', () => statuses(tasks)[0] === 'succeeded')
+          isExtended = true
+        }
+        if (!path.endsWith('/batch')) return undefined
+        const [finish] = body!.operations as unknown as { run: string; lease: string }[]
+        await tasks.task.finish({ id: finish!.run, lease: finish!.lease })
+        await until('the extension is refused', () => isExtended)
+        await Bun.sleep(20)
+        return json({ count: 1, runs: ['a'] })
       }
-      if (!path.endsWith('/batch')) return undefined
-      const [finish] = body!.operations as unknown as { run: string; lease: string }[]
-      await tasks.task.finish({ id: finish!.run, lease: finish!.lease })
-      await until('the extension is refused', () => isExtended)
-      await Bun.sleep(20)
-      return json({ count: 1, runs: ['a'] })
-    }
-    const worker = start(tasks, async (run) => {
-      await until('the extension is sent', () => tasks.requests.some(({ path }) => path.endsWith('/extend')))
-      await run.finishWith(tasks.db.table('t'), [])
-      aborted = run.signal.aborted
-    })
-    await until('it is done', () => aborted !== undefined)
-    await worker.stop()
-    expect(aborted).toBe(false)
-    expect(worker.errors).toEqual([])
-  })
+      const worker = start(tasks, async (run) => {
+        await until('the extension is sent', () => tasks.requests.some(({ path }) => path.endsWith('/extend')))
+        await run.finishWith(tasks.db.table('t'), [])
+        aborted = run.signal.aborted
+      })
+      // From then on the clock stands still: only what is sent and answered can end the handler.
+      await clock.until('it extends', () => tasks.requests.some(({ path }) => path.endsWith('/extend')))
+      await until('it is done', () => aborted !== undefined)
+      await worker.stop()
+      expect(aborted).toBe(false)
+      expect(worker.errors).toEqual([])
+    }),
+  )
 })
 
 describe('a server that is away', () => {
-  test('is asked again, less and less often, and then worked for', async () => {
-    const tasks = fakeTasks()
-    tasks.state.isAway = true
-    const worker = start(tasks, () => ({ ok: true }))
-    await until('it has tried', () => worker.errors.length >= 3)
-    const tries = tasks.requests.length
-    await Bun.sleep(50)
-    expect(tasks.requests.length - tries).toBeLessThanOrEqual(1)
-    tasks.add('a')
-    tasks.state.isAway = false
-    await until('it is done', () => statuses(tasks)[0] === 'succeeded')
-    await worker.stop()
-  })
-
-  test('gets the result when it is back, within the lease', async () => {
-    const tasks = fakeTasks()
-    tasks.add('a')
-    const worker = start(tasks, () => {
+  test(
+    'is asked again, less and less often, and then worked for',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ now: clock.now })
       tasks.state.isAway = true
-      setTimeout(() => {
+      const askedMs: number[] = []
+      tasks.state.intercept = () => {
+        askedMs.push(clock.now())
+        return undefined
+      }
+      const dice = spyOn(Math, 'random').mockReturnValue(0)
+      try {
+        const worker = start(tasks, () => ({ ok: true }))
+        await clock.until('it has tried', () => worker.errors.length >= 4)
+        expect(askedMs.slice(1, 4).map((atMs, i) => atMs - askedMs[i]!)).toEqual([50, 100, 200])
+        tasks.add('a')
         tasks.state.isAway = false
-      }, 300)
-      return { ok: true }
-    })
-    await until('it is done', () => statuses(tasks)[0] === 'succeeded')
-    await worker.stop()
-    expect(tasks.runs.get('a')!.attempt).toBe(1)
-  })
+        await clock.until('it is done', () => statuses(tasks)[0] === 'succeeded')
+        await worker.stop()
+      } finally {
+        dice.mockRestore()
+      }
+    }),
+  )
 
-  test('a server that answers claims at once with nothing is asked once a second', async () => {
-    const tasks = fakeTasks()
-    tasks.state.intercept = () => json({ runs: [] })
-    const worker = start(tasks, () => {})
-    await Bun.sleep(300)
-    await worker.stop()
-    expect(tasks.requests).toHaveLength(1)
-  })
+  test(
+    'gets the result when it is back, within the lease',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ now: clock.now })
+      tasks.add('a')
+      const worker = start(tasks, () => {
+        tasks.state.isAway = true
+        clock.sleep(300).then(() => {
+          tasks.state.isAway = false
+        })
+        return { ok: true }
+      })
+      await clock.until('it is done', () => statuses(tasks)[0] === 'succeeded')
+      await worker.stop()
+      expect(tasks.runs.get('a')!.attempt).toBe(1)
+    }),
+  )
+
+  test(
+    'a server that answers claims at once with nothing is asked once a second',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ now: clock.now })
+      const sinceMs = clock.now()
+      const askedAfterMs: number[] = []
+      tasks.state.intercept = () => {
+        askedAfterMs.push(clock.now() - sinceMs)
+        return json({ runs: [] })
+      }
+      const worker = start(tasks, () => {})
+      await clock.until('it has asked three times', () => askedAfterMs.length === 3)
+      await worker.stop()
+      expect(askedAfterMs).toEqual([0, 1_000, 2_000])
+    }),
+  )
 
   test.each([
     [401, 'revoked_api_key'],
@@ -450,16 +501,22 @@ describe('a server that is away', () => {
 })
 
 describe('stop', () => {
-  test('ends a claim that waits, at once', async () => {
-    const tasks = fakeTasks()
-    const worker = start(tasks, () => {})
-    await until('it claims', () => tasks.state.claimsInFlight === 1)
-    const sinceMs = Date.now()
-    await worker.stop()
-    expect(Date.now() - sinceMs).toBeLessThan(5_000)
-    expect(tasks.state.claimsInFlight).toBe(0)
-    expect(worker.errors).toEqual([])
-  })
+  test(
+    'ends a claim that waits, at once',
+    withClock(async (clock) => {
+      // The clock stands still: a claim that is not ended never ends.
+      const tasks = fakeTasks({ now: clock.now })
+      const worker = start(tasks, () => {})
+      await until('it claims', () => tasks.state.claimsInFlight === 1)
+      let isStopped = false
+      worker.stop().then(() => {
+        isStopped = true
+      })
+      await until('the worker has stopped', () => isStopped)
+      expect(tasks.state.claimsInFlight).toBe(0)
+      expect(worker.errors).toEqual([])
+    }),
+  )
 
   test('handlers may finish, and nothing more is claimed', async () => {
     const tasks = fakeTasks()
@@ -499,26 +556,34 @@ describe('stop', () => {
     },
   )
 
-  test('a handler that does not listen is left to its lease', async () => {
-    const tasks = fakeTasks({ leaseMs: 1_000 })
-    tasks.add('a')
-    let begun = false
-    const worker = start(
-      tasks,
-      async () => {
-        begun = true
-        await Bun.sleep(3_000)
-      },
-      { graceMs: 10 },
-    )
-    await until('it has begun', () => begun)
-    const sinceMs = Date.now()
-    await worker.stop()
-    expect(Date.now() - sinceMs).toBeLessThan(2_000)
-    const sent = tasks.requests.length
-    await Bun.sleep(700)
-    expect(tasks.requests).toHaveLength(sent)
-  })
+  test(
+    'a handler that does not listen is left to its lease',
+    withClock(async (clock) => {
+      const tasks = fakeTasks({ leaseMs: 3_000, now: clock.now })
+      tasks.add('a')
+      let begun = false
+      const worker = start(
+        tasks,
+        async () => {
+          begun = true
+          await new Promise(() => {})
+        },
+        { graceMs: 10 },
+      )
+      await until('it has begun', () => begun)
+      const sinceMs = clock.now()
+      let stoppedAfterMs = 0
+      worker.stop().then(() => {
+        stoppedAfterMs = clock.now() - sinceMs
+      })
+      await clock.until('the worker has stopped', () => stoppedAfterMs > 0)
+      // The grace, and a second for handlers that were told to stop.
+      expect(stoppedAfterMs).toBe(1_010)
+      const sent = tasks.requests.length
+      await clock.pass(10_000)
+      expect(tasks.requests).toHaveLength(sent)
+    }),
+  )
 
   test('a signal that is aborted already claims nothing', async () => {
     const tasks = fakeTasks()
