@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
+import { withClock } from '../../server/test/moved-clock.ts'
 import { CubbyError, type WorkOptions } from '../src/index.ts'
 import { RunFailed, work } from '../src/worker.ts'
 import { failureOf, json, refused, silence } from './fake-fetch.ts'
 import { fakeTasks, until } from './fake-tasks.ts'
-import { withClock } from './moved-clock.ts'
 
 // A rejection that nobody takes ends a process of Node.
 const unhandled: unknown[] = []

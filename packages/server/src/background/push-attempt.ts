@@ -131,7 +131,7 @@ export class PushAttempt {
           this.#log('warn', 'the outcome of a push could not be written; it is left to its lease', { cause })
           return
         }
-        await Promise.race([Bun.sleep(waitMs), this.#dropped.promise])
+        await Promise.race([new Promise((resolve) => setTimeout(resolve, waitMs)), this.#dropped.promise])
       }
     }
   }

@@ -4,6 +4,7 @@ import { RunSignals } from '../../src/core/tasks/run-signals.ts'
 import { startAttempt } from '../../src/core/tasks/transitions.ts'
 import type { Push, PushOutcome } from '../../src/push/push-run.ts'
 import { eventually } from '../harness.ts'
+import { type MovedClock, withClock } from '../moved-clock.ts'
 import { FakeRuns } from './fake-runs.ts'
 
 // The dispatcher pushes runs of all tenants with a bounded number of connections. Without these promises, one target that
@@ -35,6 +36,18 @@ beforeEach(() => {
 afterEach(async () => {
   await dispatcher?.stop()
 })
+
+/** For promises about times: the dispatcher goes by a clock that the test moves. */
+const clocked = (body: (clock: MovedClock) => Promise<void>) =>
+  withClock(async (clock) => {
+    runs = new FakeRuns(clock.now)
+    try {
+      await body(clock)
+    } finally {
+      // One that does not stop has failed a test already, and must not hold up the others.
+      await Promise.race([dispatcher?.stop(), Bun.sleep(1_000)])
+    }
+  })
 
 const start = (own: { pushesMax?: number; everyMs?: number } = {}): Dispatcher => {
   dispatcher = startDispatcher({
@@ -103,56 +116,75 @@ describe('a push', () => {
     expect(started.map(({ run }) => run.attempt)).toEqual([1, 2, 3])
   })
 
-  test('starts at its time, although the next look is far away', async () => {
-    const mail = runs.declare(1, 'mail')
-    const [run] = runs.add(mail, 1, { at: { delayMs: 150 } })
-    let startedAtMs = 0
-    answer = async () => {
-      startedAtMs = Date.now()
-      return succeeded
-    }
-    start({ everyMs: 10_000 })
-    await until('it has finished', () => runs.count('succeeded') === 1)
-    expect(startedAtMs).toBeGreaterThanOrEqual(run!.runAtMs)
-    expect(startedAtMs).toBeLessThan(run!.runAtMs + 1_000)
-  })
+  test(
+    'starts at its time, although the next look is far away',
+    clocked(async (clock) => {
+      const mail = runs.declare(1, 'mail')
+      const [run] = runs.add(mail, 1, { at: { delayMs: 150 } })
+      let startedAtMs = 0
+      answer = async () => {
+        startedAtMs = clock.now()
+        return succeeded
+      }
+      start({ everyMs: 10_000 })
+      await clock.until('it has finished', () => runs.count('succeeded') === 1)
+      expect(startedAtMs).toBe(run!.runAtMs)
+    }),
+  )
 
-  test('starts at once when a signal tells of it; without one at the next look', async () => {
-    const mail = runs.declare(1, 'mail')
-    start({ everyMs: 2_000 })
-    await until('the first look', () => runs.looks === 1)
-    runs.add(mail, 1)
-    const toldAt = performance.now()
-    signals.changed(mail.id)
-    await until('it has finished', () => runs.count('succeeded') === 1)
-    expect(performance.now() - toldAt).toBeLessThan(1_500)
-    // Its own finish is a signal too: after it, there is one more look.
-    await Bun.sleep(100)
-    runs.add(mail, 1)
-    await until('the second has finished', () => runs.count('succeeded') === 2)
-  })
+  test(
+    'starts at once when a signal tells of it; without one at the next look',
+    clocked(async (clock) => {
+      const mail = runs.declare(1, 'mail')
+      const startedAtMs: number[] = []
+      answer = async () => {
+        startedAtMs.push(clock.now())
+        return succeeded
+      }
+      start({ everyMs: 2_000 })
+      await until('the first look', () => runs.looks === 1)
+      runs.add(mail, 1)
+      const toldAtMs = clock.now()
+      signals.changed(mail.id)
+      await clock.until('it has finished', () => runs.count('succeeded') === 1)
+      // Between two looks there is always a little time.
+      expect(startedAtMs[0]! - toldAtMs).toBeLessThan(100)
+      // Its own finish is a signal too: after it, there is one more look.
+      await clock.pass(100)
+      runs.add(mail, 1)
+      const addedAtMs = clock.now()
+      await clock.until('the second has finished', () => runs.count('succeeded') === 2)
+      expect(startedAtMs[1]! - addedAtMs).toBeGreaterThan(1_000)
+      expect(startedAtMs[1]! - addedAtMs).toBeLessThanOrEqual(2_000)
+    }),
+  )
 
-  test('a flood of signals is not a flood of looks', async () => {
-    const pull = runs.declare(1, 'pull')
-    start({ everyMs: 10_000 })
-    await until('the first look', () => runs.looks === 1)
-    const flood = setInterval(() => {
-      for (let i = 0; i < 100; i++) signals.changed(pull.id)
-    }, 1)
-    await Bun.sleep(300)
-    clearInterval(flood)
-    expect(runs.looks).toBeGreaterThan(2)
-    expect(runs.looks).toBeLessThan(20)
-  })
+  test(
+    'a flood of signals is not a flood of looks',
+    clocked(async (clock) => {
+      const pull = runs.declare(1, 'pull')
+      start({ everyMs: 10_000 })
+      await until('the first look', () => runs.looks === 1)
+      for (let i = 0; i < 30; i++) {
+        for (let n = 0; n < 100; n++) signals.changed(pull.id)
+        await clock.pass(10)
+      }
+      // In 300 ms: one every 20 ms, after the first.
+      expect(runs.looks).toBeGreaterThan(2)
+      expect(runs.looks).toBeLessThanOrEqual(16)
+    }),
+  )
 
-  test('no task with due runs: nothing is claimed, and looks keep their pace', async () => {
-    for (let i = 0; i < 50; i++) runs.declare(1, `task${i}`)
-    const startedMs = performance.now()
-    start({ everyMs: 50 })
-    await Bun.sleep(260)
-    expect(runs.claims).toEqual([])
-    expect(runs.looks).toBeLessThanOrEqual(1 + Math.floor((performance.now() - startedMs) / 50))
-  })
+  test(
+    'no task with due runs: nothing is claimed, and looks keep their pace',
+    clocked(async (clock) => {
+      for (let i = 0; i < 50; i++) runs.declare(1, `task${i}`)
+      start({ everyMs: 50 })
+      await clock.pass(260)
+      expect(runs.claims).toEqual([])
+      expect(runs.looks).toBe(6)
+    }),
+  )
 })
 
 describe('bounds', () => {
@@ -283,72 +315,92 @@ describe('turns', () => {
 })
 
 describe('the deadline', () => {
-  test('is the end of the lease: a target that does not answer in time is a failed attempt', async () => {
-    const [run] = runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
-    let aborted = false
-    answer = (_, signal) => {
-      signal.addEventListener('abort', () => {
-        aborted = true
+  test(
+    'is the end of the lease: a target that does not answer in time is a failed attempt',
+    clocked(async (clock) => {
+      const [run] = runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
+      let aborted = false
+      answer = (_, signal) => {
+        signal.addEventListener('abort', () => {
+          aborted = true
+        })
+        return new Promise(() => {})
+      }
+      start()
+      await clock.until('its attempt has failed', () => runs.finishes.length === 1)
+      expect(aborted).toBe(true)
+      expect(runs.finishes[0]).toMatchObject({
+        refused: undefined,
+        finish: { error: { code: 'timeout' }, retry: true },
       })
-      return new Promise(() => {})
-    }
-    start()
-    await until('its attempt has failed', () => runs.finishes.length === 1)
-    expect(aborted).toBe(true)
-    expect(runs.finishes[0]).toMatchObject({ refused: undefined, finish: { error: { code: 'timeout' }, retry: true } })
-    expect(runs.find(run!.id)).toMatchObject({ status: 'queued', attempt: 1, error: { code: 'timeout' } })
-  })
+      expect(runs.find(run!.id)).toMatchObject({ status: 'queued', attempt: 1, error: { code: 'timeout' } })
+    }),
+  )
 
-  test('moves with the lease that the receiver extends', async () => {
-    const [run] = runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
-    answer = () => answersAfter(800)
-    start()
-    await until('it is in flight', () => inFlight.size === 1)
-    const extending = setInterval(() => runs.extend(run!.id, 300), 100)
-    await until('its attempt has ended', () => runs.finishes.length === 1)
-    clearInterval(extending)
-    expect(runs.finishes[0]).toMatchObject({ refused: undefined, finish: { result: null } })
-    expect(runs.find(run!.id)).toMatchObject({ status: 'succeeded', attempt: 1 })
-  })
+  test(
+    'moves with the lease that the receiver extends',
+    clocked(async (clock) => {
+      const [run] = runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
+      answer = async () => {
+        for (let i = 0; i < 8; i++) {
+          await clock.sleep(100)
+          runs.extend(run!.id, 300)
+        }
+        return succeeded
+      }
+      start({ everyMs: 100 })
+      await clock.until('its attempt has ended', () => runs.finishes.length === 1)
+      expect(runs.finishes[0]).toMatchObject({ refused: undefined, finish: { result: null } })
+      expect(runs.find(run!.id)).toMatchObject({ status: 'succeeded', attempt: 1 })
+    }),
+  )
 
-  test('comes after the last extension, too', async () => {
-    runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
-    answer = (_, signal) => hangs(signal)
-    start()
-    await until('it is in flight', () => inFlight.size === 1)
-    const at = performance.now()
-    runs.extend(started[0]!.run.id, 600)
-    await until('its attempt has ended', () => runs.finishes.length === 1)
-    expect(performance.now() - at).toBeGreaterThan(450)
-    expect(performance.now() - at).toBeLessThan(2_000)
-    expect(runs.finishes[0]).toMatchObject({ refused: undefined, finish: { error: { code: 'timeout' } } })
-  })
+  test(
+    'comes after the last extension, too',
+    clocked(async (clock) => {
+      runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
+      answer = (_, signal) => hangs(signal)
+      start({ everyMs: 100 })
+      await until('it is in flight', () => inFlight.size === 1)
+      const atMs = clock.now()
+      runs.extend(started[0]!.run.id, 600)
+      await clock.until('its attempt has ended', () => runs.finishes.length === 1)
+      // The end of a lease of 300 ms less a tenth for its outcome, moved by what the extension added.
+      expect(clock.now() - atMs).toBe(570)
+      expect(runs.finishes[0]).toMatchObject({ refused: undefined, finish: { error: { code: 'timeout' } } })
+    }),
+  )
 
-  test('ends a push whose run has another lease by then, and writes nothing', async () => {
-    const [run] = runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
-    answer = (_, signal) => hangs(signal)
-    start()
-    await until('it is in flight', () => inFlight.size === 1)
-    runs.replace(startAttempt(runs.find(run!.id), 'lease_of_another', 60_000, runs.now()))
-    await until('it was aborted', () => inFlight.size === 0)
-    await Bun.sleep(30)
-    expect(runs.finishes).toEqual([])
-  })
+  test(
+    'ends a push whose run has another lease by then, and writes nothing',
+    clocked(async (clock) => {
+      const [run] = runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
+      answer = (_, signal) => hangs(signal)
+      start({ everyMs: 100 })
+      await until('it is in flight', () => inFlight.size === 1)
+      runs.replace(startAttempt(runs.find(run!.id), 'lease_of_another', 60_000, runs.now()))
+      await clock.until('it was aborted', () => inFlight.size === 0)
+      await clock.pass(100)
+      expect(runs.finishes).toEqual([])
+    }),
+  )
 
   for (const aheadMs of [3_600_000, -3_600_000]) {
-    test(`does not move when the clock jumps by ${aheadMs / 3_600_000} h`, async () => {
-      runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.4 }), 1)
-      answer = (_, signal) => hangs(signal)
-      start()
-      await until('it is in flight', () => inFlight.size === 1)
-      const at = performance.now()
-      runs.aheadMs = aheadMs
-      await Bun.sleep(100)
-      expect(inFlight.size).toBe(1)
-      await until('it was aborted', () => inFlight.size === 0)
-      expect(performance.now() - at).toBeGreaterThan(200)
-      expect(performance.now() - at).toBeLessThan(2_000)
-    })
+    test(
+      `does not move when the clock jumps by ${aheadMs / 3_600_000} h`,
+      clocked(async (clock) => {
+        runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.4 }), 1)
+        answer = (_, signal) => hangs(signal)
+        start({ everyMs: 100 })
+        await until('it is in flight', () => inFlight.size === 1)
+        const atMs = clock.now()
+        runs.aheadMs = aheadMs
+        await clock.pass(100)
+        expect(inFlight.size).toBe(1)
+        await clock.until('it was aborted', () => inFlight.size === 0)
+        expect(clock.now() - atMs).toBe(360)
+      }),
+    )
   }
 })
 
@@ -371,21 +423,32 @@ describe('what the receiver finished itself', () => {
     expect(runs.find(run!.id)).toMatchObject({ status: 'succeeded', result: '{"by":"receiver"}' })
   })
 
-  test('ends a push without an answer at its deadline, and nothing is written', async () => {
-    runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
-    answer = async (push, signal) => {
-      await finishByReceiver(push)
-      return hangs(signal)
-    }
-    start()
-    await until('it has started', () => started.length === 1)
-    await until('it was aborted', () => inFlight.size === 0)
-    await Bun.sleep(50)
-    expect(runs.finishes).toHaveLength(1)
-  })
+  test(
+    'ends a push without an answer at its deadline, and nothing is written',
+    clocked(async (clock) => {
+      runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
+      answer = async (push, signal) => {
+        await finishByReceiver(push)
+        return hangs(signal)
+      }
+      start({ everyMs: 100 })
+      await until('it has started', () => started.length === 1)
+      await clock.until('it was aborted', () => inFlight.size === 0)
+      await clock.pass(100)
+      expect(runs.finishes).toHaveLength(1)
+    }),
+  )
 })
 
 describe('a stop', () => {
+  const untilStopped = async (one: Dispatcher): Promise<void> => {
+    let isStopped = false
+    one.stop().then(() => {
+      isStopped = true
+    })
+    await until('it has stopped', () => isStopped)
+  }
+
   test('starts nothing new; a push in flight may still finish', async () => {
     const mail = runs.declare(1, 'mail', { concurrency: 1 })
     runs.add(mail, 2)
@@ -401,17 +464,19 @@ describe('a stop', () => {
     expect(runs.claims.filter(({ got }) => got > 0)).toHaveLength(1)
   })
 
-  test('drops what is in flight and leaves it to its lease', async () => {
-    runs.add(runs.declare(1, 'mail'), 3)
-    answer = () => new Promise(() => {})
-    const stopped = start()
-    await until('they are in flight', () => inFlight.size === 3)
-    const at = performance.now()
-    await stopped.stop()
-    expect(performance.now() - at).toBeLessThan(5_000)
-    expect(runs.finishes).toEqual([])
-    expect(runs.count('running')).toBe(3)
-  })
+  test(
+    'drops what is in flight and leaves it to its lease',
+    clocked(async () => {
+      runs.add(runs.declare(1, 'mail'), 3)
+      answer = () => new Promise(() => {})
+      const stopped = start()
+      await until('they are in flight', () => inFlight.size === 3)
+      // The clock stands still: the deadline of a push that is not dropped never comes.
+      await untilStopped(stopped)
+      expect(runs.finishes).toEqual([])
+      expect(runs.count('running')).toBe(3)
+    }),
+  )
 
   test('waits for an outcome that is being written', async () => {
     runs.add(runs.declare(1, 'mail'), 1)
@@ -421,38 +486,48 @@ describe('a stop', () => {
     expect(runs.count('succeeded')).toBe(1)
   })
 
-  test('does not wait for the tries to write an outcome', async () => {
-    runs.add(runs.declare(1, 'mail'), 1)
-    runs.failures.finish.push(new Error('first'), new Error('second'), new Error('third'), new Error('fourth'))
-    const stopped = start()
-    await until('it was started', () => started.length === 1)
-    const at = performance.now()
-    await stopped.stop()
-    expect(performance.now() - at).toBeLessThan(400)
-  })
+  test(
+    'does not wait for the tries to write an outcome',
+    clocked(async () => {
+      runs.add(runs.declare(1, 'mail'), 1)
+      runs.failures.finish.push(new Error('first'), new Error('second'), new Error('third'), new Error('fourth'))
+      const stopped = start()
+      await until('it was tried', () => runs.failures.finish.length < 4)
+      // The clock stands still: the time of the next try never comes.
+      await untilStopped(stopped)
+      expect(runs.failures.finish).toHaveLength(2)
+    }),
+  )
 })
 
 describe('failures', () => {
-  test('of the store: an outcome is written again, and counts once', async () => {
-    runs.add(runs.declare(1, 'mail'), 1)
-    runs.failures.finish.push(new Error('unavailable'), new Error('unavailable'))
-    start()
-    await until('it has finished', () => runs.count('succeeded') === 1)
-    expect(started).toHaveLength(1)
-    expect(runs.finishes).toHaveLength(1)
-  })
+  test(
+    'of the store: an outcome is written again, and counts once',
+    clocked(async (clock) => {
+      runs.add(runs.declare(1, 'mail'), 1)
+      runs.failures.finish.push(new Error('unavailable'), new Error('unavailable'))
+      start({ everyMs: 200 })
+      await clock.until('it has finished', () => runs.count('succeeded') === 1)
+      expect(started).toHaveLength(1)
+      expect(runs.finishes).toHaveLength(1)
+    }),
+  )
 
-  test('of the store that stay: the attempt is left to its lease, and its place is free again', async () => {
-    const mail = runs.declare(1, 'mail', { concurrency: 1_000 })
-    runs.add(mail, 1)
-    runs.failures.finish.push(...Array.from({ length: 4 }, () => new Error('disk')))
-    start({ pushesMax: 1 })
-    await until('it was given up', () => logged.some(({ message }) => String(message).includes('left to its lease')))
-    expect(runs.count('running')).toBe(1)
-    runs.add(mail, 1)
-    signals.changed(mail.id)
-    await until('the next has finished', () => runs.count('succeeded') === 1)
-  })
+  test(
+    'of the store that stay: the attempt is left to its lease, and its place is free again',
+    clocked(async (clock) => {
+      const mail = runs.declare(1, 'mail', { concurrency: 1_000 })
+      runs.add(mail, 1)
+      runs.failures.finish.push(...Array.from({ length: 4 }, () => new Error('disk')))
+      start({ pushesMax: 1, everyMs: 500 })
+      const isGivenUp = (): boolean => logged.some(({ message }) => String(message).includes('left to its lease'))
+      await clock.until('it was given up', isGivenUp)
+      expect(runs.count('running')).toBe(1)
+      runs.add(mail, 1)
+      signals.changed(mail.id)
+      await clock.until('the next has finished', () => runs.count('succeeded') === 1)
+    }),
+  )
 
   test('of a look or a claim: it is retried, and other tasks go on', async () => {
     runs.failures.duePushes.push(new Error('look failed'))
@@ -465,15 +540,18 @@ describe('failures', () => {
     expect(logged.map(({ cause }) => cause)).toEqual(['Error: look failed', 'Error: claim failed'])
   })
 
-  test('of the lease to be read: the push is left to it', async () => {
-    runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
-    runs.failures.get.push(new Error('unavailable'))
-    answer = (_, signal) => hangs(signal)
-    start()
-    await until('it was aborted', () => started.length === 1 && inFlight.size === 0)
-    await Bun.sleep(30)
-    expect(runs.finishes).toEqual([])
-  })
+  test(
+    'of the lease to be read: the push is left to it',
+    clocked(async (clock) => {
+      runs.add(runs.declare(1, 'mail', { leaseSeconds: 0.3 }), 1)
+      runs.failures.get.push(new Error('unavailable'))
+      answer = (_, signal) => hangs(signal)
+      start({ everyMs: 100 })
+      await clock.until('it was aborted', () => started.length === 1 && inFlight.size === 0)
+      await clock.pass(100)
+      expect(runs.finishes).toEqual([])
+    }),
+  )
 
   test('that an expired lease ends are dropped at once', async () => {
     const mail = runs.declare(1, 'mail')

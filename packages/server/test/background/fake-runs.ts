@@ -30,7 +30,13 @@ export class FakeRuns {
   }
   #seq = 0
 
-  readonly now = (): number => Date.now() + this.aheadMs
+  readonly #clock: () => number
+
+  constructor(clock: () => number = Date.now) {
+    this.#clock = clock
+  }
+
+  readonly now = (): number => this.#clock() + this.aheadMs
 
   declare(orgId: number, name: string, own: Partial<Declaration> = {}): Table {
     const table: Table = {

@@ -11,6 +11,7 @@ export interface MovedClock {
 interface Waiting {
   atMs: number
   work(): void
+  unref(): void
 }
 
 /** What follows from an answer or a timer takes few turns of the event loop. Each sleep gives it one or more. */
@@ -26,7 +27,7 @@ export const withClock = (body: (clock: MovedClock) => Promise<void>) => async (
   const timers = new Set<Waiting>()
   let nowMs = 1_000
   const set = (work: () => void, ms = 0): Waiting => {
-    const timer = { atMs: nowMs + Math.max(0, ms), work }
+    const timer = { atMs: nowMs + Math.max(0, ms), work, unref() {} }
     timers.add(timer)
     return timer
   }
