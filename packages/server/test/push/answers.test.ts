@@ -102,9 +102,8 @@ describe('the status decides, whatever becomes of the body', () => {
       socket.on('drain', more)
       more()
     })
-    const startedAt = performance.now()
-    expect(await outcomeFor(endless)).toEqual(success())
-    expect(performance.now() - startedAt).toBeLessThan(3_000)
+    // A push that reads on meets its deadline, and that is no success.
+    expect(await outcomeFor(endless, { ms: 20_000 })).toEqual(success())
     // What fits into the buffers of the two sockets.
     expect(written).toBeLessThan(64_000_000)
   })
@@ -158,11 +157,12 @@ describe('other statuses', () => {
       const outcome = await outcomeFor(http(503, '', `retry-after: ${value}\r\n`), { nowMs })
       expect([value, (outcome as { retryAfterMs: number | null }).retryAfterMs]).toEqual([value, retryAfterMs])
     }
+    const startedAt = performance.now()
     const soon = await outcomeFor(http(503, '', 'retry-after: Mon, 16 Nov 2026 12:05:00 GMT\r\n'), { nowMs })
     const { retryAfterMs } = soon as { retryAfterMs: number }
     // The time that the answer took counts.
     expect(retryAfterMs).toBeLessThanOrEqual(300_000)
-    expect(retryAfterMs).toBeGreaterThan(295_000)
+    expect(retryAfterMs).toBeGreaterThanOrEqual(300_000 - Math.ceil(performance.now() - startedAt))
     expect(Number.isInteger(retryAfterMs)).toBe(true)
   })
 })
@@ -202,9 +202,8 @@ describe('no answer: `connection`', () => {
   }
 
   test('nothing listens', async () => {
-    const target = await listen('')
-    await target.close()
-    const outcome = await push(`http://127.0.0.1:${target.port}/`)
+    // A port that only the system may use: no other test can get it meanwhile.
+    const outcome = await push('http://127.0.0.1:1/')
     expect(outcome).toEqual(
       failure('connection', {
         error: { code: 'connection', message: 'The target refused the connection (ECONNREFUSED).' },
@@ -235,10 +234,9 @@ describe('no whole answer before the signal: `timeout`, and the connection is cl
     ],
   ]
   for (const [what, answer] of slow) {
+    // None of these targets ever ends its answer: a push that does not heed the signal has no outcome at all.
     test(what, async () => {
-      const startedAt = performance.now()
       expect(await outcomeFor(answer, { ms: 150 })).toEqual(failure('timeout') as never)
-      expect(performance.now() - startedAt).toBeLessThan(3_000)
     })
   }
 
@@ -246,9 +244,12 @@ describe('no whole answer before the signal: `timeout`, and the connection is cl
     const target = await listen('')
     targets.push(target)
     const run = aRun({ payload: `{"a":"${'x'.repeat(8_000_000)}"}` })
-    const stopped = push(`http://127.0.0.1:${target.port}/`, { ms: 300 }, { run })
+    const deadline = new AbortController()
+    const stopped = push(`http://127.0.0.1:${target.port}/`, { signal: deadline.signal }, { run })
     expect(await comes(() => target.open.size === 1)).toBe(true)
     for (const socket of target.open) socket.pause()
+    await Bun.sleep(50)
+    deadline.abort()
     expect(await stopped).toEqual(failure('timeout') as never)
     for (const socket of target.open) socket.resume()
   })
