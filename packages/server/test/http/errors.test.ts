@@ -12,7 +12,7 @@ import {
   wrongChecksum,
 } from './service.ts'
 
-const service = useService()
+const service = useService({ clock: true })
 const mib = 1_048_576
 
 /** The path of a new private file. */
@@ -97,9 +97,13 @@ const cases: Record<string, [number, () => Promise<Answer>]> = {
   expired_url: [
     403,
     async () => {
-      const url = await signUrl(1)
-      await Bun.sleep(1_100)
-      return service.server.request('GET', url)
+      const url = await signUrl(60)
+      service.server.setClock(61_000)
+      try {
+        return await service.server.request('GET', url)
+      } finally {
+        service.server.setClock(0)
+      }
     },
   ],
   route_not_found: [404, () => service.api.get('/v2')],

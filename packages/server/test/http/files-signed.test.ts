@@ -220,8 +220,8 @@ describe('the signature', () => {
 
 describe('the end of a URL', () => {
   test('it expires at expiresAt, with 403 expired_url', async () => {
-    const { url, expiresAt } = ok(await ask({ name: 'private.txt', expiresIn: 60 }))
-    service.server.setClock(expiresAt - Date.now() - 5_000)
+    const { url, expiresAt } = ok(await ask({ name: 'private.txt', expiresIn: 600 }))
+    service.server.setClock(expiresAt - Date.now() - 60_000)
     expect((await send(url)).status).toBe(200)
     service.server.setClock(expiresAt - Date.now() + 1_000)
     await eventually('the URL expires', async () => ((await send(url)).status === 403 ? true : undefined))
@@ -245,12 +245,12 @@ describe('the end of a URL', () => {
   })
 
   test('it is never valid for longer than its key', async () => {
-    const expiresAt = Date.now() + 3_000
+    const expiresAt = Date.now() + 600_000
     const key = await createKey(service.api, { kind: 'secret', expiresAt })
     const given = ok(await ask({ name: 'private.txt', expiresIn: 604_800 }, service.server.as(key.key)))
     expect(given.expiresAt).toBe(expiresAt)
     expect((await send(given.url)).status).toBe(200)
-    service.server.setClock(4_000)
+    service.server.setClock(601_000)
     await eventually('the key expires', async () => ((await send(given.url)).status === 403 ? true : undefined))
     refused(await send(given.url), 403, 'expired_url')
     service.server.setClock(0)
@@ -364,12 +364,12 @@ describe('a signed upload', () => {
     refused(await bucket.record('late.txt'), 404, 'file_not_found')
 
     // The same for a key that expires meanwhile: only that of the URL itself counts at the head.
-    const brief = await createKey(service.api, { kind: 'secret', expiresAt: Date.now() + 30_000 })
+    const brief = await createKey(service.api, { kind: 'secret', expiresAt: Date.now() + 600_000 })
     const ending = new URL(await urlOf({ name: 'late.txt', method: 'PUT' }, service.server.as(brief.key)))
     const cut = await service.server.connect()
     cut.send(head(ending.pathname + ending.search))
     await Bun.sleep(100)
-    service.server.setClock(31_000)
+    service.server.setClock(601_000)
     await eventually('the key expires', async () =>
       (await upload(ending.href, 'x')).status === 403 ? true : undefined,
     )
@@ -379,12 +379,12 @@ describe('a signed upload', () => {
     refused(await bucket.record('late.txt'), 404, 'file_not_found')
     service.server.setClock(0)
 
-    const own = ok(await ask({ name: 'slow.txt', method: 'PUT', expiresIn: 60 }))
+    const own = ok(await ask({ name: 'slow.txt', method: 'PUT', expiresIn: 600 }))
     const target = new URL(own.url)
     const slow = await service.server.connect()
     slow.send(head(target.pathname + target.search))
     await Bun.sleep(100)
-    service.server.setClock(61_000)
+    service.server.setClock(601_000)
     await eventually('the URL expires', async () => ((await upload(own.url, 'x')).status === 403 ? true : undefined))
     slow.send('def')
     expect(ok(await slow.answer())).toMatchObject({ size: 6 })

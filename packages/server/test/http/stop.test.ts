@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { stopMsMax } from '../../src/core/limits.ts'
 import { type Server, startServer } from '../harness.ts'
 import { rawRequest } from '../raw-connection.ts'
 import { makeTable, ok, type TestTable } from './service.ts'
@@ -51,7 +52,8 @@ describe('stop', () => {
       const code = await server.end(signal)
       stopping = true
       expect(code).toBe(0)
-      expect(Date.now() - started).toBeLessThan(10_000)
+      // The contract's own number, which only the real clock shows. A stop takes less than a tenth of it.
+      expect(Date.now() - started).toBeLessThan(stopMsMax)
       await Promise.all(writers)
       await server.start()
       for (const key of acknowledged.slice(-60)) ok(await table.get(key))
@@ -80,7 +82,8 @@ describe('stop', () => {
     const idle = await server.connect()
     const started = Date.now()
     expect(await server.end('SIGTERM')).toBe(0)
-    expect(Date.now() - started).toBeLessThan(10_000)
+    // The same number.
+    expect(Date.now() - started).toBeLessThan(stopMsMax)
     idle.close()
     await server.start()
     ok(await table.get('late'))
