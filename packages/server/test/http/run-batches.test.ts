@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Json } from '../harness.ts'
 import { freshName, makeTable, ok, refused, type TestTable, useService } from './service.ts'
-import { makeTask, TestTask } from './task.ts'
+import { longestWait, makeTask, TestTask } from './task.ts'
 
 // Records are written, runs added and runs finished together or not at all. What would go wrong without it: an order without
 // its mail, or a counter that counts a run twice.
@@ -218,12 +218,12 @@ describe('a batch of a table', () => {
 
   test('wakes a waiting claim', async () => {
     const own = await makeTask(service.api)
+    const longest = await longestWait(service.api)
     const waiting = own.claim({ waitSeconds: 20 })
     await Bun.sleep(150)
-    const startedMs = performance.now()
     ok(await table.tryBatch([put('wake'), addRun({ task: own.name })]))
     expect(await waiting).toHaveLength(1)
-    expect(performance.now() - startedMs).toBeLessThan(5_000)
+    expect(longest.isOver).toBe(false)
   })
 
   test('counts each run once, whatever is repeated', async () => {

@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { type Answer, startServer } from '../harness.ts'
 import { rawRequest } from '../raw-connection.ts'
 import { createKey, ok, refused, useService } from './service.ts'
-import { makeTask, TestTask } from './task.ts'
+import { longestWait, makeTask, TestTask } from './task.ts'
 
-const service = useService()
+const service = useService({ clock: true })
+beforeEach(() => service.server.setClock(0))
 
 /** An answer and how long it took. */
 const timed = async (answer: Promise<Answer>): Promise<{ answer: Answer; ms: number }> => {
@@ -25,12 +26,13 @@ describe('get with waitSeconds', () => {
     }
     for (const [status, end] of Object.entries(ends)) {
       const claimed = await task.claimNew()
-      const waiting = timed(task.get(claimed.id, '?waitSeconds=20'))
+      const longest = await longestWait(service.api)
+      const waiting = task.get(claimed.id, '?waitSeconds=20')
       await untilItWaits()
       ok(await end(claimed as never))
-      const { answer, ms } = await waiting
+      const answer = await waiting
       expect(ok(answer)).toMatchObject({ id: claimed.id, status })
-      expect(ms).toBeLessThan(5_000)
+      expect(longest.isOver).toBe(false)
       expect(answer.headers.get('etag')).toBe(`"${answer.body.updatedAt}"`)
     }
   })
@@ -38,23 +40,26 @@ describe('get with waitSeconds', () => {
   test('answers at once for a finished run, and after its time with the run as it is', async () => {
     const task = await makeTask(service.api)
     const done = await task.finish(await task.claimNew())
+    const longest = await longestWait(service.api)
     expect(ok(await task.get(done.id, '?waitSeconds=20'))).toEqual(done)
     const { id } = await task.run({ delaySeconds: 1_000 })
     const { answer, ms } = await timed(task.get(id, '?waitSeconds=1'))
     expect(ok(answer).status).toBe('queued')
     expect(ms).toBeGreaterThan(950)
-    expect(ms).toBeLessThan(5_000)
+    expect(longest.isOver).toBe(false)
   })
 
   test('is not ended by an attempt that fails and is repeated', async () => {
     const task = await makeTask(service.api)
     const claimed = await task.claimNew()
-    const waiting = timed(task.get(claimed.id, '?waitSeconds=2'))
+    const waiting = task.get(claimed.id, '?waitSeconds=20')
     await untilItWaits()
-    await task.fail(claimed, { retryAfter: 1_000 })
-    const { answer, ms } = await waiting
-    expect(ok(answer).status).toBe('queued')
-    expect(ms).toBeGreaterThan(1_900)
+    await task.fail(claimed, { retryAfter: 0 })
+    // Time to answer, if it were ended now.
+    await untilItWaits()
+    const [again] = await task.claim()
+    await task.finish(again!)
+    expect(ok(await waiting)).toMatchObject({ status: 'succeeded', attempt: 2 })
   })
 
   test('works with a public key, which gets no payload', async () => {
@@ -87,14 +92,17 @@ describe('get with waitSeconds', () => {
 describe('claim with waitSeconds', () => {
   test('ends with the first run that is added, or that becomes due', async () => {
     const task = await makeTask(service.api)
-    const waiting = timed(task.tryClaim({ waitSeconds: 20, limit: 10 }))
+    const longest = await longestWait(service.api)
+    const waiting = task.claim({ waitSeconds: 20, limit: 10 })
     await untilItWaits()
     const { id } = await task.run()
-    const { answer, ms } = await waiting
-    expect(ok(answer).runs.map((run: { id: string }) => run.id)).toEqual([id])
-    expect(ms).toBeLessThan(5_000)
-    const later = await task.run({ delaySeconds: 1 })
-    expect((await task.claim({ waitSeconds: 20 })).map((run) => run.id)).toEqual([later.id])
+    expect((await waiting).map((run) => run.id)).toEqual([id])
+    expect(longest.isOver).toBe(false)
+    const later = await task.run({ delaySeconds: 600 })
+    const untilDue = task.claim({ waitSeconds: 20 })
+    await untilItWaits()
+    service.server.setClock(601_000)
+    expect((await untilDue).map((run) => run.id)).toEqual([later.id])
   })
 
   test('ends without a run after its time', async () => {
@@ -164,10 +172,12 @@ describe('a key', () => {
 
   test('that expires while its request waits gets 401', async () => {
     const task = await makeTask(service.api)
-    const { key } = await createKey(service.api, { kind: 'secret', expiresAt: Date.now() + 700 })
+    const { key } = await createKey(service.api, { kind: 'secret', expiresAt: Date.now() + 600_000 })
     const worker = new TestTask(service.server.as(key), task.name)
     const { id } = await task.run({ delaySeconds: 1_000 })
-    const waits = [worker.tryClaim({ waitSeconds: 2 }), worker.get(id, '?waitSeconds=2')]
+    const waits = [worker.tryClaim({ waitSeconds: 1 }), worker.get(id, '?waitSeconds=1')]
+    await untilItWaits()
+    service.server.setClock(601_000)
     for (const wait of waits) refused(await wait, 401, 'expired_api_key')
   })
 })
@@ -178,19 +188,22 @@ test('waiting requests do not hold up others, and a process that stops answers t
     const api = server.as((await server.createOrganization()).secretKey)
     const task = await makeTask(api)
     const { id } = await task.run({ delaySeconds: 1_000 })
-    const waiting = Array.from({ length: 200 }, (_, i) =>
-      timed(i % 2 === 0 ? task.tryClaim({ waitSeconds: 20 }) : task.get(id, '?waitSeconds=20')),
-    )
-    await Bun.sleep(500)
-    const { ms } = await timed(task.get(id))
-    expect(ms).toBeLessThan(8_000)
+    let answered = 0
+    const waiting = Array.from({ length: 200 }, async (_, i) => {
+      const answer = await (i % 2 === 0 ? task.tryClaim({ waitSeconds: 20 }) : task.get(id, '?waitSeconds=20'))
+      answered++
+      return answer
+    })
+    await Bun.sleep(200)
+    ok(await task.get(id))
+    expect(answered).toBe(0)
+    // Those that are not answered at once are cut, because a stop does not last as long as they.
     const stopped = server.end('SIGTERM')
     const answers = await Promise.all(waiting)
-    for (const [i, { answer }] of answers.entries()) {
+    for (const [i, answer] of answers.entries()) {
       if (i % 2 === 0) expect(ok(answer)).toEqual({ runs: [] })
       else expect(ok(answer)).toMatchObject({ id, status: 'queued' })
     }
-    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(10_000)
     expect(await stopped).toBe(0)
   } finally {
     await server.stop()
@@ -204,13 +217,13 @@ test('a change in another process is seen too: with --workers', async () => {
     const task = await makeTask(api)
     // Each request on a connection of its own: they are spread over the workers.
     for (let i = 0; i < 2; i++) {
+      const longest = await longestWait(api)
       const claim = api.raw('POST', `${task.path}/claim`, { body: '{"waitSeconds":20}' })
       await untilItWaits()
-      const { ms } = await timed(api.raw('POST', `${task.path}/run`, { body: '{}' }))
-      expect(ms).toBeLessThan(5_000)
-      const { answer, ms: waitedMs } = await timed(claim)
+      ok(await api.raw('POST', `${task.path}/run`, { body: '{}' }), 201)
+      const answer = await claim
       expect(ok(answer).runs).toHaveLength(1)
-      expect(waitedMs).toBeLessThan(5_000)
+      expect(longest.isOver).toBe(false)
       const [claimed] = answer.body.runs
       const get = api.raw('GET', `${task.at(claimed.id)}?waitSeconds=20`)
       await untilItWaits()

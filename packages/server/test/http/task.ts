@@ -1,3 +1,4 @@
+import { waitSecondsMax } from '../../src/core/limits.ts'
 import type { Answer, Api, Json } from '../harness.ts'
 import { freshName, ok } from './service.ts'
 
@@ -118,4 +119,19 @@ export const makeTask = async (
   const task = new TestTask(api, name, db)
   await task.declare(declaration)
   return task
+}
+
+/**
+ * A claim that nothing ends, for as long as a request may wait. Whatever is sent after it, waits as long and is not woken ends
+ * after it: so a test that finds it still waiting has been answered early, however slow the machine is.
+ */
+export const longestWait = async (api: Api): Promise<{ isOver: boolean }> => {
+  const wait = { isOver: false }
+  const over = (): void => {
+    wait.isOver = true
+  }
+  const task = await makeTask(api)
+  task.tryClaim({ waitSeconds: waitSecondsMax }).then(over, over)
+  await Bun.sleep(100)
+  return wait
 }
