@@ -189,7 +189,7 @@ export class Server {
   }
 
   async start(): Promise<void> {
-    const { args = [], env = {}, store, program, readyMsMax = 20_000 } = this.options
+    const { args = [], env = {}, store, program, readyMsMax = 60_000 } = this.options
     await makeStorePlace(this.dataDir, store)
     const place = [...storeArguments(this.dataDir, store), ...this.filesArguments]
     const command = ['serve', ...place, '--port', '0', '--no-bootstrap', ...args]
@@ -518,11 +518,11 @@ export class Api {
 
 // ── Waiting ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Calls `probe` until it returns something; fails after `waitMsMax`. */
+/** Calls `probe` until it returns something; fails after `waitMsMax`, which only a fault should need. */
 export const eventually = async <T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,
-  { waitMsMax = 15_000, pauseMs = 25 } = {},
+  { waitMsMax = 60_000, pauseMs = 25 } = {},
 ): Promise<T> => {
   const deadline = Date.now() + waitMsMax
   for (;;) {
