@@ -34,12 +34,12 @@ export const withClock = (body: (clock: MovedClock) => Promise<void>) => async (
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < settleTurns; turn++) await Bun.sleep(1)
   }
-  const fire = (timer: Waiting): void => {
-    timers.delete(timer)
-    nowMs = Math.max(nowMs, timer.atMs)
-    timer.work()
-  }
   const next = (): Waiting | undefined => [...timers].sort((a, b) => a.atMs - b.atMs)[0]
+  /** With all that are set for the same instant, in their order. */
+  const fire = ({ atMs }: Waiting): void => {
+    nowMs = Math.max(nowMs, atMs)
+    for (const timer of [...timers].filter((one) => one.atMs === atMs)) if (timers.delete(timer)) timer.work()
+  }
   const clock: MovedClock = {
     now: () => nowMs,
     sleep: (ms) => new Promise((resolve) => void set(resolve, ms)),

@@ -3,6 +3,7 @@ import { taskLookEveryMs, waitsMax, waitsOfOrganizationMax } from '../../src/cor
 import { RunSignals } from '../../src/core/tasks/run-signals.ts'
 import { RunWaits, type WaitEnd } from '../../src/operations/runs/run-waits.ts'
 import type { RunReference } from '../../src/store/runs.ts'
+import { withClock } from '../moved-clock.ts'
 
 // Requests wait for runs without a loop of their own. What would go wrong without it: thousands of requests, each of which
 // asks the database again and again.
@@ -52,41 +53,45 @@ const make = (lookEveryMs?: number) => {
   return { looks, signals, waits }
 }
 
-const timed = async (wait: Promise<WaitEnd>): Promise<{ end: WaitEnd; ms: number }> => {
-  const startedMs = performance.now()
-  return { end: await wait, ms: performance.now() - startedMs }
-}
-
 describe('a wait ends', () => {
-  test('soon after a change of this process', async () => {
-    // The regular look never comes: only the change can end them.
-    const { looks, signals, waits } = make(3_600_000)
-    const [due, finished] = [
-      timed(waits.untilDue(1, 5, 10_000, undefined)),
-      timed(waits.untilFinished(1, { taskId: 6, id: 'a' }, 10_000, undefined)),
-    ]
-    await Bun.sleep(50)
-    looks.due.add(5)
-    signals.changed(5)
-    looks.finished.add('6/a')
-    signals.changed(6)
-    expect((await due).end).toBe('maybe')
-    expect((await finished).end).toBe('maybe')
-    expect((await due).ms).toBeLessThan(10_000)
-    expect(waits.size).toBe(0)
-  })
+  test(
+    'soon after a change of this process',
+    withClock(async (clock) => {
+      // The regular look never comes: only the change can end them.
+      const { looks, signals, waits } = make(3_600_000)
+      const ends = [
+        waits.untilDue(1, 5, 10_000, undefined),
+        waits.untilFinished(1, { taskId: 6, id: 'a' }, 10_000, undefined),
+      ]
+      await clock.pass(50)
+      const changedMs = clock.now()
+      looks.due.add(5)
+      signals.changed(5)
+      looks.finished.add('6/a')
+      signals.changed(6)
+      await clock.until('both have ended', () => waits.size === 0)
+      expect(await Promise.all(ends)).toEqual(['maybe', 'maybe'])
+      expect(clock.now() - changedMs).toBeLessThan(100)
+    }),
+  )
 
-  test('within a look after a change of another process, and after the end of its own time', async () => {
-    const { looks, waits } = make()
-    const due = timed(waits.untilDue(1, 5, 10_000, undefined))
-    const over = timed(waits.untilFinished(1, { taskId: 6, id: 'a' }, 300, undefined))
-    await Bun.sleep(50)
-    looks.due.add(5)
-    const { end, ms } = await due
-    expect(end).toBe('maybe')
-    expect(ms).toBeLessThan(taskLookEveryMs * 3)
-    expect((await over).end).toBe('over')
-  })
+  test(
+    'within a look after a change of another process, and after the end of its own time',
+    withClock(async (clock) => {
+      const { looks, waits } = make()
+      const due = waits.untilDue(1, 5, 10_000, undefined)
+      const over = waits.untilFinished(1, { taskId: 6, id: 'a' }, 300, undefined)
+      await clock.pass(50)
+      const changedMs = clock.now()
+      looks.due.add(5)
+      await clock.until('one has ended', () => waits.size === 1)
+      expect(await over).toBe('over')
+      expect(clock.now() - changedMs).toBe(250)
+      await clock.until('both have ended', () => waits.size === 0)
+      expect(await due).toBe('maybe')
+      expect(clock.now() - changedMs).toBeLessThanOrEqual(taskLookEveryMs)
+    }),
+  )
 
   test('within a look after its task was deleted', async () => {
     const { looks, waits } = make(100)
@@ -151,76 +156,94 @@ describe('looks', () => {
     }
   })
 
-  test('are one for all waits', async () => {
-    const { looks, waits } = make()
-    const ends = Array.from({ length: 50 }, (_, i) => waits.untilDue(1, i % 5, 700, undefined))
-    await Promise.all(ends)
-    // One soon after they came, and one after `taskLookEveryMs`.
-    expect(looks.dueLooks.length).toBeLessThanOrEqual(4)
-    expect(looks.dueLooks[0]!.toSorted()).toEqual([0, 1, 2, 3, 4])
-  })
+  test(
+    'are one for all waits',
+    withClock(async (clock) => {
+      const { looks, waits } = make()
+      const ends = Array.from({ length: 50 }, (_, i) => waits.untilDue(1, i % 5, 700, undefined))
+      await clock.until('all have ended', () => waits.size === 0)
+      await Promise.all(ends)
+      // One soon after they came, and one after `taskLookEveryMs`.
+      expect(looks.dueLooks.length).toBeLessThanOrEqual(4)
+      expect(looks.dueLooks[0]!.toSorted()).toEqual([0, 1, 2, 3, 4])
+    }),
+  )
 
-  test('are not made for changes that nobody waits for, nor without waits', async () => {
-    const { looks, signals, waits } = make()
-    signals.changed(5)
-    const wait = waits.untilDue(1, 5, 100, undefined)
-    await Bun.sleep(30)
-    const before = looks.dueLooks.length
-    for (let i = 0; i < 100; i++) signals.changed(6)
-    await wait
-    await Bun.sleep(600)
-    expect([before, looks.dueLooks.length]).toEqual([1, 1])
-  })
+  test(
+    'are not made for changes that nobody waits for, nor without waits',
+    withClock(async (clock) => {
+      const { looks, signals, waits } = make()
+      signals.changed(5)
+      const wait = waits.untilDue(1, 5, 100, undefined)
+      await clock.pass(30)
+      const before = looks.dueLooks.length
+      for (let i = 0; i < 100; i++) signals.changed(6)
+      await clock.pass(70)
+      expect(await wait).toBe('over')
+      await clock.pass(10 * taskLookEveryMs)
+      expect([before, looks.dueLooks.length]).toEqual([1, 1])
+    }),
+  )
 
-  test('that fail do not end waits', async () => {
-    const { looks, signals, waits } = make()
-    looks.fails = true
-    const wait = timed(waits.untilDue(1, 5, 10_000, undefined))
-    await Bun.sleep(30)
-    looks.fails = false
-    looks.due.add(5)
-    signals.changed(5)
-    expect((await wait).end).toBe('maybe')
-  })
+  test(
+    'that fail do not end waits',
+    withClock(async (clock) => {
+      const { looks, signals, waits } = make()
+      looks.fails = true
+      const wait = waits.untilDue(1, 5, 10_000, undefined)
+      await clock.pass(30)
+      expect([looks.dueLooks.length, waits.size]).toEqual([1, 1])
+      looks.fails = false
+      looks.due.add(5)
+      signals.changed(5)
+      await clock.until('it has ended', () => waits.size === 0)
+      expect(await wait).toBe('maybe')
+    }),
+  )
 })
 
 describe('a due run', () => {
-  test('wakes the longest wait first, and more of them while a run is still due', async () => {
-    const { looks, signals, waits } = make()
-    const woken: number[] = []
-    for (let i = 0; i < 20; i++) void waits.untilDue(1, 5, 10_000, undefined).then(() => woken.push(i))
-    await Bun.sleep(30)
-    looks.due.add(5)
-    signals.changed(5)
-    // As if each woken one claimed one of two runs.
-    while (woken.length < 1) await Bun.sleep(1)
-    looks.due.delete(5)
-    await Bun.sleep(100)
-    expect(woken[0]).toBe(0)
-    expect(woken.length).toBeLessThan(4)
-    looks.due.add(5)
-    signals.changed(5)
-    const deadline = performance.now() + 5_000
-    while (woken.length < 20 && performance.now() < deadline) await Bun.sleep(5)
-    expect(woken).toEqual(Array.from({ length: 20 }, (_, i) => i))
-  })
+  test(
+    'wakes the longest wait first, and more of them while a run is still due',
+    withClock(async (clock) => {
+      const { looks, signals, waits } = make()
+      const woken: number[] = []
+      for (let i = 0; i < 20; i++) void waits.untilDue(1, 5, 10_000, undefined).then(() => woken.push(i))
+      await clock.pass(30)
+      looks.due.add(5)
+      signals.changed(5)
+      // As if each woken one claimed one of two runs.
+      await clock.until('one is woken', () => woken.length > 0)
+      looks.due.delete(5)
+      await clock.pass(100)
+      expect(woken[0]).toBe(0)
+      expect(woken.length).toBeLessThan(4)
+      looks.due.add(5)
+      signals.changed(5)
+      await clock.pass(2_000)
+      expect(woken).toEqual(Array.from({ length: 20 }, (_, i) => i))
+    }),
+  )
 
-  test('that nobody gets, because the concurrency holds it back, does not keep waking', async () => {
-    const { looks, waits } = make()
-    looks.due.add(5)
-    let claims = 0
-    const closed = new AbortController()
-    const poll = async (): Promise<void> => {
-      for (let again = false; (await waits.untilDue(1, 5, 10_000, closed.signal, again)) === 'maybe'; again = true)
-        claims++
-    }
-    const polls = Array.from({ length: 5 }, poll)
-    await Bun.sleep(taskLookEveryMs * 2 + 200)
-    closed.abort()
-    await Promise.all(polls)
-    expect(claims).toBeGreaterThan(0)
-    expect(claims).toBeLessThan(20)
-  })
+  test(
+    'that nobody gets, because the concurrency holds it back, does not keep waking',
+    withClock(async (clock) => {
+      const { looks, waits } = make()
+      looks.due.add(5)
+      let claims = 0
+      const closed = new AbortController()
+      const poll = async (): Promise<void> => {
+        for (let again = false; (await waits.untilDue(1, 5, 10_000, closed.signal, again)) === 'maybe'; again = true)
+          claims++
+      }
+      const polls = Array.from({ length: 5 }, poll)
+      await clock.pass(taskLookEveryMs * 2 + 200)
+      closed.abort()
+      await Promise.all(polls)
+      expect(claims).toBeGreaterThan(0)
+      expect(claims).toBeLessThan(20)
+    }),
+  )
 })
 
 test('waits are bounded, for each organization and in all; those above are refused and hold nothing', async () => {
