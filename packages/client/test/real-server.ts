@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Cubby, type CubbyOptions } from '../src/index.ts'
 
-const main = join(import.meta.dir, '../../server/src/main.ts')
+const main = process.env.CUBBY_TEST_MAIN || join(import.meta.dir, '../../server/src/main.ts')
 
 export interface Organization {
   secretKey: string

@@ -1,4 +1,6 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { build } from '../build.ts'
 import { startSharedPostgres } from '../test/postgres-server.ts'
 import { startSharedServer } from '../test/shared-server.ts'
 import { missingTools } from '../test/tools.ts'
@@ -175,8 +177,10 @@ const runRest = async (): Promise<void> => {
 const startedMs = Date.now()
 const isAll = process.argv.includes('--all')
 const isRestOnly = process.argv.includes('--rest')
-// The server and the tests use the built console.
-await run(['packages/console/build.ts'], 1)
+// Built as for the npm package, with the console in it. The tests of one file alone run the source.
+const program = join(root, 'node_modules/.cache/cubby-tests')
+await build(program)
+process.env.CUBBY_TEST_MAIN = join(program, 'main.js')
 if (!isRestOnly) await runQuick()
 if (isAll) await runRest()
 

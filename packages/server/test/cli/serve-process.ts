@@ -1,9 +1,8 @@
-import { fileURLToPath } from 'node:url'
-import { cubbyCommand, Server, storeArguments } from '../harness.ts'
+import { cubbyCommand, mainFile, Server, storeArguments } from '../harness.ts'
 
 // `cubby serve` as an operator starts it. The test chooses flags, environment and wrapper, and the start may fail.
 
-export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+export { mainFile }
 
 export interface ServeOptions {
   dataDir: string

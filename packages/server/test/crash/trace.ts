@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { eventually, makeTempDir, removeTempDir, runCubbyJson } from '../harness.ts'
+import { eventually, mainFile, makeTempDir, removeTempDir, runCubbyJson } from '../harness.ts'
 
 // The server under strace: which call came when, over all of its threads.
 
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const reading = ['read', 'readv', 'recvfrom', 'recvmsg']
 const sending = ['write', 'writev', 'sendto', 'sendmsg']
 const writing = ['pwrite64', 'pwritev', 'write', 'writev']
