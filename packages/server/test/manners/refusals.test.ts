@@ -21,13 +21,13 @@ const timed = async <T>(work: () => Promise<T>): Promise<{ value: T; ms: number 
 }
 
 /** How many times as long as a process that prints its version: a quarter of a second on an idle machine. */
-const timesMax = 15
+const timesMax = 6
 
 /** Starts what cannot start: exit 1 and one line on stderr, which it returns. */
 const refusedStart = async (...args: string[]): Promise<string> => {
   const seen: number[] = []
   // A busy machine may hold up one of them for longer.
-  for (let attempt = 0; attempt < 3; attempt++) {
+  for (let attempt = 0; attempt < 5; attempt++) {
     const { value, ms } = await timed(() => runCubby(['serve', '--port', '0', ...args]))
     const { exitCode, stdout, stderr } = value
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
