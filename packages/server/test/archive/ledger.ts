@@ -89,11 +89,11 @@ export const keysOf = (data: string): string[] => {
 
 /** Polls until `read` returns something that is not undefined. */
 export const until = async <T>(what: string, read: () => T | undefined | Promise<T | undefined>): Promise<T> => {
-  for (const endMs = Date.now() + 30_000; Date.now() < endMs; await Bun.sleep(25)) {
+  for (const endMs = Date.now() + 60_000; Date.now() < endMs; await Bun.sleep(25)) {
     const value = await read()
     if (value !== undefined) return value
   }
-  throw new Error(`${what} did not happen within 30 s`)
+  throw new Error(`${what} did not happen within a minute`)
 }
 
 /** Until everything that was answered before now is archived. */

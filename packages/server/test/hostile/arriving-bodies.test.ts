@@ -25,7 +25,7 @@ import { chunkedBytes, type Head, headBytes, Wire } from './wire.ts'
 
 // Bodies that never arrive cost their sender nothing. They must not cost others their turn, their share or the process.
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 /** Waits for its bodies to expire while the other tests run. */
 let expiring: { stage: Stage; attackers: Reporter<AttackReport>; victim: Reporter<VictimReport>; startedAtMs: number }

@@ -101,7 +101,7 @@ const connect = async (port: number): Promise<Wire> => {
 const connectsAtOnceMax = 64
 
 /** Enough to hold every place that comes free; more would be an attack of another kind. */
-const renewPauseMs = 200
+const renewPauseMs = 1_000
 
 const hold = async (port: number, attack: HoldAttack): Promise<void> => {
   const { connections, head, sent, renew = false } = attack

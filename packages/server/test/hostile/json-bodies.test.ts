@@ -21,7 +21,7 @@ import {
 // An object such as {"999":1} has nine bytes of JSON but takes ten thousand bytes in a JavaScript engine. A megabyte of them
 // would take a gigabyte, and nobody would be served while it is built.
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let stage: Stage
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { type Bound, costlyArray, expectNobodyRefused, expectServed, inFull, mib
 // One call of a tool may bring 12 MiB of arguments or read a megabyte of records. It takes turns with the requests of others,
 // as a batch does: a step is some milliseconds.
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 let stage: Stage
 beforeAll(async () => {

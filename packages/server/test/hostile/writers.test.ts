@@ -18,7 +18,7 @@ import type { VictimReport } from './victim.ts'
 // The store has a maximum rate of writes. If several clients want more than that, each must get its share. If the first one
 // could fill the whole queue, the others would be locked out as long as it continues.
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const forMs = inFull(15_000, 1_500)
 
