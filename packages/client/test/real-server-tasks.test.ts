@@ -279,12 +279,13 @@ test('a worker and those who wait survive a server that is killed and comes back
     await new Cubby({ url, key }).db('app').tasks.declare('restarted', { leaseSeconds: 20 })
     const stop = new AbortController()
     let slow = 0
+    const isBack = Promise.withResolvers<void>()
     const errors: unknown[] = []
     const working = task.work(
       async ({ payload, signal }) => {
         if (payload.n === 1) {
           slow++
-          await Bun.sleep(1_500)
+          await isBack.promise
         }
         return { lost: signal.aborted }
       },
@@ -293,8 +294,9 @@ test('a worker and those who wait survive a server that is killed and comes back
     const finished = (await task.run({ n: 1 }, { id: 'before' })).finished()
     await until('the handler has begun', () => slow === 1)
     await first.kill()
-    await Bun.sleep(300)
+    await until('the worker has met it', () => errors.length > 0)
     const second = await serve(data, { port: new URL(url).port })
+    isBack.resolve()
     try {
       // It was begun before the kill, and is finished with the lease that it has had since then.
       expect(await finished).toMatchObject({ status: 'succeeded', attempt: 1, result: { lost: false } })

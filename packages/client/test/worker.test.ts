@@ -174,10 +174,10 @@ describe('leases', () => {
       }
       const worker = start(tasks, async ({ signal }) => {
         sinceMs = clock.now()
-        await until('three extensions', () => extensions().length === 3)
+        await until('three extensions', () => extendedAfterMs.length === 3)
         return { aborted: signal.aborted }
       })
-      await clock.until('three extensions', () => extensions().length === 3)
+      await clock.until('three extensions', () => extendedAfterMs.length === 3)
       await until('it is done', () => statuses(tasks)[0] === 'succeeded')
       await worker.stop()
       expect(tasks.runs.get('a')!.result).toEqual({ aborted: false })

@@ -51,12 +51,20 @@ describe('the fair queue', () => {
   })
 
   test('a long line costs no more for each than a short one', () => {
-    const queue = new FairQueue<number>()
-    const began = performance.now()
-    for (let i = 0; i < 500_000; i++) queue.push(1, 1, i)
-    for (let i = 0; i < 500_000; i++) expect(queue.shift() === i).toBe(true)
-    // Were the array moved for each, this would take minutes.
-    expect(performance.now() - began).toBeLessThan(10_000)
+    const msOf = (length: number): number => {
+      const queue = new FairQueue<number>()
+      const began = performance.now()
+      for (let i = 0; i < length; i++) queue.push(1, 1, i)
+      let isInOrder = true
+      for (let i = 0; i < length; i++) isInOrder &&= queue.shift() === i
+      expect(isInOrder).toBe(true)
+      return performance.now() - began
+    }
+    // The fastest of several: others may use the machine.
+    const fastest = (length: number): number => Math.min(...Array.from({ length: 3 }, () => msOf(length)))
+    const [short, long] = [fastest(10_000), fastest(500_000)]
+    // 50 times as long: were the array moved for each, it would take 2,500 times as long.
+    expect(long / Math.max(short, 0.1)).toBeLessThan(500)
   })
 
   test('for any sequence: nothing is lost or duplicated, each key stays in order, between two of one organization every other that waits has a turn', () => {

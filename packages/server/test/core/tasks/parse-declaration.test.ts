@@ -305,8 +305,18 @@ describe('schedules', () => {
 })
 
 test('a body of 1 MiB with a hundred thousand members is refused in a moment', () => {
-  const text = `{${Array.from({ length: 100_000 }, (_, i) => `"m${i}":1`).join(',')}}`
-  const began = performance.now()
-  expect(refused(() => parseText(text))).toEqual(['invalid_request', 'm0'])
-  expect(performance.now() - began).toBeLessThan(2_000)
+  const bodyOf = (members: number): string => `{${Array.from({ length: members }, (_, i) => `"m${i}":1`).join(',')}}`
+  // The fastest of several: others may use the machine.
+  const msOf = (text: string): number => {
+    const rounds = Array.from({ length: 5 }, () => {
+      const began = performance.now()
+      expect(refused(() => parseText(text))).toEqual(['invalid_request', 'm0'])
+      return performance.now() - began
+    })
+    return Math.min(...rounds)
+  }
+  const [few, many] = [msOf(bodyOf(2_000)), msOf(bodyOf(100_000))]
+  console.log(`a hundred thousand members were refused in ${many.toFixed(1)} ms, two thousand in ${few.toFixed(1)} ms`)
+  // 50 times as many: if each were compared with each, it would be 2,500 times as long.
+  expect(many / Math.max(few, 0.1)).toBeLessThan(500)
 })
