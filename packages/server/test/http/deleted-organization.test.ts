@@ -18,7 +18,7 @@ import { createKey, makeTable, ok, refused, type TestTable } from './service.ts'
 // `cubby orgs delete` beside a running server, as its users and its callers see it. Without these promises a tenant whose
 // contract has ended would still be served, or one that was deleted by mistake would be lost.
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const dayMs = 24 * 60 * 60 * 1000
 
