@@ -14,7 +14,6 @@ const root = new URL('../../..', import.meta.url).pathname
 const quick = [
   'packages/client/test/',
   'packages/console/test/',
-  'packages/server/test/agents/',
   'packages/server/test/architecture',
   'packages/server/test/background/',
   'packages/server/test/core/',
@@ -51,11 +50,22 @@ const notQuick: string[] = [
   'packages/console/test/table.test',
   'packages/console/test/tasks',
   'packages/server/test/engine-sqlite-wal',
+  'packages/server/test/http/almost-right',
   'packages/server/test/http/deleted-organization',
   'packages/server/test/http/file-memory',
+  'packages/server/test/http/file-names',
+  'packages/server/test/http/file-queries',
   'packages/server/test/http/files-browser',
   'packages/server/test/http/files-damage',
+  'packages/server/test/http/files-model',
+  'packages/server/test/http/many-at-once',
+  'packages/server/test/http/mcp-bounds',
+  'packages/server/test/http/mcp-hints',
+  'packages/server/test/http/mcp-hostile',
+  'packages/server/test/http/mcp-transport',
   'packages/server/test/http/metrics',
+  'packages/server/test/http/request-log',
+  'packages/server/test/http/runs-model',
   'packages/server/test/http/small-files',
   'packages/server/test/http/stats',
   'packages/server/test/http/stop',
@@ -127,8 +137,8 @@ const run = async (command: string[], minutesMax: number, env: Record<string, st
   if (code !== 0) failures.push(`${command.slice(0, 4).join(' ')} … ended with ${child.signalCode ?? code}`)
 }
 
-/** One more than the cores: some files mostly wait. */
-const parallel = Math.min(availableParallelism(), 4) + 1
+/** More than the cores: many files mostly wait, for a disk or for a server. */
+const parallel = Math.min(availableParallelism(), 4) * 2
 const runTests = (
   paths: string[],
   minutesMax: number,
