@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -28,6 +28,7 @@ beforeAll(async () => {
   receiver = new Receiver()
   server = await startServer({ clock: true, args: ['--push-allow', '127.0.0.1/32'] })
 })
+beforeEach(() => server.setClock(0))
 afterAll(async () => {
   await server.stop()
   receiver.stop()
@@ -235,6 +236,8 @@ test('its tasks stop: nothing is pushed or scheduled, and the outcome of a push 
   release.resolve()
   tickAt(1)
   await untilTicks(other.api, 2)
+  // It is tried several times. Only then it is sure that none of them comes after the restore.
+  await eventually('the outcome is given up', () => server.log.find(({ run }) => run === first.id))
   // The push of another organization comes after those that were due before it.
   ok(await other.api.post('/v1/app/_tasks/quick/run', {}), 201)
   await receiver.until('quick', 1)
