@@ -151,7 +151,7 @@ const runTests = (
 
 const runQuick = async (): Promise<void> => {
   const server = await startSharedServer()
-  await runTests(files.filter(isQuick), 10, { ...server.env, CUBBY_TEST_PART: 'quick' })
+  await runTests(files.filter(isQuick), 20, { ...server.env, CUBBY_TEST_PART: 'quick' })
   await server.stop()
 }
 
