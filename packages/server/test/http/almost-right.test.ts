@@ -133,7 +133,15 @@ describe('and others that are tried often', () => {
     'GET of an item with limit': near('GET /api/collections/app.orders/items/ada?limit=5', badRequest, toQuery, newest),
     'POST of an item without an id': near('POST /api/collections/app.orders/items', noRoute, toItem, { n: 1 }),
     'POST of an item': near('POST /api/collections/app.orders/items/ada', noMethod, toItem, { n: 1 }),
-    'PATCH of an item': near('PATCH /api/collections/app.orders/items/ada', noMethod, toItem, { n: 1 }),
+    'PATCH of an item': near(
+      'PATCH /api/collections/app.orders/items/ada',
+      noMethod,
+      toItem,
+      { n: 1 },
+      {
+        says: 'always written as a whole',
+      },
+    ),
     'GET /health': near('GET /health', '404 route_not_found', 'GET /healthz'),
   })
 
@@ -255,38 +263,111 @@ describe('and others that are tried often', () => {
 describe('tasks', () => {
   const mail = '/v1/app/_tasks/mail'
   const finished = { lease: 'x', error: 'no' }
+  const listed = `Runs are listed by POST ${mail}/query.`
   beforeAll(async () => {
     ok(await service.api.put(mail, {}), 201)
     ok(await service.api.post(`${mail}/run`, { id: 'r1' }), 201)
   })
 
   attempts({
-    'POST of a task': near(`POST ${mail}`, noMethod, `PUT ${mail}`, {}, { says: `POST ${mail}/run` }),
-    'PATCH of a task': near(`PATCH ${mail}`, noMethod, `PUT ${mail}`, {}),
-    'POST …/pause': near(`POST ${mail}/pause`, noRoute, `PUT ${mail}`, { paused: false }),
-    'GET …/runs': near(`GET ${mail}/runs?status=queued`, noRoute, `POST ${mail}/query`),
-    'GET of a task with status': near(`GET ${mail}?status=queued`, badRequest, `POST ${mail}/query`),
+    'POST of a task': near(
+      `POST ${mail}`,
+      noMethod,
+      `PUT ${mail}`,
+      {},
+      {
+        says: `Tasks are declared by PUT ${mail}; a run is added by POST ${mail}/run.`,
+      },
+    ),
+    'PATCH of a task': near(
+      `PATCH ${mail}`,
+      noMethod,
+      `PUT ${mail}`,
+      {},
+      {
+        says: `A declaration is always sent as a whole; tasks are declared by PUT ${mail}.`,
+      },
+    ),
+    'PUT …/restore of a task': near(
+      `PUT ${mail}/restore`,
+      noMethod,
+      `POST ${mail}/restore`,
+      {},
+      {
+        says: `A deleted task is restored by POST ${mail}/restore.`,
+      },
+    ),
+    'GET …/secret': near(
+      `GET ${mail}/secret`,
+      noMethod,
+      `POST ${mail}/secret`,
+      {},
+      {
+        says: `A secret is shown once, when it is created: POST ${mail}/secret.`,
+      },
+    ),
+    'POST …/pause': near(
+      `POST ${mail}/pause`,
+      noRoute,
+      `PUT ${mail}`,
+      { paused: false },
+      {
+        says: `A task is paused and resumed by its declaration: PUT ${mail} with paused.`,
+      },
+    ),
+    'GET …/runs': near(`GET ${mail}/runs`, noRoute, `POST ${mail}/query`, undefined, { says: listed }),
+    'GET …/runs with status': near(`GET ${mail}/runs?status=queued`, noRoute, `POST ${mail}/query`),
+    'GET of a task with status': near(`GET ${mail}?status=queued`, badRequest, `POST ${mail}/query`, undefined, {
+      says: listed,
+    }),
     'POST …/runs': near(`POST ${mail}/runs`, noRoute, `POST ${mail}/run`, { payload: { n: 1 } }),
     'POST …/enqueue': near(`POST ${mail}/enqueue`, noRoute, `POST ${mail}/run`, { payload: { n: 1 } }),
+    'POST …/trigger': near(
+      `POST ${mail}/trigger`,
+      noRoute,
+      `POST ${mail}/run`,
+      {},
+      {
+        says: `A run is added by POST ${mail}/run.`,
+      },
+    ),
     'POST …/runs/:run': near(`POST ${mail}/runs/r1`, noMethod, `POST ${mail}/run`, {}, { says: 'extend and finish' }),
-    'PUT of a task with a payload': near(`PUT ${mail}`, badRequest, `POST ${mail}/run`, {}, { body: { payload: {} } }),
+    'PUT of a task with a payload': near(
+      `PUT ${mail}`,
+      badRequest,
+      `POST ${mail}/run`,
+      {},
+      {
+        body: { payload: {} },
+        says: `This request declares a task; a run is added by POST ${mail}/run.`,
+      },
+    ),
     'GET of no task': near('GET /v1/app/_tasks/nope', '404 task_not_found', 'PUT /v1/app/_tasks/nope', {}),
   })
 
-  test('where an id is missing in the path, the hint has its place', async () => {
-    for (const [method, path, says] of [
-      ['POST', '/v1/app/_tasks', 'PUT /v1/app/_tasks/:task'],
-      ['DELETE', `${mail}/runs/r1`, `POST ${mail}/runs/:run/cancel`],
+  test('where the request cannot be named as a whole, the hint says what is missing', async () => {
+    const below = `Below ${mail} are run, query, claim, batch, secret, restore and runs/:run;`
+    for (const [method, path, says, body] of [
+      ['POST', '/v1/app/_tasks', 'Tasks are declared by PUT /v1/app/_tasks/:task.'],
+      ['DELETE', '/v1/app/_tasks', 'Tasks are deleted by DELETE /v1/app/_tasks/:task.'],
+      ['DELETE', `${mail}/runs/r1`, `POST ${mail}/runs/:run/cancel.`],
       ['DELETE', `${mail}?id=r1`, `POST ${mail}/runs/:run/cancel`],
-      ['POST', `${mail}/finish`, `Below ${mail} are run, query`],
+      ['DELETE', mail, `POST ${mail}/runs/:run/cancel`, { id: 'r1' }],
+      ['PUT', mail, 'It belongs into "schedule".', { cron: '* * * * *' }],
+      ['GET', `${mail}/x`, below],
+      ['POST', `${mail}/finish`, below],
       ['POST', `${mail}/runs/r1/ack`, `below ${mail}/runs/:run are cancel, retry, extend and finish`],
       ['POST', '/v1/app/tasks/mail/runs/r1', 'Tasks and runs are below /v1/app/_tasks'],
       ['PUT', '/v1/app/tasks/mail', `declared by PUT ${mail}; a run is added by POST ${mail}/run`],
       ['POST', '/v1/app/tasks/mail/run', `a run is added by POST ${mail}/run`],
+      ['GET', '/app/_tasks/mail', `Tasks and runs are below /v1: ${mail}.`],
       ['GET', '/v1/app/tasks/mail', 'Tasks are listed by GET /v1/app/_tasks'],
+      ['GET', '/v1/app/tasks', 'Tasks are listed by GET /v1/app/_tasks.'],
       ['GET', '/v1/_tasks/mail', 'Tasks are listed by GET /v1/:db/_tasks'],
-    ] as const) {
-      const answer = await send(method, path)
+      ['GET', '/v1/_tasks', 'Tasks are listed by GET /v1/:db/_tasks.'],
+      ['GET', '/tasks', 'Tasks are listed by GET /v1/:db/_tasks.'],
+    ] as [string, string, string, Json?][]) {
+      const answer = await send(method, path, body)
       expect([path, answer.body.error.hint]).toEqual([path, expect.stringContaining(says)])
     }
     const { hint } = refused(await send('POST', `${mail}/runs/r1/finish`, finished), 400, 'invalid_request', 'error')

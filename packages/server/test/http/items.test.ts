@@ -206,19 +206,6 @@ describe('answers', () => {
     const secret = await service.api.raw('GET', pathOf(id), { headers: [['Origin', 'https://example.com']] })
     refused(secret, 403, 'secret_key_in_browser')
   })
-
-  for (const [method, words] of [
-    ['POST', 'PUT /api/collections/'],
-    ['PATCH', 'always written as a whole'],
-  ] as const) {
-    test(`${method} is 405 with Allow, and the hint names the request that works`, async () => {
-      const answer = await service.api.raw(method, pathOf('a'), { body: '{}' })
-      const { hint } = refused(answer, 405, 'method_not_allowed')
-      expect(answer.headers.get('allow')).toBe('DELETE, GET, HEAD, OPTIONS, PUT')
-      expect(hint).toContain(words)
-      expect(hint).toContain(`PUT /api/collections/app.${table.name}/items/:id`)
-    })
-  }
 })
 
 describe('conditions', () => {
