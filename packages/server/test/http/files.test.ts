@@ -126,15 +126,6 @@ describe('an upload', () => {
     }
     refused(await bucket.record('refused'), 404, 'file_not_found')
   })
-
-  test('into no bucket is 404, the hint naming the call that creates it', async () => {
-    const missing = bucket.at('x').replace(bucket.path, '/v1/app/_buckets/nowhere')
-    const { hint } = refused(await service.api.raw('PUT', missing, { body: 'x' }), 404, 'bucket_not_found')
-    expect(hint).toContain('POST /v1/app/_buckets/nowhere')
-    for (const method of ['GET', 'DELETE']) refused(await service.api.raw(method, missing), 404, 'bucket_not_found')
-    refused(await service.api.raw('PATCH', missing, { body: '{"ttl":null}' }), 404, 'bucket_not_found')
-    refused(await service.api.raw('POST', '/v1/app/_buckets/nowhere/query'), 404, 'bucket_not_found')
-  })
 })
 
 describe('the content type', () => {

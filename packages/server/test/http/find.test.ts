@@ -216,12 +216,6 @@ describe('what it refuses', () => {
 })
 
 describe('tables and keys', () => {
-  test('no such table: 404, the hint shows the call that creates it', async () => {
-    const name = freshName()
-    const error = refused(await service.api.post(`/v1/app/${name}/find`, { keys: keysOf(1) }), 404, 'table_not_found')
-    expect(error.hint).toBe(`Create it: POST /v1/app/${name}`)
-  })
-
   test('a soft-deleted table: 404, the hint shows how to restore it', async () => {
     const table = await service.table()
     const record = await table.put('k0')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Answer, Json } from '../harness.ts'
+import { type Kind, kinds, makeResource } from './resource.ts'
 import { createKey, freshName, makeTable, ok, refused, useService } from './service.ts'
 
 // Without isolation, one tenant could read or change the data of another, or learn that it exists. So the response to each
@@ -16,48 +17,64 @@ const faceless = (answer: Answer, ...names: string[]): Json => {
   return { status: answer.status, headers, text }
 }
 
-/** Requests on a table by name. */
-const onTable = (db: string, table: string): [string, string, Json?][] => [
-  ['GET', `/v1/${db}`],
-  ['GET', `/v1/${db}?deleted=true`],
-  ['GET', `/v1/${db}/${table}`],
-  ['DELETE', `/v1/${db}/${table}`],
-  ['POST', `/v1/${db}/${table}/restore`],
-  ['PUT', `/v1/${db}/${table}`, { hashKey: 'a', data: { f: null } }],
-  ['GET', `/v1/${db}/${table}/a`],
-  ['GET', `/v1/${db}/${table}/a/r`],
-  ['DELETE', `/v1/${db}/${table}/a`],
-  ['DELETE', `/v1/${db}/${table}/a/r`],
-  ['POST', `/v1/${db}/${table}/query`, { hash: 'a' }],
-  ['POST', `/v1/${db}/${table}/query`, { index: 'i1', hash: 'x' }],
-  ['POST', `/v1/${db}/${table}/find`, { keys: [{ hashKey: 'a' }, { hashKey: 'a', rangeKey: 'r' }] }],
-  ['POST', `/v1/${db}/${table}/batch`, { operations: [{ op: 'delete', hashKey: 'a' }] }],
-]
+/** Requests with the names of a database and of a table, bucket or task. */
+const requestsTo = (
+  { listPath, below }: Kind,
+  db: string,
+  name: string,
+  restores: Json[],
+): [string, string, Json?][] => {
+  const path = `${listPath(db)}/${name}`
+  return [
+    ['GET', listPath(db)],
+    ['GET', `${listPath(db)}?deleted=true`],
+    ['GET', path],
+    ['DELETE', path],
+    ...restores.map((body): [string, string, Json] => ['POST', `${path}/restore`, body]),
+    ...below.map(([method, rest, body]): [string, string, Json] => [method, path + rest, body]),
+  ]
+}
 
 describe('another organization answers exactly like one that does not exist', () => {
-  for (const state of ['active', 'soft-deleted'] as const) {
-    test(`its ${state} database, tables and records`, async () => {
-      const [db, nowhere] = [freshName('theirs'), freshName('nowhere')]
-      const table = await makeTable(service.api, { i1: { hashField: 'f' } }, freshName(), db)
-      await table.put('a', { f: 'x' })
-      await table.put('a', { f: 'x' }, { rangeKey: 'r' })
-      const deleted = state === 'soft-deleted' ? ok(await service.api.delete(table.path)) : undefined
-      const real = onTable(db, table.name)
-      const imagined = onTable(nowhere, table.name)
-      if (deleted !== undefined) {
-        real.push(['POST', `${table.path}/restore`, { deletedAt: deleted.deletedAt }])
-        imagined.push(['POST', `/v1/${nowhere}/${table.name}/restore`, { deletedAt: deleted.deletedAt }])
-      }
-      for (let i = 0; i < real.length; i++) {
-        const [method, path, body] = real[i]!
-        const theirs = await service.stranger.request(method, path, body)
-        const none = await service.stranger.request(method, imagined[i]![1], body)
-        expect({ path, ...faceless(theirs, db) }).toEqual({ path, ...faceless(none, nowhere) })
-      }
-      if (deleted !== undefined) ok(await service.api.post(`${table.path}/restore`))
-      expect((await table.items({ index: 't' })).length).toBe(2)
-    })
+  for (const kind of kinds) {
+    for (const state of ['active', 'soft-deleted'] as const) {
+      test(`its ${state} ${kind.word}, and what is in it`, async () => {
+        const [db, nowhere, name] = [freshName('theirs'), freshName('nowhere'), freshName()]
+        const resource = await makeResource(kind, service.api, name, db)
+        await resource.add('one')
+        const restores: Json[] = [undefined]
+        if (state === 'soft-deleted') restores.push({ deletedAt: (await resource.delete()).deletedAt })
+        const imagined = requestsTo(kind, nowhere, name, restores)
+        for (const [i, [method, path, body]] of requestsTo(kind, db, name, restores).entries()) {
+          const theirs = await service.stranger.request(method, path, body)
+          const none = await service.stranger.request(method, imagined[i]![1], body)
+          expect({ path, ...faceless(theirs, db) }).toEqual({ path, ...faceless(none, nowhere) })
+        }
+        // The name is free for others, and what they do with it changes nothing here.
+        const same = await makeResource(kind, service.stranger, name, db)
+        expect(await same.contents()).toEqual([])
+        await same.delete()
+        if (state === 'soft-deleted') await resource.restore()
+        expect(await resource.read()).toEqual(resource.created)
+        expect(await resource.contents()).toEqual(['one'])
+      })
+    }
   }
+
+  test('the version of its task', async () => {
+    const [db, nowhere] = [freshName('theirs'), freshName('nowhere')]
+    const task = kinds.find(({ word }) => word === 'task')!
+    const { path, created } = await makeResource(task, service.api, 'mail', db)
+    const headers = { 'if-match': `"${created.updatedAt}"` }
+    for (const state of ['active', 'soft-deleted']) {
+      if (state === 'soft-deleted') ok(await service.api.delete(path))
+      for (const method of ['PUT', 'DELETE']) {
+        const theirs = await service.stranger.request(method, path, undefined, headers)
+        const none = await service.stranger.request(method, path.replace(db, nowhere), undefined, headers)
+        expect({ state, method, ...faceless(theirs, db) }).toEqual({ state, method, ...faceless(none, nowhere) })
+      }
+    }
+  })
 
   test('its keys', async () => {
     const { id } = await createKey(service.api)

@@ -58,21 +58,6 @@ describe('put, get, delete', () => {
     expect(ok(await table.delete('never', 'there'))).toEqual({ deleted: false })
   })
 
-  test('an unknown table: 404 table_not_found, whose hint shows the call that creates it', async () => {
-    const answers = [
-      await service.api.put('/v1/app/nowhere', { hashKey: 'a', data: {} }),
-      await service.api.get('/v1/app/nowhere/a'),
-      await service.api.delete('/v1/app/nowhere/a'),
-      await service.api.get('/v1/app/nowhere/a/b'),
-      await service.api.delete('/v1/app/nowhere/a/b'),
-      await service.api.post('/v1/app/nowhere/query', { hash: 'a' }),
-      await service.api.post('/v1/app/nowhere/batch', { operations: [{ op: 'delete', hashKey: 'a' }] }),
-    ]
-    for (const answer of answers) {
-      expect(refused(answer, 404, 'table_not_found').hint).toContain('POST /v1/app/nowhere')
-    }
-  })
-
   test('Prefer: return=minimal answers 200 without data', async () => {
     const table = await service.table()
     const answer = await table.tryPut(

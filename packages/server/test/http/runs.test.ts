@@ -56,11 +56,6 @@ describe('run', () => {
     refused(await task.api.post(`${task.path}/run?id=a`, {}), 400, 'invalid_request', 'id')
     refused(await task.api.post(`${task.path}/run`, {}, { 'if-match': '*' }), 400, 'invalid_request', 'If-Match')
   })
-
-  test('of a task that does not exist names the call that declares it', async () => {
-    const task = new TestTask(service.api, freshName('none'))
-    expect(refused(await task.tryRun(), 404, 'task_not_found').hint).toBe(`Declare it: PUT ${task.path}`)
-  })
 })
 
 describe('the same id', () => {

@@ -1,36 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { freshName, makeTable, ok, refused, useService } from './service.ts'
 
+// What tables, buckets and tasks have in common is in lifecycle.test.ts.
+
 const service = useService()
-const weekMs = 7 * 24 * 60 * 60 * 1000
-
-describe('names', () => {
-  for (const name of ['a', '0', '-', '-a', 'a_b-c', 'a_', 'x'.repeat(64), 'query', 'batch', 'restore', 'keys', 'v1']) {
-    test(`"${name}" names a database and a table`, async () => {
-      ok(await service.api.post(`/v1/${name}/${name}`), 201)
-      expect(ok(await service.api.get(`/v1/${name}/${name}`))).toMatchObject({ db: name, table: name })
-    })
-  }
-
-  for (const name of ['x'.repeat(65), 'A', 'Orders', 'a.b', 'a%20b', '%C3%A9', 'a%00', 'a%2Fb', 'a+b', 'a~', 'a:b']) {
-    test(`"${name}" is refused as a database and as a table: invalid_name`, async () => {
-      refused(await service.api.raw('POST', `/v1/${name}/orders`), 400, 'invalid_name')
-      refused(await service.api.raw('POST', `/v1/app/${name}`), 400, 'invalid_name')
-      refused(await service.api.raw('GET', `/v1/${name}`), 400, 'invalid_name')
-      refused(await service.api.raw('DELETE', `/v1/app/${name}`), 400, 'invalid_name')
-      refused(await service.api.raw('GET', `/v1/app/${name}/key`), 400, 'invalid_name')
-    })
-  }
-
-  test('a leading _ is reserved in either place', async () => {
-    refused(await service.api.post('/v1/_app/orders'), 400, 'reserved_name')
-    refused(await service.api.post('/v1/app/_orders'), 400, 'reserved_name')
-    refused(await service.api.post('/v1/app/_'), 400, 'reserved_name')
-    refused(await service.api.get('/v1/_app'), 400, 'reserved_name')
-    refused(await service.api.put('/v1/app/_orders', { hashKey: 'a', data: {} }), 400, 'reserved_name')
-    refused(await service.api.get('/v1/app/_orders/a'), 400, 'reserved_name')
-  })
-})
 
 describe('create', () => {
   test('an empty body makes a table without indices: 201 { db, table, indices, status, createdAt }', async () => {
@@ -132,72 +105,10 @@ describe('create', () => {
     for (const answer of answers) if (answer.status !== 201) refused(answer, 409, 'table_exists')
     expect(ok(await service.api.get(path))).toEqual(made[0]!.body)
   })
-
-  test('a database is there as soon as a table is', async () => {
-    const db = freshName('db')
-    expect(ok(await service.api.get('/v1?limit=1000')).databases).not.toContain(db)
-    await makeTable(service.api, undefined, 'orders', db)
-    expect(ok(await service.api.get('/v1?limit=1000')).databases).toContain(db)
-  })
-})
-
-describe('metadata', () => {
-  test('GET gives the same object as the creation', async () => {
-    const table = await makeTable(service.api, { i2: { hashField: 'a' } })
-    expect(ok(await service.api.get(table.path))).toEqual(table.created)
-    expect(ok(await service.reader.get(table.path))).toEqual(table.created)
-  })
-
-  test('an unknown table: 404 table_not_found, whose hint shows the call that creates it', async () => {
-    const error = refused(await service.api.get('/v1/app/nowhere'), 404, 'table_not_found')
-    expect(error.hint).toContain('POST /v1/app/nowhere')
-  })
 })
 
 describe('soft delete', () => {
-  test('200 with status deleted, deletedAt and recoverableUntil 7 days later', async () => {
-    const table = await service.table({ i1: { hashField: 'a' } })
-    const before = Date.now()
-    const deleted = ok(await service.api.delete(table.path))
-    expect(deleted).toEqual({
-      ...table.created,
-      status: 'deleted',
-      deletedAt: expect.any(Number),
-      recoverableUntil: deleted.deletedAt + weekMs,
-    })
-    expect(deleted.deletedAt).toBeGreaterThanOrEqual(before)
-    expect(deleted.deletedAt).toBeLessThanOrEqual(Date.now())
-  })
-
-  test('answers 404 table_not_found to everything but restore, the hint naming restore and its deadline', async () => {
-    const table = await service.table({ i1: { hashField: 'a' } })
-    await table.put('r', { a: 1 })
-    const { recoverableUntil } = ok(await service.api.delete(table.path))
-    const answers = [
-      await service.api.get(table.path),
-      await service.api.delete(table.path),
-      await table.tryPut({ hashKey: 'r', data: {} }),
-      await table.get('r'),
-      await table.delete('r'),
-      await table.get('r', 'x'),
-      await table.tryQuery({ hash: 'r' }),
-      await table.tryQuery({ index: 't' }),
-      await table.tryQuery({ index: 'i1', hash: 1 }),
-      await table.tryBatch([{ op: 'delete', hashKey: 'r' }]),
-    ]
-    for (const answer of answers) {
-      const { hint } = refused(answer, 404, 'table_not_found')
-      expect(hint).toContain(`POST ${table.path}/restore`)
-      const deadline = new Date(recoverableUntil).toISOString()
-      expect([deadline, String(recoverableUntil)].some((spelled) => hint.includes(spelled))).toBe(true)
-    }
-  })
-
-  test('an unknown table: 404 table_not_found', async () => {
-    refused(await service.api.delete('/v1/app/nowhere'), 404, 'table_not_found')
-  })
-
-  test('its name is free at once: creating it again makes an empty table', async () => {
+  test('its name is free at once: a new table has other indices, and no entries of the old one', async () => {
     const table = await service.table({ i1: { hashField: 'a' } })
     await table.put('r', { a: 1 })
     ok(await service.api.delete(table.path))
@@ -292,92 +203,4 @@ describe('restore', () => {
     expect(await table.items({ index: 'i1', hash: 1 })).toEqual([one, two])
     expect(await table.items({ index: 't' })).toEqual([two, one])
   })
-
-  test('{} is as an empty body', async () => {
-    const table = await service.table()
-    ok(await service.api.delete(table.path))
-    expect(ok(await service.api.post(`${table.path}/restore`, {}))).toEqual(table.created)
-  })
-
-  test('every soft-deleted table of one name stays restorable; without deletedAt the newest', async () => {
-    const table = await service.table()
-    const deletedAts: number[] = []
-    for (const which of ['first', 'second', 'third']) {
-      if (which !== 'first') ok(await service.api.post(table.path), 201)
-      await table.put(which)
-      deletedAts.push(ok(await service.api.delete(table.path)).deletedAt)
-    }
-    expect(new Set(deletedAts).size).toBe(3)
-    ok(await service.api.post(`${table.path}/restore`))
-    expect(await table.hashes({ index: 't' })).toEqual(['third'])
-    ok(await service.api.delete(table.path))
-    ok(await service.api.post(`${table.path}/restore`, { deletedAt: deletedAts[0] }))
-    expect(await table.hashes({ index: 't' })).toEqual(['first'])
-    ok(await service.api.delete(table.path))
-    ok(await service.api.post(`${table.path}/restore`, { deletedAt: deletedAts[1] }))
-    expect(await table.hashes({ index: 't' })).toEqual(['second'])
-  })
-
-  test('several deletions in a hurry have a deletedAt each', async () => {
-    const table = await service.table()
-    const seen = new Set([ok(await service.api.delete(table.path)).deletedAt])
-    for (let i = 0; i < 10; i++) {
-      ok(await service.api.post(table.path), 201)
-      seen.add(ok(await service.api.delete(table.path)).deletedAt)
-    }
-    expect(seen.size).toBe(11)
-  })
-
-  test('the name taken by an active table: 409, the hint giving the deletedAt to pass later', async () => {
-    const table = await service.table()
-    await table.put('old')
-    const { deletedAt } = ok(await service.api.delete(table.path))
-    ok(await service.api.post(table.path), 201)
-    await table.put('new')
-    const taken = refused(await service.api.post(`${table.path}/restore`), 409, 'table_exists')
-    expect(taken.hint).toContain(String(deletedAt))
-    const named = refused(await service.api.post(`${table.path}/restore`, { deletedAt }), 409, 'table_exists')
-    expect(named.hint).toContain(String(deletedAt))
-    expect(await table.hashes({ index: 't' })).toEqual(['new'])
-    ok(await service.api.delete(table.path))
-    ok(await service.api.post(`${table.path}/restore`, { deletedAt }))
-    expect(await table.hashes({ index: 't' })).toEqual(['old'])
-  })
-
-  test('a deletedAt that names no recoverable table: 404 table_not_found', async () => {
-    const table = await service.table()
-    const { deletedAt } = ok(await service.api.delete(table.path))
-    refused(await service.api.post(`${table.path}/restore`, { deletedAt: deletedAt + 1 }), 404, 'table_not_found')
-    refused(await service.api.post(`${table.path}/restore`, { deletedAt: 0 }), 404, 'table_not_found')
-    ok(await service.api.post(`${table.path}/restore`, { deletedAt }))
-  })
-
-  test('already active and nothing deleted of that name: 200, unchanged, whatever deletedAt says', async () => {
-    const table = await service.table({ i1: { hashField: 'a' } })
-    await table.put('kept')
-    expect(ok(await service.api.post(`${table.path}/restore`))).toEqual(table.created)
-    expect(ok(await service.api.post(`${table.path}/restore`, { deletedAt: 1 }))).toEqual(table.created)
-    ok(await table.get('kept'))
-  })
-
-  test('a second restore of the same table: 200, unchanged', async () => {
-    const table = await service.table()
-    const { deletedAt } = ok(await service.api.delete(table.path))
-    ok(await service.api.post(`${table.path}/restore`, { deletedAt }))
-    expect(ok(await service.api.post(`${table.path}/restore`, { deletedAt }))).toEqual(table.created)
-  })
-
-  test('neither active nor deleted: 404 table_not_found', async () => {
-    refused(await service.api.post('/v1/app/nowhere/restore'), 404, 'table_not_found')
-    refused(await service.api.post('/v1/app/nowhere/restore', { deletedAt: 1 }), 404, 'table_not_found')
-  })
-
-  for (const deletedAt of ['"1"', '1.5', 'true', '[]']) {
-    test(`deletedAt: ${deletedAt} is refused`, async () => {
-      const table = await service.table()
-      ok(await service.api.delete(table.path))
-      const answer = await service.api.post(`${table.path}/restore`, `{"deletedAt":${deletedAt}}`)
-      refused(answer, 400, 'invalid_request', 'deletedAt')
-    })
-  }
 })

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { type Answer, eventually, type Json } from '../harness.ts'
-import { createKey, freshName, makeTable, ok, refused, useService } from './service.ts'
+import { freshName, ok, refused, useService } from './service.ts'
 
-// Declarations of tasks through their own routes: the fields, the conditions, and the rules of tables that tasks follow too.
+// Declarations of tasks: the fields, the conditions, the paths. What tables, buckets and tasks have in common is in lifecycle.test.ts.
 
 const service = useService()
-const weekMs = 7 * 24 * 60 * 60 * 1000
 const secretForm = /^whsec_[0-9A-Za-z+/]{43}=$/
 /** A name that never resolves, so that it is accepted without a look at its addresses. */
 const target = 'https://hooks.invalid/mail'
@@ -278,55 +277,6 @@ describe('versions', () => {
   })
 })
 
-describe('names', () => {
-  for (const name of ['a', '-', 'x'.repeat(64), 'query', 'run', 'runs', 'claim', 'batch', 'restore', 'secret']) {
-    test(`"${name}" names a task`, async () => {
-      ok(await service.api.put(pathOf(name, 'names'), {}), 201)
-      expect(ok(await service.api.get(pathOf(name, 'names')))).toMatchObject({ db: 'names', task: name })
-      ok(await service.api.delete(pathOf(name, 'names')))
-      expect(ok(await service.api.post(`${pathOf(name, 'names')}/restore`)).task).toBe(name)
-    })
-  }
-
-  for (const name of ['x'.repeat(65), 'A', 'a.b', 'a%20b', '%C3%A9', 'a%2Fb', '..', '.', '%2e%2e', '%ff']) {
-    test(`"${name}" is refused: invalid_name`, async () => {
-      for (const method of ['PUT', 'GET', 'DELETE']) {
-        refused(await service.api.raw(method, pathOf(name)), 400, 'invalid_name', 'task')
-        refused(await service.api.raw(method, pathOf('mail', name)), 400, 'invalid_name', 'db')
-      }
-      refused(await service.api.raw('POST', `${pathOf(name)}/restore`), 400, 'invalid_name', 'task')
-      refused(await service.api.raw('POST', `${pathOf(name)}/secret`), 400, 'invalid_name', 'task')
-    })
-  }
-
-  test('a leading _ is reserved', async () => {
-    for (const name of ['_', '_mail', '_tasks', '_buckets']) {
-      refused(await service.api.put(pathOf(name), {}), 400, 'reserved_name', 'task')
-      refused(await service.api.put(pathOf('mail', name), {}), 400, 'reserved_name', 'db')
-      refused(await service.api.get(`/v1/${name}/_tasks`), 400, 'reserved_name', 'db')
-    }
-    for (const path of ['/v1/app/%5Ftasks', '/v1/app/_task%73', '/v1/app/%5Ftasks/mail'])
-      refused(await service.api.raw('GET', path), 400, 'reserved_name', 'table')
-  })
-
-  test('a table, a bucket and a task may have one name, and none is the other', async () => {
-    const { name, path, declared } = await declare()
-    refused(await service.api.get(`/v1/app/${name}`), 404, 'table_not_found')
-    refused(await service.api.get(`/v1/app/_buckets/${name}`), 404, 'bucket_not_found')
-    const table = await makeTable(service.api, undefined, name)
-    const bucket = `/v1/app/_buckets/${name}`
-    ok(await service.api.post(bucket), 201)
-    ok(await service.api.delete(path))
-    ok(await service.api.get(bucket))
-    expect(ok(await service.api.get(table.path))).toEqual(table.created)
-    ok(await service.api.delete(table.path))
-    ok(await service.api.delete(bucket))
-    expect(ok(await service.api.post(`${path}/restore`))).toEqual(declared)
-    refused(await service.api.get(table.path), 404, 'table_not_found')
-    refused(await service.api.get(bucket), 404, 'bucket_not_found')
-  })
-})
-
 describe('paths', () => {
   test('unknown ones below _tasks are route_not_found, never a record', async () => {
     const { path, declared } = await declare()
@@ -356,21 +306,6 @@ describe('paths', () => {
     expect(ok(await service.api.get(path))).toEqual(declared)
   })
 
-  test('other methods: 405 with Allow', async () => {
-    for (const [path, allow, methods] of [
-      ['/v1/app/_tasks', 'GET, HEAD, OPTIONS', ['POST', 'PUT', 'PATCH', 'DELETE']],
-      [pathOf('mail'), 'DELETE, GET, HEAD, OPTIONS, PUT', ['POST', 'PATCH']],
-      [`${pathOf('mail')}/restore`, 'OPTIONS, POST', ['GET', 'PUT', 'PATCH', 'DELETE']],
-      [`${pathOf('mail')}/secret`, 'OPTIONS, POST', ['GET', 'PUT', 'PATCH', 'DELETE']],
-    ] as const) {
-      for (const method of methods) {
-        const answer = await service.api.raw(method, path)
-        refused(answer, 405, 'method_not_allowed')
-        expect([path, method, answer.headers.get('allow')]).toEqual([path, method, allow])
-      }
-    }
-  })
-
   test('a browser may ask for every method', async () => {
     for (const path of ['/v1/app/_tasks', pathOf('mail'), `${pathOf('mail')}/secret`]) {
       const answer = await service.server.raw('OPTIONS', path)
@@ -383,35 +318,6 @@ describe('paths', () => {
 })
 
 describe('list', () => {
-  test('{ tasks, cursor } by name, page by page, as GET shows each', async () => {
-    const db = freshName('db')
-    const declared: Json[] = []
-    for (const name of ['b', 'a', '-', 'ab', 'z'])
-      declared.push(later((await declare({ url: target }, name, db)).declared))
-    await makeTable(service.api, undefined, 'aa', db)
-    const byName = declared.toSorted((x, y) => (x.task < y.task ? -1 : 1))
-    expect(ok(await service.api.get(`/v1/${db}/_tasks`))).toEqual({ tasks: byName, cursor: null })
-    const first = ok(await service.api.get(`/v1/${db}/_tasks?limit=3`))
-    expect(first.tasks).toEqual(byName.slice(0, 3))
-    const second = ok(await service.api.get(`/v1/${db}/_tasks?limit=3&cursor=${first.cursor}`))
-    expect(second).toEqual({ tasks: byName.slice(3), cursor: null })
-    expect(ok(await service.api.get(`/v1/${freshName('db')}/_tasks`))).toEqual({ tasks: [], cursor: null })
-    expect(ok(await service.api.get(`/v1/${db}`)).tables).toHaveLength(1)
-  })
-
-  test('deleted=true: those that can be restored, by name, then deletedAt', async () => {
-    const db = freshName('db')
-    const expected: Json[] = []
-    for (const name of ['b', 'a', 'b']) expected.push(ok(await service.api.delete((await declare({}, name, db)).path)))
-    expected.sort((x, y) => (x.task === y.task ? x.deletedAt - y.deletedAt : x.task < y.task ? -1 : 1))
-    expect(ok(await service.api.get(`/v1/${db}/_tasks?deleted=true`))).toEqual({ tasks: expected, cursor: null })
-    const { tasks, cursor } = ok(await service.api.get(`/v1/${db}/_tasks?deleted=true&limit=2`))
-    expect(tasks).toEqual(expected.slice(0, 2))
-    const rest = ok(await service.api.get(`/v1/${db}/_tasks?deleted=true&limit=2&cursor=${cursor}`))
-    expect(rest).toEqual({ tasks: expected.slice(2), cursor: null })
-    refused(await service.api.get(`/v1/${db}/_tasks?cursor=${cursor}`), 400, 'invalid_cursor')
-  })
-
   test('a page ends before it has more than 1 MiB, and the next one goes on', async () => {
     const db = freshName('db')
     const payload = { a: 'x'.repeat(400_000) }
@@ -428,173 +334,5 @@ describe('list', () => {
       ['a', 'b'],
       ['c', 'd'],
     ])
-  })
-
-  test('wrong parameters are named', async () => {
-    refused(await service.api.get('/v1/app/_tasks?limit=0'), 400, 'invalid_request', 'limit')
-    refused(await service.api.get('/v1/app/_tasks?deleted=yes'), 400, 'invalid_request', 'deleted')
-    refused(await service.api.get('/v1/app/_tasks?status=queued'), 400, 'invalid_request', 'status')
-  })
-
-  test('a database is there as soon as a task is, and gone with the last of all', async () => {
-    const own = service.server.as((await service.server.createOrganization()).secretKey)
-    const limited = service.server.as((await createKey(own, { kind: 'public', databases: ['b', 'c'] })).key)
-    const databases = async () => [ok(await own.get('/v1')).databases, ok(await limited.get('/v1')).databases]
-    await declare({}, 'mail', 'b', own)
-    await makeTable(own, undefined, 'orders', 'a')
-    expect(await databases()).toEqual([['a', 'b'], ['b']])
-    ok(await own.delete(pathOf('mail', 'b')))
-    expect(await databases()).toEqual([['a'], []])
-    ok(await own.post(`${pathOf('mail', 'b')}/restore`))
-    expect(await databases()).toEqual([['a', 'b'], ['b']])
-  })
-})
-
-describe('soft delete and restore', () => {
-  test('200 with status deleted, deletedAt and recoverableUntil; then 404 with both calls in the hint', async () => {
-    const { path, declared } = await declare({ attempts: 3 })
-    const deleted = ok(await service.api.delete(path))
-    expect(Object.keys(deleted)).toEqual([...fields, 'deletedAt', 'recoverableUntil'])
-    expect(deleted).toEqual({
-      ...declared,
-      status: 'deleted',
-      deletedAt: deleted.deletedAt,
-      recoverableUntil: deleted.deletedAt + weekMs,
-    })
-    for (const answer of [
-      await service.api.get(path),
-      await service.api.delete(path),
-      await service.api.post(`${path}/secret`),
-    ]) {
-      const { hint, message } = refused(answer, 404, 'task_not_found')
-      expect(message).toContain('was deleted')
-      const until = new Date(deleted.recoverableUntil).toISOString()
-      expect(hint).toBe(
-        `Restore it until ${until}: POST ${path}/restore; or declare a new task without runs: PUT ${path}`,
-      )
-    }
-  })
-
-  test('an unknown task: the hint shows the call that declares it', async () => {
-    const { hint, message } = refused(await service.api.get(pathOf('nowhere')), 404, 'task_not_found')
-    expect(message).toBe('There is no task nowhere in database app.')
-    expect(hint).toBe('Declare it: PUT /v1/app/_tasks/nowhere')
-    refused(await service.api.post(`${pathOf('nowhere')}/restore`), 404, 'task_not_found')
-  })
-
-  test('restored: the task as it was declared; again: unchanged', async () => {
-    const { path, declared } = await declare({ url: target, authorization: 'x', attempts: 3, paused: true })
-    ok(await service.api.delete(path))
-    for (const body of [undefined, {}, { deletedAt: 1 }])
-      expect(ok(await service.api.post(`${path}/restore`, body))).toEqual(later(declared))
-    expect(ok(await service.api.get(path))).toEqual(later(declared))
-  })
-
-  test('several of one name: each by its deletedAt; the name taken: 409 task_exists', async () => {
-    const { path, declared } = await declare({ attempts: 1 })
-    const { deletedAt } = ok(await service.api.delete(path))
-    ok(await service.api.put(path, { attempts: 2 }), 201)
-    const { hint } = refused(await service.api.post(`${path}/restore`), 409, 'task_exists')
-    expect(hint).toBe(`Delete it first (DELETE ${path}), then restore with { "deletedAt": ${deletedAt} }.`)
-    ok(await service.api.delete(path))
-    expect(ok(await service.api.post(`${path}/restore`)).attempts).toBe(2)
-    ok(await service.api.delete(path))
-    expect(ok(await service.api.post(`${path}/restore`, { deletedAt }))).toEqual(declared)
-  })
-
-  test('a deletedAt that names no task: 404; one that is no time: 400', async () => {
-    const { path } = await declare()
-    ok(await service.api.delete(path))
-    const { hint } = refused(await service.api.post(`${path}/restore`, { deletedAt: 1 }), 404, 'task_not_found')
-    expect(hint).toContain('GET /v1/app/_tasks?deleted=true')
-    refused(await service.api.post(`${path}/restore`, { deletedAt: 'x' }), 400, 'invalid_request', 'deletedAt')
-    refused(await service.api.post(`${path}/restore`, { at: 1 }), 400, 'invalid_request', 'at')
-  })
-
-  test('a request to delete with a body or a parameter deletes nothing', async () => {
-    const { path, declared } = await declare()
-    const { hint } = refused(await service.api.request('DELETE', path, { id: 'run_1' }), 400, 'invalid_request')
-    expect(hint).toContain(`POST ${path}/runs/:run/cancel`)
-    refused(await service.api.delete(`${path}?id=run_1`), 400, 'invalid_request', 'id')
-    expect(ok(await service.api.get(path))).toEqual(declared)
-  })
-})
-
-describe('other callers', () => {
-  test('a public key sees nothing of tasks', async () => {
-    const { path, declared } = await declare()
-    for (const [method, target] of [
-      ['GET', '/v1/app/_tasks'],
-      ['GET', path],
-      ['PUT', path],
-      ['DELETE', path],
-      ['POST', `${path}/restore`],
-      ['POST', `${path}/secret`],
-    ] as const) {
-      const { message } = refused(await service.reader.request(method, target), 403, 'read_only_key')
-      expect(message).toBe(
-        'A public key reads records, tables, runs and public files; this request needs a secret key.',
-      )
-    }
-    expect(ok(await service.api.get(path))).toEqual(declared)
-  })
-
-  const faceless = ({ status, text, headers }: Answer, name: string): Json => ({
-    status,
-    text: text.replaceAll(headers.get('x-request-id')!, 'ID').replaceAll(name, 'NAME'),
-  })
-
-  for (const state of ['active', 'soft-deleted'] as const) {
-    test(`the ${state} task of another organization answers exactly like one that does not exist`, async () => {
-      const db = freshName('theirs')
-      const { path, declared } = await declare({}, 'mail', db)
-      if (state === 'soft-deleted') ok(await service.api.delete(path))
-      for (const [method, rest, headers] of [
-        ['GET', '/mail'],
-        ['DELETE', '/mail'],
-        ['DELETE', '/mail', { 'if-match': `"${declared.updatedAt}"` }],
-        ['PUT', '/mail', { 'if-match': `"${declared.updatedAt}"` }],
-        ['POST', '/mail/restore'],
-        ['POST', '/mail/secret'],
-        ['GET', ''],
-        ['GET', '?deleted=true'],
-      ] as [string, string, Record<string, string>?][]) {
-        const theirs = await service.stranger.request(method, `/v1/${db}/_tasks${rest}`, undefined, headers)
-        const none = await service.stranger.request(method, `/v1/nowhere/_tasks${rest}`, undefined, headers)
-        expect(faceless(theirs, db)).toEqual(faceless(none, 'nowhere'))
-      }
-      if (state === 'soft-deleted') ok(await service.api.post(`${path}/restore`))
-      expect(ok(await service.api.get(path))).toEqual(declared)
-      await declare({}, 'mail', db, service.stranger)
-    })
-  }
-})
-
-describe('almost right: the hint names the request that is meant', () => {
-  test('on the paths of tasks', async () => {
-    const { path } = await declare({}, 'outbox')
-    for (const [method, target, body, meant] of [
-      ['POST', '/v1/app/_tasks', undefined, 'Tasks are declared by PUT /v1/app/_tasks/:task.'],
-      ['DELETE', '/v1/app/_tasks', undefined, 'Tasks are deleted by DELETE /v1/app/_tasks/:task.'],
-      ['POST', path, {}, `Tasks are declared by PUT ${path}; a run is added by POST ${path}/run.`],
-      ['PATCH', path, {}, `A declaration is always sent as a whole; tasks are declared by PUT ${path}.`],
-      ['PUT', `${path}/restore`, {}, `A deleted task is restored by POST ${path}/restore.`],
-      ['GET', `${path}/secret`, undefined, `A secret is shown once, when it is created: POST ${path}/secret.`],
-      ['PUT', path, { payload: {} }, `This request declares a task; a run is added by POST ${path}/run.`],
-      ['PUT', path, { cron: '* * * * *' }, 'It belongs into "schedule".'],
-      ['GET', `${path}?status=queued`, undefined, `Runs are listed by POST ${path}/query.`],
-      ['GET', `${path}/runs`, undefined, `Runs are listed by POST ${path}/query.`],
-      ['POST', `${path}/trigger`, {}, `A run is added by POST ${path}/run.`],
-      ['POST', `${path}/pause`, {}, `A task is paused and resumed by its declaration: PUT ${path} with paused.`],
-      ['GET', `${path}/x`, undefined, `Below ${path} are run, query, claim, batch, secret, restore and runs/:run;`],
-      ['DELETE', `${path}/runs/a`, undefined, `POST ${path}/runs/:run/cancel.`],
-      ['GET', '/app/_tasks/outbox', undefined, 'Tasks and runs are below /v1: /v1/app/_tasks/outbox.'],
-      ['GET', '/tasks', undefined, 'Tasks are listed by GET /v1/:db/_tasks.'],
-      ['GET', '/v1/_tasks', undefined, 'Tasks are listed by GET /v1/:db/_tasks.'],
-      ['GET', '/v1/app/tasks', undefined, 'Tasks are listed by GET /v1/app/_tasks.'],
-    ] as [string, string, Json, string][]) {
-      const { hint } = (await service.api.request(method, target, body)).body.error
-      expect([method, target, hint]).toEqual([method, target, expect.stringContaining(meant)])
-    }
   })
 })
