@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { type Json, runCubby, storeArguments } from '../harness.ts'
 import { between, dayMs, graceMs, minuteMs, readClock, secondMs, setNow } from './clock.ts'
+import { kinds, makeResource, type Resource } from './resource.ts'
 import { createKey, freshName, inParallel, makeTable, ok, refused, type TestTable, useService } from './service.ts'
 
 const service = useService({ clock: true })
@@ -11,38 +12,81 @@ beforeAll(async () => {
 })
 beforeEach(() => service.server.setClock(0))
 
-const restore = (table: TestTable, deletedAt?: number) =>
-  service.api.post(`${table.path}/restore`, deletedAt === undefined ? undefined : { deletedAt })
+const restore = (table: TestTable) => service.api.post(`${table.path}/restore`)
 
 const listsDeleted = async (table: TestTable): Promise<boolean> => {
   const { tables } = ok(await service.api.get(`/v1/${table.db}?deleted=true&limit=1000`))
   return tables.some((entry: Json) => entry.table === table.name)
 }
 
-describe('the 7 days of a soft-deleted table', () => {
-  test('restorable for 7 days', async () => {
-    const table = await service.table({ i1: { hashField: 'n' } })
-    const record = await table.put('a', { n: 1 })
-    const { recoverableUntil } = ok(await service.api.delete(table.path))
-    setNow(service.server, recoverableUntil - minuteMs)
-    expect(await listsDeleted(table)).toBe(true)
-    refused(await table.get('a'), 404, 'table_not_found')
-    expect(ok(await restore(table))).toEqual(table.created)
-    expect(await table.items({ index: 'i1', hash: 1 })).toEqual([record])
-  })
+for (const kind of kinds) {
+  const missing = `${kind.word}_not_found`
+  const make = () => makeResource(kind, service.api)
+  const isListed = async ({ created }: Resource): Promise<boolean> => {
+    const listing = ok(await service.api.get(`${kind.listPath('app')}?deleted=true&limit=1000`))
+    return listing[kind.plural].some((entry: Json) => entry[kind.word] === created[kind.word])
+  }
 
-  test('not restorable after 7 days: 404, and the hint no longer offers it', async () => {
-    const table = await service.table()
-    const { deletedAt, recoverableUntil } = ok(await service.api.delete(table.path))
-    setNow(service.server, recoverableUntil)
-    refused(await restore(table), 404, 'table_not_found')
-    refused(await restore(table, deletedAt), 404, 'table_not_found')
-    expect(await listsDeleted(table)).toBe(false)
-    expect(refused(await table.get('a'), 404, 'table_not_found').hint).not.toContain('/restore')
-    ok(await service.api.post(table.path), 201)
-  })
+  describe(`the 7 days of a deleted ${kind.word}`, () => {
+    test('restorable for 7 days', async () => {
+      const one = await make()
+      await one.add('one')
+      const { recoverableUntil } = await one.delete()
+      setNow(service.server, recoverableUntil - minuteMs)
+      expect(await isListed(one)).toBe(true)
+      refused(await service.api.get(one.path), 404, missing)
+      expect(await one.restore()).toEqual(one.created)
+      expect(await one.contents()).toEqual(['one'])
+    })
 
-  test('the instant is exact: at 7 days less a millisecond it is there, at 7 days it is not', async () => {
+    test('not restorable after 7 days: 404, and the hint no longer offers it', async () => {
+      const one = await make()
+      const { deletedAt, recoverableUntil } = await one.delete()
+      setNow(service.server, recoverableUntil)
+      refused(await one.tryRestore(), 404, missing)
+      refused(await one.tryRestore({ deletedAt }), 404, missing)
+      expect(await isListed(one)).toBe(false)
+      expect(refused(await service.api.get(one.path), 404, missing).hint).not.toContain('/restore')
+      await one.create()
+    })
+
+    test('several of one name have 7 days each', async () => {
+      const one = await make()
+      await one.add('first')
+      const first = await one.delete()
+      service.server.setClock(2 * dayMs)
+      await one.create()
+      await one.add('second')
+      const second = await one.delete()
+      expect(second.deletedAt - first.deletedAt).toBeGreaterThanOrEqual(2 * dayMs - secondMs)
+      setNow(service.server, first.recoverableUntil)
+      refused(await one.tryRestore({ deletedAt: first.deletedAt }), 404, missing)
+      setNow(service.server, second.recoverableUntil - minuteMs)
+      await one.restore()
+      expect(await one.contents()).toEqual(['second'])
+    })
+
+    test('each has a deletedAt of its own, also while the clock steps back', async () => {
+      const one = await make()
+      const deletedAts: number[] = []
+      for (const [i, offset] of [dayMs, 0, dayMs, 0].entries()) {
+        service.server.setClock(offset)
+        if (i > 0) await one.create()
+        await one.add(`number-${i}`)
+        deletedAts.push((await one.delete()).deletedAt)
+      }
+      expect(new Set(deletedAts).size).toBe(4)
+      for (const [i, deletedAt] of deletedAts.entries()) {
+        await one.restore({ deletedAt })
+        expect(await one.contents()).toEqual([`number-${i}`])
+        await one.delete()
+      }
+    })
+  })
+}
+
+describe('the instant at which the 7 days end', () => {
+  test('is exact: at 7 days less a millisecond the table is listed, at 7 days it is not', async () => {
     const table = await service.table()
     const { recoverableUntil } = ok(await service.api.delete(table.path))
     setNow(service.server, recoverableUntil - 150)
@@ -54,7 +98,7 @@ describe('the 7 days of a soft-deleted table', () => {
     }
   })
 
-  test('the instant is exact for restore too', async () => {
+  test('is exact for restore too', async () => {
     const tables: TestTable[] = []
     for (let i = 0; i < 24; i++) tables.push(await service.table())
     const deadlines: number[] = []
@@ -70,22 +114,6 @@ describe('the 7 days of a soft-deleted table', () => {
         expect(after).toBeGreaterThanOrEqual(deadlines[i]!)
       }
     }
-  })
-
-  test('several of one name have 7 days each', async () => {
-    const table = await service.table()
-    await table.put('first')
-    const first = ok(await service.api.delete(table.path))
-    service.server.setClock(2 * dayMs)
-    ok(await service.api.post(table.path), 201)
-    await table.put('second')
-    const second = ok(await service.api.delete(table.path))
-    expect(second.deletedAt - first.deletedAt).toBeGreaterThanOrEqual(2 * dayMs - secondMs)
-    setNow(service.server, first.recoverableUntil)
-    refused(await restore(table, first.deletedAt), 404, 'table_not_found')
-    setNow(service.server, second.recoverableUntil - minuteMs)
-    ok(await restore(table))
-    expect(await table.hashes({ index: 't' })).toEqual(['second'])
   })
 })
 
@@ -217,17 +245,6 @@ describe('a clock that steps back and forth', () => {
     await table.put('ahead', { again: true })
     expect(await table.hashes({ index: 't' })).toEqual(['ahead', 'present', 'past'])
     expect(await table.hashes({ index: 't', ascending: true })).toEqual(['past', 'present', 'ahead'])
-  })
-
-  test('deletedAt stays unique and restore keeps working', async () => {
-    const table = await service.table()
-    const seen = new Set<number>()
-    for (const offset of [dayMs, 0, dayMs, 0]) {
-      service.server.setClock(offset)
-      seen.add(ok(await service.api.delete(table.path)).deletedAt)
-      ok(await service.api.post(table.path), 201)
-    }
-    expect(seen.size).toBe(4)
   })
 
   test("a key's expiry follows the clock", async () => {
