@@ -29,10 +29,16 @@ const network = (text: string): [IPv6, number] => ipaddr.IPv6.parseCIDR(text)
 const globalUnicast = network('2000::/3')
 
 /**
+ * Azure gives it to the host of each virtual machine, which tells the machine its secrets. No registry lists it as special;
+ * such addresses of other clouds are link-local, private or reserved.
+ */
+const azureHost = ipaddr.IPv4.parse('168.63.129.16')
+
+/**
  * `unicast` is what none of the library's special ranges has. An IPv6 address must also be of the one block that is assigned.
  */
 const isPublic = (address: IPv4 | IPv6): boolean =>
-  address.range() === 'unicast' && (isFour(address) || address.match(globalUnicast))
+  address.range() === 'unicast' && (isFour(address) ? !address.match(azureHost, 32) : address.match(globalUnicast))
 
 /** Where the last 32 bits are the IPv4 address. */
 const carriers = [

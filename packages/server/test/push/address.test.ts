@@ -41,6 +41,12 @@ const refused = {
     'fd00::5efe:808:808',
   ],
   '6to4 with ISATAP inside': ['2002:808:808::5efe:a00:1'],
+  "the host of Azure's virtual machines": [
+    '168.63.129.16',
+    '::ffff:168.63.129.16',
+    '64:ff9b::a83f:8110',
+    '2002:a83f:8110::1',
+  ],
   'zone ids': ['fe80::1%eth0', '::1%lo', '2600::1%1', '127.0.0.1%lo'],
   'what is not an address': [
     '',
@@ -65,6 +71,7 @@ describe('addresses that are refused', () => {
 test('public addresses, also with IPv4 inside, are public', () => {
   const addresses = [
     ...['8.8.8.8', '1.1.1.1', '172.15.0.1', '172.32.0.1', '100.63.255.255', '100.128.0.1', '126.0.0.1', '128.0.0.1'],
+    ...['168.63.129.15', '168.63.129.17'],
     ...['223.255.255.255', '11.0.0.1', '192.0.1.1', '198.17.0.1', '198.20.0.1', '2600::1', '2a00:1450::1'],
     ...['::ffff:8.8.8.8', '::8.8.8.8', '64:ff9b::808:808', '2002:808:808::1', '2001:0:808:808:0:0:f7f7:f7f7'],
     ...['2600::5efe:808:808', '2600::200:5efe:808:808'],
@@ -89,6 +96,7 @@ describe('--push-allow', () => {
     expect(standings('64:ff9b:1::/48', ['64:ff9b:1::808:808'])).toEqual(['named'])
     expect(standings('8.8.8.0/24', ['8.8.8.8', '8.8.9.8'])).toEqual(['named', 'public'])
     expect(standings('10.0.0.5/8', ['10.9.9.9'])).toEqual(['named'])
+    expect(standings('168.63.129.16', ['168.63.129.16', '::ffff:168.63.129.16'])).toEqual(['named', 'named'])
   })
 
   test('an IPv4 address that is allowed does not allow the network around it', () => {
