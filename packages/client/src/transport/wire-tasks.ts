@@ -21,7 +21,7 @@ export type TaskSchedule<Payload = Record<string, unknown>> = (
 export interface DeclareTaskRequest<Payload = Record<string, unknown>> {
   /** Where runs are pushed. Without it, workers claim them. */
   url?: string
-  /** The header `authorization` of each push. `****` keeps the present one. */
+  /** The header `authorization` of each push. `****` keeps the present one while the origin of `url` stays. */
   authorization?: string
   /** How long an attempt may go without a sign of life; default 30. */
   leaseSeconds?: number

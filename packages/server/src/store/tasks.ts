@@ -1,5 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Declaration } from '../core/tasks/declaration.ts'
+import type { Declaration, NotKept } from '../core/tasks/declaration.ts'
 import type { Caller } from './api-keys.ts'
 import type { Condition } from './records.ts'
 import type { RestoreResult, Table, TableListing } from './tables.ts'
@@ -34,8 +34,8 @@ export type DeclareResult =
       state: TaskState
     }
   | { applied: false; reason: 'condition'; current: number | undefined }
-  /** `keepsAuthorization`, but there is none to keep. */
-  | { applied: false; reason: 'authorization' }
+  /** `keepsAuthorization`, but it cannot be kept. */
+  | { applied: false; reason: NotKept }
 
 export type DeleteTaskResult =
   | { applied: true; task: Table; state: TaskState }

@@ -59,6 +59,48 @@ export const taskCases = (test: Case): void => {
     expect(await engine.tasks.find(bench.tenant.org.id, 'app', 'none')).toBeUndefined()
   })
 
+  // Otherwise somebody who may declare tasks, but was never told the header, could have it sent to a server of his own.
+  test('a header is kept only while the origin of the url stays', async ({ engine }) => {
+    const tenant = await makeTenant(engine)
+    const declare = async (task: string, url: string | null, more: object) => {
+      const whole = {
+        ...declared,
+        url,
+        concurrency: 10,
+        keepsAuthorization: false,
+        newSecret: newTaskSecret(),
+        ...more,
+      }
+      return engine.tasks.declare(tenant.caller, 'app', task, whole, undefined, Date.now())
+    }
+    const keep = { keepsAuthorization: true }
+    const moved = { applied: false, reason: 'origin' } as const
+    const a = 'https://example.com/a'
+    expect(await declare('pushed', a, { authorization: 'Bearer x' })).toMatchObject({ applied: true })
+    const elsewhere = [
+      'https://example.com:8443/a',
+      'http://example.com/a',
+      'https://a.example.com/a',
+      'https://example.org/',
+    ]
+    for (const url of [...elsewhere, null]) expect(await declare('pushed', url, keep)).toEqual(moved)
+    const [state] = await engine.tasks.read([(await engine.tasks.find(tenant.org.id, 'app', 'pushed'))!], Date.now())
+    expect(state!.declaration).toMatchObject({ url: a, authorization: 'Bearer x' })
+    for (const url of ['https://example.com/b?c', 'HTTPS://EXAMPLE.com:443/', a]) {
+      expect(await declare('pushed', url, keep)).toMatchObject({
+        ...{ applied: true, state: { declaration: { url, authorization: 'Bearer x' } } },
+      })
+    }
+    expect(await declare('claimed', null, { authorization: 'Bearer y' })).toMatchObject({ applied: true })
+    expect(await declare('claimed', a, keep)).toEqual(moved)
+    expect(await declare('claimed', null, keep)).toMatchObject({
+      ...{ applied: true, state: { declaration: { url: null, authorization: 'Bearer y' } } },
+    })
+    // A deleted task has nothing to keep: its name is free.
+    await engine.tasks.delete(tenant.caller, 'app', 'claimed', undefined, Date.now())
+    expect(await declare('claimed', null, keep)).toEqual({ applied: false, reason: 'authorization' })
+  })
+
   test('a header is kept on request, and a secret is stored with the first url', async ({ engine }) => {
     const tenant = await makeTenant(engine)
     const url = 'https://example.com/'
@@ -71,8 +113,10 @@ export const taskCases = (test: Case): void => {
     expect(await declare({ keepsAuthorization: true })).toEqual({ applied: false, reason: 'authorization' })
     expect(await engine.tasks.find(tenant.org.id, 'app', 'mail')).toBeUndefined()
     expect(await declare({ authorization: 'Bearer x' })).toMatchObject({ applied: true, secretStored: false })
-    const kept = await declare({ url, concurrency: 10, keepsAuthorization: true })
-    expect(kept).toMatchObject({ secretStored: true, state: { declaration: { authorization: 'Bearer x' } } })
+    const withUrl = await declare({ url, concurrency: 10, authorization: 'Bearer x' })
+    expect(withUrl).toMatchObject({ secretStored: true })
+    const kept = await declare({ url: `${url}other`, concurrency: 10, keepsAuthorization: true })
+    expect(kept).toMatchObject({ secretStored: false, state: { declaration: { authorization: 'Bearer x' } } })
     expect(await declare({ authorization: 'Bearer y' })).toMatchObject({ secretStored: false })
     expect(await declare({ url, concurrency: 10 })).toMatchObject({ secretStored: false })
     const task = (await engine.tasks.find(tenant.org.id, 'app', 'mail'))!

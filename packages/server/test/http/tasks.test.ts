@@ -124,6 +124,31 @@ describe('authorization', () => {
     )
     expect(message).toContain('the task has none')
   })
+
+  test('**** follows no url to another origin, neither to none nor from none', async () => {
+    const pushed = await declare({ url: target, authorization: 'Bearer geheim' })
+    const claimed = await declare({ authorization: 'Bearer geheim' })
+    const { origin } = new URL(target)
+    const moves: [string, Json][] = [
+      [pushed.path, { url: `${origin}:8443/`, authorization: '****' }],
+      [pushed.path, { url: 'https://elsewhere.invalid/', authorization: '****' }],
+      [pushed.path, { authorization: '****' }],
+      [claimed.path, { url: target, authorization: '****' }],
+    ]
+    for (const [path, declaration] of moves) {
+      const before = ok(await service.api.get(path))
+      const answer = await service.api.put(path, declaration)
+      const { message, hint } = refused(answer, 400, 'invalid_request', 'authorization')
+      expect(message).toContain('another origin')
+      expect(hint).toContain('the value of the header itself')
+      expect(answer.text).not.toContain('geheim')
+      expect(ok(await service.api.get(path))).toEqual(before)
+    }
+    ok(await service.api.put(pushed.path, { url: `${origin}/moved`, authorization: '****' }))
+    ok(await service.api.put(claimed.path, { attempts: 2, authorization: '****' }))
+    ok(await service.api.put(pushed.path, { url: 'https://elsewhere.invalid/', authorization: 'Bearer other' }))
+    ok(await service.api.put(pushed.path, { url: target }))
+  })
 })
 
 describe('the secret', () => {

@@ -9,7 +9,7 @@ type Line = [TextName, string, string]
 
 const pushLines: Line[] = [
   ['url', 'Runs are pushed there. Empty: workers claim them', 'https://example.com/hook'],
-  ['authorization', 'A header of each push. **** keeps the present one', ''],
+  ['authorization', 'A header of each push. **** keeps it while the origin of url stays', ''],
 ]
 const numberLines: Line[] = [
   ['attempts', '1 to 50', '12'],

@@ -17,6 +17,20 @@ export interface Declaration {
   schedule: Schedule | null
 }
 
+/** Why a declaration cannot keep the present `authorization`: there is none, or the origin of the url changes. */
+export type NotKept = 'authorization' | 'origin'
+
+/**
+ * A caller who keeps the header may never have seen it, so it stays with the origin that it was declared for. No url counts as
+ * an origin of its own: otherwise a first declaration would remove the url, and a second one would give another.
+ */
+export const whyNotKept = (present: Declaration | undefined, url: string | null): NotKept | undefined => {
+  if (present === undefined || present.authorization === null) return 'authorization'
+  return originOf(present.url) === originOf(url) ? undefined : 'origin'
+}
+
+const originOf = (url: string | null): string | null => (url === null ? null : new URL(url).origin)
+
 /** The attempt after attempt `attempt` waits this long. `random` is from 0 to 1. */
 export const backoffMs = (
   { backoffSeconds }: Pick<Declaration, 'backoffSeconds'>,

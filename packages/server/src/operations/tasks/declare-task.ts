@@ -1,4 +1,5 @@
 import { CubbyError } from '../../core/errors.ts'
+import type { NotKept } from '../../core/tasks/declaration.ts'
 import { type ParsedDeclaration, parseDeclaration, readDeclaration } from '../../core/tasks/parse-declaration.ts'
 import { newTaskSecret } from '../../core/tasks/task-secret.ts'
 import type { Condition } from '../../store/records.ts'
@@ -26,7 +27,7 @@ export const declareTask = async (access: Access, input: DeclareTaskInput, nowMs
   const toStore = { ...declaration, newSecret }
   const declared = await access.engine.tasks.declare(callerOf(access), db, name, toStore, condition, nowMs)
   if (!declared.applied) {
-    throw declared.reason === 'condition' ? taskConditionFailed(input, declared.current) : nothingToKeep()
+    throw declared.reason === 'condition' ? taskConditionFailed(input, declared.current) : notKept(declared.reason)
   }
   const { task, state, created, secretStored } = declared
   // It may have been resumed, or may take more runs at once than before.
@@ -54,11 +55,17 @@ const checkUrl = async (
   }
 }
 
-const nothingToKeep = (): CubbyError =>
-  new CubbyError('invalid_request', 'authorization is "****", which keeps the present one, but the task has none.', {
-    field: 'authorization',
-    hint: 'Give the value of the header itself, or leave authorization out.',
-  })
+const notKeptBecause: Record<NotKept, string> = {
+  authorization: 'the task has none',
+  origin: 'url has another origin than before, or is new or left out, and a hidden header is not sent elsewhere',
+}
+
+const notKept = (reason: NotKept): CubbyError =>
+  new CubbyError(
+    'invalid_request',
+    `authorization is "****", which keeps the present one, but ${notKeptBecause[reason]}.`,
+    { field: 'authorization', hint: 'Give the value of the header itself, or leave authorization out.' },
+  )
 
 export const declareTaskOperation = defineOperation({
   id: 'declareTask',

@@ -165,7 +165,8 @@ export const taskSchemas = {
         pattern: '^[ -~]+$',
         minLength: 1,
         maxLength: authorizationCharactersMax,
-        description: 'The `authorization` that is sent with each push: printable ASCII. `****` keeps the present one.',
+        description:
+          'The `authorization` that is sent with each push: printable ASCII. `****` keeps the present one while the origin of `url` stays.',
       },
       ...counts,
       paused,

@@ -1,3 +1,4 @@
+import { whyNotKept } from '../../../core/tasks/declaration.ts'
 import { scheduleAfterDeclaring } from '../../../core/tasks/next-run.ts'
 import { addTaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { Caller } from '../../../store/api-keys.ts'
@@ -82,8 +83,9 @@ export class TaskWrites {
       const { table, task: present, nowMs } = read((await send(...steps)).map(({ rows }) => rows))
       const current = present?.updatedAtMs
       if (condition !== undefined && !holds(condition, current)) return { applied: false, reason: 'condition', current }
-      const authorization = keepsAuthorization ? (present?.declaration.authorization ?? null) : declared.authorization
-      if (keepsAuthorization && authorization === null) return { applied: false, reason: 'authorization' }
+      const notKept = keepsAuthorization ? whyNotKept(present?.declaration, declared.url) : undefined
+      if (notKept !== undefined) return { applied: false, reason: notKept }
+      const authorization = keepsAuthorization ? present!.declaration.authorization : declared.authorization
       const declaration = { ...declared, authorization }
       const secrets = present?.secrets ?? []
       const secretStored = declaration.url !== null && secrets.length === 0

@@ -1,3 +1,4 @@
+import { whyNotKept } from '../../../core/tasks/declaration.ts'
 import { scheduleAfterDeclaring } from '../../../core/tasks/next-run.ts'
 import { addTaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { Condition } from '../../../store/records.ts'
@@ -54,8 +55,9 @@ export class TaskWrites {
     const present = active && this.find(active.id)
     const current = present?.updatedAtMs
     if (condition !== undefined && !holds(condition, current)) return { applied: false, reason: 'condition', current }
-    const authorization = keepsAuthorization ? (present?.declaration.authorization ?? null) : declared.authorization
-    if (keepsAuthorization && authorization === null) return { applied: false, reason: 'authorization' }
+    const notKept = keepsAuthorization ? whyNotKept(present?.declaration, declared.url) : undefined
+    if (notKept !== undefined) return { applied: false, reason: notKept }
+    const authorization = keepsAuthorization ? present!.declaration.authorization : declared.authorization
     const declaration = { ...declared, authorization }
     const { table, created } = this.#registry.createTable(name, {}, null, nowMs)
     const secrets = present?.secrets ?? []
