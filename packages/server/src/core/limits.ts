@@ -147,8 +147,15 @@ export const waitSecondsMax = 20
 export const progressBytesMax = 4_096
 export const retryAfterSecondsMax = 86_400
 export const errorMessageCharactersMax = 1_000
-/** Of the answer to a push; a longer one is dropped. */
+/** Interim answers (1xx) before the answer to a push, and their bytes. */
+export const pushInterimAnswersMax = 16
+export const pushInterimBytesMax = 64 * KIB
+/** The status line and all headers of the answer. */
+export const pushAnswerHeadBytesMax = 16 * KIB
+/** The body of the answer; a longer one is dropped. */
 export const pushAnswerBytesMax = 64 * KIB
+/** Sizes, extensions and trailers of a body in chunks, beside the five bytes that a chunk for each byte would need. */
+export const pushFramingBytesMax = 16 * KIB
 /** Pushes of one process at once; an organization holds at most half of them. */
 export const pushesMax = 256
 /** How often a process looks for runs that another process has added, and for expired leases. */

@@ -5,15 +5,23 @@ import type { Registry } from './registry.ts'
 export interface CountedPushes {
   /** Counts the push while it runs, and its outcome. */
   count<T extends { status: 'succeeded' | 'failed' }>(push: Promise<T>): Promise<T>
+  /** An answer was not read on, because this part of it was longer than allowed. */
+  cut(part: (typeof answerParts)[number]): void
 }
 
 const outcomes = ['succeeded', 'failed', 'error'] as const
+const answerParts = ['interim', 'head', 'body'] as const
 
 export const countPushes = (registry: Registry): CountedPushes => {
   const pushes = registry.counter({
     name: 'cubby_task_pushes_total',
     help: 'Pushes of runs that ended, by outcome. error: by an error of the server.',
     labels: [{ name: 'outcome', values: outcomes }],
+  })
+  const cuts = registry.counter({
+    name: 'cubby_task_push_answers_cut_total',
+    help: 'Answers to pushes that were longer than allowed and not read on, by the part that was too long.',
+    labels: [{ name: 'part', values: answerParts }],
   })
   const gauge = registry.gauge({ name: 'cubby_task_pushes_in_flight', help: 'Pushes that have no answer yet.' })
   let inFlight = 0
@@ -23,6 +31,7 @@ export const countPushes = (registry: Registry): CountedPushes => {
     pushes.add(1, outcomes.indexOf(outcome))
   }
   return {
+    cut: (part) => cuts.add(1, answerParts.indexOf(part)),
     count(push) {
       inFlight++
       return push.then(

@@ -64,7 +64,7 @@ export const startTaskWork = (
     dispatcher = startDispatcher({
       ...{ runs, signals, now, log, everyMs },
       send: (push, options) => {
-        const sent = pushRun(push, { allow: pushAllow, ...options })
+        const sent = pushRun(push, { allow: pushAllow, onCut: pushes?.cut, ...options })
         return pushes === undefined ? sent : pushes.count(sent)
       },
     })

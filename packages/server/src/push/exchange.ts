@@ -1,11 +1,7 @@
-import { type IncomingMessage, request as requestPlain } from 'node:http'
-import { request as requestSecure } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
-import { pushAnswerBytesMax } from '../core/limits.ts'
+import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectSecure } from 'node:tls'
+import { type Answer, AnswerReader, type LimitedPart, noAnswer } from './answer-reader.ts'
 import type { Target } from './target.ts'
-
-/** The status line and all headers of an answer. */
-const answerHeadBytesMax = 16 * 1024
 
 export interface Request {
   target: Target
@@ -14,71 +10,104 @@ export interface Request {
   headers: Record<string, string>
   body: Uint8Array
   signal: AbortSignal
+  /** It is called if a part of the answer was too long; then nothing more was read. */
+  onCut?: (part: LimitedPart) => void
   /** Certificates of authorities, for tests; otherwise those of the machine. */
   ca?: string
 }
 
-export interface Answer {
-  status: number
-  retryAfter: string | undefined
-  /** Undefined if it was not needed, too long, or not complete. */
-  body: Uint8Array | undefined
-}
-
 /**
  * Sends a POST on a connection of its own, and reads the answer. Whatever happens, the connection is closed at the end. Rejects
- * if there is no answer, and when the signal aborts. Environment variables for proxies have no effect on `node:https`.
+ * if there is no answer, and when the signal aborts. Environment variables for proxies have no effect on `node:net`.
  */
-export const exchange = ({ target, addresses, headers, body, signal, ca }: Request): Promise<Answer> =>
+export const exchange = ({ target, addresses, headers, body, signal, onCut, ca }: Request): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const { url, host, isLiteral } = target
-    const request = (url.protocol === 'https:' ? requestSecure : requestPlain)({
-      host,
-      port: url.port === '' ? undefined : Number(url.port),
-      method: 'POST',
-      path: `${url.pathname}${url.search}`,
-      headers: { ...headers, 'content-length': body.length },
-      // No agent: a connection that is used again would go to an address that was checked earlier.
-      agent: false,
-      // Not called for a literal, which is in `addresses` itself. Otherwise nothing resolves the name a second time.
-      lookup: lookupIn(addresses),
+    const head = headOf(target, headers, body.length)
+    const reader = new AnswerReader()
+    let socket: Socket | undefined
+    let isSettled = false
+    const settle = (report: () => void): void => {
+      if (isSettled) return
+      isSettled = true
+      signal.removeEventListener('abort', stop)
+      if (reader.cut !== undefined) onCut?.(reader.cut)
+      report()
+      socket?.destroy()
+    }
+    const stop = (): void => settle(() => reject(new Error('the signal aborted the push')))
+    // Once the status is known it decides.
+    const fail = (error: unknown): void => {
+      const answer = reader.broken()
+      settle(() => (answer === undefined ? reject(error) : resolve(answer)))
+    }
+    const take = (read: () => Answer | undefined): void => {
+      if (isSettled) return
+      try {
+        const answer = read()
+        if (answer !== undefined) settle(() => resolve(answer))
+      } catch (error) {
+        fail(error)
+      }
+    }
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) return stop()
+    socket = connect(target, addresses, ca, (connected) => {
+      // Together: apart they would be two packets.
+      connected.cork()
+      connected.write(head)
+      connected.write(body)
+      connected.uncork()
+    })
+    socket.on('data', (bytes: Buffer) => take(() => reader.read(bytes)))
+    socket.on('end', () => take(() => reader.end()))
+    // Stays until the end: an error may follow the answer.
+    socket.on('error', fail)
+    socket.on('close', () => fail(noAnswer()))
+  })
+
+/** `onConnected` is called when the request may be sent: with TLS, when the certificate has been checked. */
+const connect = (
+  { url, host, isLiteral }: Target,
+  addresses: readonly string[],
+  ca: string | undefined,
+  onConnected: (socket: Socket) => void,
+): Socket => {
+  const isSecure = url.protocol === 'https:'
+  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port)
+  // The lookup is not called for a literal, which is in `addresses` itself. Otherwise nothing resolves the name a second time.
+  const to = { host, port, lookup: lookupIn(addresses) }
+  if (!isSecure) {
+    const socket = connectPlain(to, () => onConnected(socket))
+    return socket
+  }
+  const socket = connectSecure(
+    {
+      ...to,
       // A certificate has the name without the dot at its end. An address is compared with those in the certificate.
       servername: isLiteral ? '' : host.replace(/\.$/, ''),
       // As by default, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
       rejectUnauthorized: true,
-      maxHeaderSize: answerHeadBytesMax,
+      ALPNProtocols: ['http/1.1'],
       ...(ca === undefined ? {} : { ca }),
-    })
-    let head: Pick<Answer, 'status' | 'retryAfter'> | undefined
-    // Only the first call has an effect.
-    const settle = (report: () => void): void => {
-      signal.removeEventListener('abort', stop)
-      report()
-      request.destroy()
-    }
-    const stop = (): void => settle(() => reject(new Error('the signal aborted the push')))
-    const succeed = (bytes: Uint8Array | undefined): void => settle(() => resolve({ ...head!, body: bytes }))
-    // Once the status is known it decides: a body that breaks off is only not kept.
-    const fail = (error: Error): void => (head === undefined ? settle(() => reject(error)) : succeed(undefined))
-    // Stays until the end: an error may follow the answer.
-    request.on('error', fail)
-    request.on('close', () => fail(new Error('the connection closed without an answer')))
-    // 101 is no answer to a push. Without a listener nobody would close its socket.
-    request.on('upgrade', (_answer, socket) => {
-      socket.destroy()
-      fail(new Error('the target answered 101'))
-    })
-    request.on('response', (answer) => {
-      head = { status: answer.statusCode!, retryAfter: answer.headers['retry-after'] }
-      if (isSuccess(head.status)) readBody(answer, succeed)
-      else succeed(undefined)
-    })
-    signal.addEventListener('abort', stop)
-    if (signal.aborted) stop()
-    else request.end(body)
-  })
+    },
+    () => onConnected(socket),
+  )
+  return socket
+}
 
-export const isSuccess = (status: number): boolean => status >= 200 && status < 300
+const headOf = ({ url }: Target, headers: Record<string, string>, bodyBytes: number): string => {
+  const lines = [
+    `POST ${url.pathname}${url.search} HTTP/1.1`,
+    `host: ${url.host}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${bodyBytes}`,
+    'connection: close',
+  ]
+  // Names and values were checked when they were stored; a line break in one of them would be a header of the caller's.
+  if (lines.some((line) => /[^\x20-\x7e]/.test(line)))
+    throw new Error('a header of a push has other characters than ASCII')
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
 
 /** As `lookup` of `node:dns`, but it knows these addresses only, whatever the name is. */
 const lookupIn = (addresses: readonly string[]): LookupFunction => {
@@ -87,19 +116,4 @@ const lookupIn = (addresses: readonly string[]): LookupFunction => {
     if (options.all) done(null, found)
     else done(null, found[0]!.address, found[0]!.family)
   }
-}
-
-/** `done` gets undefined for a body that is too long or that breaks off. It may be called again, without an effect. */
-const readBody = (answer: IncomingMessage, done: (body: Uint8Array | undefined) => void): void => {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  if (Number(answer.headers['content-length'] ?? 0) > pushAnswerBytesMax) done(undefined)
-  answer.on('data', (chunk: Uint8Array) => {
-    bytes += chunk.length
-    if (bytes > pushAnswerBytesMax) done(undefined)
-    else chunks.push(chunk)
-  })
-  answer.on('end', () => done(answer.complete ? Buffer.concat(chunks) : undefined))
-  answer.on('error', () => done(undefined))
-  answer.on('close', () => done(undefined))
 }

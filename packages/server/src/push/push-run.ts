@@ -1,7 +1,8 @@
 import { errorMessageCharactersMax } from '../core/limits.ts'
 import type { Run, RunError, RunErrorCode } from '../core/tasks/run.ts'
 import type { Allow } from './allow.ts'
-import { type Answer, exchange, isSuccess } from './exchange.ts'
+import { type Answer, BadAnswer, isSuccess, type LimitedPart } from './answer-reader.ts'
+import { exchange } from './exchange.ts'
 import { type Resolve, resolveName } from './resolve.ts'
 import { resultOf } from './result.ts'
 import { parseRetryAfter } from './retry-after.ts'
@@ -26,6 +27,8 @@ export interface PushOptions {
   /** The caller owns the deadline. An abort closes the connection, and the outcome is `timeout`. */
   signal: AbortSignal
   nowMs: number
+  /** It is called if a part of the answer was too long; then nothing more was read. */
+  onCut?: (part: LimitedPart) => void
   /** For tests. */
   resolve?: Resolve
   /** For tests: certificates of authorities. */
@@ -46,7 +49,7 @@ export type PushOutcome =
 
 /** Makes one attempt. It never throws because of the target or its answer, and ends soon after the signal aborts. */
 export const pushRun = async (push: Push, options: PushOptions): Promise<PushOutcome> => {
-  const { allow, signal, nowMs, resolve = resolveName, ca } = options
+  const { allow, signal, nowMs, onCut, resolve = resolveName, ca } = options
   const startedAt = performance.now()
   try {
     const target = parseTarget(push.url, allow)
@@ -54,7 +57,8 @@ export const pushRun = async (push: Push, options: PushOptions): Promise<PushOut
     const addresses = await unlessAborted(checkedAddresses(target, allow, resolve), signal)
     if (addresses.length === 0) return failed('connection', 'The name of the host does not resolve.')
     const body = Buffer.from(push.run.payload)
-    const answer = await exchange({ target, addresses, headers: headersOf(push, body, nowMs), body, signal, ca })
+    const headers = headersOf(push, body, nowMs)
+    const answer = await exchange({ target, addresses, headers, body, signal, onCut, ca })
     return outcomeOf(answer, nowMs + Math.round(performance.now() - startedAt))
   } catch (error) {
     if (error instanceof TargetRefused) return { ...failed('target_refused', `The url ${error.message}`), retry: false }
@@ -107,8 +111,9 @@ const failed = (code: RunErrorCode, message: string): Failure => ({
   retryAfterMs: null,
 })
 
-/** By codes only: messages of parsers and of TLS repeat what the target has sent. */
+/** Errors of others by their codes only: messages of TLS repeat what the target has sent. */
 const connectionMessage = (error: unknown): string => {
+  if (error instanceof BadAnswer) return error.message
   const code = String((error as { code?: unknown }).code ?? '')
   const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? 'The connection to the target failed'
   return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `${reason} (${code}).` : `${reason}.`
@@ -117,8 +122,6 @@ const connectionMessage = (error: unknown): string => {
 const reasons: readonly [RegExp, string][] = [
   [/^ECONNREFUSED$/, 'The target refused the connection'],
   [/^ECONNRESET$/, 'The target closed the connection without an answer'],
-  [/^HPE_HEADER_OVERFLOW$/, 'The headers of the answer are too long'],
-  [/^HPE_/, 'The answer is not HTTP'],
   [/^DNS_|ENOTFOUND|EAI_/, 'The name of the host does not resolve'],
   [/CERT|SIGNATURE|ISSUER|SSL|TLS/, 'The certificate of the target is not valid for its name, or TLS failed'],
 ]

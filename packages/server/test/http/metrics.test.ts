@@ -162,13 +162,15 @@ test('a lease that ends is counted as expired', async () => {
   expect(growth(before, await scrape(service.server), runs, { outcome: 'expired' })).toBe(1)
 })
 
-test('pushes are counted by outcome', async () => {
+test('pushes are counted by outcome, and answers that are too long', async () => {
   const receiver = new Receiver()
   try {
-    receiver.answer = ({ body }) => new Response('{}', { status: body.fails ? 500 : 200 })
+    receiver.answer = ({ body }) =>
+      new Response(body.long ? 'x'.repeat(65_537) : '{}', { status: body.fails ? 500 : 200 })
     const task = await makeTask(service.api, { url: receiver.url(), attempts: 1 })
     const before = await scrape(service.server)
-    const added = [await task.run({ payload: {} }), await task.run({ payload: { fails: true } })]
+    const payloads = [{}, { fails: true }, { long: true }]
+    const added = await Promise.all(payloads.map((payload) => task.run({ payload })))
     for (const { id } of added) {
       while (['queued', 'running'].includes((await task.read(id)).status)) await Bun.sleep(50)
     }
@@ -178,8 +180,10 @@ test('pushes are counted by outcome', async () => {
       return sumOf(found, 'cubby_task_pushes_in_flight') === 0 ? found : undefined
     })
     const pushes = (outcome: string): number => growth(before, after, 'cubby_task_pushes_total', { outcome })
-    expect([pushes('succeeded'), pushes('failed'), pushes('error')]).toEqual([1, 1, 0])
-    expect(growth(before, after, runs, { outcome: 'succeeded' })).toBe(1)
+    expect([pushes('succeeded'), pushes('failed'), pushes('error')]).toEqual([2, 1, 0])
+    const cuts = (part: string): number => growth(before, after, 'cubby_task_push_answers_cut_total', { part })
+    expect([cuts('interim'), cuts('head'), cuts('body')]).toEqual([0, 0, 1])
+    expect(growth(before, after, runs, { outcome: 'succeeded' })).toBe(2)
     expect(growth(before, after, runs, { outcome: 'failed' })).toBe(1)
   } finally {
     receiver.stop()
@@ -245,6 +249,18 @@ test('no label has a name, key, path or id of a tenant', async () => {
   for (const word of [secret, table.name, org.name, org.secretKey.slice(-8), '/v1', '/']) {
     expect({ word, isThere: text.includes(word) }).toEqual({ word, isThere: false })
   }
-  const known = ['operation', 'code', 'le', 'state', 'sweep', 'outcome', 'direction', 'version', 'bun', 'engine']
+  const known = [
+    'operation',
+    'code',
+    'le',
+    'state',
+    'sweep',
+    'outcome',
+    'part',
+    'direction',
+    'version',
+    'bun',
+    'engine',
+  ]
   expect([...new Set(labels.map(([name]) => name))].filter((name) => !known.includes(name))).toEqual([])
 })

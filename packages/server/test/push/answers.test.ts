@@ -26,6 +26,30 @@ const then =
   }
 const end = (socket: Socket): void => void socket.end()
 
+/** What `flood` has written since the last look. */
+let floodedBytes = 0
+
+/** For `then`: sends the text again and again, as fast as it is read. Bounded, should nobody ever close it. */
+const flood =
+  (text: string) =>
+  (socket: Socket): void => {
+    const chunk = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)))
+    floodedBytes = 0
+    const more = (): void => {
+      while (!socket.destroyed && floodedBytes < 2_000_000_000) {
+        floodedBytes += chunk.length
+        if (!socket.write(chunk)) return
+      }
+    }
+    socket.on('drain', more)
+    more()
+  }
+
+/** A flood that was not read on: what it has written fits into the buffers of the two sockets. */
+const expectStopped = (): void => expect(floodedBytes).toBeLessThan(64_000_000)
+
+const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+
 const failure = (code: string, changes: object = {}) => ({
   ...{ status: 'failed', error: { code, message: expect.any(String) }, retry: true, retryAfterMs: null },
   ...changes,
@@ -88,24 +112,31 @@ describe('the status decides, whatever becomes of the body', () => {
     expect(await outcomeFor(reset)).toEqual(success())
   })
 
-  test('an endless body is read up to the limit and no further', async () => {
-    let written = 0
-    const endless = then('HTTP/1.1 200 OK\r\n\r\n', (socket) => {
-      const chunk = Buffer.alloc(65_536, '{')
-      const more = (): void => {
-        // Bounded, should nobody ever close it.
-        while (!socket.destroyed && written < 2_000_000_000) {
-          written += chunk.length
-          if (!socket.write(chunk)) return
-        }
-      }
-      socket.on('drain', more)
-      more()
+  const endless: [string, string, string][] = [
+    ['a body', 'HTTP/1.1 200 OK\r\n\r\n', '{'],
+    ['chunks', chunked, '1\r\n{\r\n'],
+    ['the size of a chunk', chunked, '0'],
+    ['the extension of a chunk', `${chunked}1;`, 'a'],
+    ['extensions of many chunks', chunked, `1;a="${'b'.repeat(1_000)}"\r\n{\r\n`],
+    ['a trailer', `${chunked}2\r\n{}\r\n0\r\nx-a: `, 'a'],
+    ['trailers', `${chunked}2\r\n{}\r\n0\r\n`, 'x-a: b\r\n'],
+  ]
+  for (const [what, beginning, text] of endless) {
+    test(`${what} without end: read up to the limit and no further`, async () => {
+      const cuts: string[] = []
+      const onCut = (part: string): void => void cuts.push(part)
+      const outcome = await outcomeFor(then(beginning, flood(text)), { ms: 60_000, onCut })
+      expect({ outcome, cuts }).toEqual({ outcome: success(), cuts: ['body'] })
+      expectStopped()
     })
-    // A push that reads on meets its deadline, and that is no success.
-    expect(await outcomeFor(endless, { ms: 20_000 })).toEqual(success())
-    // What fits into the buffers of the two sockets.
-    expect(written).toBeLessThan(64_000_000)
+  }
+
+  test('chunks of one byte, with sizes and extensions that are still in proportion, are a body', async () => {
+    const bytes = [...`{"a":"${'x'.repeat(pushAnswerBytesMax - 8)}"}`]
+    const body = bytes.map((byte) => `1\r\n${byte}\r\n`).join('')
+    expect(await outcomeFor(`${chunked}${body}0\r\nx-a: b\r\n\r\n`, { ms: 60_000 })).toEqual(success(bytes.join('')))
+    const few = '5;a\r\n{"a":\r\n0002 ; b="c;d"\r\n1}\r\n000\r\nx-a: b\r\nx-c: d\r\n\r\n'
+    expect(await outcomeFor(`${chunked}${few}`)).toEqual(success('{"a":1}'))
   })
 
   test('a body whose length is over the limit is not waited for', async () => {
@@ -195,7 +226,7 @@ describe('no answer: `connection`', () => {
   ]
   for (const [what, answer] of broken) {
     test(what, async () => {
-      const outcome = await outcomeFor(answer)
+      const outcome = await outcomeFor(answer, { ms: 60_000 })
       expect(outcome).toEqual(failure('connection') as never)
       expect(JSON.stringify(outcome)).not.toContain('hidden')
     })
@@ -212,6 +243,87 @@ describe('no answer: `connection`', () => {
   })
 })
 
+describe('before the head of the answer: 16 interim answers and 64 KiB, then `connection`', () => {
+  const interim = (status: number, bytes = 40): string => {
+    const head = `HTTP/1.1 ${status} Any\r\nlink: \r\n\r\n`
+    return head.replace('link: ', `link: ${'a'.repeat(bytes - head.length)}`)
+  }
+  const cutsOf = async (answer: Answer) => {
+    const cuts: string[] = []
+    const outcome = await outcomeFor(answer, { ms: 60_000, onCut: (part) => void cuts.push(part) })
+    return { outcome, cuts }
+  }
+  const refusedFor = (part: string, text: string) => ({
+    outcome: failure('connection', { error: { code: 'connection', message: expect.stringContaining(text) } }),
+    cuts: [part],
+  })
+
+  for (const status of [100, 102, 103, 199]) {
+    test(`${status} without end, as fast as it is read`, async () => {
+      const found = await cutsOf(then('', flood(`HTTP/1.1 ${status} Any\r\n\r\n`)))
+      expect(found).toEqual(refusedFor('interim', 'interim') as never)
+      expectStopped()
+    })
+  }
+
+  test('100 without end, slowly', async () => {
+    const slowly: Answer = (socket) => {
+      const timer = setInterval(() => socket.write('HTTP/1.1 100 Continue\r\n\r\n'), 5)
+      socket.on('close', () => clearInterval(timer))
+    }
+    expect(await cutsOf(slowly)).toEqual(refusedFor('interim', 'interim') as never)
+  })
+
+  test('100 without end, through TLS', async () => {
+    const target = await listen(then('', flood('HTTP/1.1 100 Continue\r\n\r\n')), { name: 'hook.example.com' })
+    targets.push(target)
+    const outcome = await push(`https://hook.example.com:${target.port}/`, { ms: 60_000 })
+    expect(outcome).toEqual(failure('connection') as never)
+    expectStopped()
+  })
+
+  test('16 of them are read over, the 17th is too many', async () => {
+    const whole = { outcome: success('{}'), cuts: [] }
+    expect(await cutsOf(`${interim(103).repeat(16)}${http(200, '{}')}`)).toEqual(whole)
+    expect(await cutsOf(`${interim(103).repeat(17)}${http(200, '{}')}`)).toEqual(
+      refusedFor('interim', 'interim') as never,
+    )
+  })
+
+  test('65,536 bytes of them are read over, one more is too many', async () => {
+    const whole = { outcome: success('{}'), cuts: [] }
+    expect(await cutsOf(`${interim(103, 16_384).repeat(4)}${http(200, '{}')}`)).toEqual(whole)
+    expect(await cutsOf(`${interim(103, 65_536)}${http(200, '{}')}`)).toEqual(whole)
+    const more = `${interim(103, 16_384).repeat(3)}${interim(103, 16_385)}${http(200, '{}')}`
+    expect(await cutsOf(more)).toEqual(refusedFor('interim', 'interim') as never)
+    expect(await cutsOf(`${interim(103, 65_537)}${http(200, '{}')}`)).toEqual(refusedFor('interim', 'interim') as never)
+  })
+
+  const endless: [string, string, string][] = [
+    ['blank lines', '', '\r\n'],
+    ['a status line', 'HTTP/1.1 200 ', 'a'],
+    ['a header', 'HTTP/1.1 200 OK\r\nx-a: ', 'a'],
+    ['headers', 'HTTP/1.1 200 OK\r\n', 'x-a: b\r\n'],
+    ['text without a line', '', 'HTTP/1.1'],
+  ]
+  for (const [what, beginning, text] of endless) {
+    test(`${what} without end`, async () => {
+      const { outcome } = await cutsOf(then(beginning, flood(text)))
+      expect(outcome).toEqual(failure('connection') as never)
+      expectStopped()
+    })
+  }
+
+  test('a head of 16,384 bytes is read, one more byte is too many', async () => {
+    const head = (bytes: number): string => {
+      const rest = 'HTTP/1.1 200 OK\r\nx-a: \r\ncontent-length: 2\r\n\r\n'
+      return `${rest.replace('x-a: ', `x-a: ${'a'.repeat(bytes - rest.length)}`)}{}`
+    }
+    expect(await cutsOf(head(16_384))).toEqual({ outcome: success('{}'), cuts: [] })
+    expect(await cutsOf(head(16_385))).toEqual(refusedFor('head', 'headers') as never)
+  })
+})
+
 describe('no whole answer before the signal: `timeout`, and the connection is closed', () => {
   const slow: [string, Answer][] = [
     ['a silent target', ''],
@@ -222,13 +334,6 @@ describe('no whole answer before the signal: `timeout`, and the connection is cl
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n{')
         const timer = setInterval(() => socket.write(' '), 5)
-        socket.on('close', () => clearInterval(timer))
-      },
-    ],
-    [
-      'interim answers without end',
-      (socket) => {
-        const timer = setInterval(() => socket.write('HTTP/1.1 100 Continue\r\n\r\n'), 5)
         socket.on('close', () => clearInterval(timer))
       },
     ],
