@@ -36,6 +36,8 @@ export const contentTypeCharactersMax = 255
 export const downloadNameCharactersMax = 255
 export const urlSecondsDefault = 900
 export const urlSecondsMax = 604_800
+/** A signed URL has ten at most. */
+export const signedParametersMax = 16
 export const requestIdCharactersMax = 128
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100

@@ -10,7 +10,7 @@ export interface Admittable {
 }
 
 const tooMany = (): CubbyError =>
-  new CubbyError('unavailable', 'Too many requests with this API key are in flight; nothing was applied.', {
+  new CubbyError('unavailable', 'Too many requests of this caller are in flight; nothing was applied.', {
     hint: 'Repeat the request after the time in Retry-After.',
   })
 

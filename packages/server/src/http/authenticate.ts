@@ -15,8 +15,25 @@ import { missingKeyHint, wrongSchemeHint } from './almost-right.ts'
 const invalid = (message: string, hint = 'Send "Authorization: Bearer svc_live_…" or "svc_pub_…".'): CubbyError =>
   new CubbyError('invalid_api_key', message, { hint })
 
-/** Well-formed Authorization headers with the key of each: most requests repeat one. */
-const readHeaders = new Map<string, string>()
+/** Authorization headers whose key was found, with the key of each: most requests repeat one. */
+const foundHeaders = new Map<string, string>()
+
+/**
+ * Whether the key of the request was found before. Until then anybody may have made it up: a checksum is easy to forge.
+ */
+export const recognize = (caller: Caller): boolean => {
+  const header = caller.request.headers.get('authorization')
+  if (header !== null) caller.presentedKey = foundHeaders.get(header)
+  return caller.presentedKey !== undefined
+}
+
+/** Bounded in entries and in bytes: a header that is padded with spaces is read anew each time. */
+const remember = ({ headers }: Request, text: string): void => {
+  const header = headers.get('authorization')!
+  if (header.length !== 'Bearer '.length + text.length) return
+  if (foundHeaders.size >= apiKeyCacheEntriesMax) foundHeaders.clear()
+  foundHeaders.set(header, text)
+}
 
 /** The text of the key. A wrong checksum is rejected here, without a look at the store. */
 const presentedKey = (request: Request): string => {
@@ -24,18 +41,11 @@ const presentedKey = (request: Request): string => {
   if (header === null) {
     throw new CubbyError('missing_api_key', 'The request carries no API key.', { hint: missingKeyHint(request) })
   }
-  const known = readHeaders.get(header)
-  if (known !== undefined) return known
   const text = /^bearer +(\S+)$/i.exec(header)?.[1]
   if (text === undefined) {
     throw invalid('The Authorization header is not of the form "Bearer <API key>".', wrongSchemeHint(header))
   }
   if (!isWellFormedApiKey(text)) throw invalid('The API key is malformed.')
-  // A checksum is easy to forge, so callers can fill this map. It is bounded in entries and in bytes (a header may be padded
-  // with spaces), and a miss costs a microsecond.
-  if (header.length !== 'Bearer '.length + text.length) return text
-  if (readHeaders.size >= apiKeyCacheEntriesMax) readHeaders.clear()
-  readHeaders.set(header, text)
   return text
 }
 
@@ -46,7 +56,7 @@ export interface Caller {
   readonly keyNeeded: KeyNeeded
   access: Access
   nowMs: number
-  /** What the headers say, read once: a request with a body is authenticated again when the body has arrived. */
+  /** From the headers, read once: a request with a body is authenticated again when the body has arrived. */
   presentedKey?: string
   isFromForeignPage?: boolean
 }
@@ -85,8 +95,17 @@ export class Authenticator {
     const nowMs = this.#now()
     caller.nowMs = nowMs
     const { request } = caller
-    caller.presentedKey ??= presentedKey(request)
-    return andThen(findActiveKey(this.#engine, caller.presentedKey, nowMs), (apiKey) => {
+    const isNew = caller.presentedKey === undefined
+    const text = caller.presentedKey ?? presentedKey(request)
+    caller.presentedKey = text
+    return andThen(this.#engine.apiKeys.find(text), (apiKey) => {
+      if (apiKey === undefined) {
+        // Its organization may have been deleted.
+        foundHeaders.delete(request.headers.get('authorization')!)
+        throw invalid('The API key is unknown.')
+      }
+      if (isNew) remember(request, text)
+      refuseRetired(apiKey, nowMs)
       refuseInForeignPage(apiKey, caller)
       authorize(apiKey, caller.keyNeeded, databaseOf(caller.params))
       this.#noteKeyUse(apiKey.id, nowMs)
@@ -103,14 +122,6 @@ export class Authenticator {
     this.#onKeyUse(keyId, nowMs)
   }
 }
-
-/** Checks that the key is known, then that it is not revoked, then that it has not expired. */
-const findActiveKey = (engine: Engine, presented: string, nowMs: number): Awaitable<ApiKey> =>
-  andThen(engine.apiKeys.find(presented), (apiKey) => {
-    if (apiKey === undefined) throw invalid('The API key is unknown.')
-    refuseRetired(apiKey, nowMs)
-    return apiKey
-  })
 
 export const revoked = (): CubbyError =>
   new CubbyError('revoked_api_key', 'The API key has been revoked.', {

@@ -4,7 +4,7 @@ import { isBucketId } from '../core/files/bucket-id.ts'
 import { isSameType, saysType } from '../core/files/content-type.ts'
 import { fileTooLarge, noMetadata } from '../core/files/file-options.ts'
 import type { Visibility } from '../core/files/file-record.ts'
-import { isSigned, type Parameters, readSigned, type Signed } from '../core/files/signed-url.ts'
+import { isSigned, readSigned, type Signed, signedParameters } from '../core/files/signed-url.ts'
 import { downloadNameCharactersMax, fileBytesMax } from '../core/limits.ts'
 import { authorize } from '../operations/authorize.ts'
 import { requirePlace } from '../operations/buckets/bucket-access.ts'
@@ -56,10 +56,10 @@ const nameTaken = ({ message }: CubbyError): CubbyError =>
     hint: 'This URL creates a file and does not replace one. Ask for a URL of another name, or for one made with "replace": true.',
   })
 
-/** The parameters of a URL, decoded as a form. */
-const parametersOf = (url: string): Parameters => {
+/** The query of a URL, as it was sent. */
+const queryOf = (url: string): string => {
   const start = url.indexOf('?')
-  return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1))]
+  return start < 0 ? '' : url.slice(start + 1)
 }
 
 /** What the door does, for the log, the metrics and the description. */
@@ -77,12 +77,13 @@ export interface DoorOptions {
 /** A request to a URL. Its turns and its bytes are charged to the bucket's organization, and to the key that signed. */
 export class DoorExchange extends RequestExchange {
   readonly name: string
-  readonly parameters: Parameters
+  readonly query: string
   bucket!: Table
   signed: Signed | undefined
   readonly place: BlobPlace | undefined
   readonly engine: Engine
   readonly #tasks: TaskServices
+  readonly #isSigned: boolean
   #apiKey: ApiKey | undefined
 
   constructor(
@@ -98,7 +99,13 @@ export class DoorExchange extends RequestExchange {
     this.place = place
     this.#tasks = tasks
     this.name = fileNameOf(this)
-    this.parameters = parametersOf(request.url)
+    this.query = queryOf(request.url)
+    this.#isSigned = isSigned(this.query)
+  }
+
+  /** A bucket or a signature must be looked at first. */
+  override isKnown(): boolean {
+    return false
   }
 
   override get orgId(): number {
@@ -119,7 +126,7 @@ export class DoorExchange extends RequestExchange {
   override authenticate(): Awaitable<void> {
     const isHead = this.nowMs === 0
     this.nowMs = this.now()
-    if (!isSigned(this.parameters)) {
+    if (!this.#isSigned) {
       // Whether there is such a bucket does not matter: without a signature nobody puts a file.
       if (this.keyNeeded !== 'read') throw noFile()
       return this.#findBucket()
@@ -143,7 +150,8 @@ export class DoorExchange extends RequestExchange {
   #judgeSignature(): Signed {
     const method = this.request.method === 'PUT' ? 'PUT' : 'GET'
     const target = { method, bucketId: this.params.bucketId!, name: this.name } as const
-    const signed = readSigned(this.engine.urlKey, target, this.parameters)
+    const parameters = signedParameters(this.query)
+    const signed = parameters && readSigned(this.engine.urlKey, target, parameters)
     if (signed === undefined) throw invalid()
     return signed
   }
@@ -158,26 +166,34 @@ export class DoorExchange extends RequestExchange {
   }
 }
 
-const parameter = (parameters: Parameters, name: string): string | undefined =>
-  parameters.find(([one]) => one === name)?.[1]
+/** The parameters that a permanent URL knows. Others are skipped, not decoded: there may be thousands. */
+const known = {
+  v: /(?:^|&)v(?:=([^&]*))?(?=&|$)/,
+  download: /(?:^|&)download(?:=([^&]*))?(?=&|$)/,
+}
+
+const parameter = (query: string, name: keyof typeof known): string | undefined => {
+  const found = known[name].exec(query)
+  return found === null ? undefined : new URLSearchParams(`v=${found[1] ?? ''}`).get('v')!
+}
 
 /** `?download` or `?download=name`. A name that cannot be one is ignored, as everything is that a permanent URL has too much. */
-const downloadOf = (parameters: Parameters): true | string | undefined => {
-  const value = parameter(parameters, 'download')
+const downloadOf = ({ query, signed }: DoorExchange): true | string | undefined => {
+  const value = signed === undefined ? parameter(query, 'download') : signed.options.get('download')
   if (value === undefined) return undefined
   return value === '' || [...value].length > downloadNameCharactersMax ? true : value
 }
 
 const readByUrl = async (exchange: DoorExchange): Promise<Response> => {
-  const { engine, bucket, name, nowMs, keySeq, parameters, signed } = exchange
+  const { engine, bucket, name, nowMs, keySeq, query, signed } = exchange
   const place = requirePlace(exchange)
   const file = await readFile({ engine, apiKey: { seq: keySeq } }, bucket, name, nowMs)
   if (file === undefined || (signed === undefined && file.content.visibility === 'private')) throw noFile()
-  const isCurrent = parameter(parameters, 'v') === String(file.updatedAtMs)
+  const isCurrent = parameter(query, 'v') === String(file.updatedAtMs)
   const permanent = isCurrent ? 'public, max-age=31536000, immutable' : 'public, no-cache'
   const cacheControl = signed === undefined ? permanent : 'private, no-cache'
   const source = bytesSourceOf(engine, place, file, keySeq)
-  return respondFile(exchange, file, source, { cacheControl, download: downloadOf(parameters) })
+  return respondFile(exchange, file, source, { cacheControl, download: downloadOf(exchange) })
 }
 
 const refuseConditions = (headers: Headers): void => {

@@ -2,6 +2,7 @@ import type { BunRequest, Server } from 'bun'
 import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import type { Holder } from '../core/shares.ts'
 import type { McpServer } from '../mcp/server.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
@@ -39,6 +40,9 @@ type Request = BunRequest<string>
 type Params = RequestExchange['params']
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
 
+/** The caller that stands for all whose organization is not known. No organization has this id. */
+const strangers: Holder = { orgId: 0, keySeq: 0 }
+
 /** The answer of a route that needs no key. `ownUrl` is the address that the server listens on. */
 export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) => Awaitable<Response>
 
@@ -48,7 +52,7 @@ export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) =
  * | step | where |
  * |---|---|
  * | identify: request id, route, parameters | `#identify`, `request-id.ts` |
- * | authenticate: who calls, and may the key do this | `authenticate.ts` |
+ * | authenticate: who calls, and may the key do this | `authenticate.ts`; strangers in turns: `#meet` |
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts`, `arrivals.ts` |
  * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
@@ -218,7 +222,7 @@ export class Pipeline implements Shared {
 
   #answer(exchange: RequestExchange): Awaitable<Response> {
     try {
-      const authenticated = exchange.authenticate()
+      const authenticated = exchange.isKnown() ? exchange.authenticate() : this.#meet(exchange)
       if (authenticated instanceof Promise || this.#mayWait(exchange.route)) {
         const isText = exchange.route.body === 'text'
         return isText && !(authenticated instanceof Promise)
@@ -232,6 +236,32 @@ export class Pipeline implements Shared {
       )
     } catch (error) {
       return this.#endWithError(exchange, error)
+    }
+  }
+
+  /**
+   * Authenticates a request whose organization is not known yet. All such requests take turns as one caller, so that forged
+   * keys and URLs get the time of one, however many there are.
+   */
+  #meet(exchange: RequestExchange): Awaitable<void> {
+    const authenticate = (): Awaitable<void> => {
+      this.turns.begin(strangers.orgId, strangers.keySeq)
+      try {
+        return exchange.authenticate()
+      } finally {
+        this.turns.end()
+      }
+    }
+    return this.turns.isFree ? authenticate() : this.#meetInTurn(authenticate)
+  }
+
+  async #meetInTurn(authenticate: () => Awaitable<void>): Promise<void> {
+    const stranger = { ...strangers, isAdmitted: false }
+    this.admission.admit(stranger)
+    try {
+      await this.turns.run(stranger.orgId, stranger.keySeq, authenticate)
+    } finally {
+      this.admission.leave(stranger)
     }
   }
 

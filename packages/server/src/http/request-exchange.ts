@@ -11,7 +11,7 @@ import { noteStream } from './answer-notes.ts'
 import { discardChunks } from './answer-stream.ts'
 import { type AnswerBody, type Answers, sentAtOnce } from './answers.ts'
 import type { Arrivals } from './arrivals.ts'
-import type { Authenticator, Caller } from './authenticate.ts'
+import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import { causeOf } from './cause-of.ts'
 import type { Exchange } from './exchange.ts'
@@ -102,6 +102,11 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     // Not set before the key was found.
     const access = this.access as Access | undefined
     return access && { orgId: access.apiKey.orgId, keyId: access.apiKey.id }
+  }
+
+  /** Whether its organization is as good as known. Until then the request is a stranger's: see `#meet` in the pipeline. */
+  isKnown(): boolean {
+    return recognize(this)
   }
 
   authenticate(): Awaitable<void> {

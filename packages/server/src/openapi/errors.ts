@@ -242,7 +242,7 @@ export const sharedErrors: Partial<Record<ErrorCode, ErrorDescription>> = {
     hint: 'Read the record before repeating the request.',
   },
   unavailable: {
-    message: 'Too many requests with this API key are in flight; nothing was applied.',
+    message: 'Too many requests of this caller are in flight; nothing was applied.',
     hint: 'Repeat the request after the time in Retry-After.',
   },
   storage_full: {

@@ -98,6 +98,7 @@ describe('a permanent URL', () => {
     const cacheOf = async (query: string) => (await get(at('v.css', query))).headers.get('cache-control')
     expect(await cacheOf(`?v=${updatedAt}`)).toBe('public, max-age=31536000, immutable')
     expect(await cacheOf(`?v=${updatedAt - 1}`)).toBe('public, no-cache')
+    expect(await cacheOf(`?${'v1=1&'.repeat(2_000)}v=${updatedAt}`)).toBe('public, max-age=31536000, immutable')
     expect(await cacheOf(`?utm_source=x&v=${updatedAt}&v=1`)).toBe('public, max-age=31536000, immutable')
   })
 
@@ -108,6 +109,10 @@ describe('a permanent URL', () => {
     const own = `filename="_ \\"x\\".png"; filename*=UTF-8''%C3%BC%20%22x%22.png`
     expect(await disposition('?utm_campaign=spring&expires=1&key=2')).toBe(`inline; ${own}`)
     expect(await disposition('?download')).toBe(`attachment; ${own}`)
+    expect(await disposition('?xdownload&downloads=1&a=download&DOWNLOAD')).toBe(`inline; ${own}`)
+    expect(await disposition(`?${'a=1&'.repeat(3_000)}download=last.png&download=no`)).toBe(
+      'attachment; filename="last.png"',
+    )
     expect(await disposition('?download=other+name.png')).toBe('attachment; filename="other name.png"')
     expect(await disposition('?download=a%0D%0ASet-Cookie:x')).toContain('filename="a_Set-Cookie:x"')
     expect(await disposition(`?download=${'n'.repeat(256)}`)).toBe(`attachment; ${own}`)

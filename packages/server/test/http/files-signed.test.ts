@@ -188,6 +188,33 @@ describe('the signature', () => {
     expect((await send(url.replace('private.txt', '%70rivate.txt'))).text).toBe('private')
   })
 
+  test('more than 16 parameters are 403 invalid_signature, also if the signature is right', async () => {
+    const url = await urlOf({ name: 'private.txt' })
+    const parameters = url.split('?')[1]!.split('&').length
+    // Empty parameters are not signed, so that only their number matters.
+    expect((await send(url + '&'.repeat(16 - parameters))).text).toBe('private')
+    refused(await send(url + '&'.repeat(17 - parameters)), 403, 'invalid_signature')
+    const upload17 = `${await urlOf({ name: 'new.txt', method: 'PUT' })}${'&'.repeat(16)}`
+    refused(await upload(upload17, 'x'), 403, 'invalid_signature')
+  })
+
+  test('a signature is looked for in the query as it was sent', async () => {
+    const url = await urlOf({ name: 'public.txt', expiresIn: 60 })
+    // Now it is a parameter that nobody knows.
+    expect((await send(url.replace('signature=', '%73ignature=x'))).headers.get('cache-control')).toBe(
+      'public, no-cache',
+    )
+    expect((await send(url.replace('signature=', 'utm_signature=x'))).text).toBe('public')
+    refused(await send(url.replace('signature=', 'a=1&signature=x')), 403, 'invalid_signature')
+    const escaped = await urlOf({ name: 'private.txt', download: true })
+    // A name of an option that is escaped is still signed, and still means the same.
+    const saved = await send(escaped.replace('download=', '%64ownload='))
+    expect([saved.text, saved.headers.get('content-disposition')]).toEqual([
+      'private',
+      'attachment; filename="private.txt"',
+    ])
+  })
+
   test('without its signature it is a plain URL', async () => {
     const strip = (url: string) => changed(url, (p) => p.delete('signature'))
     refused(await send(strip(await urlOf({ name: 'private.txt' }))), 404, 'file_not_found')

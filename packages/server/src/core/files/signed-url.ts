@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { signedParametersMax } from '../limits.ts'
 import { fileUrl } from './file-url.ts'
 
 // A signed URL allows one method on one file until it expires. Everything that it says is in its query and signed with a key
@@ -78,8 +79,21 @@ export const signedFileUrl = (
   return fileUrl(base, target.bucketId, target.name, queryOf([...parameters, [signature, text]]))
 }
 
-/** A query with a signature is that of a signed URL, valid or not. */
-export const isSigned = (parameters: Parameters): boolean => parameters.some(([name]) => name === signature)
+/** Whether a query has a signature: then its URL is a signed one, valid or not. Nothing is decoded for that. */
+export const isSigned = (query: string): boolean => /(?:^|&)signature=/.test(query)
+
+/**
+ * The parameters of a query with a signature, decoded as a form. undefined if they are more than a signed URL has: anybody can
+ * send thousands, and to decode and sort them takes milliseconds.
+ */
+export const signedParameters = (query: string): Parameters | undefined => {
+  let at = -1
+  for (let count = 1; ; count++) {
+    at = query.indexOf('&', at + 1)
+    if (at < 0) return [...new URLSearchParams(query)]
+    if (count >= signedParametersMax) return undefined
+  }
+}
 
 /** Compares the signature in constant time. undefined if it is not that of this request, or is there twice. */
 export const readSigned = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): Signed | undefined => {

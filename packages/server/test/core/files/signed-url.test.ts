@@ -8,6 +8,7 @@ import {
   type Signed,
   type SignedTarget,
   signedFileUrl,
+  signedParameters,
 } from '../../../src/core/files/signed-url.ts'
 
 const urlKey = new Uint8Array(32).fill(7)
@@ -37,7 +38,8 @@ describe('signed URLs', () => {
         const url = signedFileUrl(urlKey, 'http://host', target, signed)
         expect(new URL(url).search).toBe(`?${url.split('?')[1]}`)
         const parameters = parametersOf(url)
-        expect(isSigned(parameters)).toBe(true)
+        expect(isSigned(url.split('?')[1]!)).toBe(true)
+        expect(signedParameters(url.split('?')[1]!)).toEqual(parameters)
         expect(read(target, parameters)).toEqual(signed)
         expect(read(target, parameters.toReversed())).toEqual(signed)
       }),
@@ -67,6 +69,28 @@ describe('signed URLs', () => {
     for (const name of ['a,["download","x"]', 'a","download","x', 'a\ndownload=x', 'adownloadx']) {
       expect(read({ method: 'GET', bucketId, name }, moved)).toBeUndefined()
     }
+  })
+
+  test('a signature is a parameter of that name; more than 16 parameters, empty ones too, are not those of a signed URL', () => {
+    for (const query of ['signature=', 'signature=x', 'a&signature=x', 'a=1&&signature=&b']) {
+      expect([query, isSigned(query)]).toEqual([query, true])
+    }
+    for (const query of [
+      '',
+      'signature',
+      'utm_signature=x',
+      'a=signature=x',
+      'Signature=x',
+      '%73ignature=x',
+      'a?signature=',
+    ]) {
+      expect([query, isSigned(query)]).toEqual([query, false])
+    }
+    const many = (count: number): string => Array.from({ length: count }, (_, i) => `p${i}=%41+`).join('&')
+    expect(signedParameters(many(16))).toEqual(Array.from({ length: 16 }, (_, i) => [`p${i}`, 'A ']))
+    expect(signedParameters(many(17))).toBeUndefined()
+    expect(signedParameters(`${many(1)}${'&'.repeat(15)}`)).toHaveLength(1)
+    expect(signedParameters(`${many(1)}${'&'.repeat(16)}`)).toBeUndefined()
   })
 
   test('the path of a URL: each segment encoded once', () => {
