@@ -1,3 +1,6 @@
+/** A longer header is ignored: browsers send a tenth of it, and thousands of elements take milliseconds. */
+const headerCharactersMax = 2_048
+
 const weightValue = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /** The weight of an element: 1 if it has none, undefined if it is malformed. */
@@ -12,6 +15,7 @@ const weightIn = (parameters: string[]): number | undefined => {
  * them. If it has a name twice, the larger weight counts. Malformed elements are skipped.
  */
 const weightOf = (header: string, names: readonly string[]): number | undefined => {
+  if (header.length > headerCharactersMax) return undefined
   const weights = new Map<string, number>()
   for (const element of header.toLowerCase().split(',')) {
     const [name, ...parameters] = element.split(';')

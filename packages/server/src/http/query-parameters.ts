@@ -2,12 +2,20 @@ import { CubbyError } from '../core/errors.ts'
 import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
 import { parseFlag, parseLimit } from '../core/members.ts'
 
+/** The query parameters, decoded as a form, one after another: behind a wrong one there may be thousands. */
+function* parametersOf(url: string): Generator<[name: string, value: string]> {
+  for (let at = url.indexOf('?'); at >= 0; ) {
+    const end = url.indexOf('&', at + 1)
+    // With the & before it, a parameter that begins with ? keeps that.
+    yield* new URLSearchParams(`&${url.slice(at + 1, end < 0 ? undefined : end)}`)
+    at = end
+  }
+}
+
 /** The query parameters of a request. An unknown or duplicate parameter is rejected by name. */
 export const parseParameters = (url: string, known: readonly string[]): Record<string, string | undefined> => {
-  const start = url.indexOf('?')
   const values: Record<string, string | undefined> = {}
-  if (start < 0) return values
-  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
+  for (const [name, value] of parametersOf(url)) {
     const field = name.slice(0, 80)
     if (!known.includes(name)) {
       throw new CubbyError('invalid_request', `${field} is not a query parameter of this request.`, {

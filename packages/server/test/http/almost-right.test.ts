@@ -252,6 +252,9 @@ describe('and others that are tried often', () => {
         for (const method of ['GET', 'DELETE']) lostPathHint(method, path)
       })
     const long = pathsOf(16_000)
+    // They are not compared with anything.
+    const general = lostPathHint('GET', '/favicon.ico')
+    for (const path of long) expect(lostPathHint('GET', path)).toBe(general)
     for (const [i, path] of pathsOf(1_000).entries()) {
       // 16 times as long: if each character cost as much as the path is long, it would be 256 times.
       const [short, longer] = [Math.max(msOf(path), 0.05), msOf(long[i]!)]
