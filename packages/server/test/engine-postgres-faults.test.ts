@@ -346,6 +346,15 @@ describe('under load', () => {
 })
 
 describe('limits', () => {
+  // Anybody may ask, without a key, and what every request depends on waits in the same line.
+  test('many who ask whether it is ready wait for one answer of the database', async () => {
+    const engine = await open({ poolSize: 1 })
+    const asked = Array.from({ length: 500 }, () => engine.ready())
+    expect(engine.measures.process().connectionWaits).toBeLessThanOrEqual(1)
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([true]))
+    expect(await engine.ready()).toBe(true)
+  })
+
   test('a statement over its time limit is unavailable, and was not applied', async () => {
     const { engine, desk } = await openDesk({ statementMsMax: 200 })
     const version = await desk.put('slow', { data: { n: 1 } })

@@ -146,6 +146,7 @@ class PostgresEngine implements Engine {
   readonly #db: Database
   #cursorSeal!: CursorSeal
   #urlKey!: Uint8Array
+  #asking: Promise<boolean> | undefined
 
   constructor({ pool, db, dialect, store, sweepClock, log, openLongSession, observer }: Parts) {
     this.description = dialect.description
@@ -197,8 +198,15 @@ class PostgresEngine implements Engine {
     return this.#urlKey
   }
 
-  /** Whether the database answers and accepts writes. */
-  async ready(): Promise<boolean> {
+  /** Whether the database answers and accepts writes. Anybody may ask, so that all who wait get one answer. */
+  ready(): Promise<boolean> {
+    this.#asking ??= this.#askWhetherReady().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #askWhetherReady(): Promise<boolean> {
     const { promise: late, resolve } = Promise.withResolvers<boolean>()
     const timer = setTimeout(() => resolve(false), readyMsMax)
     const asked = this.#db.read(noOrg, { statement: readOnly, values: [] }).then(
