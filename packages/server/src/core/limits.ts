@@ -95,6 +95,8 @@ export const writeQueueRequestsMax = 8_192
 export const writeQueueBytesMax = 128 * MIB
 /** Connections to the address of --metrics; each is one request. */
 export const metricsConnectionsMax = 32
+/** How long one of them may take to send its request. */
+export const metricsRequestMsMax = 2_000
 /** Requests that wait for a connection to PostgreSQL, shared as above. */
 export const connectionQueueRequestsMax = 4_096
 /** One commit has at most this much, or one request: one organization's backlog must not become another's latency. */

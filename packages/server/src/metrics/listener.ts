@@ -1,13 +1,32 @@
-import { createServer, type Socket } from 'node:net'
-import { metricsConnectionsMax } from '../core/limits.ts'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { metricsConnectionsMax, metricsRequestMsMax } from '../core/limits.ts'
+import { isLoopbackAddress, isLoopbackHost, nameOfHost } from '../core/loopback.ts'
 import { chooseFormat, contentTypes, type Format } from './exposition.ts'
+import type { Registry } from './registry.ts'
 
 // The listener of --metrics. It is apart from the API: another address, no keys, one page. Each connection is one request,
 // so that connections can be counted and bounded, which Bun's own server does not do.
 
 const headBytesMax = 8_192
-/** From the connection to the end of the answer. */
-const connectionMsMax = 15_000
+/** From the request to the end of the connection. */
+const answerMsMax = 15_000
+
+/**
+ * Why the listener did not serve a connection: its `Host` is foreign, it sent no request in time, it had sent none when a
+ * newcomer needed its place, it found no place, or its answer was not taken in time.
+ */
+const refusals = ['host', 'idle', 'replaced', 'full', 'late'] as const
+export type Refusal = (typeof refusals)[number]
+
+/** Counts connections that were not served. */
+export const countRefusedScrapes = (registry: Registry): ((reason: Refusal) => void) => {
+  const counter = registry.counter({
+    name: 'cubby_metrics_connections_refused_total',
+    help: 'Connections to the address of the metrics that were refused or closed, by reason.',
+    labels: [{ name: 'reason', values: refusals }],
+  })
+  return (reason) => counter.add(1, refusals.indexOf(reason))
+}
 
 export interface MetricsAddress {
   host: string
@@ -31,18 +50,37 @@ const plain = (status: string, body: string, headers: Record<string, string> = {
   body: `${body}\n`,
 })
 
+const valuesOf = (lines: readonly string[], form: RegExp): string[] =>
+  lines.flatMap((line) => form.exec(line)?.[1]?.trim() ?? [])
+
 const acceptIn = (lines: readonly string[]): string | undefined => {
-  const values = lines.flatMap((line) => /^accept:(.*)$/i.exec(line)?.[1]?.trim() ?? [])
+  const values = valuesOf(lines, /^accept:(.*)$/i)
   return values.length === 0 ? undefined : values.join(',')
 }
 
 type Scrape = (format: Format) => Promise<string>
 
-const answerTo = async (head: string, scrape: Scrape): Promise<{ answer: Answer; isHead: boolean }> => {
+interface Site {
+  scrape: Scrape
+  /** Whether a request for this host is one for this listener. */
+  takes(host: string): boolean
+  onRefused(reason: Refusal): void
+}
+
+const answerTo = async (
+  head: string,
+  { scrape, takes, onRefused }: Site,
+): Promise<{ answer: Answer; isHead: boolean }> => {
   const [first = '', ...lines] = head.split('\r\n')
   const [, method, target] = /^([A-Z]+) (\S+) HTTP\/1\.[01]$/.exec(first) ?? []
   const isHead = method === 'HEAD'
   if (method === undefined) return { answer: plain('400 Bad Request', 'This is not a request of HTTP/1.1.'), isHead }
+  const hosts = valuesOf(lines, /^host:(.*)$/i)
+  if (hosts.length > 1) return { answer: plain('400 Bad Request', 'There are several Host headers.'), isHead }
+  if (!takes(hosts[0] ?? '')) {
+    onRefused('host')
+    return { answer: plain('403 Forbidden', 'Host is not a name of this machine.'), isHead }
+  }
   if (target!.split('?', 1)[0] !== '/metrics') {
     return { answer: plain('404 Not Found', 'The metrics are at /metrics.'), isHead }
   }
@@ -65,12 +103,14 @@ const send = (socket: Socket, { status, headers, body }: Answer, isHead: boolean
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n`), ...(isHead ? [] : [bytes])]))
 }
 
-const serveConnection = (socket: Socket, scrape: Scrape): void => {
+/** Calls `onRequest` when the request is whole, then answers it. */
+const serveConnection = (socket: Socket, site: Site, onRequest: () => void): void => {
   let head = ''
   let isAnswered = false
   const answer = (text: string): void => {
     isAnswered = true
-    void answerTo(text, scrape).then(({ answer, isHead }) => {
+    onRequest()
+    void answerTo(text, site).then(({ answer, isHead }) => {
       if (!socket.destroyed) send(socket, answer, isHead)
     })
   }
@@ -85,28 +125,90 @@ const serveConnection = (socket: Socket, scrape: Scrape): void => {
   })
 }
 
-/** Rejects with the system's error if it cannot listen there. `port` 0 picks a free one. */
-export const listenForScrapes = ({ host, port }: MetricsAddress, scrape: Scrape): Promise<MetricsListener> =>
-  new Promise((resolve, reject) => {
-    const open = new Map<Socket, Timer>()
-    const server = createServer((socket) => {
-      if (open.size >= metricsConnectionsMax) return void socket.destroy()
-      open.set(
-        socket,
-        setTimeout(() => socket.destroy(), connectionMsMax),
-      )
-      socket.on('close', () => {
-        clearTimeout(open.get(socket))
-        open.delete(socket)
-      })
-      serveConnection(socket, scrape)
+interface Connection {
+  timer: Timer
+  hasRequest: boolean
+}
+
+/** The connections that are open, the oldest first. */
+class Connections {
+  readonly #open = new Map<Socket, Connection>()
+  readonly #site: Site
+  readonly #requestMsMax: number
+
+  constructor(site: Site, requestMsMax: number) {
+    this.#site = site
+    this.#requestMsMax = requestMsMax
+  }
+
+  accept(socket: Socket): void {
+    if (this.#open.size >= metricsConnectionsMax && !this.#replaceOldest()) {
+      this.#refuse(socket, 'full')
+      return
+    }
+    const refuseAfter = (ms: number, reason: Refusal): Timer => setTimeout(() => this.#refuse(socket, reason), ms)
+    const connection: Connection = { timer: refuseAfter(this.#requestMsMax, 'idle'), hasRequest: false }
+    this.#open.set(socket, connection)
+    socket.on('close', () => this.#leave(socket))
+    serveConnection(socket, this.#site, () => {
+      clearTimeout(connection.timer)
+      connection.timer = refuseAfter(answerMsMax, 'late')
+      connection.hasRequest = true
     })
+  }
+
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy()
+  }
+
+  /** Ends the oldest that has sent no request. False if all have. */
+  #replaceOldest(): boolean {
+    for (const [socket, { hasRequest }] of this.#open) {
+      if (hasRequest) continue
+      this.#refuse(socket, 'replaced')
+      return true
+    }
+    return false
+  }
+
+  #refuse(socket: Socket, reason: Refusal): void {
+    this.#leave(socket)
+    this.#site.onRefused(reason)
+    socket.destroy()
+  }
+
+  #leave(socket: Socket): void {
+    clearTimeout(this.#open.get(socket)?.timer)
+    this.#open.delete(socket)
+  }
+}
+
+export interface ListenOptions {
+  onRefused(reason: Refusal): void
+  requestMsMax?: number
+}
+
+/** Rejects with the system's error if it cannot listen there. `port` 0 picks a free one. */
+export const listenForScrapes = (
+  { host, port }: MetricsAddress,
+  scrape: Scrape,
+  { onRefused, requestMsMax = metricsRequestMsMax }: ListenOptions,
+): Promise<MetricsListener> =>
+  new Promise((resolve, reject) => {
+    let isLoopback = true
+    // A name that resolves to a loopback address is one of this machine, too.
+    const takes = (sent: string): boolean =>
+      !isLoopback || isLoopbackHost(sent) || nameOfHost(sent) === host.toLowerCase()
+    const connections = new Connections({ scrape, takes, onRefused }, requestMsMax)
+    const server = createServer((socket) => connections.accept(socket))
     server.on('error', reject)
     server.listen(port, host, () => {
+      const bound = server.address() as AddressInfo
+      isLoopback = isLoopbackAddress(bound.address)
       const close = async (): Promise<void> => {
-        for (const socket of open.keys()) socket.destroy()
+        connections.closeAll()
         await new Promise<void>((closed) => server.close(() => closed()))
       }
-      resolve({ port: (server.address() as { port: number }).port, close })
+      resolve({ port: bound.port, close })
     })
   })

@@ -1,9 +1,10 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { observedOperations } from '../http/observed-operations.ts'
 import type { HttpServer } from '../http/server.ts'
+import type { Format } from '../metrics/exposition.ts'
 import type { Family } from '../metrics/family.ts'
 import { type AnswerCounter, countAnswers, measureHttp } from '../metrics/http-metrics.ts'
-import { listenForScrapes } from '../metrics/listener.ts'
+import { countRefusedScrapes, listenForScrapes, type Refusal } from '../metrics/listener.ts'
 import { measureProcess } from '../metrics/process-metrics.ts'
 import { Registry, type Snapshot } from '../metrics/registry.ts'
 import { type Member, Scraper } from '../metrics/scrape.ts'
@@ -23,6 +24,7 @@ export class ServerMetrics {
   readonly observer: StoreObserver
   readonly pushes: CountedPushes
   readonly files: CountedFiles
+  readonly #onRefused: (reason: Refusal) => void
   #close: () => Promise<void> = async () => {}
 
   readonly #keepDeadBlobsMs: number
@@ -33,6 +35,7 @@ export class ServerMetrics {
     this.observer = countStore(this.#registry)
     this.pushes = countPushes(this.#registry)
     this.files = countFiles(this.#registry)
+    this.#onRefused = countRefusedScrapes(this.#registry)
     this.#stopTimer = measureProcess(this.#registry, { startedAtMs })
   }
 
@@ -61,7 +64,8 @@ export class ServerMetrics {
   async listen({ metrics }: ServeOptions): Promise<string> {
     const { host, port } = metrics!
     try {
-      const listener = await listenForScrapes({ host, port }, (format) => this.#scraper.scrape(format))
+      const scrape = (format: Format): Promise<string> => this.#scraper.scrape(format)
+      const listener = await listenForScrapes({ host, port }, scrape, { onRefused: this.#onRefused })
       this.#close = () => listener.close()
       return `${urlOf(host, listener.port)}/metrics`
     } catch (error) {

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { parseArguments, UsageError } from '../../src/cli/arguments.ts'
 import { metricsFlag, parseMetricsAddress } from '../../src/cli/metrics-address.ts'
 import { metricsConnectionsMax } from '../../src/core/limits.ts'
+import { listenForScrapes } from '../../src/metrics/listener.ts'
 import {
   eventually,
   makeTempDir,
@@ -12,9 +13,23 @@ import {
   startServer,
   storeArguments,
 } from '../harness.ts'
-import { metricsOn, metricsUrl } from './scraping.ts'
+import { growth, metricsOn, metricsUrl, scrape } from './scraping.ts'
 
 setDefaultTimeout(60_000)
+
+const refusedName = 'cubby_metrics_connections_refused_total'
+
+/** What is answered to these bytes until the connection ends. */
+const sendTo = (port: number, text: string): Promise<string> =>
+  new Promise((resolve) => {
+    let received = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(received))
+  })
 
 describe('the address of --metrics', () => {
   let server: Server
@@ -52,42 +67,155 @@ describe('the address of --metrics', () => {
     expect((await ask('GET', '/v1'))[0]).toBe(404)
   })
 
-  /** What is answered to these bytes until the connection ends. */
-  const send = (text: string): Promise<string> =>
-    new Promise((resolve) => {
-      let received = ''
-      const socket = connect(Number(url.port), '127.0.0.1', () => socket.write(text))
-      socket.on('data', (chunk) => {
-        received += chunk
-      })
-      socket.on('error', () => {})
-      socket.on('close', () => resolve(received))
-    })
+  const send = (text: string): Promise<string> => sendTo(Number(url.port), text)
 
   test('what is not HTTP, or too long, is refused, and the connection closed', async () => {
     for (const text of ['\r\n\r\n', 'GET\r\n\r\n', 'get /metrics HTTP/1.1\r\n\r\n', 'GET /metrics HTTP/2\r\n\r\n']) {
       expect(await send(text)).toStartWith('HTTP/1.1 400 ')
     }
     expect(await send(`GET /metrics HTTP/1.1\r\nX: ${'x'.repeat(10_000)}`)).toStartWith('HTTP/1.1 400 ')
-    const answer = await send('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n')
+    const answer = await send('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n')
     expect(answer.match(/^HTTP\/1\.1 /gm)).toEqual(['HTTP/1.1 '])
     expect(answer).toContain('Connection: close')
   })
 
-  test('connections above the limit are closed at once; when they end, others get in', async () => {
-    const open: Socket[] = []
-    const closed = new Set<Socket>()
-    for (let i = 0; i < metricsConnectionsMax + 5; i++) {
-      const socket = connect(Number(url.port), '127.0.0.1')
-      socket.on('error', () => {}).on('close', () => closed.add(socket))
-      open.push(socket)
+  // A page whose own name was made to point at this machine sends that name.
+  test('on a loopback address, Host must be a name or an address of it', async () => {
+    const statusFor = async (...hosts: string[]): Promise<string> => {
+      const lines = hosts.map((host) => `Host: ${host}\r\n`).join('')
+      return (await send(`GET /metrics HTTP/1.1\r\n${lines}\r\n`)).slice(9, 12)
     }
-    await eventually('the surplus is closed', () => closed.size >= 5 || undefined)
-    expect(closed.size).toBe(5)
+    const before = await scrape(server)
+    for (const host of [
+      '127.0.0.1',
+      '127.1.2.3:80',
+      'localhost',
+      'LocalHost:9464',
+      'a.localhost',
+      '[::1]',
+      '[::1]:9464',
+    ]) {
+      expect([host, await statusFor(host)]).toEqual([host, '200'])
+    }
+    const foreign = [
+      ...['evil.example', 'evil.example:9464', 'localhost.evil.example', '127.0.0.1.evil.example', '0.0.0.0', '[::2]'],
+      ...['', 'localhost:x', 'notlocalhost', `${'a'.repeat(7_000)}.localhost`],
+    ]
+    for (const host of foreign) expect([host, await statusFor(host)]).toEqual([host, '403'])
+    expect(await statusFor()).toBe('403')
+    expect(await statusFor('localhost', 'localhost')).toBe('400')
+    expect(await statusFor('localhost', 'evil.example')).toBe('400')
+    // Also where the metrics are not: nothing is told to a foreign page.
+    expect(await send('GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n')).toStartWith('HTTP/1.1 403 ')
+    const refused = growth(before, await scrape(server), refusedName, { reason: 'host' })
+    expect(refused).toBe(foreign.length + 2)
+  })
+
+  test('a connection without a whole request is closed after a while', async () => {
+    const before = await scrape(server)
+    const closed: string[] = []
+    for (const text of ['', 'GET /metrics HTTP/1.1\r\n', 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r']) {
+      sendTo(Number(url.port), text).then((answer) => closed.push(answer))
+    }
+    // It sends something now and then, but never all of it.
+    const slow = connect(Number(url.port), '127.0.0.1')
+    const drip = setInterval(() => slow.write('x'), 100)
+    slow
+      .on('error', () => {})
+      .on('close', () => {
+        clearInterval(drip)
+        closed.push('')
+      })
+    await eventually('all of them are closed', () => closed.length === 4 || undefined, { waitMsMax: 30_000 })
+    expect(closed).toEqual(['', '', '', ''])
+    expect(growth(before, await scrape(server), refusedName, { reason: 'idle' })).toBe(4)
     // The API is not concerned.
     expect((await server.request('GET', '/healthz')).status).toBe(200)
-    for (const socket of open) socket.destroy()
-    await eventually('a scrape', () => ask('GET', '/metrics').catch(() => undefined))
+  })
+})
+
+describe('the connections of the listener', () => {
+  const request = 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+  /** A listener whose time for a request does not end unless it is given. */
+  const listen = async (scraped: () => Promise<string>, requestMsMax = 600_000, host = '127.0.0.1') => {
+    const refused: string[] = []
+    const { port, close } = await listenForScrapes({ host, port: 0 }, scraped, {
+      onRefused: (reason) => refused.push(reason),
+      requestMsMax,
+    })
+    const ended: number[] = []
+    const sockets: Socket[] = []
+    /** Opens one, and sends something. */
+    const open = async (text = ''): Promise<void> => {
+      const n = sockets.length
+      const socket = connect(port, '127.0.0.1')
+      sockets.push(socket)
+      socket.on('error', () => {}).on('close', () => ended.push(n))
+      await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
+      socket.write(text)
+    }
+    const closeAll = async (): Promise<void> => {
+      for (const socket of sockets) socket.destroy()
+      await close()
+    }
+    return { port, refused, ended, open, closeAll }
+  }
+
+  test('a newcomer that finds all places taken replaces the oldest that has sent no request', async () => {
+    const { port, refused, ended, open, closeAll } = await listen(async () => 'all is well')
+    // Part of a request is none.
+    for (let i = 0; i < metricsConnectionsMax; i++) await open(i % 2 === 0 ? '' : 'GET /metrics')
+    await open()
+    await open()
+    expect(await sendTo(port, request)).toEndWith('all is well')
+    await eventually('the first are closed', () => ended.length === 3 || undefined)
+    expect(ended).toEqual([0, 1, 2])
+    expect(refused).toEqual(['replaced', 'replaced', 'replaced'])
+    await closeAll()
+  })
+
+  test('one that has sent its request keeps its place; when all have, a newcomer is closed', async () => {
+    const pages = Promise.withResolvers<string>()
+    let scrapes = 0
+    const { port, refused, ended, open, closeAll } = await listen(() => {
+      scrapes++
+      return pages.promise
+    })
+    const waiting = metricsConnectionsMax - 1
+    const answers = Array.from({ length: waiting }, () => sendTo(port, request))
+    await eventually('all of them are read', () => scrapes === waiting || undefined)
+    await open()
+    answers.push(sendTo(port, request))
+    await eventually('the idle one has left its place', () => scrapes === metricsConnectionsMax || undefined)
+    await eventually('it is closed', () => ended.length === 1 || undefined)
+    expect(await sendTo(port, request)).toBe('')
+    expect(refused).toEqual(['replaced', 'full'])
+    pages.resolve('all is well')
+    for (const answer of await Promise.all(answers)) expect(answer).toEndWith('all is well')
+    await closeAll()
+  })
+
+  test('the time for a request does not end an answer that takes longer', async () => {
+    const page = Promise.withResolvers<string>()
+    const { port, refused, open, ended, closeAll } = await listen(() => page.promise, 1_000)
+    const answer = sendTo(port, request)
+    await open()
+    await eventually('one that was opened later is closed', () => ended.length === 1 || undefined)
+    page.resolve('all is well')
+    expect(await answer).toEndWith('all is well')
+    expect(refused).toEqual(['idle'])
+    await closeAll()
+  })
+
+  test('on another address, any Host is accepted', async () => {
+    const { port, refused, closeAll } = await listen(async () => 'all is well', undefined, '0.0.0.0')
+    for (const lines of ['Host: metrics.internal:9464\r\n', 'Host: evil.example\r\n', '']) {
+      expect(await sendTo(port, `GET /metrics HTTP/1.1\r\n${lines}\r\n`)).toStartWith('HTTP/1.1 200 ')
+    }
+    expect(await sendTo(port, 'GET /metrics HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n')).toStartWith('HTTP/1.1 400 ')
+    expect(refused).toEqual([])
+    await closeAll()
   })
 })
 
