@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -81,6 +81,18 @@ const running = new Set<Bun.Subprocess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
+
+/** How many sockets a process has open. For Linux. */
+export const socketsOf = (pid: number): number => {
+  const isSocket = (fd: string): boolean => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:')
+    } catch {
+      return false
+    }
+  }
+  return readdirSync(`/proc/${pid}/fd`).filter(isSocket).length
+}
 
 export interface CommandResult {
   exitCode: number

@@ -245,6 +245,19 @@ describe('x-request-id', () => {
     for (let i = 0; i < 20; i++) ids.add((await service.api.get('/v1')).headers.get('x-request-id'))
     expect(ids.size).toBe(20)
   })
+
+  // A counter would tell every caller how many requests of others came between two of its own.
+  test('a new one is random from its beginning to its end', async () => {
+    const ids: string[] = []
+    for (let i = 0; i < 100; i++) ids.push((await service.api.get('/v1')).headers.get('x-request-id')!)
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{20}$/)
+    expect(new Set(ids.map((id) => id.slice(0, 8))).size).toBe(100)
+    expect(new Set(ids.map((id) => id.slice(-8))).size).toBe(100)
+    // Neither ascending nor descending.
+    const ascents = ids.filter((id, i) => i > 0 && id > ids[i - 1]!).length
+    expect(ascents).toBeGreaterThan(10)
+    expect(ascents).toBeLessThan(90)
+  })
 })
 
 describe('methods', () => {
