@@ -14,7 +14,7 @@ import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
 import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
-import { type AnswerCounter, type Answered, Observers, observed, pathOf } from './observe.ts'
+import { type AnswerCounter, type Answered, Observers, observed, type Place, pathOf } from './observe.ts'
 import { RequestExchange, type Shared } from './request-exchange.ts'
 import { requestIdOf } from './request-id.ts'
 import { logAnswered } from './request-log.ts'
@@ -39,6 +39,15 @@ export interface PipelineOptions extends AuthenticatorOptions {
 type Request = BunRequest<string>
 type Params = RequestExchange['params']
 export type Handler = (request: Request, server: Server<undefined>) => Awaitable<Response>
+
+/** The place of requests that are refused whatever their path is, or whose path no route has. */
+const noPlace: Place = { path: undefined, operationOf: () => undefined }
+
+const severalHosts = (): CubbyError =>
+  new CubbyError('invalid_request', 'The request has several Host headers, or one that is a list.', {
+    field: 'Host',
+    hint: 'Send one Host header. A proxy that adds its own must remove the one that it received.',
+  })
 
 /** The caller that stands for all whose organization is not known. No organization has this id. */
 const strangers: Holder = { orgId: 0, keySeq: 0 }
@@ -78,6 +87,8 @@ export class Pipeline implements Shared {
   readonly #counter: AnswerCounter | undefined
   readonly #observers: Observers | undefined
 
+  readonly #refuseHosts: Handler
+
   constructor(options: PipelineOptions) {
     const { log, logRequests, logSlowMs, answerCounter } = options
     const { organizations } = options.engine
@@ -86,6 +97,9 @@ export class Pipeline implements Shared {
     this.now = options.now
     this.#counter = answerCounter
     this.#observers = Observers.of(answerCounter, logAnswered({ log, organizations, logRequests, logSlowMs }))
+    this.#refuseHosts = observed(this.#observers, noPlace, (request: Request) =>
+      closingIfUnread(request, respondError(requestIdOf(request.headers), severalHosts())),
+    )
   }
 
   stop(): void {
@@ -193,8 +207,16 @@ export class Pipeline implements Shared {
     })
   }
 
+  /** The handler for requests with one host. Bun joins several Host headers, which no name of a host looks like. */
+  withOneHost(handler: Handler): Handler {
+    return (request, server) =>
+      request.headers.get('host')?.includes(', ') === true
+        ? this.#refuseHosts(request, server)
+        : handler(request, server)
+  }
+
   notFound(): Handler {
-    return observed(this.#observers, { path: undefined, operationOf: () => undefined }, this.#lost)
+    return observed(this.#observers, noPlace, this.#lost)
   }
 
   readonly #lost = (request: Request): Response => {

@@ -90,9 +90,20 @@ const mcpHandlers = (pipeline: Pipeline, { mcp, log, host, publicUrl }: HttpOpti
 
 export const startHttp = (options: HttpOptions): HttpServer => {
   const pipeline = new Pipeline(options)
-  const handlers = Object.fromEntries(
-    Object.entries(options.routes ?? servedRoutes).map(([path, methods]) => [path, pipeline.handlerFor(path, methods)]),
-  )
+  const handlers: Record<string, Handler> = {
+    ...Object.fromEntries(
+      Object.entries(options.routes ?? servedRoutes).map(([path, methods]) => [
+        path,
+        pipeline.handlerFor(path, methods),
+      ]),
+    ),
+    // Otherwise these paths would be those of records.
+    [`${tasksPath}/*`]: pipeline.notFound(),
+    ...openHandlersOf(pipeline, options),
+    ...(options.console && consoleHandlers(pipeline, options.console)),
+    ...mcpHandlers(pipeline, options),
+    ...Object.fromEntries(doorPaths.map((path) => [path, pipeline.door(path, options)])),
+  }
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
@@ -102,16 +113,13 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     idleTimeout: connectionIdleSecondsMax,
     // Bun's answer to a body that is too large has no error body, so we count the bytes ourselves.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    routes: {
-      ...handlers,
-      // Otherwise these paths would be those of records.
-      [`${tasksPath}/*`]: pipeline.notFound(),
-      ...openHandlersOf(pipeline, options),
-      ...(options.console && consoleHandlers(pipeline, options.console)),
-      ...mcpHandlers(pipeline, options),
-      ...Object.fromEntries(doorPaths.map((path) => [path, pipeline.door(path, options)])),
-    },
-    fetch: pipeline.notFound() as (request: Request, server: Server<undefined>) => Awaitable<Response>,
+    routes: Object.fromEntries(
+      Object.entries(handlers).map(([path, handler]) => [path, pipeline.withOneHost(handler)]),
+    ),
+    fetch: pipeline.withOneHost(pipeline.notFound()) as (
+      request: Request,
+      server: Server<undefined>,
+    ) => Awaitable<Response>,
     error: (error) => answerError(options.log, 'unknown', error),
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)

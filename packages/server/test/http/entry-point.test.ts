@@ -145,14 +145,7 @@ describe('Host', () => {
     })
   }
 
-  test('two of them, and none (HTTP/1.0), are answered too', async () => {
-    expectJson(
-      await get([
-        ['Host', 'a.example'],
-        ['Host', 'b.example'],
-      ]),
-      own(),
-    )
+  test('none (HTTP/1.0) is answered too', async () => {
     const connection = await connectRaw(service.server.port)
     connection.send('GET / HTTP/1.0\r\n\r\n')
     expectJson(await connection.answer(), own())

@@ -5,7 +5,7 @@ import { growth, metricsOn, metricsUrl, scrape } from '../metrics/scraping.ts'
 import { connectRaw, rawRequest } from '../raw-connection.ts'
 import { Receiver } from '../tasks/receiver.ts'
 import { makeBucket } from './bucket.ts'
-import { ok, useService } from './service.ts'
+import { ok, refused, useService } from './service.ts'
 import { makeTask } from './task.ts'
 
 // An operator decides by these numbers. Each test does something countable and compares.
@@ -51,6 +51,44 @@ test('requests are counted by operation and status, with their time and bytes', 
   expect(grew(`${seconds}_sum`, { operation: 'putRecord' })).toBeGreaterThan(0)
   expect(grew('cubby_http_received_bytes_total', { operation: 'putRecord' })).toBe(5 * Buffer.byteLength(body))
   expect(grew('cubby_http_sent_bytes_total', { operation: 'putRecord' })).toBe(answered)
+})
+
+// Servers and proxies that take different ones of two hosts would answer for another site, or read another request.
+test('two Host headers are 400 on every path, and are counted', async () => {
+  const table = await service.table()
+  const bucket = await makeBucket(service.api)
+  const own = `127.0.0.1:${service.server.port}`
+  const requestsTo: [string, string][] = [
+    ...(['/', '/healthz', '/docs', '/console', '/llms.txt', '/v1', table.path, table.at('k'), '/nowhere'].map(
+      (path) => ['GET', path],
+    ) as [string, string][]),
+    ['PUT', table.path],
+    ['POST', '/mcp'],
+    ['GET', `/files/${bucket.created.id}/a`],
+    ['PUT', `/files/${bucket.created.id}/a`],
+    ['OPTIONS', '/v1'],
+    ['PATCH', '/v1'],
+  ]
+  const hosts: [string, string][] = [
+    [own, own],
+    [own, 'evil.example'],
+    ['evil.example', own],
+    ['', own],
+    [own, ''],
+  ]
+  const [before, after] = await around(async () => {
+    for (const [method, path] of requestsTo) {
+      for (const pair of hosts) {
+        const headers = pair.map((host) => ['Host', host] as [string, string])
+        const body = method === 'GET' || method === 'OPTIONS' ? {} : { body: '{}' }
+        const answer = await service.api.raw(method, path, { headers, ...body })
+        expect({ path, ...refused(answer, 400, 'invalid_request', 'Host') }).toMatchObject({ path })
+      }
+    }
+  })
+  const count = requestsTo.length * hosts.length
+  expect(growth(before, after, requests, { operation: 'none', code: '400' })).toBe(count)
+  ok(await service.api.raw('GET', '/v1', { headers: [['Host', 'any.example']] }))
 })
 
 test('an answer of many bytes, streamed in pieces, counts in full', async () => {
