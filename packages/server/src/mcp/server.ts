@@ -388,7 +388,8 @@ class CallOf implements ToolCall {
   }
 
   get access(): Access {
-    return this.#request.access
+    const { access, endpoint } = this.#request
+    return endpoint.readOnly ? { ...access, signsNothing: true } : access
   }
 
   get nowMs(): number {

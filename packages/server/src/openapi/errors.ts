@@ -29,7 +29,8 @@ export const meanings: Record<ErrorCode, string> = {
   read_only_key: 'A public key only reads records, tables, runs and public files.',
   key_scope: 'The API key is limited to other databases, or it is limited and the request manages keys.',
   secret_key_in_browser: 'A web page from another origin sent a secret key.',
-  private_file: 'The file is private, and a public key reads only public files.',
+  private_file:
+    'The file is private, and a public key reads only public files. At `/mcp?readOnly=true`: no URL is signed.',
   invalid_signature: 'The URL is not signed, or it was changed after it was signed.',
   expired_url: 'The signed URL has expired, or the API key that signed it.',
   route_not_found: 'No route has this path: a segment is empty, or there is a trailing slash.',

@@ -20,6 +20,8 @@ export interface Access {
   /** Where the bytes of files are; undefined without --files. */
   place: BlobPlace | undefined
   tasks: TaskServices
+  /** The way on which the caller came is restricted to reading: no URL is signed, whatever the key may do. */
+  signsNothing?: true
 }
 
 /** An operator opens the store directly, names the organization and needs no API key. */

@@ -379,6 +379,42 @@ describe('files', () => {
   })
 })
 
+// An agent that is restricted to reading must not hand out what opens private files for everybody.
+describe('files with readOnly', () => {
+  test('no URL is signed, whatever the key is: private_file', async () => {
+    const bucket = await makeBucket(service.api)
+    const at = { db: 'app', bucket: bucket.created.bucket }
+    await bucket.put('open.txt', 'open', { query: { visibility: 'public' } })
+    await bucket.put('shut.txt', 'shut')
+    const { bucket: name } = at
+    const restricted: [ToolCaller, Json][] = [
+      [new ToolCaller(service.server, service.org.secretKey, '/mcp?readOnly=true'), at],
+      [new ToolCaller(service.server, service.org.secretKey, '/mcp?db=app&readOnly=true'), { bucket: name }],
+    ]
+    for (const [caller, its] of restricted) {
+      await caller.refused('get_file_url', { ...its, name: 'shut.txt' }, 'private_file')
+      await caller.refused('get_file_url', { ...its, name: 'shut.txt', expiresIn: 60 }, 'private_file')
+      await caller.refused('get_file_url', { ...its, name: 'open.txt', expiresIn: 60 }, 'private_file', 'expiresIn')
+      await caller.refused('get_file_url', { ...its, name: 'none.txt' }, 'file_not_found')
+      await caller.refused('list_files', { ...its, expiresIn: 60 }, 'private_file', 'expiresIn')
+      const { items } = await caller.call('list_files', its)
+      expect(items.map(({ name, url }: Json) => [name, url !== null])).toEqual([
+        ['open.txt', true],
+        ['shut.txt', false],
+      ])
+      const { url, expiresAt } = await caller.call('get_file_url', { ...its, name: 'open.txt' })
+      expect([await (await fetch(url)).text(), expiresAt]).toEqual(['open', null])
+      const whole = JSON.stringify(await caller.try('list_files', its)) + JSON.stringify(items) + url
+      expect(whole).not.toContain('signature')
+    }
+    const reader = new ToolCaller(service.server, service.org.publicKey, '/mcp?readOnly=true')
+    await reader.refused('get_file_url', { ...at, name: 'shut.txt' }, 'private_file')
+    await reader.refused('list_files', { ...at, expiresIn: 60 }, 'read_only_key', 'expiresIn')
+    // The same key without the restriction.
+    expect((await agent.call('get_file_url', { ...at, name: 'shut.txt' })).url).toContain('signature=')
+  })
+})
+
 describe('what a key may do', () => {
   test('a key of one database is judged on db of the call', async () => {
     const [mine, other] = [freshName('d'), freshName('d')]

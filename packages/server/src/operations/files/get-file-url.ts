@@ -9,7 +9,7 @@ import type { Access } from '../access.ts'
 import { parseBucketAddress, requireBucket } from '../buckets/bucket-access.ts'
 import { defineOperation } from '../operation.ts'
 import { type FileAddress, fileNotFound, readFile, refusePrivate } from './file-access.ts'
-import { type FileUrl, signUrl } from './sign-url.ts'
+import { type FileUrl, refuseSigning, signUrl } from './sign-url.ts'
 
 export interface GetFileUrlInput extends FileAddress, UrlOptions {}
 
@@ -46,8 +46,11 @@ export const getFileUrl = async (access: Access, input: GetFileUrlInput, nowMs: 
   if (file !== undefined) refusePrivate(access, file)
   refusePublicKey(access, input)
   if (file === undefined && method === 'GET') throw fileNotFound(input)
-  if (method === 'GET' && file!.content.visibility === 'public' && expiresInSeconds === undefined) {
-    return { target: fileUrl('', bucketId, name, permanentQuery(options)), method, expiresAtMs: null }
+  if (method === 'GET' && file!.content.visibility === 'public') {
+    if (expiresInSeconds === undefined) {
+      return { target: fileUrl('', bucketId, name, permanentQuery(options)), method, expiresAtMs: null }
+    }
+    refuseSigning(access, true)
   }
   return signUrl(access, { method, bucketId, name }, expiresInSeconds ?? urlSecondsDefault, options, nowMs)
 }

@@ -15,7 +15,7 @@ import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
 import { fileOf, type StoredFile } from './file-access.ts'
 import { fileJson, permanentUrl } from './present-file.ts'
-import { signUrl } from './sign-url.ts'
+import { refuseSigning, signUrl } from './sign-url.ts'
 
 export interface QueryFilesInput extends BucketAddress {
   query: FileQuery
@@ -112,6 +112,7 @@ export const queryFiles = async (
       hint: 'Leave expiresIn out, or send the request from your server with a secret key (svc_live_…).',
     })
   }
+  if (query.expiresInSeconds !== undefined) refuseSigning(access, true)
   const bucket = await requireBucket(access, address, nowMs)
   const { whole, page, fingerprint } = planFileQuery(query, isPublic, bucket.id, engine.cursorSeal)
   const cursorAt = (next: Page['next']): string | null =>

@@ -1,3 +1,4 @@
+import { CubbyError } from '../../core/errors.ts'
 import { type SignedMethod, type SignedTarget, signedFileUrl } from '../../core/files/signed-url.ts'
 import type { Access } from '../access.ts'
 
@@ -10,14 +11,27 @@ export interface FileUrl {
   expiresAtMs: number | null
 }
 
+/** For a caller that is restricted to reading: a signed URL would open a private file for everybody who has it. */
+export const refuseSigning = ({ signsNothing }: Access, isAsked = false): void => {
+  if (signsNothing !== true) return
+  throw new CubbyError('private_file', 'This caller is restricted to reading: no URL is signed for it.', {
+    field: isAsked ? 'expiresIn' : undefined,
+    hint: isAsked
+      ? 'Leave expiresIn out: public files have permanent URLs.'
+      : 'The file is private; only public files have a URL without a signature.',
+  })
+}
+
 /** The signed URL of a file. It ends with the API key that signs it, at the latest. */
 export const signUrl = (
-  { engine, apiKey }: Access,
+  access: Access,
   target: SignedTarget,
   seconds: number,
   options: ReadonlyMap<string, string>,
   nowMs: number,
 ): FileUrl & { expiresAtMs: number } => {
+  refuseSigning(access)
+  const { engine, apiKey } = access
   const expiresAtMs = Math.min(nowMs + seconds * 1000, apiKey.expiresAtMs ?? Number.POSITIVE_INFINITY)
   const signed = { keyId: apiKey.id, expiresAtMs, options }
   return { target: signedFileUrl(engine.urlKey, '', target, signed), method: target.method, expiresAtMs }
