@@ -186,17 +186,20 @@ describe('cubby copy', () => {
     await handsOut.stop()
   })
 
-  // A cursor shows nothing and works only with its store's key. A copy without the key would refuse the cursors of all clients.
+  // A cursor shows nothing and works only with its store's secrets. A copy without them would refuse the cursors of all clients.
   describe('a store that was made on PostgreSQL', () => {
     const query = { index: 'i1', hash: 'open', limit: 10 }
     let made: string
     let key: string
     let first: Answer
     let second: Answer
-    const keyOf = async (store: string) =>
+    const secretsOf = async (store: string) =>
       (
-        await postgres.query(`select encode(cursor_key, 'hex') as key, accepts_plain_cursors from cubby_store`, store)
-      )[0]
+        await postgres.query(
+          `select encode(cursor_key, 'hex') as key, accepts_plain_cursors, secret_begins_at, earlier_secrets from cubby_store`,
+          store,
+        )
+      )[0]!
 
     beforeAll(async () => {
       made = await postgres.createDatabase()
@@ -207,41 +210,45 @@ describe('cubby copy', () => {
       for (let i = 0; i < 30; i++) await api.put('/v1/app/orders', { hashKey: `u${i}`, data: { status: 'open' } })
       first = await api.post('/v1/app/orders/query', query)
       second = await api.post('/v1/app/orders/query', { ...query, cursor: first.body.cursor })
+      // An earlier secret is copied too: the cursors above are of it.
+      await server.cubbyJson('secrets', 'rotate')
+      expect(JSON.parse((await secretsOf(made)).earlier_secrets as string)).toHaveLength(1)
       await server.stop()
       expect([first.status, second.status, second.body.items?.length]).toEqual([200, 200, 10])
     })
 
     const expectSameCursors = async (api: Api): Promise<void> => {
-      expect((await api.post('/v1/app/orders/query', query)).text).toBe(first.text)
+      const { cursor: _, ...page } = (await api.post('/v1/app/orders/query', query)).body
+      expect(first.body).toMatchObject(page)
       const next = await api.post('/v1/app/orders/query', { ...query, cursor: first.body.cursor })
-      expect(next.text).toBe(second.text)
+      expect(next.body.items).toEqual(second.body.items)
     }
 
-    test('is copied to another PostgreSQL with its cursor key', async () => {
+    test('is copied to another PostgreSQL with its secrets', async () => {
       const target = await postgres.createDatabase()
       expect((await copy(made, target)).exitCode).toBe(0)
-      expect(await keyOf(target)).toEqual(await keyOf(made))
+      expect(await secretsOf(target)).toEqual(await secretsOf(made))
       const server = await startServer({ store: target })
       await expectSameCursors(server.as(key))
       await server.stop()
     })
 
-    test('is copied to the embedded engine and back with its cursor key', async () => {
+    test('is copied to the embedded engine and back with its secrets', async () => {
       const [target, back] = [makeDir(), await postgres.createDatabase()]
       expect((await copy(made, target)).exitCode).toBe(0)
       const embedded = await startServer({ dataDir: target })
       await expectSameCursors(embedded.as(key))
       await embedded.stop()
       expect((await copy(target, back)).exitCode).toBe(0)
-      expect(await keyOf(back)).toEqual(await keyOf(made))
+      expect(await secretsOf(back)).toEqual(await secretsOf(made))
     })
 
-    test('has its key in the target after a resumed copy too', async () => {
+    test('has its secrets in the target after a resumed copy too', async () => {
       const target = await postgres.createDatabase()
       await copy(made, target)
-      await postgres.query(`update cubby_store set cursor_key = decode(repeat('ab', 32), 'hex')`, target)
+      await postgres.query(`update cubby_store set cursor_key = decode(repeat('ab', 32), 'hex'), earlier_secrets = '[]'`, target)
       expect((await copy(made, target, '--resume')).exitCode).toBe(0)
-      expect(await keyOf(target)).toEqual(await keyOf(made))
+      expect(await secretsOf(target)).toEqual(await secretsOf(made))
     })
   })
 

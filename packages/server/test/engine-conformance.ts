@@ -17,6 +17,7 @@ import { recordCases } from './conformance/records.ts'
 import { reopenCases } from './conformance/reopen.ts'
 import { runCases } from './conformance/runs.ts'
 import { scanCases } from './conformance/scans.ts'
+import { secretCases } from './conformance/secrets.ts'
 import { selectionCases } from './conformance/selections.ts'
 import { staleCases } from './conformance/stale.ts'
 import { statisticsCases } from './conformance/statistics.ts'
@@ -110,6 +111,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
   describe(`${name} engine`, () => {
     describe('organizations', () => organizationCases(it))
     describe('API keys', () => apiKeyCases(it))
+    describe('secrets', () => secretCases(it))
     describe('tables', () => tableCases(it))
     describe('records', () => recordCases(it))
     describe('conditions', () => conditionCases(it))

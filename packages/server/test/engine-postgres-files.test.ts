@@ -556,18 +556,29 @@ test('verify finds live blobs of buckets that do not exist; others wait for the 
   ])
 })
 
+test('a secret of another length is found by a check', async () => {
+  const engine = await open()
+  const earlier = JSON.stringify([{ secret: 'ab'.repeat(33), acceptsPlain: false, beginsAtMs: 0 }])
+  await server.query(`update cubby_store set cursor_key = '\\x00', earlier_secrets = '${earlier}'`, url)
+  expect(await Array.fromAsync(engine.maintenance.check())).toEqual([
+    'a secret of the store has 1 bytes, not 32',
+    'a secret of the store has 33 bytes, not 32',
+  ])
+})
+
 test('the key of signed URLs is the same in every process, and in a copy', async () => {
   const [one, other] = [await open(), await open()]
-  expect(one.urlKey).toEqual(other.urlKey)
-  expect(one.urlKey).toHaveLength(32)
+  const urlKeysOf = async (engine: Engine) => (await engine.secrets.at(0)).urlKeys
+  const urlKeys = await urlKeysOf(one)
+  expect(await urlKeysOf(other)).toEqual(urlKeys)
+  expect(urlKeys.map(({ length }) => length)).toEqual([32])
   const copy = await openPostgresEngine({ url: await server.createDatabase(), leaseMs: 20 })
   try {
-    const own = copy.urlKey
-    expect(own).not.toEqual(one.urlKey)
+    expect(await urlKeysOf(copy)).not.toEqual(urlKeys)
     const dump = await one.transfer.openDump()
-    await copy.transfer.load({ cursorKey: await dump.cursorKey() })
+    await copy.transfer.load({ secrets: await dump.secrets() })
     await dump.close()
-    expect(copy.urlKey).toEqual(one.urlKey)
+    expect(await urlKeysOf(copy)).toEqual(urlKeys)
   } finally {
     await copy.close()
   }

@@ -25,8 +25,8 @@ setDefaultTimeout(120_000)
 const expected = readExpected('v1')
 const program = programOf('v1')
 /** The versions that are migrated. */
-const from = ['v1', 'v2', 'v3', 'v4'] as const
-type Version = 1 | 2 | 3 | 4 | 5
+const from = ['v1', 'v2', 'v3', 'v4', 'v5'] as const
+type Version = 1 | 2 | 3 | 4 | 5 | 6
 
 let postgres: SharedPostgres
 const kind = postgresStores(() => postgres)
@@ -108,9 +108,10 @@ const sequenceNames = {
   2: ['organization_id_seq', 'api_key_seq_seq', 'table_id_seq', 'record_id'],
 }
 
-/** Version 3 has more columns, and other names for two of them; version 5 has more columns. */
+/** Version 3 has more columns, and other names for two of them; versions 5 and 6 have more columns. */
 const rowOf: Record<string, string> = {
   organization: `to_jsonb(r) - 'deleted_at_ms' - 'purging'`,
+  api_key: `to_jsonb(r) - 'link'`,
   table: `to_jsonb(r) - 'kind' - 'public_id' - 'deleted_at_ms' || jsonb_build_object('deleted_at', r.deleted_at_ms)`,
   record: `to_jsonb(r) - 'ttl_seconds' || jsonb_build_object('ttl', r.ttl_seconds)`,
 }
@@ -182,7 +183,7 @@ describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, w
       expect(kinds).toEqual(added.map((kind) => ({ kind })))
     })
 
-    test('is migrated once by processes that start together, and they share one cursor key', async () => {
+    test('is migrated once by processes that start together, and they share one secret', async () => {
       const url = await copyOf(version)
       const before = await contentOf(url, number)
       const migrated: unknown[] = []
@@ -193,10 +194,11 @@ describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, w
       try {
         if (dialect === withoutTransactionalDdl) expect(migrated.length).toBeGreaterThan(0)
         else expect(migrated).toEqual([{ from: number, to: schemaVersion }])
-        const sealed = engines[0]!.cursorSeal.seal(Buffer.from('a place'))
+        const sealed = (await engines[0]!.secrets.at(0)).seal.seal(Buffer.from('a place'))
         for (const engine of engines) {
-          expect(engine.cursorSeal.open(sealed)?.toString()).toBe('a place')
-          expect(engine.cursorSeal.acceptsPlain).toBe(version === 'v1')
+          const { seal } = await engine.secrets.at(0)
+          expect(seal.open(sealed)?.toString()).toBe('a place')
+          expect(seal.acceptsPlain).toBe(version === 'v1')
         }
         expect(await contentOf(url, 4)).toEqual(before)
         await expectSound(engines[0]!)
@@ -207,7 +209,7 @@ describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, w
   },
 )
 
-test('each store has a random key of its own, and a new store does not read plain cursors', async () => {
+test('each store has a random secret of its own, and a new store does not read plain cursors', async () => {
   const urls = [await copyOfV1(), await copyOfV1(), await postgres.createSchema()]
   const keys: string[] = []
   for (const url of urls) {
@@ -297,7 +299,7 @@ test.each(from)(
       if (ran < count) break
       statements = count
     }
-    expect(statements).toBeGreaterThan({ v1: 30, v2: 14, v3: 12, v4: 3 }[version])
+    expect(statements).toBeGreaterThan({ v1: 30, v2: 14, v3: 12, v4: 3, v5: 1 }[version])
   },
 )
 

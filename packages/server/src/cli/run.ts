@@ -41,6 +41,7 @@ import {
 } from './commands/orgs.ts'
 import { putCommand } from './commands/put.ts'
 import { queryCommand } from './commands/query.ts'
+import { secretsRotateCommand } from './commands/secrets.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statsCommand } from './commands/stats.ts'
 import {
@@ -82,6 +83,7 @@ export const commands: CliCommand[] = [
   keysListCommand,
   keysRevokeCommand,
   consoleLinkCommand,
+  secretsRotateCommand,
   verifyCommand,
   statsCommand,
   dbListCommand,

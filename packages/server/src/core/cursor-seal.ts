@@ -1,15 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 
-/** What a store keeps to make its cursors opaque. A copy or a backup of the store has the same. */
-export interface CursorKey {
-  /** `cursorKeyBytes` random bytes. */
-  secret: Uint8Array
-  /** Whether the store was made by version 0.1, whose plain cursors may still be in use. */
-  acceptsPlain: boolean
-}
-
-export const cursorKeyBytes = 32
-
 const tagBytes = 16
 
 /**
@@ -17,20 +7,13 @@ const tagBytes = 16
  * (a synthetic IV), so a nonce never repeats for another text; equal texts give equal results. It took 2.1 µs in a quiet
  * process, AES-GCM with a random nonce 2.5 to 3.2.
  */
-export class CursorSeal {
-  /** How many bytes longer than its text a sealed text is. */
-  static readonly overheadBytes = tagBytes
-
-  readonly acceptsPlain: boolean
+export class TextSeal {
   readonly #cipherKey
   /** Has read the key already: a copy of it for each text saves half of the work. */
   readonly #hmac
 
-  constructor({ secret, acceptsPlain }: CursorKey) {
-    if (secret.length !== cursorKeyBytes)
-      throw new Error(`a cursor key has ${cursorKeyBytes} bytes, not ${secret.length}`)
+  constructor(secret: Uint8Array) {
     const derive = (use: string): Buffer => createHmac('sha256', secret).update(use).digest()
-    this.acceptsPlain = acceptsPlain
     this.#cipherKey = createSecretKey(derive('cursor cipher'))
     this.#hmac = new Bun.CryptoHasher('sha256', derive('cursor tag'))
   }
@@ -40,7 +23,6 @@ export class CursorSeal {
     return Buffer.concat([tag, createCipheriv('aes-256-ctr', this.#cipherKey, tag).update(text)])
   }
 
-  /** The text that was sealed; undefined if it was not sealed with this key, or was changed since. */
   open(sealed: Buffer): Buffer | undefined {
     if (sealed.length < tagBytes) return undefined
     const tag = sealed.subarray(0, tagBytes)
@@ -53,6 +35,31 @@ export class CursorSeal {
   }
 }
 
-/** The key that signs URLs of files: another one than those of cursors, from the same secret. */
-export const deriveUrlKey = ({ secret }: CursorKey): Uint8Array =>
-  createHmac('sha256', secret).update('file urls').digest()
+/** Seals with one secret, and opens what any accepted one has sealed. */
+export class CursorSeal {
+  /** How many bytes longer than its text a sealed text is. */
+  static readonly overheadBytes = tagBytes
+
+  /** The first one seals. */
+  readonly #seals: readonly TextSeal[]
+  /** Whether the store was made by version 0.1, whose plain cursors may still be in use. */
+  readonly acceptsPlain: boolean
+
+  constructor(seals: readonly TextSeal[], acceptsPlain: boolean) {
+    this.#seals = seals
+    this.acceptsPlain = acceptsPlain
+  }
+
+  seal(text: Buffer): Buffer {
+    return this.#seals[0]!.seal(text)
+  }
+
+  /** The text that was sealed; undefined if it was not sealed with one of the secrets, or was changed since. */
+  open(sealed: Buffer): Buffer | undefined {
+    for (const seal of this.#seals) {
+      const text = seal.open(sealed)
+      if (text !== undefined) return text
+    }
+    return undefined
+  }
+}

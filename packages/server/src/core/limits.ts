@@ -38,9 +38,13 @@ export const urlSecondsDefault = 900
 export const urlSecondsMax = 604_800
 /** A signed URL has ten at most. */
 export const signedParametersMax = 16
+/** A signed URL that ends later than `urlSecondsMax` and this much from now is not one that this store gave out. */
+export const urlClockMsMax = 5 * 60 * 1000
 export const requestIdCharactersMax = 128
 export const keyNameCharactersMax = 128
 export const keyDatabasesMax = 100
+/** The one key that the key of a sign-in link creates ends so far ahead at most. */
+export const linkSessionMsMax = 12 * 60 * 60 * 1000
 /** Our longest cursor is far below this; a longer one is not ours. */
 export const cursorCharactersMax = 16 * KIB
 
@@ -108,6 +112,9 @@ export const lastUsedEntriesMax = 50_000
 
 // Time.
 export const recoveryMs = 7 * 24 * 60 * 60 * 1000
+/** Cursors and signed URLs of an earlier secret are accepted for this long after its rotation. */
+export const earlierSecretMs = 7 * 24 * 60 * 60 * 1000
+export const earlierSecretsMax = 8
 /** Sweeps delete this long after the deadline: a clock that jumps must not destroy data. */
 export const sweepGraceMs = 5 * 60 * 1000
 /** Sweeps ignore a clock that has jumped ahead for this long, so that an operator can set it back. */

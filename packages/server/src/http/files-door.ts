@@ -131,13 +131,17 @@ export class DoorExchange extends RequestExchange {
       if (this.keyNeeded !== 'read') throw noFile()
       return this.#findBucket()
     }
-    this.signed ??= this.#judgeSignature()
-    return andThen(this.engine.apiKeys.findById(this.signed.keyId), (apiKey) => {
+    return andThen(this.signed ?? this.#judgeSignature(), (signed) => this.#admitSigned(signed, isHead))
+  }
+
+  #admitSigned(signed: Signed, isHead: boolean): Awaitable<void> {
+    this.signed = signed
+    return andThen(this.engine.apiKeys.findById(signed.keyId), (apiKey) => {
       // It was there when it signed: its organization is deleted, and everything of it with it.
       if (apiKey === undefined) throw noFile()
       if (apiKey.revokedAtMs !== null) throw revoked()
       const isOver = (ms: number | null): boolean => ms !== null && ms <= this.nowMs
-      if (isOver(apiKey.expiresAtMs) || (isHead && isOver(this.signed!.expiresAtMs))) throw expired()
+      if (isOver(apiKey.expiresAtMs) || (isHead && isOver(signed.expiresAtMs))) throw expired()
       this.#apiKey = apiKey
       this.access = { engine: this.engine, apiKey, place: this.place, tasks: this.#tasks }
       return andThen(this.#findBucket(), () => {
@@ -147,13 +151,16 @@ export class DoorExchange extends RequestExchange {
     })
   }
 
-  #judgeSignature(): Signed {
+  #judgeSignature(): Awaitable<Signed> {
     const method = this.request.method === 'PUT' ? 'PUT' : 'GET'
     const target = { method, bucketId: this.params.bucketId!, name: this.name } as const
     const parameters = signedParameters(this.query)
-    const signed = parameters && readSigned(this.engine.urlKey, target, parameters)
-    if (signed === undefined) throw invalid()
-    return signed
+    if (parameters === undefined) throw invalid()
+    return andThen(this.engine.secrets.at(this.nowMs), ({ urlKeys }) => {
+      const signed = readSigned(urlKeys, target, parameters, this.nowMs)
+      if (signed === undefined) throw invalid()
+      return signed
+    })
   }
 
   #findBucket(): Awaitable<void> {

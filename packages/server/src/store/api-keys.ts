@@ -1,4 +1,4 @@
-import type { KeyKind, NewApiKey } from '../core/api-keys/api-key.ts'
+import type { KeyKind, LinkState, NewApiKey } from '../core/api-keys/api-key.ts'
 import type { Awaitable } from '../core/awaitable.ts'
 
 export interface ApiKey {
@@ -15,6 +15,7 @@ export interface ApiKey {
   lastUsedAtMs: number | null
   expiresAtMs: number | null
   revokedAtMs: number | null
+  link: LinkState | null
   /** The state of the engine's registry when it returned this key. Only the engine uses it. */
   stamp: number
 }
@@ -32,6 +33,7 @@ export interface ApiKeys {
   find(text: string): Awaitable<ApiKey | undefined>
   /** Finds a key of any organization by its id, as `find` does: for URLs that it signed. */
   findById(id: string): Awaitable<ApiKey | undefined>
+  /** Of several keys with a `linkExpiresAtMs` that one caller creates, also at once, the first gets it. */
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey>
   /** At most `limit` keys with a lower seq than `beforeSeq`, newest first. */
   list(orgId: number, beforeSeq: number | undefined, limit: number): Awaitable<ApiKey[]>

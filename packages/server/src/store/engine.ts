@@ -1,5 +1,4 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { CursorSeal } from '../core/cursor-seal.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { ArchiveState } from './archive-state.ts'
 import type { Files } from './files.ts'
@@ -8,6 +7,7 @@ import type { Measures } from './measures.ts'
 import type { Organizations } from './organizations.ts'
 import type { Records } from './records.ts'
 import type { Runs } from './runs.ts'
+import type { Secrets } from './secrets.ts'
 import type { Statistics } from './statistics.ts'
 import type { Buckets, Tables } from './tables.ts'
 import type { Tasks } from './tasks.ts'
@@ -44,13 +44,7 @@ export interface Engine {
   readonly transfer: Transfer
   readonly statistics: Statistics
   readonly measures: Measures
-  /**
-   * Derived from the store's cursor key, which is the same in every process, after a restart and in a copy. `transfer.load`
-   * can replace it.
-   */
-  readonly cursorSeal: CursorSeal
-  /** The key of signed URLs: derived from the same key, for it alone. */
-  readonly urlKey: Uint8Array
+  readonly secrets: Secrets
   /** How its archive is doing; undefined if it has none, and in every process but the owner of the store. */
   readonly archiveState?: ArchiveState | undefined
   /** Whether the store can serve requests now. */

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { CursorKey } from '../core/cursor-seal.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
+import type { StoreSecret } from '../core/store-secrets.ts'
 import type { IndexEntries } from '../core/tables/indices.ts'
 import type { Declaration } from '../core/tasks/declaration.ts'
 import type { Run } from '../core/tasks/run.ts'
@@ -52,7 +52,8 @@ export interface DumpedTask {
 
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */
 export interface Dump {
-  cursorKey(): Awaitable<CursorKey>
+  /** Newest first. */
+  secrets(): Awaitable<StoreSecret[]>
   /** By id, including deleted ones. */
   organizations(): Awaitable<DumpedOrganization[]>
   /** By seq. */
@@ -80,8 +81,8 @@ export interface Dump {
 
 /** The rows that a copy loads. They keep their ids. */
 export interface LoadRows {
-  /** Replaces the store's own cursor key, so that cursors keep working in the copy. */
-  cursorKey?: CursorKey
+  /** Replace the store's own secrets, so that cursors and signed URLs keep working in the copy. */
+  secrets?: StoreSecret[]
   organizations?: DumpedOrganization[]
   apiKeys?: DumpedApiKey[]
   tables?: DumpedTable[]

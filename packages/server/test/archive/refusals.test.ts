@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endAllServing, spawnServe } from '../cli/serve-process.ts'
 import { makeTempDir, removeTempDir, runCubby, startServer, storeIsEmbedded } from '../harness.ts'
+import { folderOf, programOf } from '../stores/kept-stores.ts'
 import { restoreAt, until, untilArchived, untilRanges, verify } from './ledger.ts'
 
 setDefaultTimeout(120_000)
@@ -83,6 +84,26 @@ describe.skipIf(!storeIsEmbedded())('the directory of an archive', () => {
     writeFileSync(join(newer, 'archive.json'), '{"format":2}')
     const refused = await refusalOf(['--data', newDir(), '--archive', newer])
     expect(refused).toEqual({ exitCode: 1, stderr: expect.stringContaining('has format 2; this Cubby knows format 1') })
+  })
+
+  test('stays that of its store when the secret is rotated, and when an older store is upgraded', async () => {
+    const archive = join(newDir(), 'archive')
+    const dataDir = newDir()
+    mkdirSync(dataDir, { recursive: true })
+    copyFileSync(join(folderOf('v5'), 'cubby.db'), join(dataDir, 'cubby.db'))
+    cpSync(join(folderOf('v5'), 'files'), join(dataDir, 'files'), { recursive: true })
+    const args = ['--archive', archive]
+    const old = await startServer({ dataDir, args, program: programOf('v5') })
+    await untilRanges(archive, 1)
+    expect(await old.end('SIGTERM')).toBe(0)
+    const server = await startServer({ dataDir, args })
+    try {
+      await server.cubbyJson('secrets', 'rotate', '--now')
+      await server.restart()
+      expect(server.log.filter(({ level }) => level === 'error')).toEqual([])
+    } finally {
+      await server.stop()
+    }
   })
 
   test('loses what is older than --archive-keep, and nothing else', async () => {

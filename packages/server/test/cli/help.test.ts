@@ -41,6 +41,7 @@ const commands: Record<string, string[]> = {
   'keys list': [...store, '--org NAME', '--json'],
   'keys revoke': [...store, '--org NAME', '--json'],
   'console link': [...store, '--org NAME', '--url URL', '--json'],
+  'secrets rotate': [...store, '--now', '--json'],
   compact: [...store, '--json'],
   verify: [...store, '--files PLACE', '--bytes', '--json'],
   stats: [...store, '--org NAME', '--db NAME', '--json'],

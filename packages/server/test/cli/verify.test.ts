@@ -102,6 +102,14 @@ describe.skipIf(!storeIsEmbedded())('verify', () => {
     const shown = ({ id, organization, db, table }: Record<string, unknown>): string =>
       db === null ? `table ${id}` : `${db}/${table} of ${organization ?? 'an unknown organization'}`
 
+    test('no secret, or one that is too short', async () => {
+      const [none, short] = [copyStore(), copyStore()]
+      tamper(none.file, 'DELETE FROM secrets')
+      tamper(short.file, `UPDATE secrets SET secret = x'00'`)
+      expect(await findings(none.dir, [])).toEqual(['the store has no secret for cursors and signed URLs'])
+      expect(await findings(short.dir, [])).toEqual(['a secret of the store has 1 bytes, not 32'])
+    })
+
     const person7 = "hash_key = CAST('person 7' AS BLOB)"
 
     test('an index value that its record does not have', async () => {

@@ -69,6 +69,32 @@ export const apiKeyCases = (it: Case): void => {
     expect(await engine.apiKeys.find(text)).toMatchObject({ orgId: org.id })
   })
 
+  it('createApiKey: of a link key, one key ends after it; which it was is known to other processes', async (store) => {
+    const { engine } = store
+    const { operator, org } = await makeTenant(engine)
+    const { text, kept } = makeApiKey({ kind: 'secret', isLink: true, expiresAtMs: startMs + 10 })
+    expect(await engine.apiKeys.create(operator, kept, startMs)).toMatchObject({ link: 'unused' })
+    const ends = { expiresAtMs: startMs + 10, linkExpiresAtMs: startMs + 99 }
+    const create = async (of: Engine) => {
+      const apiKey = (await of.apiKeys.find(text))!
+      const made = makeApiKey({ kind: 'secret', ...ends }).kept
+      return (await of.apiKeys.create({ orgId: org.id, apiKey }, made, startMs)).expiresAtMs
+    }
+    const other = await store.openBeside()
+    const made = await Promise.all([create(engine), create(other), create(engine), create(other)])
+    expect(made.toSorted()).toEqual([startMs + 10, startMs + 10, startMs + 10, startMs + 99])
+    expect((await engine.apiKeys.list(org.id, undefined, 100)).map(({ link }) => link)).toEqual([
+      ...made.map(() => null),
+      'used',
+      null,
+    ])
+    // Another key has no such right, whatever it asks for.
+    expect(await engine.apiKeys.create(operator, makeApiKey({ kind: 'secret', ...ends }).kept, startMs)).toMatchObject({
+      expiresAtMs: startMs + 10,
+      link: null,
+    })
+  })
+
   it('findApiKey: undefined for a text that is no key of the store', async ({ engine }) => {
     const { secret } = await makeTenant(engine)
     expect(await engine.apiKeys.find(generateApiKey('secret'))).toBeUndefined()

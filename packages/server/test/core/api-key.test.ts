@@ -140,6 +140,8 @@ describe('what is kept of a key', () => {
         lastFour: kept.lastFour,
         databases: null,
         expiresAtMs: null,
+        link: null,
+        linkExpiresAtMs: null,
       })
     }
   })

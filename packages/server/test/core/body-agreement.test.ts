@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { CursorSeal } from '../../src/core/cursor-seal.ts'
+import { CursorSeal, TextSeal } from '../../src/core/cursor-seal.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../src/core/members.ts'
 import { parseQuery, planQuery } from '../../src/core/records/query.ts'
@@ -111,7 +111,7 @@ const rangeText = objectText(
   2,
 )
 
-const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: true })
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], true)
 
 /** To the end: what stands in `hash` is looked at when the table is known. */
 const planned = (members: Members): unknown =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { encodeScanCursor } from '../../src/core/cursor.ts'
-import { CursorSeal } from '../../src/core/cursor-seal.ts'
+import { CursorSeal, TextSeal } from '../../src/core/cursor-seal.ts'
 import type { Members } from '../../src/core/members.ts'
 import { parseQuery, planQuery } from '../../src/core/records/query.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
@@ -15,7 +15,7 @@ const tableId = 7
 const indices: Indices = { i1: { hashField: 'status', rangeField: 'createdAt' }, i3: { hashField: 'owner' } }
 const noIds = { lowId: 0, highId: 0 }
 
-const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: false })
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], false)
 const plan = (members: Members) => planQuery(parseQuery(members), tableId, indices, seal)
 
 describe('the three forms', () => {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decodeScanCursor, encodeScanCursor } from '../../src/core/cursor.ts'
-import { CursorSeal } from '../../src/core/cursor-seal.ts'
+import { CursorSeal, TextSeal } from '../../src/core/cursor-seal.ts'
 import { indexBounds, parseRange, primaryBounds, timeBounds } from '../../src/core/records/range.ts'
 import { type Position, resumeScan, type Scan } from '../../src/core/records/scan.ts'
 import { encodeIndexValue } from '../../src/core/tables/index-value.ts'
 import { edgeString } from './arbitraries.ts'
 import { compareScalars, compareStrings } from './value-order.ts'
 
-const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: false })
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], false)
 
 interface Row {
   /** The range key, the encoded index range, or `updatedAt`. */

@@ -19,6 +19,7 @@ const keyOf = (kind: ApiKey['kind'], databases: string[] | null): ApiKey => ({
   lastUsedAtMs: null,
   expiresAtMs: null,
   revokedAtMs: null,
+  link: null,
   stamp: 0,
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { CursorSeal } from '../../src/core/cursor-seal.ts'
+import { CursorSeal, TextSeal } from '../../src/core/cursor-seal.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { planFileQuery } from '../../src/core/files/file-query.ts'
 import { planQuery } from '../../src/core/records/query.ts'
@@ -36,7 +36,7 @@ const beyondSchemas: [code: string, message: RegExp][] = [
   ['invalid_schedule', /^schedule\.(cron|timezone) (has|is ".*)/],
 ]
 
-const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: true })
+const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], true)
 
 const everyIndex: Indices = Object.fromEntries(slots.map((slot) => [slot, { hashField: 'a', rangeField: 'b' }]))
 

@@ -51,7 +51,7 @@ const deleteTable = async (api: Api, path: string): Promise<void> => {
 }
 
 const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
-  const server = new Server({ dataDir, clock: true })
+  const server = new Server({ dataDir, clock: true, args: ['--small-files-in-store'] })
   server.setClock(writtenAtMs - Date.now())
   await server.start()
   try {
@@ -96,6 +96,8 @@ const writeStore = async (dataDir: string): Promise<Expected['keys']> => {
       '{"hashKey":"ada","data":{"of":"a deleted one"}}',
     ])
     await server.cubbyJson('orgs', 'delete', 'initech', '--confirm', 'initech')
+    await server.cubbyJson('console', 'link', '--org', 'acme')
+    await server.cubbyJson('secrets', 'rotate')
     return { ...(await writeKeys(api, acme, globex)), deleted: initech.secretKey }
   } finally {
     await server.stop()

@@ -85,7 +85,7 @@ last used, in UTC. The time of the last use may be 30 seconds late.`,
       const nowMs = openClock(process.env).now()
       const keys: ApiKey[] = []
       for (let cursor: string | null | undefined; cursor !== null; ) {
-        const page = await listApiKeys(asOperator(engine, organization), { limit: pageRowsMax, cursor })
+        const page = await listApiKeys(asOperator(engine, organization), { limit: pageRowsMax, cursor }, nowMs)
         keys.push(...page.keys)
         cursor = page.cursor
       }

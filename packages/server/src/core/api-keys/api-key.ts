@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describeValue } from '../describe-value.ts'
 import { CubbyError } from '../errors.ts'
-import { keyDatabasesMax, keyNameCharactersMax } from '../limits.ts'
+import { keyDatabasesMax, keyNameCharactersMax, linkSessionMsMax } from '../limits.ts'
 import { parseName } from '../names.ts'
 import { base62Alphabet, randomBase62 } from '../text/base62.ts'
 
@@ -46,13 +46,34 @@ export interface NewApiKey {
   /** null: every database of the organization. */
   databases: string[] | null
   expiresAtMs: number | null
+  link: LinkState | null
+  /** When it ends instead, if the key that creates it is that of a sign-in link and has not created such a key before. */
+  linkExpiresAtMs: number | null
 }
+
+/** Of the key of a sign-in link: whether it has created the one key that may end after it. Other keys have null. */
+export type LinkState = 'unused' | 'used'
 
 export interface ApiKeyRequest {
   kind: KeyKind
   name?: string | null
   databases?: string[] | null
   expiresAtMs?: number | null
+  linkExpiresAtMs?: number | null
+  /** Made for a sign-in link. No request over HTTP can ask for it. */
+  isLink?: boolean
+}
+
+/** Ends of a new key, by what was asked for and by the key that creates it: nobody gives away more time than they have. */
+export const endsOfNewKey = (
+  creator: { expiresAtMs: number | null; link: LinkState | null } | undefined,
+  askedMs: number | null,
+  nowMs: number,
+): Pick<NewApiKey, 'expiresAtMs' | 'linkExpiresAtMs'> => {
+  const endMs = creator?.expiresAtMs ?? null
+  if (endMs === null || (askedMs !== null && askedMs <= endMs)) return { expiresAtMs: askedMs, linkExpiresAtMs: null }
+  const linkEndMs = Math.min(askedMs ?? Number.POSITIVE_INFINITY, nowMs + linkSessionMsMax)
+  return { expiresAtMs: endMs, linkExpiresAtMs: creator?.link == null ? null : linkEndMs }
 }
 
 /** A new key: its text, which only the answer ever contains, and the part that the store keeps. */
@@ -68,6 +89,8 @@ export const makeApiKey = (request: ApiKeyRequest): { text: string; kept: NewApi
       lastFour: text.slice(-4),
       databases: request.databases ?? null,
       expiresAtMs: request.expiresAtMs ?? null,
+      link: request.isLink === true ? 'unused' : null,
+      linkExpiresAtMs: request.linkExpiresAtMs ?? null,
     },
   }
 }

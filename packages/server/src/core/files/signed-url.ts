@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { signedParametersMax } from '../limits.ts'
+import { signedParametersMax, urlClockMsMax, urlSecondsMax } from '../limits.ts'
 import { fileUrl } from './file-url.ts'
 
 // A signed URL allows one method on one file until it expires. Everything that it says is in its query and signed with a key
@@ -53,8 +53,7 @@ const hmacOf = (urlKey: Uint8Array): Bun.CryptoHasher => {
 }
 
 /** base64url has several texts for the same bytes; the one that is written here is the right one. */
-const sign = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): string =>
-  hmacOf(urlKey).update(signedText(target, parameters)).digest('base64url')
+const sign = (urlKey: Uint8Array, text: string): string => hmacOf(urlKey).update(text).digest('base64url')
 
 /** Browsers encode some characters that `encodeURIComponent` leaves, so these are encoded from the start. */
 export const encodeParameter = (value: string): string =>
@@ -75,7 +74,7 @@ export const signedFileUrl = (
   { keyId, expiresAtMs, options }: Signed,
 ): string => {
   const parameters = [...options, [expires, String(expiresAtMs)], [key, keyId]] as const
-  const text = sign(urlKey, target, parameters)
+  const text = sign(urlKey, signedText(target, parameters))
   return fileUrl(base, target.bucketId, target.name, queryOf([...parameters, [signature, text]]))
 }
 
@@ -95,16 +94,29 @@ export const signedParameters = (query: string): Parameters | undefined => {
   }
 }
 
-/** Compares the signature in constant time. undefined if it is not that of this request, or is there twice. */
-export const readSigned = (urlKey: Uint8Array, target: SignedTarget, parameters: Parameters): Signed | undefined => {
+/**
+ * Compares the signature in constant time. undefined if it is not that of this request, or is there twice; also if the URL ends
+ * later than any that this store gives out: who has a backup has the keys of it, and could sign one without an end.
+ */
+export const readSigned = (
+  urlKeys: readonly Uint8Array[],
+  target: SignedTarget,
+  parameters: Parameters,
+  nowMs: number,
+): Signed | undefined => {
   const given = parameters.filter(([name]) => name === signature)
   const others = parameters.filter(([name]) => name !== signature)
-  const text = Buffer.from(sign(urlKey, target, others))
+  const text = signedText(target, others)
   const found = Buffer.from(given.length === 1 ? given[0]![1] : '')
-  if (found.length !== text.length || !timingSafeEqual(found, text)) return undefined
+  const isOurs = urlKeys.some((urlKey) => isEqual(found, Buffer.from(sign(urlKey, text))))
+  if (!isOurs) return undefined
   const options = new Map(others)
-  const [keyId, expiresAtMs] = [options.get(key)!, Number(options.get(expires))]
+  const [keyId, end] = [options.get(key), options.get(expires) ?? '']
   options.delete(key)
   options.delete(expires)
+  const expiresAtMs = /^[0-9]+$/.test(end) ? Number(end) : Number.POSITIVE_INFINITY
+  if (keyId === undefined || expiresAtMs > nowMs + urlSecondsMax * 1000 + urlClockMsMax) return undefined
   return { keyId, expiresAtMs, options }
 }
+
+const isEqual = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)

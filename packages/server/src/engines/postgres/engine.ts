@@ -1,4 +1,3 @@
-import { type CursorKey, CursorSeal, deriveUrlKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import type { Engine } from '../../store/engine.ts'
 import { observedRuns } from '../../store/observed-runs.ts'
@@ -27,6 +26,7 @@ import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
 import { RegistryReader } from './registry/registry-reader.ts'
 import { RegistryWrites } from './registry/registry-writes.ts'
+import { PostgresSecrets } from './registry/secrets.ts'
 import { PostgresTables } from './registry/tables.ts'
 import { PostgresRuns } from './runs/runs.ts'
 import { type PostgresSettings, postgresFlags } from './settings.ts'
@@ -132,6 +132,7 @@ class PostgresEngine implements Engine {
   readonly description: string
   readonly organizations: PostgresOrganizations
   readonly apiKeys: PostgresApiKeys
+  readonly secrets: PostgresSecrets
   readonly tables: PostgresTables
   readonly buckets: PostgresBuckets
   readonly records: PostgresRecords
@@ -144,15 +145,12 @@ class PostgresEngine implements Engine {
   readonly measures: PostgresMeasures
   readonly #pool: Pool
   readonly #db: Database
-  #cursorSeal!: CursorSeal
-  #urlKey!: Uint8Array
   #asking: Promise<boolean> | undefined
 
   constructor({ pool, db, dialect, store, sweepClock, log, openLongSession, observer }: Parts) {
     this.description = dialect.description
     this.#pool = pool
     this.#db = db
-    this.#useCursorKey(store.cursorKey)
     const reader = new RegistryReader(db)
     const registry: Registry = {
       reader,
@@ -164,6 +162,7 @@ class PostgresEngine implements Engine {
     const guard = new WriteGuard(db, registry, guardsWrites)
     this.organizations = new PostgresOrganizations(registry)
     this.apiKeys = new PostgresApiKeys(registry)
+    this.secrets = new PostgresSecrets(registry)
     this.tables = new PostgresTables(registry)
     this.buckets = new PostgresBuckets(registry)
     this.records = new PostgresRecords(db, dialect, guard)
@@ -178,24 +177,11 @@ class PostgresEngine implements Engine {
       db,
       putsFromArrays,
       openLongSession,
-      onCursorKey: (key) => this.#useCursorKey(key),
+      onSecrets: () => registry.cache.forgetLease(),
     })
     this.statistics = new PostgresStatistics(db)
     // Others than PostgreSQL keep the records elsewhere.
     this.measures = new PostgresMeasures(db, pool, dialect.hasBackendIds && !dialect.distributesRecords)
-  }
-
-  #useCursorKey(key: CursorKey): void {
-    this.#cursorSeal = new CursorSeal(key)
-    this.#urlKey = deriveUrlKey(key)
-  }
-
-  get cursorSeal(): CursorSeal {
-    return this.#cursorSeal
-  }
-
-  get urlKey(): Uint8Array {
-    return this.#urlKey
   }
 
   /** Whether the database answers and accepts writes. Anybody may ask, so that all who wait get one answer. */

@@ -1,6 +1,5 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CursorSeal } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import { printable } from '../../core/text/printable.ts'
 import type { ArchiveState } from '../../store/archive-state.ts'
@@ -24,6 +23,7 @@ import { OpenStore, type Role } from './open-store.ts'
 import { SqliteRecords } from './records/records.ts'
 import { SqliteApiKeys } from './registry/api-keys.ts'
 import { SqliteOrganizations } from './registry/organizations.ts'
+import { SqliteSecrets } from './registry/secrets.ts'
 import { SqliteBuckets, SqliteTables } from './registry/tables.ts'
 import { SqliteRuns } from './runs/runs.ts'
 import type { SqliteSettings } from './settings.ts'
@@ -139,6 +139,7 @@ class SqliteEngine implements EmbeddedEngine {
   readonly description: string
   readonly organizations: SqliteOrganizations
   readonly apiKeys: SqliteApiKeys
+  readonly secrets: SqliteSecrets
   readonly tables: SqliteTables
   readonly buckets: SqliteBuckets
   readonly records: SqliteRecords
@@ -164,6 +165,7 @@ class SqliteEngine implements EmbeddedEngine {
     this.#archive = archive
     this.organizations = new SqliteOrganizations(store)
     this.apiKeys = new SqliteApiKeys(store)
+    this.secrets = new SqliteSecrets(store)
     this.tables = new SqliteTables(store)
     this.buckets = new SqliteBuckets(store)
     this.records = new SqliteRecords(store)
@@ -176,14 +178,6 @@ class SqliteEngine implements EmbeddedEngine {
     this.statistics = new SqliteStatistics(store)
     this.measures = new SqliteMeasures(store, channel, dataDir, () => this.#archive?.state)
     this.description = `sqlite ${db.prepare<{ v: string }, []>('SELECT sqlite_version() AS v').get()!.v}`
-  }
-
-  get cursorSeal(): CursorSeal {
-    return this.#store.cursorSeal
-  }
-
-  get urlKey(): Uint8Array {
-    return this.#store.urlKey
   }
 
   get archiveState(): ArchiveState | undefined {

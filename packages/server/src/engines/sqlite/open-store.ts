@@ -1,4 +1,3 @@
-import { type CursorKey, CursorSeal, deriveUrlKey } from '../../core/cursor-seal.ts'
 import type { Log } from '../../core/log.ts'
 import type { Caller } from '../../store/api-keys.ts'
 import type { Table } from '../../store/tables.ts'
@@ -7,7 +6,6 @@ import type { Damage } from './disk/damage.ts'
 import { FileWatch } from './disk/file-watch.ts'
 import { acceptsUnchecked } from './maintenance/add-checksums.ts'
 import { RowCheck } from './records/row-check.ts'
-import { readCursorKey } from './registry/cursor-key.ts'
 import { RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
 import { Snapshot } from './snapshot.ts'
 import { type Fence, makesCachesStale } from './write/command.ts'
@@ -33,8 +31,6 @@ export class OpenStore {
   readonly snapshot: Snapshot
   readonly registry: RegistryCache
   readonly rowCheck: RowCheck
-  cursorSeal!: CursorSeal
-  urlKey!: Uint8Array
   readonly #channel: WriteChannel
 
   constructor({ db, channel, role, damage, log }: OpenStoreOptions) {
@@ -51,13 +47,7 @@ export class OpenStore {
     channel.onDamage = (cause) => damage.note(cause)
     this.registry = new RegistryCache(db, this.snapshot, role === 'guest' ? 0 : registryLeaseMs)
     this.rowCheck = new RowCheck(log, acceptsUnchecked(db))
-    this.useCursorKey(readCursorKey(db))
     this.watch = role === 'guest' ? undefined : new FileWatch(db.path, log)
-  }
-
-  useCursorKey(key: CursorKey): void {
-    this.cursorSeal = new CursorSeal(key)
-    this.urlKey = deriveUrlKey(key)
   }
 
   /** The channel to the writer. Throws while the store's files are not at their paths. */

@@ -17,7 +17,7 @@ export const apiKeyHandlers = {
   },
 
   async listApiKeys(exchange: Exchange): Promise<Response> {
-    const page = await listApiKeys(exchange.access, readListing(exchange))
+    const page = await listApiKeys(exchange.access, readListing(exchange), exchange.nowMs)
     return respondLongText(exchange, listApiKeysOperation.present(page, exchange.nowMs))
   },
 

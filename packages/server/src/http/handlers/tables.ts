@@ -12,7 +12,7 @@ import { addressOf, readListing, readListOfDatabase, readMembers, refuseExtras }
 
 export const tableHandlers = {
   async listDatabases(exchange: Exchange): Promise<Response> {
-    const page = await listDatabases(exchange.access, readListing(exchange))
+    const page = await listDatabases(exchange.access, readListing(exchange), exchange.nowMs)
     return respondLongText(exchange, listDatabasesOperation.present(page, exchange.nowMs))
   },
 

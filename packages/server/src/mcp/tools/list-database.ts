@@ -19,8 +19,8 @@ const fitting = async (read: (rows: number) => Promise<string>): Promise<string>
 }
 
 /** A name has at most 64 characters, so a page of names always fits. */
-export const listDatabases = async ({ access }: ToolCall, cursor: unknown): Promise<string> =>
-  JSON.stringify(await readDatabases(access, parseListing({ limit: rowsMax, cursor: cursor ?? undefined })))
+export const listDatabases = async ({ access, nowMs }: ToolCall, cursor: unknown): Promise<string> =>
+  JSON.stringify(await readDatabases(access, parseListing({ limit: rowsMax, cursor: cursor ?? undefined }), nowMs))
 
 interface Part {
   name: 'tables' | 'buckets' | 'tasks'
@@ -80,7 +80,7 @@ export const listDatabase = (call: ToolCall, db: string, deleted: boolean, curso
       if (left === 0) return JSON.stringify({ ...answer, cursor: letter })
       const input = { db, deleted, limit: left, cursor: i === place.from ? place.cursor : undefined }
       const listing = deleted ? gone : active
-      const page = await listOfDatabase(registry, access.engine.cursorSeal, access.apiKey.orgId, listing, input, nowMs)
+      const page = await listOfDatabase(registry, access.engine.secrets, access.apiKey.orgId, listing, input, nowMs)
       answer[name] = page.rows.map(present)
       if (page.cursor !== null) return JSON.stringify({ ...answer, cursor: letter + page.cursor })
       left -= page.rows.length

@@ -15,8 +15,9 @@ export interface ApiKeyPage {
 export const listApiKeys = async (
   access: Access | OperatorAccess,
   { limit, cursor }: ListingInput,
+  nowMs: number,
 ): Promise<ApiKeyPage> => {
-  const seal = access.engine.cursorSeal
+  const { seal } = await access.engine.secrets.at(nowMs)
   const before = cursor === undefined ? undefined : (decodeListCursor(seal, cursor, 'keys', ['number'])[0] as number)
   const found = await access.engine.apiKeys.list(callerOf(access).orgId, before, limit + 1)
   const keys = found.slice(0, limit)

@@ -6,7 +6,7 @@ import { presentBucket } from './present-bucket.ts'
 
 export const listBuckets = ({ engine, apiKey }: Access, input: ListOfDatabaseInput, nowMs: number): Promise<Page> => {
   const name = input.deleted ? 'deletedBuckets' : 'buckets'
-  return listOfDatabase(engine.buckets, engine.cursorSeal, apiKey.orgId, name, input, nowMs)
+  return listOfDatabase(engine.buckets, engine.secrets, apiKey.orgId, name, input, nowMs)
 }
 
 export const listBucketsOperation = defineOperation({

@@ -52,7 +52,8 @@ export const getFileUrl = async (access: Access, input: GetFileUrlInput, nowMs: 
     }
     refuseSigning(access, true)
   }
-  return signUrl(access, { method, bucketId, name }, expiresInSeconds ?? urlSecondsDefault, options, nowMs)
+  const keyring = await access.engine.secrets.at(nowMs)
+  return signUrl(access, keyring, { method, bucketId, name }, expiresInSeconds ?? urlSecondsDefault, options, nowMs)
 }
 
 /** `base`: the address at which the server is reached. Without it the URL is a path. */

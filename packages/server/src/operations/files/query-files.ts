@@ -6,6 +6,7 @@ import { countPageJson } from '../../core/records/record-json.ts'
 import type { Scan } from '../../core/records/scan.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { type RunSteps, runThrough, type Steps } from '../../core/steps.ts'
+import type { Keyring } from '../../core/store-secrets.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Page } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
@@ -22,7 +23,7 @@ export interface QueryFilesInput extends BucketAddress {
 }
 
 /** A file as it is sent in a page. */
-export type PresentFile = (file: StoredFile, query: FileQuery) => string
+export type PresentFile = (file: StoredFile, query: FileQuery, keyring: Keyring) => string
 
 export interface FilePage {
   /** JSON texts. */
@@ -87,12 +88,12 @@ const readPage = async (
 /** The text of each file. Private ones have a signed URL if the query asks for it. `base` as in `permanentUrl`. */
 export const presentListed =
   (access: Access, nowMs: number, base = ''): PresentFile =>
-  (file, { expiresInSeconds }) => {
+  (file, { expiresInSeconds }, keyring) => {
     if (expiresInSeconds === undefined || file.content.visibility === 'public') {
       return fileJson(file, permanentUrl(file, base))
     }
     const target = { method: 'GET', bucketId: file.bucketId, name: file.name } as const
-    const { target: path, expiresAtMs } = signUrl(access, target, expiresInSeconds, new Map(), nowMs)
+    const { target: path, expiresAtMs } = signUrl(access, keyring, target, expiresInSeconds, new Map(), nowMs)
     return fileJson(file, base + path, { urlExpiresAtMs: expiresAtMs })
   }
 
@@ -114,14 +115,15 @@ export const queryFiles = async (
   }
   if (query.expiresInSeconds !== undefined) refuseSigning(access, true)
   const bucket = await requireBucket(access, address, nowMs)
-  const { whole, page, fingerprint } = planFileQuery(query, isPublic, bucket.id, engine.cursorSeal)
+  const keyring = await engine.secrets.at(nowMs)
+  const { whole, page, fingerprint } = planFileQuery(query, isPublic, bucket.id, keyring.seal)
   const cursorAt = (next: Page['next']): string | null =>
-    next === undefined ? null : encodeScanCursor(engine.cursorSeal, bucket.id, whole, next, fingerprint)
+    next === undefined ? null : encodeScanCursor(keyring.seal, bucket.id, whole, next, fingerprint)
   if (query.select === 'count') {
     const { count, next } = await engine.records.count(bucket, page, query.limit, nowMs, apiKey.seq)
     return { items: [], count, cursor: cursorAt(next) }
   }
-  const presentRecord = (record: StoredRecord): string => present(fileOf(bucket, record), query)
+  const presentRecord = (record: StoredRecord): string => present(fileOf(bucket, record), query, keyring)
   const { items, next } = await readPage(access, bucket, page, query.limit, nowMs, presentRecord, runSteps)
   return { items, count: items.length, cursor: cursorAt(next) }
 }

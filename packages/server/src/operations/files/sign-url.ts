@@ -1,5 +1,6 @@
 import { CubbyError } from '../../core/errors.ts'
 import { type SignedMethod, type SignedTarget, signedFileUrl } from '../../core/files/signed-url.ts'
+import type { Keyring } from '../../core/store-secrets.ts'
 import type { Access } from '../access.ts'
 
 /** A URL below the address at which the server is reached. */
@@ -12,7 +13,7 @@ export interface FileUrl {
 }
 
 /** For a caller that is restricted to reading: a signed URL would open a private file for everybody who has it. */
-export const refuseSigning = ({ signsNothing }: Access, isAsked = false): void => {
+export const refuseSigning = ({ signsNothing }: Pick<Access, 'signsNothing'>, isAsked = false): void => {
   if (signsNothing !== true) return
   throw new CubbyError('private_file', 'This caller is restricted to reading: no URL is signed for it.', {
     field: isAsked ? 'expiresIn' : undefined,
@@ -24,15 +25,16 @@ export const refuseSigning = ({ signsNothing }: Access, isAsked = false): void =
 
 /** The signed URL of a file. It ends with the API key that signs it, at the latest. */
 export const signUrl = (
-  access: Access,
+  access: Pick<Access, 'apiKey' | 'signsNothing'>,
+  { urlKeys }: Keyring,
   target: SignedTarget,
   seconds: number,
   options: ReadonlyMap<string, string>,
   nowMs: number,
 ): FileUrl & { expiresAtMs: number } => {
   refuseSigning(access)
-  const { engine, apiKey } = access
+  const { apiKey } = access
   const expiresAtMs = Math.min(nowMs + seconds * 1000, apiKey.expiresAtMs ?? Number.POSITIVE_INFINITY)
   const signed = { keyId: apiKey.id, expiresAtMs, options }
-  return { target: signedFileUrl(engine.urlKey, '', target, signed), method: target.method, expiresAtMs }
+  return { target: signedFileUrl(urlKeys[0]!, '', target, signed), method: target.method, expiresAtMs }
 }

@@ -1,5 +1,6 @@
 import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { encodeScanCursor } from '../../core/cursor.ts'
+import type { CursorSeal } from '../../core/cursor-seal.ts'
 import { parseQuery, planQuery, type Query, type Selection } from '../../core/records/query.ts'
 import { countPageJson, keysPageJson, pageJson } from '../../core/records/record-json.ts'
 import { isEmptyScan, type Position, type Scan } from '../../core/records/scan.ts'
@@ -49,16 +50,24 @@ const readPage = (
 }
 
 export const queryRecords = (access: Access, input: QueryRecordsInput, nowMs: number): Awaitable<QueryPage> => {
-  const { query } = input
-  const seal = access.engine.cursorSeal
-  return andThen(requireTable(access, input, nowMs), (table): Awaitable<QueryPage> => {
-    const { whole, page, fingerprint } = planQuery(query, table.id, table.indices, seal)
-    // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
-    if (isEmptyScan(whole)) return { select: query.select, records: [], count: 0, cursor: null }
-    return andThen(readPage(access, table, query, page, nowMs), ({ select, records, count, next }) => {
-      const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)
-      return { select, records, count, cursor }
-    })
+  return andThen(requireTable(access, input, nowMs), (table) =>
+    andThen(access.engine.secrets.at(nowMs), ({ seal }) => queryTable(access, table, input.query, seal, nowMs)),
+  )
+}
+
+const queryTable = (
+  access: Access,
+  table: Table,
+  query: Query,
+  seal: CursorSeal,
+  nowMs: number,
+): Awaitable<QueryPage> => {
+  const { whole, page, fingerprint } = planQuery(query, table.id, table.indices, seal)
+  // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
+  if (isEmptyScan(whole)) return { select: query.select, records: [], count: 0, cursor: null }
+  return andThen(readPage(access, table, query, page, nowMs), ({ select, records, count, next }) => {
+    const cursor = next === undefined ? null : encodeScanCursor(seal, table.id, whole, next, fingerprint)
+    return { select, records, count, cursor }
   })
 }
 

@@ -64,11 +64,12 @@ export const queryRuns = async (
 ): Promise<RunQueryPage> => {
   const { engine } = access
   const task = await requireTask(access, address, nowMs)
-  const plan = planRunQuery(query, task.id, engine.cursorSeal)
+  const { seal } = await engine.secrets.at(nowMs)
+  const plan = planRunQuery(query, task.id, seal)
   // Not `page`: a descending scan that resumes among equal values has equal bounds, and an id that tells them apart.
   if (isEmptyScan(plan.whole)) return { items: [], count: 0, cursor: null }
   const cursorAt = (next: RunPage['next']): string | null =>
-    next === undefined ? null : encodeScanCursor(engine.cursorSeal, task.id, plan.whole, next, plan.fingerprint)
+    next === undefined ? null : encodeScanCursor(seal, task.id, plan.whole, next, plan.fingerprint)
   if (query.select === 'count') {
     const { count, next } = await engine.runs.count(task, query.status, plan.page, query.limit, nowMs)
     return { items: [], count, cursor: cursorAt(next as RunPage['next']) }

@@ -7,6 +7,7 @@ import { recoveryMs } from '../../core/limits.ts'
 import { type Members, parseFlag, refuseUnknownMembers } from '../../core/members.ts'
 import { parseName } from '../../core/names.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
+import type { Secrets } from '../../store/secrets.ts'
 import type { RestoreResult, Table, TableKind, Tables } from '../../store/tables.ts'
 import { type ListingInput, parseListing } from '../listing.ts'
 
@@ -54,12 +55,13 @@ export const cursorAfter = (seal: CursorSeal, name: string, { db, name: last, de
 /** `name` is the name of the listing: a cursor of another one is rejected. */
 export const listOfDatabase = async (
   registry: Pick<Tables, 'list' | 'listDeleted'>,
-  seal: CursorSeal,
+  secrets: Secrets,
   orgId: number,
   name: string,
   { db, deleted, limit, cursor }: ListOfDatabaseInput,
   nowMs: number,
 ): Promise<Page> => {
+  const { seal } = await secrets.at(nowMs)
   const place = cursor === undefined ? undefined : decodeListCursor(seal, cursor, `${name}:${db}`, ['string', 'number'])
   const after = place && { name: place[0] as string, deletedAtMs: place[1] as number }
   // One row more than the page: if it is present, there is a next page.

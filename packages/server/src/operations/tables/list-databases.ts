@@ -10,9 +10,13 @@ export interface DatabasePage {
   cursor: string | null
 }
 
-export const listDatabases = async (access: Access, { limit, cursor }: ListingInput): Promise<DatabasePage> => {
+export const listDatabases = async (
+  access: Access,
+  { limit, cursor }: ListingInput,
+  nowMs: number,
+): Promise<DatabasePage> => {
   const { engine, apiKey } = access
-  const seal = engine.cursorSeal
+  const { seal } = await engine.secrets.at(nowMs)
   const after =
     cursor === undefined ? undefined : (decodeListCursor(seal, cursor, 'databases', ['string'])[0] as string)
   let found: string[]

@@ -5,7 +5,7 @@ import { type ListOfDatabaseInput, listOfDatabase, type Page, parseListOfDatabas
 import { presentTable } from './present-table.ts'
 
 export const listTables = ({ engine, apiKey }: Access, input: ListOfDatabaseInput, nowMs: number): Promise<Page> =>
-  listOfDatabase(engine.tables, engine.cursorSeal, apiKey.orgId, input.deleted ? 'deleted' : 'tables', input, nowMs)
+  listOfDatabase(engine.tables, engine.secrets, apiKey.orgId, input.deleted ? 'deleted' : 'tables', input, nowMs)
 
 export const listTablesOperation = defineOperation({
   id: 'listTables',

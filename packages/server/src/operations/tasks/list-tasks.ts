@@ -21,7 +21,7 @@ export const listTasks = async (
   nowMs: number,
 ): Promise<TaskPage> => {
   const name = input.deleted ? 'deletedTasks' : 'tasks'
-  const { rows, cursor } = await listOfDatabase(engine.tasks, engine.cursorSeal, apiKey.orgId, name, input, nowMs)
+  const { rows, cursor } = await listOfDatabase(engine.tasks, engine.secrets, apiKey.orgId, name, input, nowMs)
   const tasks: string[] = []
   let bytes = 0
   for (let from = 0; from < rows.length; from += stepTasks) {
@@ -33,8 +33,10 @@ export const listTasks = async (
       if (state === undefined) continue
       const text = taskJson({ task, state })
       bytes += Buffer.byteLength(text) + 1
-      if (bytes > pageBytesMax && tasks.length > 0)
-        return { tasks, cursor: cursorAfter(engine.cursorSeal, name, rows[from + i - 1]!) }
+      if (bytes > pageBytesMax && tasks.length > 0) {
+        const { seal } = await engine.secrets.at(nowMs)
+        return { tasks, cursor: cursorAfter(seal, name, rows[from + i - 1]!) }
+      }
       tasks.push(text)
     }
   }

@@ -1,5 +1,5 @@
-import type { CursorKey } from '../../core/cursor-seal.ts'
 import { isStoreBlobId } from '../../core/files/blob-id.ts'
+import { encodeSecrets } from '../../core/store-secrets.ts'
 import type { Run } from '../../core/tasks/run.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Dump, DumpedRecord, LoadedBlob } from '../../store/transfer.ts'
@@ -42,7 +42,7 @@ export interface CopiedRows {
  * bytes of files must be there already. `onProgress` counts records, files and runs.
  */
 export const copyStore = async (from: Dump, to: Engine, onProgress: (rows: number) => void): Promise<CopiedRows> => {
-  await to.transfer.load({ cursorKey: await from.cursorKey() })
+  await to.transfer.load({ secrets: await from.secrets() })
   await to.transfer.load({ organizations: await from.organizations() })
   for await (const apiKeys of inChunks(from.apiKeys())) await to.transfer.load({ apiKeys })
   for await (const tables of inChunks(from.tables())) await to.transfer.load({ tables })
@@ -118,12 +118,9 @@ const shownDeep = (row: object): string =>
       : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))),
   )
 
-const shownKey = ({ secret, acceptsPlain }: CursorKey): string =>
-  `${Buffer.from(secret).toString('hex')} ${acceptsPlain}`
-
 /** One line for every part in which two stores differ; none if they are equal, byte for byte. */
 export async function* compareStores(ours: Dump, theirs: Dump): AsyncIterable<string> {
-  if (shownKey(await ours.cursorKey()) !== shownKey(await theirs.cursorKey())) yield 'the cursor keys differ'
+  if (encodeSecrets(await ours.secrets()) !== encodeSecrets(await theirs.secrets())) yield 'the secrets differ'
   if (await firstDifference(each(await ours.organizations()), each(await theirs.organizations()), shownRow)) {
     yield 'the organizations differ'
   }

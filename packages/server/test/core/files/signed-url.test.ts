@@ -29,7 +29,10 @@ const signeds = fc.record({
     .map((options) => new Map(Object.entries(options))),
 })
 
-const read = (target: SignedTarget, parameters: Parameters) => readSigned(urlKey, target, parameters)
+/** Before any of the ends below, so that none of them is too far ahead. */
+const nowMs = 1e14
+const earlier = new Uint8Array(32).fill(8)
+const read = (target: SignedTarget, parameters: Parameters) => readSigned([urlKey, earlier], target, parameters, nowMs)
 
 describe('signed URLs', () => {
   test('what was signed is read again, also after a URL parser had it and in another order', () => {
@@ -51,7 +54,7 @@ describe('signed URLs', () => {
       fc.property(targets, targets, signeds, text, fc.nat(), (target, other, signed, value, at) => {
         const parameters = parametersOf(signedFileUrl(urlKey, '', target, signed))
         if (JSON.stringify(target) !== JSON.stringify(other)) expect(read(other, parameters)).toBeUndefined()
-        expect(readSigned(new Uint8Array(32), target, parameters)).toBeUndefined()
+        expect(readSigned([new Uint8Array(32)], target, parameters, nowMs)).toBeUndefined()
         const i = at % parameters.length
         const [name, old] = parameters[i]!
         if (value !== old) expect(read(target, parameters.with(i, [name, value]))).toBeUndefined()
@@ -60,6 +63,29 @@ describe('signed URLs', () => {
         expect(read(target, [...parameters, [value, '']])).toBeUndefined()
       }),
     )
+  })
+
+  test('each accepted key of the store is tried', () => {
+    fc.assert(
+      fc.property(targets, signeds, (target, signed) => {
+        const parameters = parametersOf(signedFileUrl(earlier, '', target, signed))
+        expect(read(target, parameters)).toEqual(signed)
+        expect(readSigned([urlKey], target, parameters, nowMs)).toBeUndefined()
+      }),
+    )
+  })
+
+  test('an end that no URL of ours has is refused, whoever signed it', () => {
+    const target: SignedTarget = { method: 'GET', bucketId, name: 'a' }
+    const mostMs = nowMs + 604_800_000 + 300_000
+    const ends = (end: number | string) =>
+      parametersOf(
+        signedFileUrl(urlKey, '', target, { keyId: 'key_a', expiresAtMs: end as number, options: new Map() }),
+      )
+    expect(read(target, ends(mostMs))?.expiresAtMs).toBe(mostMs)
+    for (const end of [mostMs + 1, 1e300, 'Infinity', 'NaN', '', ' ', '1e3', '0x10', '-1', '1.5', 'never']) {
+      expect(read(target, ends(end))).toBeUndefined()
+    }
   })
 
   test('no two requests have the same text: a name cannot stand for a parameter', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { encodeScanCursor } from '../../../src/core/cursor.ts'
-import { CursorSeal } from '../../../src/core/cursor-seal.ts'
+import { CursorSeal, TextSeal } from '../../../src/core/cursor-seal.ts'
 import { connectionIdleSecondsMax, waitSecondsMax } from '../../../src/core/limits.ts'
 import { parseClaimLimit, parseWaitSeconds } from '../../../src/core/tasks/parse-numbers.ts'
 import { parseRunQuery, planRunQuery } from '../../../src/core/tasks/run-query.ts'
@@ -53,7 +53,7 @@ test('a query refuses each malformed field by its name', () => {
 })
 
 test('a cursor belongs to its task, status, range and direction', () => {
-  const seal = new CursorSeal({ secret: Buffer.alloc(32, 1), acceptsPlain: false })
+  const seal = new CursorSeal([new TextSeal(Buffer.alloc(32, 1))], false)
   const queryOf = (more: object) => parseRunQuery({ status: 'failed', range: { gte: 5 }, ...more })
   const { whole, fingerprint } = planRunQuery(queryOf({}), 7, seal)
   const cursor = encodeScanCursor(seal, 7, whole, { range: 9, id: 3 }, fingerprint)

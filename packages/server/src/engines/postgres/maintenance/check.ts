@@ -1,3 +1,4 @@
+import { findSecretFaults } from '../../../core/store-secrets.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import { type Indices, slots } from '../../../core/tables/indices.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
@@ -5,6 +6,7 @@ import type { Row, Session, Statement } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
+import { secretColumns, toSecrets } from '../registry/rows.ts'
 import { checkBlobs, checkStrayBlobs } from './check-blobs.ts'
 import { type Read, step } from './check-read.ts'
 import { checkRunsOf, checkStrayRuns } from './check-runs.ts'
@@ -24,6 +26,8 @@ const tablesWithoutOrganization: Statement = {
   text: `select 'table ' || t.id || ' belongs to no organization' from cubby_table t
     where not exists (select 1 from cubby_organization o where o.id = t.org_id)`,
 }
+
+const readSecrets: Statement = { name: 'check_secrets', text: `select ${secretColumns} from cubby_store s` }
 
 const nextTables: Statement = {
   name: 'check_next_tables',
@@ -85,7 +89,12 @@ export async function* checkStore(
 export type NoteTable = (tableId: number) => void
 
 async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
-  const [keys, tables] = await read(step(keysWithoutOrganization), step(tablesWithoutOrganization))
+  const [keys, tables, secrets] = await read(
+    step(keysWithoutOrganization),
+    step(tablesWithoutOrganization),
+    step(readSecrets),
+  )
+  yield* findSecretFaults(toSecrets(secrets!.rows[0]!))
   for (const row of [...keys!.rows, ...tables!.rows]) yield row[0]!
   let last = Number.MIN_SAFE_INTEGER
   for (;;) {

@@ -1,4 +1,3 @@
-import { cursorKeyBytes } from '../../../core/cursor-seal.ts'
 import { bytesLiteral } from '../connection/bytes.ts'
 import type { Session } from '../connection/driver.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -68,7 +67,7 @@ const renameConstraints = async (session: Session, dialect: Dialect): Promise<vo
 
 /** Two steps for each column: the key must not be in a DDL statement, which servers often log. */
 const addCursorKey = async (session: Session): Promise<void> => {
-  const secret = crypto.getRandomValues(new Uint8Array(cursorKeyBytes))
+  const secret = crypto.getRandomValues(new Uint8Array(32))
   await session.run('alter table cubby_store add column if not exists cursor_key bytea')
   await session.run('alter table cubby_store add column if not exists accepts_plain_cursors boolean')
   await session.run(

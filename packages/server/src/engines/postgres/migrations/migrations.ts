@@ -4,6 +4,7 @@ import { migrateTo2 } from './migration-2.ts'
 import { migrateTo3 } from './migration-3.ts'
 import { migrateTo4 } from './migration-4.ts'
 import { migrateTo5 } from './migration-5.ts'
+import { migrateTo6 } from './migration-6.ts'
 
 /** Changes a store of the version before, rows and schema. */
 export interface Migration {
@@ -21,4 +22,5 @@ export const migrations: Migration[] = [
   { to: 3, run: migrateTo3 },
   { to: 4, run: migrateTo4 },
   { to: 5, run: migrateTo5 },
+  { to: 6, run: migrateTo6 },
 ]

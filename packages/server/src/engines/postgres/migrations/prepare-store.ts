@@ -1,6 +1,6 @@
-import { type CursorKey, cursorKeyBytes } from '../../../core/cursor-seal.ts'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
+import { newSecret } from '../../../core/store-secrets.ts'
 import type { Session } from '../connection/driver.ts'
 import { isLockTimeout, isMissingRight, isSetupRace } from '../connection/failure.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -14,7 +14,6 @@ export const leaseMsDefault = 1_000
 /** What the store says of itself, read once at the start. */
 export interface StoreFacts {
   leaseMs: number
-  cursorKey: CursorKey
   /** Ids that a connection draws in advance. If more than one, records equal in an index are not in order of creation. */
   idsAhead: number
 }
@@ -54,14 +53,12 @@ const readVersion = async (session: Session): Promise<number | undefined> => {
 }
 
 const readFacts = async (session: Session): Promise<StoreFacts> => {
-  const [row] = await session.run(`select lease_ms, encode(cursor_key, 'hex'), accepts_plain_cursors from cubby_store`)
-  const [leaseMs, secret, acceptsPlain] = row!
+  const [row] = await session.run('select lease_ms from cubby_store')
   const [sequence] = await session.run(
     `select cache_size from pg_sequences where sequencename = 'cubby_record_id' and schemaname = any (current_schemas(false))`,
   )
   return {
-    leaseMs: Number(leaseMs),
-    cursorKey: { secret: Buffer.from(secret!, 'hex'), acceptsPlain: acceptsPlain === 't' },
+    leaseMs: Number(row![0]),
     idsAhead: Number(sequence?.[0] ?? 1),
   }
 }
@@ -114,8 +111,7 @@ const makeStore = async (session: Session, { dialect, leaseMs }: PrepareOptions)
   if (dialect.hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
   // The process that held the lock may have made the store.
   if ((await readVersion(session)) === undefined) {
-    const secret = crypto.getRandomValues(new Uint8Array(cursorKeyBytes))
-    await session.run(currentSchema(dialect, { leaseMs, cursorKey: { secret, acceptsPlain: false } }).join(';\n'))
+    await session.run(currentSchema(dialect, { leaseMs, secret: newSecret(0) }).join(';\n'))
   }
   await session.run('commit')
 }

@@ -1,12 +1,13 @@
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
+import { encodeSecrets, StoreSecrets } from '../../../core/store-secrets.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
 import type { RegistryReader } from './registry-reader.ts'
 
 /**
- * Caches keys, tables and buckets, never stale in effect. The store has an epoch, which every revocation and every deletion
- * increments. What was read at an epoch is valid while the epoch is known to be the same: for one lease, counted from before
+ * Caches keys, tables, buckets and secrets, never stale in effect. The store has an epoch, which every revocation, every
+ * deletion and every rotation of secrets increments. What was read at an epoch is valid while the epoch is known to be the same: for one lease, counted from before
  * the query was sent. A revocation or deletion waits for longer than a lease before it is answered, so by then every
  * process has read the epoch again.
  *
@@ -18,6 +19,7 @@ export class RegistryCache {
   readonly #keys = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
   readonly #reading = new Map<string, Promise<Reading<ApiKey | Table>>>()
+  #secrets: { used: StoreSecrets; text: string; epoch: number } | undefined
   #epoch = 0
   #lease = neverRead
   #renewal: Promise<void> | undefined
@@ -41,6 +43,19 @@ export class RegistryCache {
     return this.#find(this.#keys, name, apiKeyCacheEntriesMax, () => this.#reader.findApiKeyById(id))
   }
 
+  secrets(): StoreSecrets | Promise<StoreSecrets> {
+    const kept = this.#secrets
+    if (kept !== undefined && this.#holds() && kept.epoch === this.#epoch) return kept.used
+    return this.#readSecrets()
+  }
+
+  async #readSecrets(): Promise<StoreSecrets> {
+    await this.#renew()
+    // It may have been sent before this process learned of a newer epoch.
+    if (this.#secrets!.epoch < this.#epoch) await this.#renew()
+    return this.#secrets!.used
+  }
+
   findTable(kind: TableKind, orgId: number, db: string, name: string): Table | undefined | Promise<Table | undefined> {
     return this.#table(`${kind}/${orgId}/${db}/${name}`, () => this.#reader.findTable(kind, orgId, db, name))
   }
@@ -61,7 +76,12 @@ export class RegistryCache {
     return stamp === this.#epoch
   }
 
-  /** This process itself has revoked or deleted something. */
+  /** This process itself has replaced the secrets: the epoch is read again before anything is used. */
+  forgetLease(): void {
+    this.#lease = neverRead
+  }
+
+  /** This process itself has revoked, deleted or rotated something. */
   moveTo(epoch: number): void {
     this.#learn(epoch, neverRead)
   }
@@ -83,7 +103,12 @@ export class RegistryCache {
 
   async #readEpoch(): Promise<void> {
     const sent = instant()
-    this.#learn(await this.#reader.epoch(), sent)
+    const { epoch, secrets } = await this.#reader.epoch()
+    this.#learn(epoch, sent)
+    if (epoch < (this.#secrets?.epoch ?? 0)) return
+    const text = encodeSecrets(secrets)
+    const used = text === this.#secrets?.text ? this.#secrets.used : new StoreSecrets(secrets)
+    this.#secrets = { used, text, epoch }
   }
 
   #learn(epoch: number, sent: Instant): void {

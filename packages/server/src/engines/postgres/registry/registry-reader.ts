@@ -1,5 +1,6 @@
 import { recoveryMs } from '../../../core/limits.ts'
 import type { Holder } from '../../../core/shares.ts'
+import type { StoreSecret } from '../../../core/store-secrets.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table, TableKind, TableListing } from '../../../store/tables.ts'
@@ -11,9 +12,11 @@ import {
   keyColumns,
   named,
   organizationColumns,
+  secretColumns,
   tableColumns,
   toApiKey,
   toOrganization,
+  toSecrets,
   toTable,
 } from './rows.ts'
 
@@ -103,7 +106,7 @@ const listDatabases = statement(
    ) select d.db from d where d.db is not null order by d.place`,
 )
 
-const readEpoch = statement('epoch', `select ${epochColumn}`)
+const readEpoch = statement('epoch', `select s.epoch, ${secretColumns} from cubby_store s`)
 
 const isActive = statement(
   'is_active',
@@ -139,8 +142,10 @@ export class RegistryReader {
     return (await this.#db.lookUp(holder, { statement, values })).rows[0]
   }
 
-  async epoch(): Promise<number> {
-    return Number((await this.#row(noOrg, readEpoch))![0])
+  /** With the secrets, which are valid as long as the epoch is. */
+  async epoch(): Promise<{ epoch: number; secrets: StoreSecret[] }> {
+    const [epoch, ...secrets] = (await this.#row(noOrg, readEpoch))!
+    return { epoch: Number(epoch), secrets: toSecrets(secrets) }
   }
 
   async findApiKey(hash: string): Promise<ApiKey | undefined> {

@@ -1,5 +1,6 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import { recoveryMs } from '../../../core/limits.ts'
+import { rotateSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { ApiKey, Caller, KeyUse } from '../../../store/api-keys.ts'
 import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
 import type { RestoreResult, Table, TableKind } from '../../../store/tables.ts'
@@ -13,15 +14,19 @@ import {
   keyColumns,
   named,
   organizationColumns,
+  secretColumns,
+  secretValues,
   tableColumns,
   toApiKey,
   toOrganization,
+  toSecrets,
   toTable,
+  writeSecrets,
 } from './rows.ts'
 
 export const step = (statement: Statement, ...values: Value[]): Step => ({ statement, values })
 
-// Changes of one organization run one after another. Revocations and deletions also increment the epoch, late in the
+// Changes of one organization run one after another. Revocations, deletions and rotations also increment the epoch, late in the
 // transaction, because all organizations share it.
 export const lockOrganization: Statement = {
   name: 'lock_org',
@@ -65,8 +70,13 @@ const unmarkOrganizationDeleted: Statement = {
 
 const insertKey: Statement = {
   name: 'insert_key',
-  text: `insert into cubby_api_key as k (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at)
-    values ($1, $2::bigint, $3, $4, $5, $6, $7, $8::bigint, $9::bigint) returning ${keyColumns}, ${epochColumn}`,
+  text: `insert into cubby_api_key as k (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at, link)
+    values ($1, $2::bigint, $3, $4, $5, $6, $7, $8::bigint, $9::bigint, $10) returning ${keyColumns}, ${epochColumn}`,
+}
+
+const useLink: Statement = {
+  name: 'use_link',
+  text: `update cubby_api_key as k set link = 'used' where k.seq = $1::bigint and k.link = 'unused' returning k.seq`,
 }
 
 const moveEpochForKey: Statement = {
@@ -88,6 +98,11 @@ const noteKeyUse: Statement = {
 }
 
 const lockStore: Statement = { name: 'lock_store', text: 'select s.id from cubby_store s for update' }
+
+const lockSecrets: Statement = {
+  name: 'lock_secrets',
+  text: `select ${secretColumns} from cubby_store s for update`,
+}
 
 const insertOrganization: Statement = {
   name: 'insert_org',
@@ -141,9 +156,9 @@ const unmarkDeleted: Statement = {
     returning ${tableColumns}, ${epochColumn}`,
 }
 
-const keyValues = (orgId: number, key: NewApiKey, nowMs: number): Value[] => [
+const keyValues = (orgId: number, key: NewApiKey, nowMs: number, expiresAtMs = key.expiresAtMs): Value[] => [
   ...[key.id, orgId, key.kind, key.name === null ? null : JSON.stringify(key.name), key.hash, key.lastFour],
-  ...[key.databases === null ? null : JSON.stringify(key.databases), nowMs, key.expiresAtMs],
+  ...[key.databases === null ? null : JSON.stringify(key.databases), nowMs, expiresAtMs, key.link],
 ]
 
 /** Which table, bucket or task of an organization. */
@@ -171,8 +186,24 @@ export class RegistryWrites {
   // ── Keys and organizations ───────────────────────────────────────────────────────────────────────────────
 
   async createApiKey(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+    if (key.linkExpiresAtMs !== null) return this.#createApiKeyByLink(caller, key, nowMs)
     const [made] = await this.#change(caller, step(insertKey, ...keyValues(caller.orgId, key, nowMs)))
     return toApiKey(made!.rows[0]!)
+  }
+
+  /** Changes of an organization run one after another, so of several keys at once one uses the link. */
+  #createApiKeyByLink(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
+    return refusingGone(
+      this.#db,
+      caller,
+      this.#db.transaction(holderOf(caller), async ({ send, commit }) => {
+        const used =
+          (await send(...openings(caller), step(useLink, caller.apiKey?.seq ?? null))).at(-1)!.rows.length > 0
+        const expiresAtMs = used ? key.linkExpiresAtMs : key.expiresAtMs
+        const [made] = await commit(step(insertKey, ...keyValues(caller.orgId, key, nowMs, expiresAtMs)))
+        return toApiKey(made!.rows[0]!)
+      }),
+    )
   }
 
   async revokeApiKey(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
@@ -237,6 +268,21 @@ export class RegistryWrites {
       if (isPurging || organization.deletedAtMs <= nowMs - recoveryMs) return { outcome: 'over', organization }
       const [restored] = await commit(step(unmarkOrganizationDeleted, organization.id))
       return { outcome: 'restored', organization: toOrganization(restored!.rows[0]!) }
+    })
+  }
+
+  // ── Secrets ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  rotateSecrets(
+    next: StoreSecret,
+    endsEarlier: boolean,
+    nowMs: number,
+  ): Promise<{ secrets: StoreSecret[]; epoch: number }> {
+    return this.#db.transaction(noOrg, async ({ send, commit }) => {
+      const [found] = await send(step(lockSecrets))
+      const secrets = rotateSecrets(toSecrets(found!.rows[0]!), next, endsEarlier, nowMs)
+      const [written] = await commit(step(writeSecrets, ...secretValues(secrets)))
+      return { secrets, epoch: Number(written!.rows[0]![0]) }
     })
   }
 

@@ -1,19 +1,21 @@
-import type { KeyKind } from '../../../core/api-keys/api-key.ts'
+import type { KeyKind, LinkState } from '../../../core/api-keys/api-key.ts'
+import { decodeSecrets, encodeSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
-import type { Row } from '../connection/driver.ts'
+import { asBuffer } from '../connection/bytes.ts'
+import type { Row, Statement, Value } from '../connection/driver.ts'
 
 // Rows of the registry: their columns in order, and how they are decoded. The epoch is the column after them.
 
 const numberOrNull = (text: string | null | undefined): number | null => (text == null ? null : Number(text))
 const jsonOrNull = <T>(text: string | null | undefined): T | null => (text == null ? null : (JSON.parse(text) as T))
 
-export const keyColumns =
-  'k.seq, k.id, k.org_id, k.kind, k.name, k.last_four, k.databases, k.created_at, k.last_used_at, k.expires_at, k.revoked_at'
+export const keyColumns = `k.seq, k.id, k.org_id, k.kind, k.name, k.last_four, k.databases, k.created_at, k.last_used_at,
+  k.expires_at, k.revoked_at, k.link`
 
-const keyColumnCount = 11
+const keyColumnCount = 12
 
 export const toApiKey = (row: Row, stamp = Number(row[keyColumnCount])): ApiKey => ({
   seq: Number(row[0]),
@@ -27,6 +29,7 @@ export const toApiKey = (row: Row, stamp = Number(row[keyColumnCount])): ApiKey 
   lastUsedAtMs: numberOrNull(row[8]),
   expiresAtMs: numberOrNull(row[9]),
   revokedAtMs: numberOrNull(row[10]),
+  link: (row[11] ?? null) as LinkState | null,
   stamp,
 })
 
@@ -60,9 +63,28 @@ export const toOrganization = (row: Row): Organization => ({
   deletedAtMs: numberOrNull(row[3]),
 })
 
+/** The secrets of the store: the newest, then the earlier ones. */
+export const secretColumns = `encode(s.cursor_key, 'hex'), s.accepts_plain_cursors, s.secret_begins_at, s.earlier_secrets`
+
+export const toSecrets = ([secret, acceptsPlain, beginsAtMs, earlier]: Row): StoreSecret[] => [
+  { secret: Buffer.from(secret!, 'hex'), acceptsPlain: acceptsPlain === 't', beginsAtMs: Number(beginsAtMs) },
+  ...decodeSecrets(earlier!),
+]
+
+/** Replaces them. Moves the epoch, because every process has cached them. */
+export const writeSecrets: Statement = {
+  name: 'write_secrets',
+  text: `update cubby_store set cursor_key = $1::bytea, accepts_plain_cursors = $2::boolean, secret_begins_at = $3::bigint,
+    earlier_secrets = $4, epoch = epoch + 1 returning epoch`,
+}
+
+export const secretValues = ([newest, ...earlier]: readonly StoreSecret[]): Value[] => [
+  ...[asBuffer(newest!.secret), newest!.acceptsPlain ? 't' : 'f', newest!.beginsAtMs, encodeSecrets(earlier)],
+]
+
 /** Of a row of keys or tables, whose organization is `orgId`: nothing of a deleted one is found. A look-up by its id. */
 export const isOfActive = (orgId: string): string =>
   `(select o.deleted_at_ms is null from cubby_organization o where o.id = ${orgId})`
 
-/** The epoch when the row was read. Only revocations and deletions increment it. */
+/** The epoch when the row was read. Only revocations, deletions and rotations increment it. */
 export const epochColumn = '(select s.epoch from cubby_store s)'

@@ -1,4 +1,4 @@
-import type { CursorKey } from '../../../core/cursor-seal.ts'
+import type { StoreSecret } from '../../../core/store-secrets.ts'
 import type { Run } from '../../../core/tasks/run.ts'
 import type {
   Dump,
@@ -14,7 +14,16 @@ import type { Row, Session, Statement, StepResult, Value } from '../connection/d
 import { toCallersError } from '../connection/failure.ts'
 import { readBytes } from '../files/statements.ts'
 import { indexColumns } from '../records/statements.ts'
-import { keyColumns, organizationColumns, tableColumns, toApiKey, toOrganization, toTable } from '../registry/rows.ts'
+import {
+  keyColumns,
+  organizationColumns,
+  secretColumns,
+  tableColumns,
+  toApiKey,
+  toOrganization,
+  toSecrets,
+  toTable,
+} from '../registry/rows.ts'
 import { toRun } from '../runs/run-rows.ts'
 import { getRun } from '../runs/statements.ts'
 import { taskColumns, toTask } from '../tasks/task-rows.ts'
@@ -22,10 +31,7 @@ import { taskColumns, toTask } from '../tasks/task-rows.ts'
 const chunkBytes = 1024 * 1024
 const chunkRows = 500
 
-const cursorKey: Statement = {
-  name: 'dump_cursor_key',
-  text: 'select s.cursor_key, s.accepts_plain_cursors from cubby_store s',
-}
+const secrets: Statement = { name: 'dump_secrets', text: `select ${secretColumns} from cubby_store s` }
 
 const organizations: Statement = {
   name: 'dump_orgs',
@@ -83,10 +89,7 @@ export const openDump = async (session: Session): Promise<Dump> => {
   // The snapshot is taken by the first read, not by BEGIN.
   await session.run('select 1 from cubby_store')
   return {
-    cursorKey: async (): Promise<CursorKey> => {
-      const [secret, acceptsPlain] = (await rows(cursorKey))[0]!
-      return { secret: bytesOfHex(secret!), acceptsPlain: acceptsPlain === 't' }
-    },
+    secrets: async (): Promise<StoreSecret[]> => toSecrets((await rows(secrets))[0]!),
 
     organizations: async (): Promise<DumpedOrganization[]> =>
       (await rows(organizations)).map((row) => ({ ...toOrganization(row), purging: row.at(-1) === 't' })),

@@ -1,19 +1,14 @@
-import type { CursorKey } from '../../../core/cursor-seal.ts'
 import type { DumpedBlob, DumpedRecord, LoadedBlob, LoadRows } from '../../../store/transfer.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
-import { asBuffer, toBytes, toBytesOrNull } from '../connection/bytes.ts'
+import { toBytes, toBytesOrNull } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import type { Statement, Step } from '../connection/driver.ts'
 import { indexColumns } from '../records/statements.ts'
+import { secretValues, writeSecrets } from '../registry/rows.ts'
 import { runPlaces, runValues, storedRunColumns } from '../runs/run-rows.ts'
 import { storedTaskColumns, storedTaskPlaces, taskValues } from '../tasks/task-rows.ts'
 
 const places = (count: number): string => Array.from({ length: count }, (_, i) => `$${i + 1}`).join(', ')
-
-const loadCursorKey: Statement = {
-  name: 'load_cursor_key',
-  text: 'update cubby_store set cursor_key = $1::bytea, accepts_plain_cursors = $2::boolean',
-}
 
 const loadOrganization: Statement = {
   name: 'load_org',
@@ -27,7 +22,7 @@ const noteDeleted: Statement = { name: 'load_org_deleted', text: 'update cubby_s
 const loadKey: Statement = {
   name: 'load_key',
   text: `insert into cubby_api_key (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
-    expires_at, revoked_at) values (${places(12)}) on conflict do nothing`,
+    expires_at, revoked_at, link) values (${places(13)}) on conflict do nothing`,
 }
 
 const loadTable: Statement = {
@@ -136,11 +131,6 @@ const raiseKeys = raiseSequence('cubby_api_key_seq_seq')
 const raiseTables = raiseSequence('cubby_table_id_seq')
 const raiseRecords = raiseSequence('cubby_record_id')
 
-const cursorKeyStep = ({ secret, acceptsPlain }: CursorKey): Step => ({
-  statement: loadCursorKey,
-  values: [asBuffer(secret), acceptsPlain ? 't' : 'f'],
-})
-
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
 
 const raise = (statement: Statement, ids: number[]): Step[] =>
@@ -149,7 +139,7 @@ const raise = (statement: Statement, ids: number[]): Step[] =>
 /** Adds the rows of a copy with their ids, in one transaction. */
 export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean): Promise<void> => {
   const {
-    cursorKey,
+    secrets,
     organizations = [],
     apiKeys = [],
     tables = [],
@@ -159,7 +149,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     runs = [],
   } = rows
   const steps: Step[] = [
-    ...(cursorKey === undefined ? [] : [cursorKeyStep(cursorKey)]),
+    ...(secrets === undefined ? [] : [{ statement: writeSecrets, values: secretValues(secrets) }]),
     ...organizations.map(({ id, name, createdAtMs, deletedAtMs, purging }) => ({
       statement: loadOrganization,
       values: [id, name, createdAtMs, deletedAtMs, purging ? 't' : 'f'],
@@ -169,7 +159,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
       statement: loadKey,
       values: [
         ...[key.seq, key.id, key.orgId, key.kind, json(key.name), key.hash, key.lastFour, json(key.databases)],
-        ...[key.createdAtMs, key.lastUsedAtMs, key.expiresAtMs, key.revokedAtMs],
+        ...[key.createdAtMs, key.lastUsedAtMs, key.expiresAtMs, key.revokedAtMs, key.link],
       ],
     })),
     ...tables.map((table) => ({

@@ -1,4 +1,3 @@
-import type { CursorKey } from '../../../core/cursor-seal.ts'
 import { batchOperationsMax } from '../../../core/limits.ts'
 import type { Dump, LoadRows, Transfer } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
@@ -11,8 +10,8 @@ export interface TransferOptions {
   /** See `Dialect`. */
   putsFromArrays: boolean
   openLongSession(): Promise<Session>
-  /** The store has another cursor key now. */
-  onCursorKey(key: CursorKey): void
+  /** The store has other secrets now. */
+  onSecrets(): void
 }
 
 export class PostgresTransfer implements Transfer {
@@ -29,9 +28,9 @@ export class PostgresTransfer implements Transfer {
   }
 
   async load(rows: LoadRows): Promise<void> {
-    const { db, putsFromArrays, onCursorKey } = this.#options
+    const { db, putsFromArrays, onSecrets } = this.#options
     await loadRows(db, rows, putsFromArrays)
-    if (rows.cursorKey !== undefined) onCursorKey(rows.cursorKey)
+    if (rows.secrets !== undefined) onSecrets()
   }
 
   lastRecordId(tableId: number): Promise<number> {

@@ -1,11 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import type { Connection } from '../connection.ts'
 import { makeDataDir } from '../disk/store-files.ts'
 import { holdFile, type StoreLock } from '../disk/store-lock.ts'
-import { readCursorKey } from '../registry/cursor-key.ts'
 import { archiveFormat, type Manifest, pathsOf, readJson, writeJson } from './archive-files.ts'
 import { isOnOwnDisk, wasOnOwnDisk } from './own-disk.ts'
 
@@ -20,9 +19,9 @@ export const readManifest = (dir: string): Manifest | undefined => {
   return manifest
 }
 
-/** The same for a store and for what is restored from it. It does not tell the key that it is made from. */
+/** The same for a store and for what is restored from it. */
 export const storeIdOf = (db: Connection): string =>
-  createHash('sha256').update('archive of ').update(readCursorKey(db).secret).digest('hex').slice(0, 32)
+  db.prepare<{ id: string }, []>('SELECT id FROM archive_id').get()!.id
 
 /** The directory of an archive, locked for this process. */
 export class ArchiveDirectory {

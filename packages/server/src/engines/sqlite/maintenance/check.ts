@@ -1,12 +1,14 @@
 import { takeChecksum } from '../../../core/records/checksum.ts'
 import { noRangeKey } from '../../../core/records/record-key.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
+import { findSecretFaults } from '../../../core/store-secrets.ts'
 import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
 import { entriesSql } from '../records/index-columns.ts'
+import { readSecrets } from '../registry/secret-rows.ts'
 import { acceptsUnchecked } from './add-checksums.ts'
 import { checkRuns } from './check-runs.ts'
 
@@ -113,6 +115,7 @@ const isDamagedTable = (db: Connection, tableId: number): boolean => {
 }
 
 function* checkRegistry(db: Connection, notes: Notes): Iterable<string> {
+  yield* findSecretFaults(readSecrets(db))
   const lines = (sql: string): string[] =>
     db
       .prepare<{ line: string }, []>(sql)

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { cursorKeyBytes } from '../../../core/cursor-seal.ts'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Connection } from '../connection.ts'
 
 export interface Migration {
@@ -8,8 +7,6 @@ export interface Migration {
   /** Runs in its own transaction. Its time must not depend on the size of the store: work on all rows is done later, in steps. */
   run(db: Connection): void
 }
-
-export const newCursorSecret = (): string => randomBytes(cursorKeyBytes).toString('hex')
 
 /** In order. A migration is never changed after its release, so it uses no constant of the current schema. */
 export const migrations: Migration[] = [
@@ -26,7 +23,7 @@ export const migrations: Migration[] = [
           secret BLOB NOT NULL,
           accepts_plain INTEGER NOT NULL
         ) STRICT;
-        INSERT INTO cursor_key VALUES (x'${newCursorSecret()}', 1);
+        INSERT INTO cursor_key VALUES (x'${randomBytes(32).toString('hex')}', 1);
       `)
     },
   },
@@ -118,6 +115,29 @@ export const migrations: Migration[] = [
           id TEXT PRIMARY KEY,
           bytes BLOB NOT NULL
         ) STRICT;
+      `)
+    },
+  },
+  {
+    // Secrets can be rotated, so the id of the store's archive, which was a digest of the only one, is kept as it is. Keys of
+    // sign-in links are marked. API keys are few, as organizations are.
+    to: 6,
+    run(db) {
+      const { secret } = db.prepare<{ secret: Uint8Array }, []>('SELECT secret FROM cursor_key').get()!
+      const archiveId = createHash('sha256').update('archive of ').update(secret).digest('hex').slice(0, 32)
+      db.run(`
+        CREATE TABLE secrets (
+          secret BLOB NOT NULL,
+          accepts_plain INTEGER NOT NULL,
+          begins_at INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO secrets SELECT secret, accepts_plain, 0 FROM cursor_key;
+        DROP TABLE cursor_key;
+        CREATE TABLE archive_id (
+          id TEXT NOT NULL
+        ) STRICT;
+        INSERT INTO archive_id VALUES ('${archiveId}');
+        ALTER TABLE api_keys ADD COLUMN link TEXT CHECK (link IN ('unused', 'used'));
       `)
     },
   },

@@ -1,14 +1,17 @@
 import { Database } from 'bun:sqlite'
+import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
+import { secretBytes } from '../../../core/store-secrets.ts'
 import { Connection } from '../connection.ts'
 import { refuseDamaged } from '../disk/damage.ts'
 import { closeUnlessMarked } from '../disk/disk-failure.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import { makePrivateFile } from '../disk/store-files.ts'
 import { holdStore, type StoreLock } from '../disk/store-lock.ts'
-import { migrations, newCursorSecret } from './migrations.ts'
+import { readSecrets } from '../registry/secret-rows.ts'
+import { migrations } from './migrations.ts'
 import { applicationId, makeSchema, schemaVersion } from './schema.ts'
 
 export interface PrepareOptions {
@@ -18,6 +21,8 @@ export interface PrepareOptions {
   /** For tests: see fault-point.ts. */
   faults?: string
 }
+
+const archiveIdBytes = 16
 
 /** How long a command waits for a server that is just starting, and may be migrating the store. */
 const startMsMax = 2_000
@@ -95,6 +100,7 @@ const prepareSchema = (path: string, faults: string | undefined, isNew = false):
     migrate(db, faults)
     // No request can be answered without these: damage here is reported at the start.
     db.prepare('SELECT name, value FROM meta').all()
+    readSecrets(db)
   } finally {
     closeUnlessMarked(dirname(path), () => db.close())
   }
@@ -106,7 +112,8 @@ export const migrate = (db: Connection, faults?: string): void => {
     db.run('BEGIN IMMEDIATE')
     const version = versionOf(db)
     if (version === 0) {
-      db.run(makeSchema(newCursorSecret()))
+      const [secret, archiveId] = [secretBytes, archiveIdBytes].map((bytes) => randomBytes(bytes).toString('hex'))
+      db.run(makeSchema({ secret: secret!, archiveId: archiveId! }))
       db.run(`PRAGMA application_id = ${applicationId}`)
       db.run(`PRAGMA user_version = ${schemaVersion}`)
     } else if (version < schemaVersion) {

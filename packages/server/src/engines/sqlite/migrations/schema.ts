@@ -1,7 +1,7 @@
 import { slots } from '../../../core/tables/indices.ts'
 
 /** Every change to the schema below raises it and adds a migration. A store of a higher version is refused. */
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /** 'Cuby': distinguishes a Cubby store from any other SQLite file. */
 export const applicationId = 0x43756279
@@ -12,19 +12,31 @@ export const applicationId = 0x43756279
 // end of `data` (core/records/checksum.ts).
 //
 // The bytes of small files have a table of their own, so that what reads the states of blobs does not read them.
-/** The schema of a new store. Migrations give an older store the same. `secretHex` is its cursor key. */
-export const makeSchema = (secretHex: string): string => `
+/** What a new store begins with, each in hex. */
+export interface InitialStore {
+  secret: string
+  archiveId: string
+}
+
+/** The schema of a new store. Migrations give an older store the same. */
+export const makeSchema = ({ secret, archiveId }: InitialStore): string => `
   CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   INSERT INTO meta VALUES ('registry_epoch', 1), ('next_record_id', 1), ('files_held_until', 0);
 
-  CREATE TABLE cursor_key (
+  CREATE TABLE secrets (
     secret BLOB NOT NULL,
-    accepts_plain INTEGER NOT NULL
+    accepts_plain INTEGER NOT NULL,
+    begins_at INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO cursor_key VALUES (x'${secretHex}', 0);
+  INSERT INTO secrets VALUES (x'${secret}', 0, 0);
+
+  CREATE TABLE archive_id (
+    id TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO archive_id VALUES ('${archiveId}');
 
   CREATE TABLE organizations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,7 +59,8 @@ export const makeSchema = (secretHex: string): string => `
     created_at INTEGER NOT NULL,
     last_used_at INTEGER,
     expires_at INTEGER,
-    revoked_at INTEGER
+    revoked_at INTEGER,
+    link TEXT CHECK (link IN ('unused', 'used'))
   ) STRICT;
   CREATE INDEX api_keys_by_org ON api_keys (org_id, seq);
 

@@ -1,11 +1,13 @@
 import type { Statement } from 'bun:sqlite'
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
+import { StoreSecrets } from '../../../core/store-secrets.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { isOfActive, type KeyRow, keyColumns, type TableRow, tableColumns, toApiKey, toTable } from './rows.ts'
+import { readSecrets } from './secret-rows.ts'
 
 /** How long the cached epoch is used before it is read again. A guest's revocation waits for this time. */
 export const registryLeaseMs = 100
@@ -14,11 +16,12 @@ export const registryLeaseMs = 100
 export const leaseMarginMs = 50
 
 /**
- * A cache of API keys and tables that is never stale in effect. Only a revocation or a deletion, also of an organization,
- * moves the registry's epoch. The epoch is read again after one of our own and when the lease ends; if it has moved, the cache is cleared. A
+ * A cache of API keys, tables and secrets that is never stale in effect. Only a revocation, a deletion, also of an organization,
+ * or a rotation of secrets moves the registry's epoch. The epoch is read again after one of our own and when the lease ends; if it has moved, the cache is cleared. A
  * missing key or table is not cached, so a new one is found at once.
  */
 export class RegistryCache {
+  readonly #db: Connection
   readonly #snapshot: Snapshot
   readonly #leaseMs: number
   readonly #epochRow
@@ -29,11 +32,13 @@ export class RegistryCache {
   readonly #keys = new Map<string, ApiKey>()
   readonly #keysById = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
+  #secrets: StoreSecrets | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
   #epoch = -1
 
   /** `leaseMs` is 0 for a guest: it reads the epoch every time, so that the owner never has to wait for a guest's lease. */
   constructor(db: Connection, snapshot: Snapshot, leaseMs: number) {
+    this.#db = db
     this.#snapshot = snapshot
     this.#leaseMs = leaseMs
     this.#epochRow = db.prepare<{ value: number }, []>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)
@@ -62,6 +67,7 @@ export class RegistryCache {
         this.#keys.clear()
         this.#keysById.clear()
         this.#tables.clear()
+        this.#secrets = undefined
       }
     }
     return this.#epoch
@@ -70,6 +76,15 @@ export class RegistryCache {
   /** After a revocation or deletion by our own writer: the epoch is read again before the cache is used. */
   forgetEpoch(): void {
     this.#readAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  secrets(): StoreSecrets {
+    this.epoch()
+    if (this.#secrets === undefined) {
+      this.#snapshot.renew()
+      this.#secrets = new StoreSecrets(readSecrets(this.#db))
+    }
+    return this.#secrets
   }
 
   findApiKey(text: string): ApiKey | undefined {

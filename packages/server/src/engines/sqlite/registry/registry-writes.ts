@@ -1,5 +1,6 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import { recoveryMs } from '../../../core/limits.ts'
+import { decodeSecrets } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
 import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
@@ -17,6 +18,7 @@ import {
   toOrganization,
   toTable,
 } from './rows.ts'
+import { type Rotation, rotateIn, writeSecrets } from './secret-rows.ts'
 
 type Value = string | number | null
 
@@ -43,7 +45,7 @@ export class RegistryWrites {
     return this.#db.prepare<unknown, Value[]>(sql).run(...values).changes
   }
 
-  /** Moved by revocations and deletions only: a missing row is not cached, so a new one is seen without it. */
+  /** Moved by revocations, deletions and rotations only: a missing row is not cached, so a new one is seen without it. */
   epoch(): number {
     return this.#one<{ value: number }>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)!.value
   }
@@ -80,6 +82,18 @@ export class RegistryWrites {
   /** The kind of a table, active or not; undefined if it is gone. */
   kindOf(id: number): TableKind | undefined {
     return this.#one<{ kind: TableKind }>('SELECT kind FROM tables WHERE id = ?1', id)?.kind
+  }
+
+  // ── Secrets ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  rotateSecrets(rotation: Rotation): string {
+    this.#moveEpoch()
+    return rotateIn(this.#db, rotation)
+  }
+
+  replaceSecrets(secrets: string): void {
+    this.#moveEpoch()
+    writeSecrets(this.#db, decodeSecrets(secrets))
   }
 
   // ── Tables ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -150,14 +164,22 @@ export class RegistryWrites {
 
   // ── Keys and organizations ───────────────────────────────────────────────────────────────────────────────
 
-  createApiKey(orgId: number, key: NewApiKey, nowMs: number): ApiKey {
+  /** `creatorSeq`: the key that creates it. */
+  createApiKey(orgId: number, key: NewApiKey, nowMs: number, creatorSeq: number | null = null): ApiKey {
     const databases = key.databases === null ? null : JSON.stringify(key.databases)
+    const takesLinkEnd = key.linkExpiresAtMs !== null && this.#useLink(creatorSeq)
+    const expiresAtMs = takesLinkEnd ? key.linkExpiresAtMs : key.expiresAtMs
     const row = this.#one<KeyRow>(
-      `INSERT INTO api_keys (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING ${keyColumns}`,
-      ...[key.id, orgId, key.kind, key.name, key.hash, key.lastFour, databases, nowMs, key.expiresAtMs],
+      `INSERT INTO api_keys (id, org_id, kind, name, hash, last_four, databases, created_at, expires_at, link)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING ${keyColumns}`,
+      ...[key.id, orgId, key.kind, key.name, key.hash, key.lastFour, databases, nowMs, expiresAtMs, key.link],
     )
     return toApiKey(row!, this.epoch())
+  }
+
+  /** False if the key is not that of a sign-in link, or was used before. */
+  #useLink(seq: number | null): boolean {
+    return this.#run(`UPDATE api_keys SET link = 'used' WHERE seq = ?1 AND link = 'unused'`, seq) > 0
   }
 
   revokeApiKey(orgId: number, id: string, nowMs: number): ApiKey | undefined {

@@ -1,4 +1,4 @@
-import type { KeyKind } from '../../../core/api-keys/api-key.ts'
+import type { KeyKind, LinkState } from '../../../core/api-keys/api-key.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Organization } from '../../../store/organizations.ts'
@@ -18,10 +18,11 @@ export interface KeyRow {
   last_used_at: number | null
   expires_at: number | null
   revoked_at: number | null
+  link: LinkState | null
 }
 
 export const keyColumns =
-  'seq, id, org_id, kind, name, last_four, databases, created_at, last_used_at, expires_at, revoked_at'
+  'seq, id, org_id, kind, name, last_four, databases, created_at, last_used_at, expires_at, revoked_at, link'
 
 export const toApiKey = (row: KeyRow, stamp: number): ApiKey => ({
   id: row.id,
@@ -35,6 +36,7 @@ export const toApiKey = (row: KeyRow, stamp: number): ApiKey => ({
   lastUsedAtMs: row.last_used_at,
   expiresAtMs: row.expires_at,
   revokedAtMs: row.revoked_at,
+  link: row.link,
   stamp,
 })
 

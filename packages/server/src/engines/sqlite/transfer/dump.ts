@@ -14,7 +14,6 @@ import type {
 import { Connection } from '../connection.ts'
 import { damagedStore, isDamage } from '../disk/damage.ts'
 import type { RowCheck } from '../records/row-check.ts'
-import { readCursorKey } from '../registry/cursor-key.ts'
 import {
   type KeyRow,
   keyColumns,
@@ -26,6 +25,7 @@ import {
   toOrganization,
   toTable,
 } from '../registry/rows.ts'
+import { readSecrets } from '../registry/secret-rows.ts'
 import { type RunRow, runColumns, toRun } from '../runs/run-rows.ts'
 import { type TaskRow, taskColumns, toTask } from '../tasks/task-rows.ts'
 
@@ -47,7 +47,7 @@ export const openDump = (path: string, rowCheck: RowCheck): Dump => {
   // The snapshot is taken by the first read, not by BEGIN.
   db.prepare('SELECT 1 FROM meta').get()
   return {
-    cursorKey: () => readCursorKey(db),
+    secrets: () => readSecrets(db),
 
     organizations: (): DumpedOrganization[] =>
       db

@@ -16,10 +16,10 @@ export const loadRows = (db: Connection, rows: LoadRows): void => {
   }
   for (const key of rows.apiKeys ?? []) {
     insert(`INSERT OR IGNORE INTO api_keys (seq, id, org_id, kind, name, hash, last_four, databases, created_at, last_used_at,
-      expires_at, revoked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`).run(
+      expires_at, revoked_at, link) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`).run(
       ...[key.seq, key.id, key.orgId, key.kind, key.name, key.hash, key.lastFour],
       ...[key.databases === null ? null : JSON.stringify(key.databases), key.createdAtMs, key.lastUsedAtMs],
-      ...[key.expiresAtMs, key.revokedAtMs],
+      ...[key.expiresAtMs, key.revokedAtMs, key.link],
     )
   }
   for (const table of rows.tables ?? []) {

@@ -1,3 +1,4 @@
+import { encodeSecrets } from '../../../core/store-secrets.ts'
 import type { Dump, LoadRows, Transfer } from '../../../store/transfer.ts'
 import type { OpenStore } from '../open-store.ts'
 import { openDump } from './dump.ts'
@@ -17,12 +18,10 @@ export class SqliteTransfer implements Transfer {
 
   async load(rows: LoadRows): Promise<void> {
     if (this.#store.role === 'guest') throw new Error('a guest of the store does not write records')
-    const { cursorKey, ...others } = rows
-    if (cursorKey !== undefined) {
-      const { secret, acceptsPlain } = cursorKey
-      const secretHex = Buffer.from(secret).toString('hex')
-      await this.#store.channel.submitMaintenance<'loadCursorKey'>({ kind: 'loadCursorKey', secretHex, acceptsPlain })
-      this.#store.useCursorKey(cursorKey)
+    const { secrets, ...others } = rows
+    if (secrets !== undefined) {
+      const text = encodeSecrets(secrets)
+      await this.#store.channel.submitMaintenance<'loadSecrets'>({ kind: 'loadSecrets', secrets: text })
     }
     await this.#store.channel.submitMaintenance<'load'>({ kind: 'load', rows: others })
   }

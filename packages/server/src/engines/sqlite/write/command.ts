@@ -22,6 +22,7 @@ import type { LoadRows } from '../../../store/transfer.ts'
 import type { DamagedRows } from '../maintenance/add-checksums.ts'
 import type { Space, VacuumStep } from '../maintenance/vacuum-step.ts'
 import type { TableName } from '../registry/registry-writes.ts'
+import type { Rotation } from '../registry/secret-rows.ts'
 import type { TaskCommand } from '../runs/batch-writes.ts'
 import type { ExpireStep, FireStep } from '../runs/due-runs.ts'
 import type { Extension } from '../runs/run-writes.ts'
@@ -59,6 +60,7 @@ type RegistryCommand =
   | { kind: 'createOrganization'; nowMs: number; name: string; keys: NewApiKey[]; onlyIfFirst: boolean }
   | { kind: 'deleteOrganization'; name: string; nowMs: number }
   | { kind: 'restoreOrganization'; name: string; nowMs: number }
+  | ({ kind: 'rotateSecrets' } & Rotation)
 
 interface CommitFileCommand {
   kind: 'commitFile'
@@ -115,9 +117,7 @@ type MaintenanceCommand =
   | { kind: 'addChecksums'; rowsMax: number; skipped?: DamagedRows }
   | ({ kind: 'vacuum' } & VacuumStep)
 
-type TransferCommand =
-  | { kind: 'load'; rows: LoadRows }
-  | { kind: 'loadCursorKey'; secretHex: string; acceptsPlain: boolean }
+type TransferCommand = { kind: 'load'; rows: LoadRows } | { kind: 'loadSecrets'; secrets: string }
 
 export type Command =
   | WriteCommand
@@ -133,7 +133,12 @@ export type Command =
  * missing is never cached, so a command that only adds leaves every cache correct.
  */
 export const makesCachesStale = ({ kind }: Command): boolean =>
-  kind === 'deleteTable' || kind === 'deleteTask' || kind === 'revokeApiKey' || kind === 'deleteOrganization'
+  kind === 'deleteTable' ||
+  kind === 'deleteTask' ||
+  kind === 'revokeApiKey' ||
+  kind === 'deleteOrganization' ||
+  kind === 'rotateSecrets' ||
+  kind === 'loadSecrets'
 
 export interface CommandResults {
   write: WriteResult
@@ -146,6 +151,7 @@ export interface CommandResults {
   createOrganization: Organization | undefined
   deleteOrganization: DeleteOrganizationResult | undefined
   restoreOrganization: RestoreOrganizationResult | undefined
+  rotateSecrets: string
   load: undefined
   beginBlob: undefined
   keepBlobs: undefined
@@ -178,7 +184,7 @@ export interface CommandResults {
   purgeOrganizations: number
   addChecksums: number
   vacuum: Space | undefined
-  loadCursorKey: undefined
+  loadSecrets: undefined
 }
 
 export interface CommandFailure {

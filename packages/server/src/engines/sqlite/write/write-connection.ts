@@ -9,7 +9,6 @@ import { purgeOrganizations } from '../maintenance/purge-organizations.ts'
 import { purgeTables, sweepExpired } from '../maintenance/sweep.ts'
 import { readSpace, type Space, type VacuumStep, vacuumStep } from '../maintenance/vacuum-step.ts'
 import { RecordWrites } from '../records/record-writes.ts'
-import { writeCursorKey } from '../registry/cursor-key.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
 import { applyBatch } from '../runs/batch-writes.ts'
 import { expireLeases, fireSchedules, sweepFinished, wakeRuns } from '../runs/due-runs.ts'
@@ -164,7 +163,7 @@ export class WriteConnection {
         return registry.restoreTable(command.table, command.deletedAtMs, command.nowMs)
       case 'createApiKey':
         this.#checkFence(command.fence, epoch, command.orgId)
-        return registry.createApiKey(command.orgId, command.key, command.nowMs)
+        return registry.createApiKey(command.orgId, command.key, command.nowMs, command.fence.keySeq)
       case 'revokeApiKey':
         this.#checkFence(command.fence, epoch, command.orgId)
         return registry.revokeApiKey(command.orgId, command.id, command.nowMs)
@@ -176,6 +175,8 @@ export class WriteConnection {
         return registry.deleteOrganization(command.name, command.nowMs)
       case 'restoreOrganization':
         return registry.restoreOrganization(command.name, command.nowMs)
+      case 'rotateSecrets':
+        return registry.rotateSecrets(command)
       case 'beginBlob':
         this.#checkFence(command.fence, epoch)
         return this.#files.begin(command.fence.tableId!, command.blobId, command.nowMs)
@@ -266,8 +267,8 @@ export class WriteConnection {
         return addChecksums(this.#db, command.rowsMax, command.skipped)
       case 'vacuum':
         return this.#vacuum(command, isAlone)
-      case 'loadCursorKey':
-        return writeCursorKey(this.#db, command.secretHex, command.acceptsPlain)
+      case 'loadSecrets':
+        return registry.replaceSecrets(command.secrets)
     }
   }
 
