@@ -229,6 +229,7 @@ export type KeyKind = 'secret' | 'public'
 export interface CreateKeyRequest {
   kind: KeyKind
   name?: string
+  /** If the calling key ends earlier, the new one ends with it. */
   expiresAt?: number
   /** Absent or null: all databases of the organization. */
   databases?: string[] | null
@@ -256,6 +257,8 @@ export interface KeyMetadata extends KeyDescription {
   /** May lag by a minute. */
   lastUsedAt: number | null
   revokedAt: number | null
+  /** The key was made for a sign-in link of the console. Other keys do not have it. */
+  link?: true
 }
 
 /** `GET /api/keys/self`: the calling key. */

@@ -9,6 +9,7 @@ export const linkMinutes = 15
 export const linkKeyRequest = (nowMs: number): ApiKeyRequest => ({
   kind: 'secret',
   name: 'console sign-in link',
+  isLink: true,
   expiresAtMs: nowMs + linkMinutes * 60_000,
 })
 

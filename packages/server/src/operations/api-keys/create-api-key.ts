@@ -1,5 +1,6 @@
 import {
   type ApiKeyRequest,
+  endsOfNewKey,
   makeApiKey,
   parseExpiresAt,
   parseKeyDatabases,
@@ -23,13 +24,14 @@ export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyReques
   }
 }
 
-/** Only this answer ever contains `text`, the key itself. */
+/** Only this answer ever contains `text`, the key itself. The new key ends with the one that creates it, at the latest. */
 export const createApiKey = async (
   access: Access | OperatorAccess,
   request: ApiKeyRequest,
   nowMs: number,
 ): Promise<{ apiKey: ApiKey; text: string }> => {
-  const { text, kept } = makeApiKey(request)
+  const ends = endsOfNewKey(access.apiKey, request.expiresAtMs ?? null, nowMs)
+  const { text, kept } = makeApiKey({ ...request, ...ends })
   return { apiKey: await access.engine.apiKeys.create(callerOf(access), kept, nowMs), text }
 }
 
@@ -37,7 +39,8 @@ export const createApiKeyOperation = defineOperation({
   id: 'createApiKey',
   area: 'api-keys',
   summary: 'Create an API key',
-  description: 'The key is shown only in this answer: the store keeps its hash.',
+  description:
+    'The key is shown only in this answer: the store keeps its hash. A key with `expiresAt` creates keys that end with it at the latest: a later or absent `expiresAt` becomes its own.',
   keyNeeded: 'manage-keys',
   effect: 'writes',
   returns: 'The new key.',

@@ -19,6 +19,7 @@ export const presentApiKey = (key: ApiKey, nowMs: number): KeyMetadata => ({
   lastUsedAt: key.lastUsedAtMs,
   expiresAt: key.expiresAtMs,
   revokedAt: key.revokedAtMs,
+  ...(key.link !== null && { link: true as const }),
 })
 
 /** One flat object: the listing's record, and the organization. */

@@ -21,7 +21,10 @@ export const apiKeySchemas = {
         description: 'A public key reads; a secret key reads and writes.',
       },
       name: nullable('string', { minLength: 1, maxLength: keyNameCharactersMax, description: 'A label for people.' }),
-      expiresAt: nullable('integer', { ...times, description: 'Epoch milliseconds, in the future.' }),
+      expiresAt: nullable('integer', {
+        ...times,
+        description: 'Epoch milliseconds, in the future. If the calling key ends earlier, the new one ends with it.',
+      }),
       databases: nullable('array', {
         items: ref('Name'),
         minItems: 1,
@@ -50,6 +53,11 @@ export const apiKeySchemas = {
       status: { type: 'string', enum: ['active', 'expired', 'revoked'] },
       lastUsedAt: nullable('integer', { ...times, description: 'Epoch milliseconds; may lag by a minute.' }),
       revokedAt: nullable('integer', { ...times, description: 'Epoch milliseconds, or null.' }),
+      link: {
+        type: 'boolean',
+        enum: [true],
+        description: 'The key was made for a sign-in link of the console, by the operator. Other keys do not have it.',
+      },
     },
   ),
   KeyList: objectOf<ListKeysResponse>('Keys, newest first.', ['keys', 'cursor'], {
