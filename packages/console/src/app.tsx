@@ -9,7 +9,7 @@ import { RecordScreen } from './screens/record/record.tsx'
 import { SignIn } from './screens/sign-in.tsx'
 import { TableScreen } from './screens/table/table.tsx'
 import { forgetCatalogue, loadCatalogue } from './state/catalogue.ts'
-import { session } from './state/session.ts'
+import { dropLink, replaceSession, session, waitingLink } from './state/session.ts'
 import { LiveRegions } from './ui/announce.tsx'
 import { Confirm } from './ui/confirm.tsx'
 import { Empty } from './ui/empty.tsx'
@@ -18,6 +18,7 @@ import { LiveKeys } from './ui/live-keys.tsx'
 import { Rail } from './ui/rail.tsx'
 import { Screen } from './ui/screen.tsx'
 import { startShortcuts } from './ui/shortcuts.ts'
+import { SignInNotice } from './ui/sign-in-notice.tsx'
 import { Toasts } from './ui/toasts.tsx'
 
 const loadMore = () => import('./screens/later-screens.ts')
@@ -106,6 +107,7 @@ const SignedIn = ({ keyId }: { keyId: string }) => {
       </button>
       <Rail />
       <div class="screen">
+        <SignInNotice />
         <LiveKeys />
         <CurrentScreen />
       </div>
@@ -116,7 +118,25 @@ const SignedIn = ({ keyId }: { keyId: string }) => {
           </p>
         </Confirm>
       )}
+      {waitingLink.value !== undefined && <ReplaceSession link={waitingLink.value} />}
     </div>
+  )
+}
+
+const replaceAndGoHome = async (): Promise<void> => {
+  await replaceSession()
+  navigate('#/', { replace: true })
+}
+
+const ReplaceSession = ({ link }: { link: NonNullable<typeof waitingLink.value> }) => {
+  const { organization, masked } = session.value!.self
+  return (
+    <Confirm title="Sign in by the link?" action="Sign out and use the link" run={replaceAndGoHome} onClose={dropLink}>
+      <p>
+        You are signed in to <strong>{organization}</strong> with <code>{masked}</code>. The link signs you in to{' '}
+        <strong>{link.self.organization}</strong> instead. If you did not open it yourself, cancel.
+      </p>
+    </Confirm>
   )
 }
 

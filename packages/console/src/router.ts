@@ -154,12 +154,17 @@ export const navigate = (to: Route | string, { replace = false } = {}): void => 
   show(hash)
 }
 
-/** `onLink` gets the addresses that are no places of the console, and says what to show once it has dealt with one. */
-export const startRouter = (isLink: (hash: string) => boolean, onLink: () => Promise<void>): void => {
+/** `onLink` gets the addresses that are no places of the console, and puts what is shown back into the address. */
+export const startRouter = (isLink: (hash: string) => boolean, onLink: (shownHash: string) => Promise<void>): void => {
   const known: unknown = history.state?.at
   if (typeof known === 'number') shownAt = known
   history.replaceState({ at: shownAt }, '')
-  const followLink = () => onLink().finally(() => show(location.hash))
+  const followLink = () =>
+    onLink(shownHash || '#/').finally(() => {
+      // Its address was a new one.
+      if (history.state?.at === undefined) history.replaceState({ at: ++shownAt }, '')
+      show(location.hash)
+    })
   // It may have been opened while the session began.
   if (isLink(location.hash)) followLink()
   else show(location.hash)

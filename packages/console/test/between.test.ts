@@ -11,7 +11,7 @@ describeConsole('between screens and sessions', (it) => {
     JSON.parse(await it.request('POST', '/api/keys', body))
 
   test('a sign-in link that is pasted into an open tab signs in, and its key does not stay in the address', async () => {
-    const link = await createKey({ kind: 'secret', name: 'link', expiresAt: Date.now() + 900_000 })
+    const link = await it.linkKey()
     const page = await it.visit()
     await page.getByLabel('API key').waitFor()
     await page.goto(`${it.server.url}/console#key=${link.key}`)

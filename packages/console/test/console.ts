@@ -85,6 +85,14 @@ export class Console {
     return found.violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
   }
 
+  /** The key of a new sign-in link. */
+  async linkKey(organization: string = this.organization.name): Promise<{ id: string; key: string }> {
+    const { link } = await this.server.cubbyJson('console', 'link', '--org', organization)
+    const key = link.slice(link.indexOf('#key=') + '#key='.length)
+    const { id } = (await this.server.as(key).get('/api/keys/self')).body
+    return { id, key }
+  }
+
   /** A request of the API by the organization's secret key; fails the test unless it succeeds. */
   async request(method: string, path: string, body?: object | string): Promise<string> {
     const response = await fetch(this.server.url + path, {

@@ -129,7 +129,7 @@ const signingIn = (it: Console): void => {
   })
 
   test('the sign-in link works once, and leaves a dead key in the address and the history', async () => {
-    const link = await createKey({ kind: 'secret', name: 'link', expiresAt: Date.now() + 900_000 })
+    const link = await it.linkKey()
     const page = await it.visit(`#key=${link.key}`)
     await page.locator('.shell').waitFor()
     expect(page.url()).toEndWith('/console#/')
@@ -163,7 +163,6 @@ const signingIn = (it: Console): void => {
     }
   })
 
-  const linkKey = () => createKey({ kind: 'secret', name: 'link', expiresAt: Date.now() + 900_000 })
   const statusOf = async (id: string): Promise<string | undefined> =>
     (await keysOf()).find((key) => key.id === id)?.status
   const ownKeys = async () => (await keysOf()).filter(({ name }) => name === 'console, 12 hours')
@@ -182,7 +181,7 @@ const signingIn = (it: Console): void => {
 
   test('a link whose key could not be revoked: no key is left unseen, and it is revoked on demand', async () => {
     await revokeAllOwn()
-    const link = await linkKey()
+    const link = await it.linkKey()
     const page = await it.visit()
     await refuseRevocations(page, true)
     await page.goto(`${it.server.url}/console#key=${link.key}`)
@@ -210,7 +209,7 @@ const signingIn = (it: Console): void => {
 
   test('signing out revokes the key of the link too, if it still works; what fails is said, and done after the next sign-in', async () => {
     await revokeAllOwn()
-    const link = await linkKey()
+    const link = await it.linkKey()
     const page = await it.visit()
     await refuseRevocations(page, true)
     await page.goto(`${it.server.url}/console#key=${link.key}`)
@@ -274,17 +273,142 @@ const signingIn = (it: Console): void => {
       await isReleased
       await route.continue()
     })
-    const link = await linkKey()
+    const link = await it.linkKey()
     await page.reload()
     await isAsked
     await page.evaluate((key) => {
       location.hash = `#key=${key}`
     }, link.key)
     release()
-    await page.locator('.shell').waitFor()
-    await page.locator('.account-name').waitFor()
+    await agree(page).click()
+    await page.locator('.account', { hasText: await ownMasked() }).waitFor()
     expect(await tracesOf(page)).not.toContain(link.key)
     expect(await statusOf(link.id)).toBe('revoked')
+  })
+
+  const agree = (page: Page) => page.getByRole('button', { name: 'Sign out and use the link' })
+  /** The end of the newest 12-hour key that is alive. */
+  const ownMasked = async (): Promise<string> => {
+    let found: string | undefined
+    while (found === undefined) {
+      found = (await ownKeys()).find(({ status }) => status === 'active')?.masked.slice(-4)
+      if (found === undefined) await Bun.sleep(50)
+    }
+    return found
+  }
+  const signInForHours = async (page: Page): Promise<string> => {
+    await page.getByLabel('API key').fill(it.organization.secretKey)
+    await page.getByLabel('Sign in for 12 hours').check()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('.shell').waitFor()
+    const [own] = await liveOwnKeys()
+    return own!
+  }
+  const aliveKeys = async (): Promise<string[]> =>
+    (await keysOf()).filter(({ status }) => status === 'active').map(({ id }) => id)
+
+  test('a link with a key that was not made for links is not followed: no key is made or revoked, no session ends', async () => {
+    const other = await it.server.createOrganization()
+    const plain = await createKey({ kind: 'secret', name: 'a secret of the backend' })
+    const page = await it.visit()
+    await page.getByLabel('API key').waitFor()
+    const before = await aliveKeys()
+    for (const key of [plain.key, it.organization.secretKey, other.secretKey]) {
+      await page.goto(`${it.server.url}/console#key=${key}`)
+      const notice = page.locator('.message', { hasText: 'was not made for a link' })
+      await notice.waitFor()
+      expect(await notice.innerText()).toStartWith('Not signed in: ')
+      await page.reload()
+      await page.getByLabel('API key').waitFor()
+    }
+    expect(await aliveKeys()).toEqual(before)
+    expect(await isAlive(other.secretKey)).toBe(true)
+    await signInForHours(page)
+    const account = await page.locator('.account').innerText()
+    const signedIn = await aliveKeys()
+    for (const key of [plain.key, other.secretKey]) {
+      await page.evaluate((to) => {
+        location.hash = `#key=${to}`
+      }, key)
+      const notice = page.locator('.message', { hasText: 'Still signed in:' })
+      await notice.waitFor()
+      expect(await it.findings(page)).toEqual([])
+      expect(await tracesOf(page)).not.toContain(key)
+      await notice.getByRole('button', { name: 'Close' }).click()
+      await notice.waitFor({ state: 'detached' })
+      expect(await page.locator('.account').innerText()).toBe(account)
+    }
+    expect(await aliveKeys()).toEqual(signedIn)
+  })
+
+  test('a link asks before it replaces a session, and only then signs it out; no other key is revoked', async () => {
+    await revokeAllOwn()
+    await it.request('POST', '/v1/app/asked', {})
+    await it.request('PUT', '/v1/app/asked', { hashKey: 'a', data: {} })
+    const other = await it.server.createOrganization()
+    const link = await it.linkKey(other.name)
+    const page = await it.visit('#/app/asked/r/a')
+    const own = await signInForHours(page)
+    const editor = page.getByLabel('Data as JSON text')
+    await editor.fill('{"mine": 1}')
+    const before = await aliveKeys()
+    const openLink = () =>
+      page.evaluate((key) => {
+        location.hash = `#key=${key}`
+      }, link.key)
+    await openLink()
+    const dialog = page.locator('dialog')
+    await dialog.getByText(other.name).waitFor()
+    expect(await it.findings(page)).toEqual([])
+    expect(await tracesOf(page)).not.toContain(link.key)
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    // Nothing has happened: session, text and address are as they were, and the link can still be used.
+    expect([page.url().endsWith('#/app/asked/r/a'), await editor.inputValue()]).toEqual([true, '{"mine": 1}'])
+    expect(await aliveKeys()).toEqual(before)
+    expect(await isAlive(link.key)).toBe(true)
+    await openLink()
+    await agree(page).click()
+    await page.locator('.account', { hasText: other.name }).waitFor()
+    await dialog.waitFor({ state: 'detached' })
+    expect(page.url()).toEndWith('/console#/')
+    expect([await isAlive(link.key), await isAlive(other.secretKey)]).toEqual([false, true])
+    while ((await statusOf(own)) === 'active') await Bun.sleep(50)
+    expect(await aliveKeys()).toEqual(before.filter((id) => id !== own))
+  })
+
+  test('a session that the tab has kept is one too; if the link fails after all, it stays', async () => {
+    const page = await it.visit()
+    await page.getByLabel('API key').fill(it.organization.secretKey)
+    await page.getByLabel('Keep in this tab').check()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('.shell').waitFor()
+    const link = await it.linkKey()
+    // A page of its own, so that the link is in the address when the console starts.
+    await page.goto('about:blank')
+    await page.goto(`${it.server.url}/console#key=${link.key}`)
+    await agree(page).waitFor()
+    await it.request('DELETE', `/api/keys/${link.id}`)
+    await agree(page).click()
+    await page.locator('dialog').getByText('revoked_api_key').waitFor()
+    await page.locator('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.reload()
+    await page.locator('.shell').waitFor()
+    expect(await page.locator('.account').innerText()).toContain(it.organization.secretKey.slice(-4))
+  })
+
+  test('the key of "sign in for 12 hours" ends with the key that was given, if that ends earlier', async () => {
+    await revokeAllOwn()
+    const expiresAt = Date.now() + 3_600_000
+    const { key } = await createKey({ kind: 'secret', name: 'an hour', expiresAt })
+    const page = await it.visit()
+    await page.getByLabel('API key').fill(key)
+    await page.getByLabel('Sign in for 12 hours').check()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator('.shell').waitFor()
+    expect((await ownKeys()).filter(({ status }) => status === 'active').map((own) => own.expiresAt)).toEqual([
+      expiresAt,
+    ])
   })
 
   test('a key that is revoked in the middle leads to sign-in with the reason', async () => {

@@ -3,11 +3,12 @@ import { useEffect, useRef } from 'preact/hooks'
 import { basePath } from '../api/request.ts'
 import type { OwnKey } from '../api/types.ts'
 import { hasDrafts } from '../state/drafts.ts'
-import { canCreateKeys, describeKey, noHoursReason, signIn, signInNotice } from '../state/session.ts'
+import { canCreateKeys, describeKey, noHoursReason, signIn } from '../state/session.ts'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { Field } from '../ui/field.tsx'
 import { Check } from '../ui/form.tsx'
 import { LiveKeys } from '../ui/live-keys.tsx'
+import { SignInNotice } from '../ui/sign-in-notice.tsx'
 
 const keyForm = /^svc_(live|pub)_[0-9A-Za-z]{38}$/
 
@@ -88,13 +89,7 @@ export const SignIn = () => {
         <h1>
           <span class="mark" aria-hidden="true" /> Cubby
         </h1>
-        {signInNotice.value !== undefined && (
-          <div class="message warn" role="status">
-            <p>
-              <strong>{signInNotice.value.label}:</strong> {signInNotice.value.text}
-            </p>
-          </div>
-        )}
+        <SignInNotice />
         <LiveKeys />
         <Field
           label="API key"

@@ -16,8 +16,22 @@ export interface Session {
 }
 
 export const session = signal<Session | undefined>(undefined)
-/** Why the reader has to sign in, or to sign in again. */
-export const signInNotice = signal<{ label: 'Signed out' | 'Not signed in'; text: string } | undefined>(undefined)
+/** Why the reader has to sign in, or to sign in again, or why a link changed nothing. */
+export const signInNotice = signal<
+  { label: 'Signed out' | 'Not signed in' | 'Still signed in'; text: string } | undefined
+>(undefined)
+
+interface SignInLink {
+  key: string
+  self: OwnKey
+}
+
+/** A sign-in link that would replace the session: the app asks, then calls `replaceSession` or `dropLink`. */
+export const waitingLink = signal<SignInLink | undefined>(undefined)
+
+export const dropLink = (): void => {
+  waitingLink.value = undefined
+}
 export const isKept = signal(false)
 
 export const canCreateKeys = ({ kind, databases }: OwnKey): boolean => kind === 'secret' && databases === null
@@ -55,6 +69,7 @@ export const describeKey = (key: string): Promise<OwnKey> => call<OwnKey>('GET',
 const forget = (): void => {
   connection.key = undefined
   session.value = undefined
+  dropLink()
   isKept.value = false
   store()?.removeItem(storageName)
 }
@@ -75,12 +90,13 @@ export const keepInTab = (keep: boolean): void => {
 }
 
 const createOwnKey = async (key: string, given: OwnKey): Promise<{ key: string; self: OwnKey }> => {
+  const { link: _, ...others } = given
   const { key: own, ...metadata } = await call<CreateKeyResponse>('POST', '/api/keys', key, {
     kind: 'secret',
     name: 'console, 12 hours',
     expiresAt: serverNowMs() + sessionHours * 3_600_000,
   })
-  return { key: own, self: { ...given, ...metadata } }
+  return { key: own, self: { ...others, ...metadata } }
 }
 
 /** When it is revoked, wherever that was done. */
@@ -128,17 +144,25 @@ export const signIn = async (key: string, { keep = false, forHours = false }: Si
 }
 
 export const signOut = async (): Promise<void> => {
+  const revokeOwn = leaveSession()
+  signInNotice.value = undefined
+  await revokeOwn()
+}
+
+/** Returns what revokes the keys of the session, if the console created them. */
+const leaveSession = (): (() => Promise<void>) => {
   const { key } = connection
   const ended = session.value
   const others = shownLiveKeys.value
   forget()
-  signInNotice.value = undefined
-  if (key === undefined || ended?.isOwn !== true) return
-  // The key of the session last, because it revokes the others.
-  for (const { what, self } of others) await tryToRevoke(what, self, key)
-  await tryToRevoke('the 12-hour key', ended.self, key)
-  // It was dead before.
-  if (liveKeys.value.at(-1)?.error.status === 401) forgetLiveKey(ended.self.id)
+  return async () => {
+    if (key === undefined || ended?.isOwn !== true) return
+    // The key of the session last, because it revokes the others.
+    for (const { what, self } of others) await tryToRevoke(what, self, key)
+    await tryToRevoke('the 12-hour key', ended.self, key)
+    // It was dead before.
+    if (liveKeys.value.at(-1)?.error.status === 401) forgetLiveKey(ended.self.id)
+  }
 }
 
 /**
@@ -146,19 +170,35 @@ export const signOut = async (): Promise<void> => {
  * reader is signed in all the same: only with the new key in hand can the one of the link be revoked, and the new one on
  * sign-out.
  */
-const signInByLink = async (linkKey: string): Promise<void> => {
-  const link = await describeKey(linkKey)
-  const own = await createOwnKey(linkKey, link)
-  await tryToRevoke('the key of the sign-in link', link, own.key)
+const exchangeLink = async ({ key, self }: SignInLink): Promise<SignInLink> => {
+  const own = await createOwnKey(key, self)
+  await tryToRevoke('the key of the sign-in link', self, own.key)
+  return own
+}
+
+/** The reader has agreed. The session is left only when there is another one. */
+export const replaceSession = async (): Promise<void> => {
+  if (waitingLink.value === undefined) return
+  const own = await exchangeLink(waitingLink.value)
+  const revokeOwn = leaveSession()
   begin(own.key, own.self, true)
+  await revokeOwn()
 }
 
 const signInFromTab = async (): Promise<void> => {
   const kept = store()?.getItem(storageName)
   if (kept === null || kept === undefined) return
   const { key, isOwn } = JSON.parse(kept)
-  begin(key, await describeKey(key), isOwn === true)
-  isKept.value = true
+  try {
+    begin(key, await describeKey(key), isOwn === true)
+    isKept.value = true
+  } catch (error) {
+    const { status, message } = error as ApiError
+    // Any other answer says nothing about the key, which may be the only one that can revoke itself.
+    if (status !== 401) throw error
+    forget()
+    signInNotice.value = { label: 'Signed out', text: message }
+  }
 }
 
 const linkFaults: Readonly<Record<string, string>> = {
@@ -166,8 +206,12 @@ const linkFaults: Readonly<Record<string, string>> = {
   expired_api_key: 'This sign-in link is older than 15 minutes.',
 }
 
-const linkFault = ({ code, message }: ApiError): string =>
-  `${linkFaults[code] ?? `The sign-in link did not work: ${message}`} ${code === 'no_answer' ? 'Open it again' : 'Get a new one with "cubby console link"'}, or sign in with a key.`
+const linkFault = ({ status, code, message }: ApiError): string => {
+  const mayWorkLater = code === 'no_answer' || status === 429 || status >= 500
+  return `${linkFaults[code] ?? `The sign-in link did not work: ${message}`} ${mayWorkLater ? 'Open it again' : anotherLink}`
+}
+
+const anotherLink = 'Get a new one with "cubby console link"'
 
 /** From the sign-in link, or the key kept in this tab. */
 export const startSession = async (): Promise<void> => {
@@ -179,27 +223,40 @@ export const startSession = async (): Promise<void> => {
   try {
     await signInFromTab()
   } catch (error) {
-    const { status, message } = error as ApiError
-    // Any other answer says nothing about the key, which may be the only one that can revoke itself.
-    if (status === 401) {
-      forget()
-      signInNotice.value = { label: 'Signed out', text: message }
-    } else signInNotice.value = { label: 'Not signed in', text: `${message} Load the page again to try again.` }
+    const { message } = error as ApiError
+    signInNotice.value = { label: 'Not signed in', text: `${message} Load the page again to try again.` }
   }
 }
 
 export const isSignInLink = (hash: string): boolean => hash.startsWith('#key=')
 
-/** Whatever comes of it, the key does not stay in the address. Whoever was signed in before is signed out. */
-export const followSignInLink = async (): Promise<void> => {
+/**
+ * Whatever comes of it, the key does not stay in the address, where `shownHash` is instead. A reader who is signed in, also by
+ * a key that this tab has kept, is asked first. Only a key that was made for links is used, and revoked.
+ */
+export const followSignInLink = async (shownHash = '#/'): Promise<void> => {
   const [, key] = /^#key=(svc_live_[0-9A-Za-z]+)$/.exec(location.hash) ?? []
-  history.replaceState(null, '', '#/')
-  if (session.value !== undefined) await signOut()
-  let fault = 'The sign-in link is not whole. Copy all of it, or sign in with a key.'
+  history.replaceState(null, '', shownHash)
+  const fault = await tryLink(key)
+  if (fault === undefined) return
+  signInNotice.value =
+    session.value === undefined
+      ? { label: 'Not signed in', text: `${fault}, or sign in with a key.` }
+      : { label: 'Still signed in', text: `${fault}.` }
+}
+
+/** Why the link did not work. */
+const tryLink = async (key: string | undefined): Promise<string | undefined> => {
   try {
-    if (key !== undefined) return await signInByLink(key)
+    if (session.value === undefined) await signInFromTab()
+    if (key === undefined) return 'The sign-in link is not whole. Copy all of it'
+    const self = await describeKey(key)
+    if (self.link !== true) return `The key in this link was not made for a link, and is not used. ${anotherLink}`
+    waitingLink.value = { key, self }
+    if (session.value === undefined) await replaceSession()
+    return undefined
   } catch (error) {
-    fault = linkFault(error as ApiError)
+    dropLink()
+    return linkFault(error as ApiError)
   }
-  signInNotice.value = { label: 'Not signed in', text: fault }
 }
