@@ -23,7 +23,7 @@ const query = async (textBytes: number) => {
     seen.scans.push(rows)
     return { records: records.slice(0, rows), next: undefined }
   }
-  const engine = { buckets: { find: () => bucket }, records: { scan } }
+  const engine = { buckets: { find: () => bucket }, records: { scan }, secrets: { at: () => ({}) } }
   const access = { engine, apiKey: { kind: 'secret', orgId: 1, seq: 1 } } as unknown as Access
   const present = () => {
     seen.presented++

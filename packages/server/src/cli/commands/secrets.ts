@@ -9,10 +9,10 @@ import { storeFlags, withStore } from '../target/store.ts'
 export const secretsRotateCommand: CliCommand = {
   name: 'secrets rotate',
   summary: 'replace the secret that signs URLs and seals cursors',
-  details: `Use it when somebody may have read a backup or a copy of the store: with the secret in it they can sign URLs of
-files. When the command ends, running servers use the new secret. Signed URLs and cursors of an earlier secret are
-accepted for 7 days after its rotation, those of ${earlierSecretsMax} earlier ones at most. API keys, and the secrets that sign pushes of
-tasks, stay as they are.`,
+  details: `Use it when somebody may have read a backup or a copy of the store: with the secret in it they can sign
+URLs of files. When the command ends, running servers use the new secret. Signed URLs and cursors of an
+earlier secret are accepted for 7 days after its rotation, those of ${earlierSecretsMax} earlier ones at most. API keys, and the
+secrets that sign pushes of tasks, stay as they are.`,
   flags: {
     ...storeFlags,
     now: { type: 'boolean', help: 'accept nothing of earlier secrets any more' },
