@@ -246,7 +246,10 @@ describe('cubby copy', () => {
     test('has its secrets in the target after a resumed copy too', async () => {
       const target = await postgres.createDatabase()
       await copy(made, target)
-      await postgres.query(`update cubby_store set cursor_key = decode(repeat('ab', 32), 'hex'), earlier_secrets = '[]'`, target)
+      await postgres.query(
+        `update cubby_store set cursor_key = decode(repeat('ab', 32), 'hex'), earlier_secrets = '[]'`,
+        target,
+      )
       expect((await copy(made, target, '--resume')).exitCode).toBe(0)
       expect(await secretsOf(target)).toEqual(await secretsOf(made))
     })
