@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
+import { newPlaceMark } from '../../src/core/files/place-mark.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
 import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
-import { newPlaceMark } from '../../src/files/places/place-mark.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { mountSmallDisk } from '../limits/small-disk.ts'
 import { collect, content, filesBelow, openFiles, put } from './material.ts'
@@ -216,7 +216,7 @@ describe('a call that fails', () => {
     failing = ['open', 'EACCES']
     await expect(place.readMark()).rejects.toMatchObject({ code: 'unavailable' })
     await expect(place.read(id, 0, 1)).rejects.toMatchObject({ code: 'unavailable' })
-    failing = ['stat', 'EIO']
+    failing = ['lstat', 'EIO']
     await expect(place.size(id)).rejects.toMatchObject({ code: 'unavailable' })
   })
 

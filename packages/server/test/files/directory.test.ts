@@ -1,11 +1,23 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
+import { newPlaceMark } from '../../src/core/files/place-mark.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
-import { newPlaceMark } from '../../src/files/places/place-mark.ts'
+import { FileBatches } from '../../src/files/places/file-batches.ts'
+import { writeBatch } from '../../src/files/places/write-batch.ts'
 import { BlobMissing } from '../../src/store/blob-place.ts'
-import { makeTempDir, removeTempDir } from '../harness.ts'
+import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { collect, content, filesBelow, openFiles, put } from './material.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -242,4 +254,109 @@ describe('the mark', () => {
     await expect(place.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
     expect(existsSync(root)).toBe(false)
   })
+})
+
+// A link that somebody put into the directory could have any file of the server read, or blobs written and removed elsewhere.
+describe('a symbolic link', () => {
+  const outside = (): string => join(top, 'outside')
+  const directoryOf = (id: string): string => dirname(join(root, blobPath(id)))
+
+  /** The directory is elsewhere, and a link leads to it. */
+  const replaceByLink = (path: string): void => {
+    renameSync(path, outside())
+    symlinkSync(outside(), path)
+  }
+
+  test('as the directory itself is followed', async () => {
+    mkdirSync(outside())
+    mkdirSync(dirname(root))
+    symlinkSync(outside(), root)
+    const id = newId()
+    const mark = newPlaceMark()
+    await put(place, id, content(10))
+    expect(await place.writeMark(mark)).toBe(mark)
+    expect(await place.size(id)).toBe(10)
+    expect(await collect(place, id, 0, 10)).toEqual(content(10))
+    await place.remove(id)
+    expect(filesBelow(outside())).toEqual(['cubby-files.mark'])
+  })
+
+  test('in the place of a blob is no blob, and is removed without what it leads to', async () => {
+    const id = newId()
+    await put(place, id, content(10))
+    const path = join(root, blobPath(id))
+    replaceByLink(path)
+    expect(await place.size(id)).toBeUndefined()
+    for (const end of [1, 10]) await expect(place.read(id, 0, end)).rejects.toThrow(BlobMissing)
+    expect(openFiles(top)).toEqual([])
+    await place.remove(id)
+    expect([existsSync(path), readFileSync(outside()).length]).toEqual([false, 10])
+  })
+
+  for (const [what, above] of [
+    ['directory of a blob', (id: string) => directoryOf(id)],
+    ['directory above it', (id: string) => dirname(directoryOf(id))],
+  ] as const) {
+    test(`in the place of the ${what}: nothing is read, written or removed there`, async () => {
+      const id = newId()
+      await put(place, id, content(10))
+      replaceByLink(above(id))
+      const before = filesBelow(outside())
+      expect(await place.size(id)).toBeUndefined()
+      await expect(place.read(id, 0, 10)).rejects.toThrow(BlobMissing)
+      await expect(place.remove(id)).rejects.toMatchObject({
+        code: 'unavailable',
+        cause: expect.stringContaining('is a symbolic link'),
+      })
+      const next = newBlobId(Number.parseInt(id.slice(0, 12), 16))
+      // One that has used the directory, and one that has not.
+      for (const other of [place, new DirectoryPlace(root)]) {
+        await expect(put(other, next, content(5))).rejects.toMatchObject({
+          code: 'unavailable',
+          cause: expect.stringContaining('is a symbolic link'),
+        })
+      }
+      expect([filesBelow(outside()), openFiles(top)]).toEqual([before, []])
+    })
+
+    test(`in the place of the ${what}, where blobs were read before: nothing is read a second later`, async () => {
+      const id = newId()
+      await put(place, id, content(10))
+      await collect(place, id, 0, 10)
+      replaceByLink(above(id))
+      const refused = () =>
+        collect(place, id, 0, 10).then(
+          () => undefined,
+          (error) => error,
+        )
+      expect(await eventually('it is refused', refused)).toBeInstanceOf(BlobMissing)
+    })
+
+    test(`in the place of the ${what}: small files, written in batches, are not either`, async () => {
+      const batches = new FileBatches({ write: async (batch) => writeBatch(batch), close: async () => {} })
+      const small = new DirectoryPlace(root, { batches })
+      const id = newId()
+      await put(small, id, content(10), { known: 10 })
+      replaceByLink(above(id))
+      const before = filesBelow(outside())
+      const next = newBlobId(Number.parseInt(id.slice(0, 12), 16))
+      const error = await put(small, next, content(5), { known: 5 }).catch((thrown) => thrown)
+      expect(error).toMatchObject({ code: 'unavailable', cause: expect.stringContaining('is a symbolic link') })
+      expect(filesBelow(outside())).toEqual(before)
+    })
+  }
+
+  test('in the place of the mark is none', async () => {
+    mkdirSync(root, { recursive: true })
+    writeFileSync(outside(), `${newPlaceMark()}\n`)
+    symlinkSync(outside(), join(root, 'cubby-files.mark'))
+    expect(await place.readMark()).toBeUndefined()
+    await expect(place.writeMark(newPlaceMark())).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})
+
+test('a mark that is a path is never used as one', async () => {
+  mkdirSync(join(root, 'cubby-files.mark.'), { recursive: true })
+  await expect(place.writeMark('/../../../escaped')).rejects.toThrow('not the mark of a place')
+  expect(readdirSync(top)).toEqual(['a'])
 })

@@ -32,6 +32,7 @@ const watchedCalls = (fails: (call: string) => string | undefined = () => undefi
   }
   const pathOf = (descriptor: number): string => paths.get(descriptor)!
   const calls: BatchCalls = {
+    isLink: (path) => fs.lstatSync(path).isSymbolicLink(),
     open(path, flags, mode) {
       note('open', path)
       const descriptor = fs.openSync(path, flags, mode)

@@ -1,6 +1,6 @@
+import { newPlaceMark } from '../../core/files/place-mark.ts'
 import { type BlobPlace, PlaceRefused } from '../../store/blob-place.ts'
 import type { Files } from '../../store/files.ts'
-import { newPlaceMark } from './place-mark.ts'
 
 // A store and the place of its files have the same random mark, from the first upload on. A process that was given another
 // place would answer that files are damaged, and write bytes where other processes do not find them.

@@ -1,12 +1,16 @@
 import { dirname, join } from 'node:path'
 import { blobDirectories } from '../../core/files/blob-id.ts'
-import { codeOf, type FileCalls } from './file-calls.ts'
+import { codeOf, type FileCalls, SymbolicLink } from './file-calls.ts'
 import type { SharedSync } from './shared-sync.ts'
 
 const directoryMode = 0o700
 
 /** Directories that are known to be durable. Uploads use the newest one or two. */
 const preparedMax = 64
+
+/** Directories that were no links a moment ago, and how long a read relies on that. */
+const checkedMax = 1_024
+const checkedMsMax = 1_000
 
 /** Only directories whose blobs were all begun longer ago than this are removed: nobody is about to write there. */
 const keptMs = 24 * 60 * 60 * 1000
@@ -23,6 +27,7 @@ export class DirectoryTree {
   readonly #root: string
   readonly #names: SharedSync
   readonly #prepared = new Map<string, Promise<void>>()
+  readonly #checkedAtMs = new Map<string, number>()
 
   constructor(calls: FileCalls, root: string, names: SharedSync) {
     this.#calls = calls
@@ -51,6 +56,26 @@ export class DirectoryTree {
     return preparing
   }
 
+  /** Throws SymbolicLink if a directory of the blob is one. It need not be there. */
+  async refuseLinks(id: string): Promise<void> {
+    const directory = this.directoryOf(id)
+    await Promise.all([this.#refuseLink(dirname(directory)), this.#refuseLink(directory)])
+  }
+
+  /**
+   * The same for a read, which relies on a check of the last second: undefined then. For a small file the two calls would be a
+   * fifth of all that its download costs.
+   */
+  refuseLinksToRead(id: string): Promise<void> | undefined {
+    const directory = this.directoryOf(id)
+    const atMs = this.#checkedAtMs.get(directory)
+    if (atMs !== undefined && performance.now() - atMs < checkedMsMax) return undefined
+    return this.refuseLinks(id).then(() => {
+      if (this.#checkedAtMs.size >= checkedMax) this.#checkedAtMs.clear()
+      this.#checkedAtMs.set(directory, performance.now())
+    })
+  }
+
   /** The directory of the blob is not there, although it was prepared. */
   forget(id: string): void {
     this.#prepared.delete(this.directoryOf(id))
@@ -74,6 +99,13 @@ export class DirectoryTree {
     await confirm()
     await this.#make(dirname(directory))
     await this.#make(directory)
+  }
+
+  async #refuseLink(path: string): Promise<void> {
+    const found = await this.#calls.lstat(path).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error
+    })
+    if (found?.isSymbolicLink()) throw new SymbolicLink(path)
   }
 
   /** Makes a directory in one that exists, and syncs its name. */

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { isBlobId } from '../../core/files/blob-id.ts'
+import { isPlaceMark } from '../../core/files/place-mark.ts'
 import { smallUploadBytesMax } from '../../core/limits.ts'
 import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
 import { BatchedWriter } from './batched-writer.ts'
@@ -7,9 +8,8 @@ import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.t
 import { DirectoryTree, NoDirectory } from './directory-tree.ts'
 import { DirectoryWriter } from './directory-writer.ts'
 import { BatchLost, type FileBatches } from './file-batches.ts'
-import { codeOf, type FileCalls, fileCalls, syncDirectory } from './file-calls.ts'
+import { codeOf, type FileCalls, fileCalls, readFlags, SymbolicLink, syncDirectory } from './file-calls.ts'
 import { placeError, placeUnavailable, unusablePlace } from './place-errors.ts'
-import { isPlaceMark } from './place-mark.ts'
 import { SharedSync } from './shared-sync.ts'
 
 const fileMode = 0o600
@@ -27,7 +27,7 @@ export interface DirectoryOptions {
 
 /**
  * Blobs as files of a directory on a local or network disk: `<5 digits>/<2 digits>/<id>`. Several processes may use it at
- * once. It is made at the first write.
+ * once. It is made at the first write. It may be a symbolic link itself, but nothing below it may.
  */
 export class DirectoryPlace implements BlobPlace {
   readonly description: string
@@ -61,7 +61,7 @@ export class DirectoryPlace implements BlobPlace {
       return new BatchedWriter(bytes, (whole) => this.#putWhole(batches, id, whole))
     }
     const part = `${file}.part`
-    const descriptor = await this.#inDirectory(id, () => this.#create(part))
+    const descriptor = await this.#inDirectory(id, () => this.#create(id, part))
     return new DirectoryWriter(this.#calls, this.#names, { directory, part, file }, descriptor, bytes)
   }
 
@@ -86,7 +86,8 @@ export class DirectoryPlace implements BlobPlace {
     }
   }
 
-  async #create(part: string): Promise<number> {
+  async #create(id: string, part: string): Promise<number> {
+    await this.#tree.refuseLinks(id)
     try {
       return await this.#calls.open(part, 'wx', fileMode)
     } catch (error) {
@@ -119,7 +120,7 @@ export class DirectoryPlace implements BlobPlace {
   async read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>> {
     let descriptor: number | undefined
     try {
-      descriptor = await this.#absent(this.#calls.open(this.#pathsOf(id).file, 'r'))
+      descriptor = await this.#absent(this.#open(id))
       if (descriptor === undefined) throw new BlobMissing(id, this.description)
       if (end - start > readChunkBytes) {
         if ((await this.#calls.size(descriptor)) < end) throw new BlobMissing(id, this.description)
@@ -139,9 +140,23 @@ export class DirectoryPlace implements BlobPlace {
     }
   }
 
+  /** Throws SymbolicLink if a directory above the file is one. */
+  async #open(id: string): Promise<number> {
+    const opening = this.#calls.open(this.#pathsOf(id).file, readFlags)
+    const checking = this.#tree.refuseLinksToRead(id)
+    if (checking === undefined) return opening
+    const [opened, checked] = await Promise.allSettled([opening, checking])
+    if (opened.status === 'rejected') throw opened.reason
+    if (checked.status === 'fulfilled') return opened.value
+    await this.#calls.close(opened.value).catch(() => {})
+    throw checked.reason
+  }
+
   async size(id: string): Promise<number | undefined> {
+    const { file } = this.#pathsOf(id)
     try {
-      return (await this.#absent(this.#calls.stat(this.#pathsOf(id).file)))?.size
+      const found = await this.#absent(Promise.all([this.#calls.lstat(file), this.#tree.refuseLinks(id)]))
+      return found?.[0].isFile() ? found[0].size : undefined
     } catch (error) {
       throw placeError(error)
     }
@@ -151,6 +166,7 @@ export class DirectoryPlace implements BlobPlace {
   async remove(id: string): Promise<void> {
     const { directory, file } = this.#pathsOf(id)
     try {
+      await this.#tree.refuseLinks(id)
       await this.#names.change(directory, async () => {
         // In this order: a writer that is still at it cannot give the bytes their name in between.
         const part = await this.#unlink(`${file}.part`)
@@ -174,6 +190,7 @@ export class DirectoryPlace implements BlobPlace {
   }
 
   async writeMark(mark: string): Promise<string> {
+    if (!isPlaceMark(mark)) throw new Error(`not the mark of a place: ${JSON.stringify(mark)}`)
     const file = join(this.description, markName)
     // One that a killed process has left must not be in the way.
     const part = `${file}.${mark}.${crypto.randomUUID()}.part`
@@ -214,11 +231,12 @@ export class DirectoryPlace implements BlobPlace {
     return { directory, file: join(directory, id) }
   }
 
-  /** undefined if there is no such file, and that is certain. */
+  /** undefined if there is no such file, and that is certain. What is behind a symbolic link is none of this place. */
   async #absent<T>(result: Promise<T>): Promise<T | undefined> {
     try {
       return await result
     } catch (error) {
+      if (isLink(error)) return undefined
       if (codeOf(error) !== 'ENOENT') throw error
       await this.#confirm()
       return undefined
@@ -252,9 +270,9 @@ export class DirectoryPlace implements BlobPlace {
     const path = join(this.description, markName)
     let descriptor: number
     try {
-      descriptor = await this.#calls.open(path, 'r')
+      descriptor = await this.#calls.open(path, readFlags)
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined
+      if (codeOf(error) === 'ENOENT' || isLink(error)) return undefined
       throw error
     }
     try {
@@ -279,6 +297,8 @@ export class DirectoryPlace implements BlobPlace {
     }
   }
 }
+
+const isLink = (error: unknown): boolean => error instanceof SymbolicLink || codeOf(error) === 'ELOOP'
 
 async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   if (chunk.length > 0) yield chunk

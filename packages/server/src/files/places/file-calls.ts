@@ -5,7 +5,7 @@ import * as fs from 'node:fs'
  * small files were written on a busy disk. An object, so that tests can make a call fail.
  */
 export interface FileCalls {
-  open(path: string, flags: string, mode?: number): Promise<number>
+  open(path: string, flags: string | number, mode?: number): Promise<number>
   /** Returns how many bytes were written: perhaps fewer than `length`. */
   write(descriptor: number, bytes: Uint8Array, offset: number, length: number): Promise<number>
   /** Returns how many bytes were read: 0 at the end of the file. */
@@ -19,7 +19,8 @@ export interface FileCalls {
   unlink(path: string): Promise<void>
   makeDirectory(path: string, mode: number): Promise<void>
   removeDirectory(path: string): Promise<void>
-  stat(path: string): Promise<{ size: number; isDirectory(): boolean }>
+  stat(path: string): Promise<unknown>
+  lstat(path: string): Promise<{ size: number; isFile(): boolean; isSymbolicLink(): boolean }>
 }
 
 type Callback<T> = (error: NodeJS.ErrnoException | null, result: T) => void
@@ -46,6 +47,17 @@ export const fileCalls: FileCalls = {
   makeDirectory: (path, mode) => calledForNothing((done) => fs.mkdir(path, { mode }, done)),
   removeDirectory: (path) => calledForNothing((done) => fs.rmdir(path, done)),
   stat: (path) => called((done) => fs.stat(path, done)),
+  lstat: (path) => called((done) => fs.lstat(path, done)),
+}
+
+/** To read a file that must be one: a symbolic link is not followed (ELOOP). Windows has no such flag. */
+export const readFlags = fs.constants.O_RDONLY | (fs.constants.O_NOFOLLOW ?? 0)
+
+/** Below the directory of a place nothing may be one: it leads to files of somebody else. */
+export class SymbolicLink extends Error {
+  constructor(path: string) {
+    super(`${path} is a symbolic link`)
+  }
 }
 
 export const codeOf = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''

@@ -1,8 +1,10 @@
 import * as fs from 'node:fs'
-import { codeOf } from './file-calls.ts'
+import { dirname } from 'node:path'
+import { codeOf, SymbolicLink } from './file-calls.ts'
 
 /** The system calls of a batch. They wait: only a thread of its own makes them. An object, so that tests can make a call fail. */
 export interface BatchCalls {
+  isLink(path: string): boolean
   open(path: string, flags: string, mode?: number): number
   /** Returns how many bytes were written: perhaps fewer than `length`. */
   write(descriptor: number, bytes: Uint8Array, offset: number, length: number): number
@@ -13,7 +15,17 @@ export interface BatchCalls {
   unlink(path: string): void
 }
 
+/** False if that cannot be known: then nothing can be made in it either. */
+const isLink = (path: string): boolean => {
+  try {
+    return fs.lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
+
 const batchCalls: BatchCalls = {
+  isLink,
   open: fs.openSync,
   write: fs.writeSync,
   truncate: fs.ftruncateSync,
@@ -78,6 +90,11 @@ export const writeBatch = ({ files, directories }: Batch, calls = batchCalls): B
         step.fault = faultOf(error)
       }
     }
+  }
+  for (const directory of new Set(files.map((one) => one.directory))) {
+    const link = [dirname(directory), directory].find((path) => calls.isLink(path))
+    if (link === undefined) continue
+    for (const step of steps) if (step.directory === directory) step.fault = faultOf(new SymbolicLink(link))
   }
   const startsWriting = steps.length > 1
   each((step) => create(step, startsWriting, calls))
