@@ -1,5 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
 import { pageRowsMax } from '../../core/limits.ts'
+import { isName } from '../../core/names.ts'
+import { OperatorError } from '../../core/operator-error.ts'
 import { isExpired } from '../../core/records/expiry.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import type { Indices } from '../../core/tables/indices.ts'
@@ -116,6 +118,8 @@ const listTables = async (remote: Remote, db: string): Promise<SourceTable[]> =>
     const path = `/v1/${db}?limit=${pageRowsMax}${after}`
     const page = JSON.parse(await remote.request({ method: 'GET', path, repeatable: true }))
     for (const { table, indices } of page.tables as { table: string; indices: Indices }[]) {
+      // Paths of requests are made of it.
+      if (!isName(table)) throw new OperatorError(`the server names a table ${JSON.stringify(table)}, which is no name`)
       tables.push({ name: table, indices, count: undefined, records: () => queriedRecords(remote, db, table) })
     }
     if (page.cursor === null) return tables

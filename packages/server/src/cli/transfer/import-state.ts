@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { OperatorError } from '../../core/operator-error.ts'
@@ -37,10 +38,8 @@ export class ImportState {
 
   /** Where an earlier import of this file into this target ended. */
   load(): ImportProgress {
-    let kept: KeptState
-    try {
-      kept = JSON.parse(readFileSync(this.path, 'utf8'))
-    } catch {
+    const kept = this.#read()
+    if (kept === undefined) {
       throw new OperatorError(`there is no earlier import to continue: ${this.path} is missing or not readable`)
     }
     if (kept.into !== this.#into) {
@@ -56,15 +55,27 @@ export class ImportState {
     return { line, records, unchanged, expired, refused }
   }
 
+  #read(): KeptState | undefined {
+    try {
+      const kept: unknown = JSON.parse(readFileSync(this.path, 'utf8'))
+      return isKeptState(kept) ? kept : undefined
+    } catch {
+      return undefined
+    }
+  }
+
   save(progress: ImportProgress): void {
     if (this.#broken) return
     const kept: KeptState = { ...progress, file: this.#file, into: this.#into }
+    // Others may write into the directory too: a name that they can guess could be a link to another file by now.
+    const temporary = `${this.path}.${randomBytes(8).toString('hex')}.new`
     try {
-      writeFileSync(`${this.path}.new`, `${JSON.stringify(kept)}\n`, { mode: 0o600 })
-      renameSync(`${this.path}.new`, this.path)
+      writeFileSync(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600, flag: 'wx' })
+      renameSync(temporary, this.path)
     } catch {
       // A directory that cannot be written must not end the import. If it is interrupted, it prints the line instead.
       this.#broken = true
+      tryRemove(temporary)
     }
   }
 
@@ -75,4 +86,23 @@ export class ImportState {
   remove(): void {
     rmSync(this.path, { force: true })
   }
+}
+
+const tryRemove = (file: string): void => {
+  try {
+    rmSync(file, { force: true })
+  } catch {
+    // The directory cannot be written.
+  }
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Somebody else may have written it. */
+const isKeptState = (value: unknown): value is KeptState => {
+  const { line, records, unchanged, expired = 0, refused, file, into } = (value ?? {}) as Partial<KeptState>
+  return (
+    [line, records, unchanged, expired, refused, file?.bytes, file?.modifiedAt].every(isCount) &&
+    typeof into === 'string'
+  )
 }

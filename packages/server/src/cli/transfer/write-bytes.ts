@@ -2,7 +2,7 @@ import { closeSync, fchmodSync, openSync, rmSync, statSync, writeSync } from 'no
 import { basename, dirname, join } from 'node:path'
 import { removeOnSignal } from '../../files/remove-on-signal.ts'
 import { moveIntoPlace } from '../../files/sync.ts'
-import { cannotWrite, kindOf, putToStdout, refuseExisting } from './write-lines.ts'
+import { cannotWrite, kindOf, openNew, putToStdout, refuseExisting } from './write-lines.ts'
 
 export interface ByteWriter {
   /** Resolves when there is room for more. */
@@ -52,7 +52,7 @@ export const writeBytesToFile = (file: string, { replaces }: { replaces: boolean
   }
   const stopListening = removeOnSignal(abandon)
   try {
-    descriptor = openSync(path, 'w')
+    descriptor = special ? openSync(path, 'w') : openNew(path)
     // One that is replaced may have been for its owner only. It is read once more, to be synced.
     const mode = special ? undefined : statSync(file, { throwIfNoEntry: false })?.mode
     if (mode !== undefined) fchmodSync(descriptor, (mode & 0o777) | 0o400)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createWriteStream, fchmodSync, lstatSync, openSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, lstatSync, openSync, rmSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -117,13 +117,19 @@ export const writeToFile = (file: string, { replaces }: { replaces: boolean }): 
   }
 }
 
+/**
+ * Makes the file anew and opens it. What is there was left by an interrupted command, or is a link that somebody else has put
+ * there: it must not be written through.
+ */
+export const openNew = (path: string, mode?: number): number => {
+  rmSync(path, { force: true })
+  return openSync(path, 'wx', mode)
+}
+
 /** Readable by its owner only: it will hold records. */
 const openPrivate = (path: string, file: string): number => {
   try {
-    const descriptor = openSync(path, 'w', 0o600)
-    // An interrupted export may have left one with another mode.
-    fchmodSync(descriptor, 0o600)
-    return descriptor
+    return openNew(path, 0o600)
   } catch (error) {
     throw cannotWrite(file, error as Error)
   }
