@@ -12,6 +12,8 @@ export interface OpenOptions {
   role: 'owner' | 'guest'
   /** Fail if there is no store at this place, instead of creating one. */
   mustExist?: boolean
+  /** Fail if the schema is not that of the store's version, before it is migrated: it may have been made by somebody else. */
+  requiresOwnSchema?: boolean
   log?: Log
   /** Called before an engine ends the process because its disk failed: sends the pending answers. */
   drain?: () => Promise<unknown>
@@ -29,6 +31,8 @@ export interface BackupContents {
   files: number
   tasks: number
   runs: number
+  /** Tables and indexes that are not of Cubby; absent if there are none. */
+  foreign?: string[]
 }
 
 /**

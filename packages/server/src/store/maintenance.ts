@@ -4,6 +4,8 @@ export interface CheckNotes {
   table?(tableId: number): void
   /** Called once, at the end: how many rows have no checksum yet. Only an engine that stores checksums calls it. */
   uncheckedRows?(count: number): void
+  /** Each table or index in the database that is not of Cubby, and does no harm. Only an engine with a database of its own calls it. */
+  foreign?(description: string): void
 }
 
 export interface Maintenance {

@@ -19,7 +19,7 @@ import { printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceAt, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation } from '../target/store.ts'
 import { noteTasks } from '../transfer/note-tasks.ts'
-import { showCount } from '../transfer/progress.ts'
+import { showCount, showForeign } from '../transfer/progress.ts'
 import { putToStdout } from '../transfer/write-lines.ts'
 
 const withoutFilesFlag: Flag = { type: 'boolean', help: 'leave the bytes of files out that are not in the store' }
@@ -294,7 +294,7 @@ const report = (args: Arguments, facts: Facts, what: string): string => {
   const counts = [showCount(organizations, 'organization'), showCount(tables, 'table'), showCount(records)]
   if (buckets > 0) counts.push(showCount(buckets, 'bucket'), `${showCount(files, 'file')}${showFiles(facts)}`)
   if (tasks > 0) counts.push(showCount(tasks, 'task'), showCount(runs, 'run'))
-  return `${what}: ${counts.join(', ')}, ${showMegabytes(bytes)}, verified`
+  return `${what}: ${counts.join(', ')}, ${showMegabytes(bytes)}, verified${showForeign(facts.foreign)}`
 }
 
 const showFiles = ({ files, fileBytes, filesCopied }: Facts): string => {

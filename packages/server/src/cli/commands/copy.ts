@@ -51,7 +51,7 @@ runs of tasks: start one of them with cubby serve --no-tasks. Files of a data di
     const [from, to] = [parseLocation(args, 'from'), parseLocation(args, 'to')]
     const [sourceStore, targetStore] = [await findStore(from), await findStore(to)]
     const progress = new Progress()
-    const source = await sourceStore.open({ role: 'guest', mustExist: true })
+    const source = await sourceStore.open({ role: 'guest', mustExist: true, requiresOwnSchema: true })
     try {
       const target = await targetStore.open({ role: 'owner' })
       try {

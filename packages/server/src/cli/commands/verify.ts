@@ -8,7 +8,7 @@ import type { CliCommand } from '../command.ts'
 import { printJson, printLine, printNote } from '../print.ts'
 import { filesFlag, openPlaceOf, placeOf } from '../target/place.ts'
 import { findTargetStore, storeFlags, storeLocation, withStore } from '../target/store.ts'
-import { showCount } from '../transfer/progress.ts'
+import { showCount, showForeign } from '../transfer/progress.ts'
 
 /** A table, bucket or task with findings. What a damaged registry no longer has is null. */
 interface DamagedTable {
@@ -36,12 +36,12 @@ whose bytes are missing or of another size; --bytes also reads them and compares
   },
   async run(args) {
     try {
-      return await withStore(args, { mustExist: true }, (engine) => verify(args, engine))
+      return await withStore(args, { mustExist: true, requiresOwnSchema: true }, (engine) => verify(args, engine))
     } catch (error) {
       if (!(error instanceof StoreDamaged)) throw error
       // The store cannot even be opened.
       if (!args.flag('json')) printLine(error.message)
-      return report(args, [error.message], [])
+      return report(args, { findings: [error.message] })
     }
   },
 }
@@ -49,8 +49,10 @@ whose bytes are missing or of another size; --bytes also reads them and compares
 const verify = async (args: Arguments, engine: Engine): Promise<number> => {
   const findings: string[] = []
   const tableIds = new Set<number>()
+  const foreign: string[] = []
   let unchecked = 0
   const notes = {
+    foreign: (one: string) => foreign.push(one),
     table: (id: number) => tableIds.add(id),
     uncheckedRows: (count: number) => {
       unchecked = count
@@ -65,7 +67,8 @@ const verify = async (args: Arguments, engine: Engine): Promise<number> => {
     tableIds.add(tableId)
     add(line)
   }).catch((error) => add(`files: ${error.message}`))
-  return report(args, findings, tableIds.size === 0 ? [] : await nameTables(engine, tableIds), unchecked)
+  const tables = tableIds.size === 0 ? [] : await nameTables(engine, tableIds)
+  return report(args, { findings, tables, foreign, unchecked })
 }
 
 const verifyFiles = (args: Arguments, engine: Engine, onFinding: Parameters<typeof checkFiles>[3]): Promise<void> =>
@@ -90,19 +93,29 @@ const verifyFiles = (args: Arguments, engine: Engine, onFinding: Parameters<type
     }
   })
 
-const report = async (args: Arguments, findings: string[], tables: DamagedTable[], unchecked = 0): Promise<number> => {
+interface Found {
+  findings: string[]
+  tables?: DamagedTable[]
+  /** In the database, but not made by Cubby. */
+  foreign?: string[]
+  unchecked?: number
+}
+
+const report = async (args: Arguments, found: Found): Promise<number> => {
+  const { findings, tables = [], foreign = [], unchecked = 0 } = found
   const place = (await findTargetStore(args)).describe()
   const ok = findings.length === 0
+  const strangers = showForeign(foreign)
   if (args.flag('json')) {
-    const counted = unchecked === 0 ? {} : { unchecked }
-    printJson({ ok, findings, ...counted, ...(ok ? {} : { summary: { tables, next: nextStep } }) })
+    const noted = { ...(unchecked === 0 ? {} : { unchecked }), ...(foreign.length === 0 ? {} : { foreign }) }
+    printJson({ ok, findings, ...noted, ...(ok ? {} : { summary: { tables, next: nextStep } }) })
   } else if (ok) {
     const without = unchecked === 0 ? '' : `; ${showCount(unchecked)} of version 0.1 without a checksum yet`
-    printLine(`ok: ${place} is sound${without}`)
+    printLine(`ok: ${place} is sound${without}${strangers}`)
   }
   if (!ok) {
     const where = `${showCount(findings.length, 'finding')} in ${place}`
-    printNote(`cubby: ${where}; ${showTables(tables)}`)
+    printNote(`cubby: ${where}; ${showTables(tables)}${strangers}`)
     printNote(`cubby: ${nextStep}`)
   }
   return ok ? 0 : 1

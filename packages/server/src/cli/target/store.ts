@@ -1,7 +1,7 @@
 import { shellWord } from '../../core/text/shell-word.ts'
 import { findStore, readEngineSettings, type StoreLocation } from '../../engines/open-engine.ts'
 import { testVariable } from '../../process/test-environment.ts'
-import type { ClosedStore } from '../../store/closed-store.ts'
+import type { ClosedStore, OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import { type Arguments, type Flag, givenAs } from '../arguments.ts'
 
@@ -44,11 +44,11 @@ export const findTargetStore = (args: Arguments): Promise<ClosedStore> => {
 /** Opens the store as a guest, and closes it whatever happens. */
 export const withStore = async <T>(
   args: Arguments,
-  { mustExist }: { mustExist: boolean },
+  options: Pick<OpenOptions, 'mustExist' | 'requiresOwnSchema'>,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> => {
   const store = await findTargetStore(args)
-  const engine = await store.open({ role: 'guest', mustExist })
+  const engine = await store.open({ role: 'guest', ...options })
   try {
     return await use(engine)
   } finally {

@@ -5,6 +5,10 @@ const number = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 export const showCount = (count: number, noun = 'record'): string =>
   `${number.format(count)} ${noun}${count === 1 ? '' : 's'}`
 
+/** The end of a line about a store: what is in it beside Cubby's own. */
+export const showForeign = (foreign: string[] = []): string =>
+  foreign.length === 0 ? '' : `; not made by Cubby: ${foreign.join(', ')}`
+
 /** `1,000,000 records in 61.2 s, 16,340 records/s` */
 export const showRate = (records: number, elapsedMs: number): string =>
   `${showCount(records)} in ${(elapsedMs / 1000).toFixed(1)} s, ${number.format(perSecond(records, elapsedMs))} records/s`

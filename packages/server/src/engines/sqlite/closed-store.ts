@@ -26,13 +26,13 @@ const openEngine = async (options: SqliteOptions): Promise<EmbeddedEngine> => {
 }
 
 export const sqliteStore = (dataDir: string, settings: SqliteSettings = {}): ClosedStore => {
-  const open = async ({ role, mustExist = false, log, drain, observer }: OpenOptions): Promise<Engine> => {
+  const open = async ({ mustExist = false, ...options }: OpenOptions): Promise<Engine> => {
     if (mustExist && !existsSync(join(dataDir, 'cubby.db'))) throw new StoreRefused(`there is no store in ${dataDir}`)
-    return openEngine({ dataDir, role, log, drain, observer, ...settings })
+    return openEngine({ dataDir, ...options, ...settings })
   }
-  /** Opening it checks what every command checks: that it is a store, of a known version, with no failed sync. */
+  /** Opening it checks that it is a store, of a known version and with its schema, and that no sync has failed. */
   const besideStore = async <T>(work: () => Promise<T>): Promise<T> => {
-    const engine = await open({ role: 'guest', mustExist: true })
+    const engine = await open({ role: 'guest', mustExist: true, requiresOwnSchema: true })
     try {
       return await holdingSweep(engine, work)
     } finally {

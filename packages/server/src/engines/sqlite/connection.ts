@@ -1,5 +1,6 @@
-import { Database, type SQLQueryBindings, type Statement } from 'bun:sqlite'
+import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import type { CheckpointFaultKind } from './checkpoint/checkpoint-policy.ts'
+import { openDatabase } from './open-database.ts'
 
 export interface CheckpointFault {
   cause: string
@@ -32,7 +33,7 @@ export class Connection {
     isNew = false,
   ) {
     // Never created here: a store whose file is missing must not be replaced by an empty one.
-    this.#db = new Database(path, { readwrite: true })
+    this.#db = openDatabase(path)
     this.run(busyTimeout)
     // The first page says whether pages can be given back, and `journal_mode` writes it. Only for a new store: in any other
     // this would be a commit.
@@ -88,7 +89,9 @@ export class Connection {
   }
 
   /** A whole number that SQLite knows about the store. */
-  pragma(name: 'auto_vacuum' | 'page_count' | 'freelist_count' | 'page_size'): number {
+  pragma(
+    name: 'application_id' | 'auto_vacuum' | 'freelist_count' | 'page_count' | 'page_size' | 'user_version',
+  ): number {
     return this.prepare<Record<string, number>, []>(`PRAGMA ${name}`).get()![name]!
   }
 

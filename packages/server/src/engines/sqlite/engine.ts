@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Log } from '../../core/log.ts'
 import { printable } from '../../core/text/printable.ts'
 import type { ArchiveState } from '../../store/archive-state.ts'
+import type { OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
 import { observedRuns } from '../../store/observed-runs.ts'
 import type { StoreObserver } from '../../store/observer.ts'
@@ -42,7 +43,7 @@ import type { WriteChannel } from './write/write-channel.ts'
 const readCacheKib = 32_768
 const mapBytesMax = 1024 * 1024 * 1024
 
-export interface SqliteOptions extends SqliteSettings {
+export interface SqliteOptions extends SqliteSettings, Pick<OpenOptions, 'requiresOwnSchema'> {
   dataDir: string
   /**
    * The owner keeps the store and its writer; there is one at a time. A worker serves the store through the
@@ -102,7 +103,8 @@ export const openSqliteEngine = async (options: SqliteOptions): Promise<Embedded
       await recoverMarked(dataDir, options.log ?? logToOperator)
     } else refuseMarked(dataDir)
     archive?.keepWal()
-    await prepareStore(path, { isHolder: isOwner, log, faults })
+    const { requiresOwnSchema } = options
+    await prepareStore(path, { isHolder: isOwner, requiresOwnSchema, log, faults })
     const hook = archive?.hook
     const channel = await ThreadWriteChannel.open({
       ...{ path, log, checkpoints: isOwner, archive: hook, onDiskFailure, faults, idleMs, observer },

@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import {
   closeSync,
   existsSync,
@@ -15,6 +14,7 @@ import { join } from 'node:path'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { syncPath } from '../../../files/sync.ts'
+import { openDatabase } from '../open-database.ts'
 import { refuseDamaged } from './damage.ts'
 import { endProcess } from './end-process.ts'
 
@@ -112,7 +112,7 @@ export const recoverMarked = async (dataDir: string, log: Log): Promise<void> =>
 
 /** False if another process has the store open. */
 const copyWholeLog = (path: string): boolean => {
-  const db = new Database(path, { readwrite: true })
+  const db = openDatabase(path)
   try {
     // Set before the first access: SQLite then locks out other processes and rebuilds the WAL index, in its own memory.
     db.run('PRAGMA locking_mode = EXCLUSIVE')

@@ -1,6 +1,6 @@
-import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
+import { openDatabase } from '../open-database.ts'
 import { makePrivateFile } from './store-files.ts'
 
 export interface StoreLock {
@@ -17,7 +17,7 @@ export const holdStore = (dataDir: string): StoreLock =>
 /** The same with another file. `refusal` is the message if another process holds it. */
 export const holdFile = (path: string, refusal: string): StoreLock => {
   makePrivateFile(path)
-  const db = new Database(path, { readwrite: true })
+  const db = openDatabase(path)
   try {
     // Without this, two processes that start at the same time might both fail.
     db.run('PRAGMA busy_timeout = 300')

@@ -7,6 +7,7 @@ import { slots } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
+import { checkSchema } from '../migrations/check-schema.ts'
 import { entriesSql } from '../records/index-columns.ts'
 import { readSecrets } from '../registry/secret-rows.ts'
 import { acceptsUnchecked } from './add-checksums.ts'
@@ -26,13 +27,17 @@ type Part = (db: Connection, notes: Notes) => Iterable<string> | AsyncIterable<s
 const rowsPerStep = 2_000
 
 /**
- * Verifies the store: SQLite's own check (pages, and every index entry against its row), then each record against its
+ * Verifies the store: its schema, then SQLite's own check (pages, and every index entry against its row), then each record against its
  * checksum and its index values against its data, and that everything belongs to something that exists. It
  * continues after damage.
  */
-export async function* checkStore(db: Connection, { table, uncheckedRows }: CheckNotes = {}): AsyncIterable<string> {
-  const notes: Notes = { table: table ?? (() => {}), uncheckedRows: uncheckedRows ?? (() => {}) }
-  const parts: Part[] = [checkPages, checkRegistry, checkRecords, checkBlobs, checkRuns]
+export async function* checkStore(
+  db: Connection,
+  { table, uncheckedRows, foreign }: CheckNotes = {},
+): AsyncIterable<string> {
+  const none = (): void => {}
+  const notes: Notes = { table: table ?? none, uncheckedRows: uncheckedRows ?? none, foreign: foreign ?? none }
+  const parts: Part[] = [checkOwnSchema, checkPages, checkRegistry, checkRecords, checkBlobs, checkRuns]
   let isSound = true
   for (const part of parts) {
     try {
@@ -47,6 +52,12 @@ export async function* checkStore(db: Connection, { table, uncheckedRows }: Chec
     }
   }
   if (!isSound) for (const id of readTableIds(db)) if (isDamagedTable(db, id)) notes.table(id)
+}
+
+function* checkOwnSchema(db: Connection, notes: Notes): Iterable<string> {
+  const { refused, foreign } = checkSchema(db)
+  for (const one of foreign) notes.foreign(one)
+  yield* refused
 }
 
 function* checkPages(db: Connection, notes: Notes): Iterable<string> {

@@ -37,7 +37,7 @@ export const compactStore = async ({ dataDir, log, announce }: CompactOptions): 
   try {
     await recoverMarked(dataDir, log)
     const bytesBefore = bytesOf(path)
-    await prepareStore(path, { isHolder: true, log })
+    await prepareStore(path, { isHolder: true, requiresOwnSchema: true, log })
     const db = new Connection(path, cacheKib)
     try {
       announce(requireRoom(db, dataDir))

@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite'
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import type { Log } from '../../../core/log.ts'
@@ -10,13 +9,17 @@ import { closeUnlessMarked } from '../disk/disk-failure.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import { makePrivateFile } from '../disk/store-files.ts'
 import { holdStore, type StoreLock } from '../disk/store-lock.ts'
+import { openDatabase } from '../open-database.ts'
 import { readSecrets } from '../registry/secret-rows.ts'
+import { requireOwnSchema, warnOfForeignSchema } from './check-schema.ts'
 import { migrations } from './migrations.ts'
 import { applicationId, makeSchema, schemaVersion } from './schema.ts'
 
 export interface PrepareOptions {
   /** Whether this process holds `serve.lock`: only its holder migrates. */
   isHolder: boolean
+  /** Refuse a store whose schema is not that of its version, before it is migrated. */
+  requiresOwnSchema?: boolean
   log?: Log
   /** For tests: see fault-point.ts. */
   faults?: string
@@ -33,14 +36,15 @@ const startMsMax = 2_000
  */
 export const prepareStore = async (
   path: string,
-  { isHolder, log = () => {}, faults }: PrepareOptions,
+  { isHolder, requiresOwnSchema = false, log = () => {}, faults }: PrepareOptions,
 ): Promise<void> => {
+  const prepare = (isNew = false): void => prepareSchema(path, { isNew, isHolder, requiresOwnSchema, log, faults })
   // SQLite gives the WAL and its index the mode of the database file.
   makePrivateFile(path)
   try {
     const version = readVersion(path)
-    if (isHolder || version === 0 || version === schemaVersion) prepareSchema(path, faults, version === 0)
-    else await prepareAsGuest(path, version, faults)
+    if (isHolder || version === 0 || version === schemaVersion) prepare(version === 0)
+    else await prepareAsGuest(path, version, prepare)
     if (version > 0 && version < schemaVersion)
       log('info', 'the store was migrated', { from: version, to: schemaVersion })
   } catch (error) {
@@ -49,7 +53,7 @@ export const prepareStore = async (
 }
 
 /** A server of an older version would keep writing rows without checksums: it has to stop first. */
-const prepareAsGuest = async (path: string, version: number, faults: string | undefined): Promise<void> => {
+const prepareAsGuest = async (path: string, version: number, prepare: () => void): Promise<void> => {
   const dataDir = dirname(path)
   for (const started = performance.now(); performance.now() - started < startMsMax; await Bun.sleep(50)) {
     let lock: StoreLock
@@ -57,11 +61,11 @@ const prepareAsGuest = async (path: string, version: number, faults: string | un
       lock = holdStore(dataDir)
     } catch (error) {
       if (!(error instanceof StoreRefused)) throw error
-      if (readVersion(path) === schemaVersion) return prepareSchema(path, faults)
+      if (readVersion(path) === schemaVersion) return prepare()
       continue
     }
     try {
-      return prepareSchema(path, faults)
+      return prepare()
     } finally {
       lock.release()
     }
@@ -73,16 +77,16 @@ const prepareAsGuest = async (path: string, version: number, faults: string | un
 
 /** Refuses a file that is not a Cubby store, or a newer one, before anything in it is changed. */
 const readVersion = (path: string): number => {
-  const db = new Database(path, { readwrite: true })
+  const db = openDatabase(path)
   const pragma = (name: string): number =>
     Object.values(db.query<Record<string, number>, []>(`PRAGMA ${name}`).get()!)[0]!
   try {
     db.run('PRAGMA busy_timeout = 5000')
     const isEmpty = db.query('SELECT 1 FROM sqlite_schema LIMIT 1').get() === null
-    if (!isEmpty && pragma('application_id') !== applicationId) {
+    const version = pragma('user_version')
+    if (!isEmpty && (pragma('application_id') !== applicationId || version < 0)) {
       throw new StoreRefused(`${path} is an SQLite file, but not a Cubby store`)
     }
-    const version = pragma('user_version')
     if (version > schemaVersion) {
       throw new StoreRefused(
         `the store in ${path} has version ${version}; this Cubby knows versions up to ${schemaVersion}: start a newer one`,
@@ -94,10 +98,18 @@ const readVersion = (path: string): number => {
   }
 }
 
-const prepareSchema = (path: string, faults: string | undefined, isNew = false): void => {
+interface PrepareSchema extends PrepareOptions {
+  isNew: boolean
+  log: Log
+}
+
+const prepareSchema = (path: string, options: PrepareSchema): void => {
+  const { isNew, isHolder, requiresOwnSchema, log, faults } = options
   const db = new Connection(path, 2_048, isNew)
   try {
+    if (requiresOwnSchema && !isNew) requireOwnSchema(db, path)
     migrate(db, faults)
+    if (isHolder && !requiresOwnSchema) warnOfForeignSchema(db, log)
     // No request can be answered without these: damage here is reported at the start.
     db.prepare('SELECT name, value FROM meta').all()
     readSecrets(db)
@@ -108,9 +120,9 @@ const prepareSchema = (path: string, faults: string | undefined, isNew = false):
 
 /** Each migration is one transaction, which also sets the version. It reads the version first: another process may have been faster. */
 export const migrate = (db: Connection, faults?: string): void => {
-  while (versionOf(db) < schemaVersion) {
+  while (db.pragma('user_version') < schemaVersion) {
     db.run('BEGIN IMMEDIATE')
-    const version = versionOf(db)
+    const version = db.pragma('user_version')
     if (version === 0) {
       const [secret, archiveId] = [secretBytes, archiveIdBytes].map((bytes) => randomBytes(bytes).toString('hex'))
       db.run(makeSchema({ secret: secret!, archiveId: archiveId! }))
@@ -124,6 +136,3 @@ export const migrate = (db: Connection, faults?: string): void => {
     db.run('COMMIT')
   }
 }
-
-const versionOf = (db: Connection): number =>
-  db.prepare<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version

@@ -23,8 +23,9 @@ import { damagedStore, isDamage } from '../disk/damage.ts'
 import { makeDataDir, refuseDirectory } from '../disk/store-files.ts'
 import { holdFile, holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { checkStore } from '../maintenance/check.ts'
+import { requireOwnSchema } from '../migrations/check-schema.ts'
 import { migrate } from '../migrations/prepare-store.ts'
-import { schemaVersion } from '../migrations/schema.ts'
+import { applicationId, schemaVersion } from '../migrations/schema.ts'
 import { RowCheck } from '../records/row-check.ts'
 import { openDump } from './dump.ts'
 
@@ -204,16 +205,20 @@ const copyVerified = async (dataDir: string, temporary: string, target: string):
 const verifyCopy = async (path: string, what: string): Promise<Counts> => {
   const db = openCopy(path, what)
   try {
-    const version = db.prepare<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
-    if (version === 0) throw new OperatorError(`${what} is not a backup of Cubby`)
+    const version = db.pragma('user_version')
+    if (version < 1 || db.pragma('application_id') !== applicationId)
+      throw new OperatorError(`${what} is not a backup of Cubby`)
     if (version > schemaVersion) {
       throw new OperatorError(
         `${what} has version ${version}; this Cubby knows versions up to ${schemaVersion}: use a newer one`,
       )
     }
+    requireOwnSchema(db, what)
     // A backup of an older version becomes a store of this one.
     migrate(db)
-    for await (const finding of checkStore(db)) throw new OperatorError(`${what} is not sound: ${finding}`)
+    const foreign: string[] = []
+    const notes = { foreign: (one: string) => void foreign.push(one) }
+    for await (const finding of checkStore(db, notes)) throw new OperatorError(`${what} is not sound: ${finding}`)
     const count = (from: string): number => db.prepare<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()!.n
     const files = count(`blobs WHERE state = 'live'`)
     return {
@@ -224,6 +229,7 @@ const verifyCopy = async (path: string, what: string): Promise<Counts> => {
       files,
       tasks: count(`tables WHERE kind = 'task'`),
       runs: count('runs'),
+      ...(foreign.length > 0 ? { foreign } : {}),
     }
   } catch (error) {
     throw asFinding(error, what)
