@@ -158,6 +158,7 @@ const runQuick = async (): Promise<void> => {
 /** Beginnings of paths: the black-box files that run on PostgreSQL too. */
 const onPostgres = [
   'packages/console/test/pages',
+  'packages/server/test/data-tools/hostile-names',
   'packages/server/test/data-tools/modelling',
   'packages/server/test/hostile/pipelining',
   'packages/server/test/hostile/writers',

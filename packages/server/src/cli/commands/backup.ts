@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { OperatorError } from '../../core/operator-error.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import { verifyArchive, verifyBackup } from '../../engines/open-engine.ts'
+import { requireNames } from '../../operations/transfer/check-names.ts'
 import {
   type CopiedFiles,
   checkFiles,
@@ -56,6 +57,7 @@ interface FileFacts {
 const bringFiles =
   (args: Arguments, from: string, to: string, brought: Brought): WithCopy =>
   async (copy) => {
+    await requireNames(copy)
     if (args.flag('without-files')) return requireBytesInStore(copy)
     if (!(await hasFilesInPlace(copy))) {
       brought.files = await copyFiles(copy, undefined)
@@ -81,6 +83,7 @@ const bringFiles =
 const checkBytesOf =
   (file: string, checked: FileFacts): WithCopy =>
   async (copy) => {
+    await requireNames(copy)
     const from = filesOfBackup(file)
     const isInPlace = await hasFilesInPlace(copy)
     if (isInPlace && !existsSync(from)) return requireBytesInStore(copy)
@@ -157,6 +160,7 @@ const writeToOutput = async (args: Arguments): Promise<number> => {
   }
   const store = await findTargetStore(args)
   const contents = await store.streamBackup(putToStdout, async (copy) => {
+    await requireNames(copy)
     // Also if all of them are small, and in the store: a script must not find out with the first large one.
     if (!args.flag('without-files') && (await hasFiles(copy))) {
       throw withFiles('standard output has no room for the bytes of its files; write to a FILE')
@@ -171,7 +175,8 @@ export const backupRestoreCommand: CliCommand = {
   name: 'backup restore',
   positionals: ['[FILE]'],
   summary: 'create a data directory from a backup, or from an archive as of a time',
-  details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store.
+  details: `The directory must hold no store: nothing is overwritten. The copy is checked before it becomes the store:
+one with triggers, views or changed tables is refused.
 The bytes of files are read from the directory FILE.files.
 - as FILE is standard input: gunzip -c FILE | cubby backup restore -. A backup that was cut is rejected.
 API keys are as they were at the backup: revoke again what was revoked since. Tasks and their runs are too: a
@@ -201,6 +206,7 @@ are copied to the new data directory.`,
     const place = placeOfStore(args)
     const contents = await store.restoreBackup(backup, async (copy) => {
       if (file === '-') {
+        await requireNames(copy)
         await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
         await requireBytesInStore(copy)
       } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy)

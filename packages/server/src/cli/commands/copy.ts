@@ -1,6 +1,7 @@
 import { OperatorError } from '../../core/operator-error.ts'
 import { findStore, type StoreLocation } from '../../engines/open-engine.ts'
 import { makeMark } from '../../files/places/check-mark.ts'
+import { requireNames } from '../../operations/transfer/check-names.ts'
 import { copyFiles, hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
 import { type CopiedRows, compareStores, copyStore } from '../../operations/transfer/copy-store.ts'
 import type { ClosedStore } from '../../store/closed-store.ts'
@@ -112,6 +113,7 @@ interface Copy {
 const copyAndCompare = async ({ source, target, progress, json, places }: Copy): Promise<number> => {
   const dump = await source.transfer.openDump()
   try {
+    await requireNames(dump)
     let all = await dump.countRuns()
     for await (const table of dump.tables()) all += await dump.countRecords(table.id)
     progress.begin()

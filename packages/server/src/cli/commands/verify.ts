@@ -1,4 +1,5 @@
 import { StoreDamaged } from '../../core/store-refused.ts'
+import { checkNames, type NameFinding } from '../../operations/transfer/check-names.ts'
 import { checkFiles, hasFilesInPlace } from '../../operations/transfer/copy-files.ts'
 import type { Engine } from '../../store/engine.ts'
 import { holdingSweep } from '../../store/hold-sweep.ts'
@@ -26,8 +27,9 @@ export const verifyCommand: CliCommand = {
   name: 'verify',
   summary: 'check the store for damage: records, index entries, files, tasks',
   details: `Exit 0 and one line if the store is sound. Otherwise exit 1, one line per finding on standard output, and on
-standard error the damaged tables and what to do. Works beside a running server. Of files it reports those
-whose bytes are missing or of another size; --bytes also reads them and compares their digests.`,
+standard error the damaged tables and what to do. Works beside a running server. Triggers, views and changed
+tables in the file of the embedded engine are findings too: they may come from somebody else. Of files it
+reports those whose bytes are missing or of another size; --bytes also reads them and compares their digests.`,
   flags: {
     ...storeFlags,
     files: filesFlag,
@@ -63,18 +65,20 @@ const verify = async (args: Arguments, engine: Engine): Promise<number> => {
     if (!args.flag('json')) printLine(finding)
   }
   for await (const finding of engine.maintenance.check(notes)) add(finding)
-  await verifyFiles(args, engine, ({ tableId, line }) => {
-    tableIds.add(tableId)
+  await verifyContents(args, engine, ({ tableId, line }) => {
+    if (tableId !== undefined) tableIds.add(tableId)
     add(line)
   }).catch((error) => add(`files: ${error.message}`))
   const tables = tableIds.size === 0 ? [] : await nameTables(engine, tableIds)
   return report(args, { findings, tables, foreign, unchecked })
 }
 
-const verifyFiles = (args: Arguments, engine: Engine, onFinding: Parameters<typeof checkFiles>[3]): Promise<void> =>
+/** Names, and files with their bytes. */
+const verifyContents = (args: Arguments, engine: Engine, onFinding: (finding: NameFinding) => void): Promise<void> =>
   holdingSweep(engine, async () => {
     const dump = await engine.transfer.openDump()
     try {
+      for await (const finding of checkNames(dump)) onFinding(finding)
       if (!(await hasFilesInPlace(dump))) {
         await checkFiles(dump, undefined, true, onFinding)
         return

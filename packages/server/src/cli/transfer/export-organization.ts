@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readFileContent } from '../../core/files/file-record.ts'
+import { OperatorError } from '../../core/operator-error.ts'
 import { isExpired } from '../../core/records/expiry.ts'
 import { isKept } from '../../core/tasks/run.ts'
 import { presentApiKey } from '../../operations/api-keys/present-api-key.ts'
@@ -9,6 +10,7 @@ import { presentFile } from '../../operations/files/present-file.ts'
 import { presentOrganization } from '../../operations/organizations/present-organization.ts'
 import { runJson } from '../../operations/runs/present-run.ts'
 import { taskJson } from '../../operations/tasks/present-task.ts'
+import { tableFault } from '../../operations/transfer/check-names.ts'
 import type { TableKind } from '../../store/tables.ts'
 import type { Dump, DumpedOrganization, DumpedTable, DumpedTask } from '../../store/transfer.ts'
 import { liveRecords } from './export-source.ts'
@@ -105,11 +107,14 @@ const withLines = async (file: string, write: (out: LineWriter) => Promise<void>
   }
 }
 
-/** By database and name. Deleted ones are left out. */
+/** The active ones are sorted by database and name. Paths are made of both, so each must be a name. */
 const activeTables = async (dump: Dump, orgId: number): Promise<DumpedTable[]> => {
   const found: DumpedTable[] = []
   for await (const table of dump.tables()) {
-    if (table.orgId === orgId && table.deletedAtMs === null) found.push(table)
+    if (table.orgId !== orgId || table.deletedAtMs !== null) continue
+    const fault = tableFault(table)
+    if (fault !== undefined) throw new OperatorError(`${fault}; see cubby verify`)
+    found.push(table)
   }
   const nameOf = ({ db, name }: DumpedTable): string => `${db}/${name}`
   return found.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isStoreBlobId } from '../../core/files/blob-id.ts'
+import { fileFault } from '../../core/files/file-fault.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
@@ -20,6 +21,8 @@ export type WriteFileBytes = (dir: string, file: FileToWrite) => Promise<void>
 export const writeFileBytes =
   (dump: Dump, place: BlobPlace | undefined): WriteFileBytes =>
   async (dir, file) => {
+    const made = fileFault(file)
+    if (made !== undefined) throw fault(file, made)
     const path = join(dir, file.sha256.slice(0, 2), file.sha256)
     if (existsSync(path)) return
     const chunks = await readChunks(dump, place, file)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isStoreBlobId } from '../../core/files/blob-id.ts'
+import { fileFault } from '../../core/files/file-fault.ts'
 import { type FileContent, readFileContent } from '../../core/files/file-record.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
@@ -139,7 +140,7 @@ export interface FileFinding {
 }
 
 /**
- * One finding for each file whose bytes are missing or of another size; with `readBytes`, also of another digest. Bytes that
+ * One finding for each file that no request could have made, or whose bytes are missing or of another size; with `readBytes`, also of another digest. Bytes that
  * the store keeps are always read. Without `place` only they are. Returns how many bytes the files should have.
  */
 export const checkFiles = async (
@@ -151,7 +152,7 @@ export const checkFiles = async (
   let bytes = 0
   await forEachAtOnce(checkedInStore(dump), async ({ file, isInStore, fault: found }) => {
     bytes += file.size
-    const fault = isInStore ? found : place && (await findFault(file, place, readBytes))
+    const fault = found ?? (isInStore ? undefined : place && (await findFault(file, place, readBytes)))
     if (fault !== undefined) onFinding({ tableId: file.tableId, line: `${showFile(file)}: ${fault}` })
   })
   return { bytes }
@@ -163,7 +164,7 @@ async function* checkedInStore(
 ): AsyncIterable<{ file: FileBytes; isInStore: boolean; fault: string | undefined }> {
   for await (const file of filesOf(dump)) {
     const isInStore = isStoreBlobId(file.blob)
-    yield { file, isInStore, fault: isInStore ? await findFaultInStore(file, dump) : undefined }
+    yield { file, isInStore, fault: fileFault(file) ?? (isInStore ? await findFaultInStore(file, dump) : undefined) }
   }
 }
 
