@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseDuration, showDuration } from '../../src/core/text/duration.ts'
-import type { KnownRun } from '../../src/engines/sqlite/archive/catalogue.ts'
+import { type KnownRun, readArchive } from '../../src/engines/sqlite/archive/catalogue.ts'
 import type { CommitTime } from '../../src/engines/sqlite/archive/commit-times.ts'
 import { decideContinuation, type Found } from '../../src/engines/sqlite/archive/continuation.ts'
 import { findRun } from '../../src/engines/sqlite/archive/find-target.ts'
 import { oldestNeeded } from '../../src/engines/sqlite/archive/retention.ts'
 import { TimeQueue } from '../../src/engines/sqlite/archive/time-queue.ts'
+import { makeTempDir, removeTempDir } from '../harness.ts'
 
 describe('a start continues the last run', () => {
   const last = { salt1: 7, salt2: 8, frame: 3, checksum: [1, 2] as [number, number] }
@@ -102,6 +105,19 @@ test('a time that the clock of the server showed twice is refused', () => {
   expect(findRun(runs, 3_000).number).toBe(1)
   expect(findRun(runs, 6_000).number).toBe(2)
   expect(() => findRun(runs, 4_500)).toThrow('was twice: the clock of the server was set back')
+})
+
+// The file of a base is read by its number, and an archive may have been made by somebody else.
+test('the number of a base is that of its file, whatever the file says', () => {
+  const dir = makeTempDir()
+  try {
+    writeFileSync(join(dir, 'archive.json'), '{"format":1}')
+    mkdirSync(join(dir, 'run-000001'))
+    writeFileSync(join(dir, 'run-000001', 'base-00000003.json'), '{"number":"../../../etc/passwd","usableFromMs":1}')
+    expect(readArchive(dir)[0]!.bases.map(({ number }) => number)).toEqual([3])
+  } finally {
+    removeTempDir(dir)
+  }
 })
 
 test('durations', () => {

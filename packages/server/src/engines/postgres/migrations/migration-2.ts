@@ -56,7 +56,7 @@ const renameConstraints = async (session: Session, dialect: Dialect): Promise<vo
     // Citus does not rename constraints of a distributed table. No statement of ours uses their names.
     if (to === 'cubby_record' && dialect.distributesRecords) continue
     const named = await session.run(
-      `select conname from pg_constraint
+      `select quote_ident(conname) from pg_constraint
        where conrelid = '${to}'::regclass and left(conname::text, ${from.length + 1}) = '${from}_'`,
     )
     for (const [name] of named) {

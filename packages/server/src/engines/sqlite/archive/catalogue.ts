@@ -47,7 +47,7 @@ const readRun = (dir: string, number: number, heartbeat: Heartbeat | undefined):
   const paths = pathsOfRun(runDir)
   const end = readJson<RunEnd>(paths.end)
   const segments = segmentsOf(runDir)
-  const bases = basesOf(runDir).map((number) => ({ number, ...readJson<BaseInfo>(paths.baseInfo(number))! }))
+  const bases = basesOf(runDir).map((number) => ({ ...readJson<BaseInfo>(paths.baseInfo(number))!, number }))
   const lastMs = segments.length === 0 ? 0 : lastCoveredMs(segmentPath(runDir, segments.at(-1)!))
   const baseMs = bases.at(-1)?.usableFromMs ?? 0
   return {

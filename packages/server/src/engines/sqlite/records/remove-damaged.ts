@@ -3,6 +3,7 @@ import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { Connection } from '../connection.ts'
 import { isDamage } from '../disk/damage.ts'
+import { ownSqlOf } from '../migrations/check-schema.ts'
 
 type Value = number | string | Uint8Array | null
 type Row = Record<string, Value>
@@ -51,7 +52,7 @@ const readRow = (db: Connection, id: number): Row =>
  */
 const removeRow = (db: Connection, id: number, row = readRow(db, id)): void => {
   const wrong = indexes.filter((index) => !isIndexed(db, index, id, row)).map(({ name }) => name)
-  const remake = wrong.map((name) => sqlOf(db, name))
+  const remake = wrong.map(ownSqlOf)
   for (const name of wrong) db.run(`DROP INDEX ${name}`)
   db.prepare<unknown, [number]>('DELETE FROM records WHERE id = ?1').run(id)
   for (const sql of remake) db.run(sql)
@@ -98,9 +99,6 @@ export const belongsTo = (db: Connection, tableId: number, id: number): boolean 
     .get(id)
   return row !== null && (row.tableId === tableId || takeChecksum(tableId, row) === 'intact')
 }
-
-const sqlOf = (db: Connection, index: string): string =>
-  db.prepare<{ sql: string }, [string]>('SELECT sql FROM sqlite_schema WHERE name = ?1').get(index)!.sql
 
 // These read only the indexes: the row cannot be trusted.
 
