@@ -1,6 +1,12 @@
 /** After each step there is a pause of this many times its duration, so that writers get most of the time. */
 const restFactor = 3
 
+/** A kind of work: a step of it, which returns 0 if nothing is left, and what is done when a step fails. */
+export interface Job {
+  step(): Promise<number>
+  failed(error: unknown): void
+}
+
 /** Runs background work in steps until it is stopped. Each step is one small commit between the commits of writers. */
 export class PacedSteps {
   isStopped = false
@@ -24,6 +30,33 @@ export class PacedSteps {
       await this.rest(Math.ceil((performance.now() - started) * restFactor))
     }
     return sum
+  }
+
+  /**
+   * Steps of several jobs in turns, until nothing is left or `endsAt` has come: a tenant decides how much there is, and could
+   * keep one of them busy for ever. One that fails has no further step, and keeps no other from its work.
+   */
+  async drainInTurns(jobs: Job[], endsAt = Number.POSITIVE_INFINITY): Promise<{ isMore: boolean; worked: boolean }> {
+    const left = new Set(jobs)
+    let worked = true
+    await this.drain(async () => {
+      let done = 0
+      if (performance.now() >= endsAt) return 0
+      for (const job of [...left]) {
+        if (this.isStopped) return 0
+        try {
+          const count = await job.step()
+          if (count === 0) left.delete(job)
+          done += count
+        } catch (error) {
+          left.delete(job)
+          worked = false
+          if (!this.isStopped) job.failed(error)
+        }
+      }
+      return done
+    })
+    return { isMore: left.size > 0, worked }
   }
 
   stop(): void {

@@ -2,7 +2,7 @@ import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Maintenance } from '../store/maintenance.ts'
 import type { Runs } from '../store/runs.ts'
-import { PacedSteps } from './paced-steps.ts'
+import { type Job, PacedSteps } from './paced-steps.ts'
 import { makeWaryClock } from './wary-clock.ts'
 
 export interface SweepOptions {
@@ -29,17 +29,19 @@ export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }
   const waryNow = makeWaryClock(now, jumpHoldMs, log)
   const steps = new PacedSteps()
 
+  const failed = (error: unknown): void => log('warn', 'sweep failed; it is retried later', { cause: String(error) })
+  const jobs: Job[] = [
+    { step: () => maintenance.sweepExpired(waryNow(), sweepRowsMax), failed },
+    { step: () => runs.sweepFinished(waryNow(), sweepRowsMax), failed },
+    { step: () => maintenance.purgeTables(waryNow(), sweepRowsMax), failed },
+    { step: () => maintenance.purgeOrganizations(waryNow(), sweepRowsMax), failed },
+  ]
+
   const run = async (): Promise<void> => {
     while (!steps.isStopped) {
-      try {
-        await steps.drain(() => maintenance.sweepExpired(waryNow(), sweepRowsMax))
-        await steps.drain(() => runs.sweepFinished(waryNow(), sweepRowsMax))
-        await steps.drain(() => maintenance.purgeTables(waryNow(), sweepRowsMax))
-        await steps.drain(() => maintenance.purgeOrganizations(waryNow(), sweepRowsMax))
-      } catch (error) {
-        if (!steps.isStopped) log('warn', 'sweep failed; it is retried later', { cause: String(error) })
-      }
-      if (!steps.isStopped) await steps.rest(everyMs)
+      // One that has nothing left, or has failed, is asked again after this time, also if another never comes to an end.
+      const { isMore } = await steps.drainInTurns(jobs, performance.now() + everyMs)
+      if (!steps.isStopped && !isMore) await steps.rest(everyMs)
     }
   }
 
