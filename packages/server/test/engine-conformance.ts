@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Engine } from '../src/store/engine.ts'
 import { apiKeyCases } from './conformance/api-keys.ts'
+import { backlogCases } from './conformance/backlogs.ts'
 import { batchCases } from './conformance/batches.ts'
 import { besideCases } from './conformance/beside.ts'
 import { concurrencyCases } from './conformance/concurrency.ts'
@@ -126,6 +127,7 @@ export const describeEngine = (name: string, port: EnginePort): void => {
     describe('buckets and files', () => fileCases(it))
     describe('tasks', () => taskCases(it))
     describe('runs', () => runCases(it))
+    describe('backlogs of runs', () => backlogCases(it))
     describe('statistics and measures', () => statisticsCases(it))
     describe('keys and tables that are gone', () => staleCases(it))
     describe('organizations that are gone', () => deletedOrganizationCases(it))

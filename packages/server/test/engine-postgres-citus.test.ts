@@ -29,7 +29,7 @@ setDefaultTimeout(120_000)
  */
 const spanning = [
   ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
-  ...['runs_find_expired', 'runs_find_ahead', 'runs_find_queued'],
+  ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
   // For the metrics: one entry of an index.
   ...['first_expiry', 'first_due_blob'],
 ]
@@ -158,7 +158,7 @@ describe('the rules find', () => {
 const notOnCitus = [
   ...['sweep', 'put_batch', 'put_together', 'load_records', 'check_stray', 'check_is_table'],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
-  ...['runs_due_pushes', 'runs_find_from_ahead', 'runs_sweep', 'check_stray_runs'],
+  ...['runs_due_pushes', 'tasks_push_stops', 'runs_find_from_ahead', 'runs_leased_organizations', 'runs_sweep', 'check_stray_runs'],
   // The size of tables whose rows are elsewhere.
   'relation_bytes',
   // Names no table at all, and needs a write that hangs while a key is revoked.

@@ -61,20 +61,33 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
   { statement: sql.oldestRun, values: [1], looks: { cubby_run_due: /task_id = .*held =/ } },
   { statement: sql.countRunning, values: [1, dueRows], looks: { cubby_run_by_status: /task_id = .*status =/ } },
   { statement: sql.findExpired, values: [nowMs, dueRows], looks: { cubby_run_by_lease: /lease_until <=/ } },
+  {
+    statement: sql.findExpiredOf,
+    values: [nowMs, dueRows, 1],
+    looks: { cubby_run_by_org: /org_id >= .*ROW\(.* <=/ },
+  },
+  // One seek for each organization, however many leases it has.
+  { statement: sql.leasedOrganizations, values: [nowMs, 100, -1], looks: { cubby_run_by_org: /org_id >/ } },
+  { statement: sql.nextLeased, values: [nowMs, -1], looks: { cubby_run_by_org: /org_id >/ } },
   { statement: sql.findAhead, values: [nowMs, dueRows, 3_600_000], looks: { cubby_run_by_lease: /lease_until >/ } },
   {
     statement: sql.duePushesInOne,
-    values: [100, nowMs, '{}', '{}'],
-    // One look for each task that has a queued run.
+    values: [2 * dueRows, '{}', '{}', '{}', 100, nowMs, '{}'],
+    // One look for each task, of so many of each organization.
     looks: {
-      ...{ cubby_run_due: /task_id >|^$/, cubby_task_pkey: /table_id =/, cubby_task_pushing: /table_id =/ },
+      ...{ cubby_run_due: /task_id = .*held =/, cubby_task_pushing_by_org: /org_id >|org_id <= .*ROW\(|^$/ },
       cubby_table_pkey: /id =/,
       cubby_organization_pkey: /id =/,
     },
   },
   {
+    statement: sql.pushStops,
+    values: [2 * dueRows, '{}', '{1}', '{1010}'],
+    looks: { cubby_task_pushing_by_org: /org_id >|org_id <= .*ROW\(|^$/ },
+  },
+  {
     statement: sql.sweepInOne,
-    values: [nowMs, dueRows, 0],
+    values: [nowMs, dueRows, 0, 0],
     looks: {
       cubby_run_by_status: /task_id = .*status = .*updated_at <=/,
       cubby_run_pkey: /task_id = .*id =/,
@@ -94,6 +107,12 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
   { statement: tasks.taskState, values: [1, null, nowMs], looks: anyRegistry() },
   { statement: tasks.lockLimit, values: [1], looks: anyRegistry() },
   { statement: tasks.dueSchedules, values: [nowMs, dueRows], looks: { cubby_task_by_next_run: /next_run_at <=/ } },
+  {
+    statement: tasks.dueSchedulesOf,
+    values: [nowMs, dueRows, 1],
+    looks: { cubby_task_by_org: /org_id >= .*ROW\(.* <=/ },
+  },
+  { statement: tasks.scheduledOrganizations, values: [nowMs, 100, -1], looks: { cubby_task_by_org: /org_id >/ } },
   { statement: tasks.servedAhead, values: [nowMs, dueRows, 1], looks: { cubby_task_by_served: /served_at >/ } },
 ]
 
@@ -152,21 +171,30 @@ const planOf = (client: pg.Client, statement: Statement, values: Value[]): Promi
     return nodesOf((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan)
   })
 
-/** Two tasks, each with as many finished runs as future ones, some that are due, some that run. */
+/** One organization has this many schedules and leases that are due, beside the others with one each. */
+const backlog = 5_000
+
+/**
+ * Two tasks, each with as many finished runs as future ones, some that are due, some that run. And an organization that has
+ * many schedules and leases due, with ten others that have few.
+ */
 const fill = (client: pg.Client): Promise<unknown> =>
   client.query(`
     insert into cubby_table (id, org_id, db, kind, name, indices, created_at)
     select t, 1, 'app', 'task', 'task-' || t, '{}', 1 from generate_series(1, 2) t;
     insert into cubby_task (table_id, declaration, updated_at, paused, pushes, keep_seconds, next_run_at, served_at, secrets)
     select t, '{}', 1, false, true, 0, 1, 1, '[]' from generate_series(1, 2) t;
+    insert into cubby_task (table_id, declaration, updated_at, paused, pushes, keep_seconds, next_run_at, secrets, org_id)
+    select 1000 + n, '{}', 1, false, true, 0, n, '[]', greatest(1, n - ${backlog} + 10) from generate_series(1, ${backlog}) n;
     insert into cubby_run (seq, task_id, id, status, run_at, attempt, held, created_at, updated_at, finished_at, payload)
     select n, t, 'f' || n, 'succeeded', n, 1, false, n, n, n, '{}' from generate_series(1, 2) t, generate_series(1, ${rowsInTask}) n;
     insert into cubby_run (seq, task_id, id, status, key, run_at, attempt, held, created_at, updated_at, payload)
     select ${rowsInTask} + n, t, 'q' || n, 'queued', convert_to('k' || n, 'UTF8'), ${nowMs} - 100 + n, 0, false, n, n, '{}'
     from generate_series(1, 2) t, generate_series(1, ${rowsInTask}) n;
-    insert into cubby_run (seq, task_id, id, status, key, run_at, attempt, held, lease, lease_until, created_at, updated_at, payload)
-    select 3 * ${rowsInTask} + n, t, 'r' || n, 'running', convert_to('k' || n, 'UTF8'), n, 1, false, 'l', ${nowMs} - 5 + n, n, n, '{}'
-    from generate_series(1, 2) t, generate_series(1, 100) n;
+    insert into cubby_run (seq, task_id, id, status, key, run_at, attempt, held, lease, lease_until, created_at, updated_at, payload, org_id)
+    select 3 * ${rowsInTask} + n, t, 'r' || n, 'running', convert_to('k' || n, 'UTF8'), n, 1, false, 'l', ${nowMs} - ${backlog} + n, n, n, '{}',
+      greatest(1, n - ${backlog} + 10)
+    from generate_series(1, 2) t, generate_series(1, ${backlog}) n;
     insert into cubby_api_key (id, org_id, kind, hash, last_four, created_at)
     select 'key_' || n, 1, 'secret', 'hash-' || n, '0000', 1 from generate_series(1, 5000) n`)
 

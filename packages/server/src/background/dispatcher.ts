@@ -98,13 +98,15 @@ class PushDispatcher implements Dispatcher {
     while (!this.#alarm.isOff) {
       const startedAt = performance.now()
       let restMs = everyMs
+      let isWhole = true
       try {
         const without = { orgIds: this.#shares.fullOrgIds, taskIds: this.#saturatedNow() }
         const nowMs = now()
-        const { tasks, nextAtMs } = await runs.duePushes(nowMs, without)
+        const { tasks, nextAtMs, isMore } = await runs.duePushes(nowMs, without)
         failures = 0
         for (const task of tasks) if (!this.#saturated.has(task.id)) this.#turns.add(task)
         this.#fill()
+        isWhole = !isMore
         // One that was past by our clock before the look is not due yet by the clock of the store.
         if (nextAtMs !== undefined && nextAtMs > nowMs) restMs = Math.min(restMs, nextAtMs - nowMs)
       } catch (error) {
@@ -112,8 +114,8 @@ class PushDispatcher implements Dispatcher {
         const log = this.#rareLog.about('look')
         log('warn', 'looking for runs to push failed; it is retried', { cause: String(error) })
       }
-      const tookMs = performance.now() - startedAt
-      await this.#alarm.sleep(restMs, failures > 0 ? restMs : Math.max(lookGapMs, tookMs * lookGapFactor))
+      const gapMs = failures > 0 ? restMs : Math.max(lookGapMs, (performance.now() - startedAt) * lookGapFactor)
+      await this.#alarm.sleep(isWhole ? restMs : Math.min(restMs, gapMs), gapMs)
     }
   }
 

@@ -36,11 +36,6 @@ export const startScheduler = (options: SchedulerOptions): Background => {
     for (const taskId of new Set(changed.map((run) => run.taskId))) signals.changed(taskId)
   }
 
-  const failedTo =
-    (message: string) =>
-    (error: unknown): void =>
-      log('warn', `${message}; it is retried`, { cause: String(error) })
-
   /** A step may be short because its texts are long. */
   const expire: Job = {
     async step() {
@@ -49,7 +44,7 @@ export const startScheduler = (options: SchedulerOptions): Background => {
       tell(expired)
       return expired.length
     },
-    failed: failedTo('looking for expired leases failed'),
+    failed: (error) => log('warn', 'looking for expired leases failed; it is retried', { cause: String(error) }),
   }
   const fire: Job = {
     async step() {
@@ -58,7 +53,7 @@ export const startScheduler = (options: SchedulerOptions): Background => {
       if (unknown > 0) log('warn', 'schedules have a time zone that this server does not know', { tasks: unknown })
       return due < stepRowsMax ? 0 : due
     },
-    failed: failedTo('looking for due schedules failed'),
+    failed: (error) => log('warn', 'looking for due schedules failed; it is retried', { cause: String(error) }),
   }
   const jobs = firesSchedules ? [expire, fire] : [expire]
 

@@ -86,6 +86,8 @@ export interface DuePushes {
   tasks: Table[]
   /** When the next run of any such task is due, for a sleep; undefined: none is queued, or unknown. */
   nextAtMs: number | undefined
+  /** An organization has more tasks than one look asks. The next look continues with them, and asks the others again. */
+  isMore: boolean
 }
 
 /**

@@ -249,6 +249,19 @@ describe('bounds', () => {
 })
 
 describe('turns', () => {
+  test('an organization with more tasks than one look asks: looks continue with them, and ask the others each time', async () => {
+    runs.tasksOfLookMax = 3
+    for (let i = 0; i < 30; i++) runs.add(runs.declare(1, `many-${i}`), 1)
+    const other = runs.declare(2, 'other')
+    start({ everyMs: 60_000 })
+    await until('the first of them', () => startsOf('many-3') === 1)
+    runs.add(other, 1)
+    await until('all of them', () => startsOf('many-29') === 1)
+    expect(started).toHaveLength(31)
+    const names = started.map(({ task }) => task)
+    expect(names.indexOf('other')).toBeLessThan(names.indexOf('many-29'))
+  })
+
   test('a target that does not answer delays no other task and no other organization', async () => {
     const hanging = runs.declare(1, 'hanging')
     runs.add(hanging, 1_000)

@@ -1,4 +1,5 @@
 import type { Declaration } from '../../src/core/tasks/declaration.ts'
+import { PushPositions } from '../../src/core/tasks/push-positions.ts'
 import type { Finish, NewRun, Run } from '../../src/core/tasks/run.ts'
 import { createRun, extendLease, finishAttempt, holdsLease, startAttempt } from '../../src/core/tasks/transitions.ts'
 import type { DuePushes, Pushes, RunChange } from '../../src/store/runs.ts'
@@ -22,6 +23,9 @@ export class FakeRuns {
   /** Added to the clock. */
   aheadMs = 0
   looks = 0
+  /** Of one organization. */
+  tasksOfLookMax = 1_000
+  readonly #positions = new PushPositions()
   claims: { task: string; limit: number; got: number }[] = []
   finishes: { run: string; finish: Finish; refused: string | undefined }[] = []
   /** Thrown by the next calls, first in, first out; undefined for a call that works. */
@@ -91,7 +95,7 @@ export class FakeRuns {
   ): Promise<DuePushes> => {
     this.looks++
     this.#mayFail('duePushes')
-    const waiting = [...this.tasks.values()].map(({ table, runs }) => {
+    const waiting = this.#ask(without.orgIds).map(({ table, runs }) => {
       const times = runs.filter(({ status }) => status === 'queued').map(({ runAtMs }) => runAtMs)
       return { table, atMs: Math.min(...times, Number.POSITIVE_INFINITY) }
     })
@@ -103,7 +107,19 @@ export class FakeRuns {
     return {
       tasks: due.map(({ table }) => table),
       nextAtMs: later === Number.POSITIVE_INFINITY ? undefined : later,
+      isMore: this.#positions.end(),
     }
+  }
+
+  /** As the engines: so many of each organization, and the next look continues. */
+  #ask(withoutOrgIds: number[]): FakeTask[] {
+    const after = this.#positions.begin(withoutOrgIds)
+    const all = [...this.tasks.values()].filter(({ table }) => !withoutOrgIds.includes(table.orgId))
+    return [...Map.groupBy(all, ({ table }) => table.orgId)].flatMap(([orgId, tasks]) => {
+      const asked = tasks.filter(({ table }) => table.id > (after.get(orgId) ?? 0)).slice(0, this.tasksOfLookMax)
+      if (asked.length === this.tasksOfLookMax) this.#positions.stop(orgId, asked.at(-1)!.table.id)
+      return asked
+    })
   }
 
   readonly claimPushes = async ({ id, name }: Table, limit: number, nowMs: number): Promise<Pushes> => {

@@ -422,7 +422,7 @@ export const runCases = (test: Case): void => {
     await makeBench(engine, {}, { tenant: bench.tenant, name: 'pulled' }).then((other) => other.add())
     expect((await engine.runs.duePushes(Date.now())).tasks).toEqual([])
     const later = await bench.add({ at: { delayMs: 60_000 } })
-    expect(await engine.runs.duePushes(Date.now())).toEqual({ tasks: [], nextAtMs: later.runAtMs })
+    expect(await engine.runs.duePushes(Date.now())).toEqual({ tasks: [], nextAtMs: later.runAtMs, isMore: false })
     const now = await bench.add()
     await bench.add()
     expect(ids((await engine.runs.duePushes(Date.now())).tasks as never)).toEqual([bench.task.id as never])

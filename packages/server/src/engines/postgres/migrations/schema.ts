@@ -37,6 +37,7 @@ const runIndexes = [
   'create index if not exists cubby_run_by_time on cubby_run (task_id, updated_at, seq)',
   'create index if not exists cubby_run_by_status on cubby_run (task_id, status, updated_at, seq)',
   `create index if not exists cubby_run_by_lease on cubby_run (lease_until) where status = 'running'`,
+  `create index if not exists cubby_run_by_org on cubby_run (org_id, lease_until) where status = 'running'`,
   `create index if not exists cubby_run_due on cubby_run (task_id, held, run_at, seq) where status = 'queued'`,
   `create unique index if not exists cubby_run_by_queued_key on cubby_run (task_id, key)
     where status = 'queued' and key is not null`,
@@ -140,12 +141,15 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     keep_seconds bigint not null,
     next_run_at bigint,
     served_at bigint,
-    secrets text not null
+    secrets text not null,
+    org_id bigint not null default 0
   )`,
-  'create index if not exists cubby_task_pushing on cubby_task (table_id) where pushes',
+  'create index if not exists cubby_task_pushing_by_org on cubby_task (org_id, table_id) where pushes',
   'create index if not exists cubby_task_by_next_run on cubby_task (next_run_at) where next_run_at is not null',
+  'create index if not exists cubby_task_by_org on cubby_task (org_id, next_run_at) where next_run_at is not null',
   'create index if not exists cubby_task_by_served on cubby_task (served_at) where served_at is not null',
-  // `seq` is drawn from the sequence of record ids. The error is JSON, because a message may contain NUL.
+  // `seq` is drawn from the sequence of record ids. The error is JSON, because a message may contain NUL. A claim sets `org_id`:
+  // only the organizations of running runs are asked for.
   `create table if not exists cubby_run (
     seq bigint not null,
     task_id bigint not null,
@@ -164,7 +168,8 @@ export const currentSchema = (dialect: Dialect, { leaseMs, secret }: InitialStor
     error text,
     progress text,
     payload text not null,
-    result text${dialect.addsPrimaryKeyLast ? '' : `, ${primaryKeyOfRun}`}
+    result text,
+    org_id bigint not null default 0${dialect.addsPrimaryKeyLast ? '' : `, ${primaryKeyOfRun}`}
   )`,
   ...runIndexes,
   ...(dialect.addsPrimaryKeyLast ? [`alter table cubby_run add ${primaryKeyOfRun}`] : []),

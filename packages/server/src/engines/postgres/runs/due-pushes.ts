@@ -1,3 +1,4 @@
+import type { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import type { DuePushes, Runs } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
@@ -9,6 +10,9 @@ import * as sql from './statements.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
+
+/** Tasks of one organization that one look asks. The next look continues with the others. */
+const pushingTasksMax = 1_000
 
 export type Without = NonNullable<Parameters<Runs['duePushes']>[1]>
 
@@ -22,17 +26,28 @@ interface QueuedTask {
   runAtMs: number
 }
 
-/** The tasks with a queued run, in turns of their organizations, and the time of the database. One seek for each task with one. */
-const readQueued = async (db: Database, at: number | null, without: Without): Promise<Queued> => {
-  const lists = [bigintArray(without.orgIds), bigintArray(without.taskIds)]
-  const [found] = await db.read(noOrg, step(sql.duePushesInOne, duePushTasksMax + 1, at, ...lists))
+/** The tasks with a queued run, in turns of their organizations, and the time of the database. Two seeks for each task. */
+const readQueued = async (
+  db: Database,
+  at: number | null,
+  { orgIds, taskIds }: Without,
+  positions: PushPositions,
+): Promise<Queued> => {
+  const after = positions.begin(orgIds)
+  const page = [pushingTasksMax, bigintArray(orgIds), bigintArray([...after.keys()]), bigintArray([...after.values()])]
+  const [found, stops] = await db.read(
+    noOrg,
+    step(sql.duePushesInOne, ...page, duePushTasksMax + 1, at, bigintArray(taskIds)),
+    step(sql.pushStops, ...page),
+  )
+  for (const [orgId, taskId] of stops!.rows) positions.stop(Number(orgId), Number(taskId))
   const queued = found!.rows.map((row) => ({ task: toTable(row), runAtMs: Number(row.at(-2)) }))
   return { queued, nowMs: Number(found!.rows[0]?.at(-1) ?? 0) }
 }
 
 /** Where no statement may name runs and tasks. */
 const readQueuedInTwo = async (db: Database, at: number | null, without: Without): Promise<Queued> => {
-  const [tasks, runs] = await db.read(noOrg, step(sql.pushingTasks, at), step(sql.findQueued))
+  const [tasks, runs] = await db.read(noOrg, step(sql.allPushingTasks, at), step(sql.findQueued))
   const runAtOf = new Map(runs!.rows.map(([id, runAt]) => [Number(id), Number(runAt)]))
   const queued = tasks!.rows.flatMap((row) => {
     const task = toTable(row)
@@ -47,16 +62,19 @@ const readQueuedInTwo = async (db: Database, at: number | null, without: Without
 export const findDuePushes = async (
   db: Database,
   at: number | null,
-  namesManyTables: boolean,
+  /** Undefined where no statement may name runs and tasks. */
+  positions: PushPositions | undefined,
   callersMs: number,
   without: Without = { orgIds: [], taskIds: [] },
 ): Promise<DuePushes> => {
-  const { queued, nowMs } = await (namesManyTables ? readQueued : readQueuedInTwo)(db, at, without)
+  const { queued, nowMs } =
+    positions === undefined ? await readQueuedInTwo(db, at, without) : await readQueued(db, at, without, positions)
   const due = queued.filter(({ runAtMs }) => runAtMs <= nowMs).slice(0, duePushTasksMax)
   const next = queued.reduce((least, { runAtMs }) => (runAtMs > nowMs ? Math.min(least, runAtMs) : least), Infinity)
   return {
     tasks: due.map(({ task }) => task),
     // For a sleep of the caller, so by the caller's clock.
     nextAtMs: next === Infinity ? undefined : next - nowMs + callersMs,
+    isMore: positions?.end() ?? false,
   }
 }

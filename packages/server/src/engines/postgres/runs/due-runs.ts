@@ -1,14 +1,14 @@
 import { leaseSecondsMax, sweepGraceMs } from '../../../core/limits.ts'
+import type { Due, DueLooks, DueOrganization, DueTurns } from '../../../core/tasks/due-turns.ts'
 import type { Run } from '../../../core/tasks/run.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
 import { clockErrorMs, nextIfKnown, scheduleKey } from '../../../core/tasks/schedule.ts'
-import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import { createRun, expireAttempt, wakeRun } from '../../../core/tasks/transitions.ts'
 import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
-import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
+import { bytesArray, textArray } from '../connection/arrays.ts'
 import { fromHex, toBytes } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import type { Row, Step } from '../connection/driver.ts'
+import type { Row, Statement, Step } from '../connection/driver.ts'
 import { drawIds } from '../records/statements.ts'
 import * as tasks from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
@@ -22,30 +22,81 @@ import * as sql from './statements.ts'
 /** A lease is never this far ahead, unless the clock was set back after it was given. */
 const leaseMsMax = leaseSecondsMax * 1000
 
-/** Rows that a look reads to choose from: one that has more due than that delays the others. */
-const reachedRowsMax = 5_000
+/** Organizations that a look asks. Without walks each of them is a round trip. */
+const organizationsMax = 500
+const organizationsMaxWithoutWalks = 20
 
-/** What one step does. Organizations take turns: none waits behind all that another has due. Rows begin with their task. */
-const chooseRows = async (db: Database, reached: Row[], rowsMax: number): Promise<Row[]> => {
-  if (reached.length <= rowsMax) return reached
-  const ids = bigintArray([...new Set(reached.map(([taskId]) => Number(taskId)))])
-  const [found] = await db.read(noOrg, step(tasks.organizationsOf, ids))
-  const orgs = new Map(found!.rows.map(([taskId, orgId]) => [taskId, Number(orgId)]))
-  return takeTurns(reached, ([taskId]) => orgs.get(taskId!) ?? 0).slice(0, rowsMax)
+interface DueRow extends Due {
+  row: Row
 }
+
+interface LookStatements {
+  /** $1 the time of a test, $2 rows at most. */
+  first: Statement
+  /** $3 organization. */
+  firstOf: Statement
+  /** $3 after this organization. Undefined where no statement may walk through runs. */
+  organizations: Statement | undefined
+}
+
+const scheduleLook: LookStatements = {
+  ...{ first: tasks.dueSchedules, firstOf: tasks.dueSchedulesOf, organizations: tasks.scheduledOrganizations },
+}
+const leaseLook: LookStatements = {
+  ...{ first: sql.findExpired, firstOf: sql.findExpiredOf, organizations: sql.leasedOrganizations },
+}
+
+const looksWith = (db: Database, at: number | null, statements: LookStatements): DueLooks<DueRow> => {
+  const { first, firstOf, organizations } = statements
+  const toOrganization = ([id, isDue]: Row): DueOrganization => ({ id: Number(id), isDue: isDue === 't' })
+  return {
+    organizationsMax: organizations === undefined ? organizationsMaxWithoutWalks : organizationsMax,
+    async first(rowsMax) {
+      const [found] = await db.read(noOrg, step(first, at, rowsMax))
+      return found!.rows.map(toDue)
+    },
+    async organizations(afterId, rowsMax) {
+      if (organizations !== undefined) {
+        const [found] = await db.read(noOrg, step(organizations, at, rowsMax, afterId))
+        return found!.rows.map(toOrganization)
+      }
+      const all: DueOrganization[] = []
+      while (all.length < rowsMax) {
+        const [found] = await db.read(noOrg, step(sql.nextLeased, at, all.at(-1)?.id ?? afterId))
+        if (found!.rows.length === 0) break
+        all.push(toOrganization(found!.rows[0]!))
+      }
+      return all
+    },
+    async firstOf(orgIds, rowsMax) {
+      const found = await db.read(noOrg, ...orgIds.map((orgId) => step(firstOf, at, rowsMax, orgId)))
+      return found.flatMap(({ rows }) => rows.map(toDue))
+    },
+  }
+}
+
+/** Rows begin with their task, and end with their organization; those of runs have the id of the run second. */
+const toDue = (row: Row): DueRow => ({ id: row.slice(0, -1).join('/'), orgId: Number(row.at(-1)), bytes: 0, row })
 
 // ── Leases ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const expireLeases = async (db: Database, at: number | null, rowsMax: number): Promise<RunReference[]> => {
-  const [expired, ahead] = await db.read(
-    noOrg,
-    step(sql.findExpired, at, reachedRowsMax),
-    step(sql.findAhead, at, rowsMax, leaseMsMax),
-  )
+/** `walks`: whether a statement may walk through the runs of all tasks. */
+export const expireLeases = async (
+  db: Database,
+  at: number | null,
+  rowsMax: number,
+  turns: DueTurns,
+  walks: boolean,
+): Promise<RunReference[]> => {
+  const look = walks ? leaseLook : { ...leaseLook, organizations: undefined }
+  const [{ chosen }, [ahead]] = await Promise.all([
+    turns.choose(looksWith(db, at, look), rowsMax),
+    db.read(noOrg, step(sql.findAhead, at, rowsMax, leaseMsMax)),
+  ])
   const references: RunReference[] = []
-  const chosen = await chooseRows(db, expired!.rows, rowsMax)
-  for (const [taskId, rows] of Map.groupBy([...chosen, ...ahead!.rows], ([id]) => Number(id))) {
-    references.push(...(await expireOfTask(db, taskId, rows, at)))
+  const rows = [...chosen.map(({ row }) => row), ...ahead!.rows]
+  for (const [taskId, ofTask] of Map.groupBy(rows, ([id]) => Number(id))) {
+    references.push(...(await expireOfTask(db, taskId, ofTask, at)))
   }
   return references
 }
@@ -110,17 +161,20 @@ export const wakeRuns = async (db: Database, at: number | null, rowsMax: number)
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
 
-export const fireSchedules = async (db: Database, at: number | null, rowsMax: number): Promise<FiredSchedules> => {
-  const [due, ahead] = await db.read(
-    noOrg,
-    step(tasks.dueSchedules, at, reachedRowsMax),
-    step(tasks.servedAhead, at, rowsMax, clockErrorMs),
-  )
+export const fireSchedules = async (
+  db: Database,
+  at: number | null,
+  rowsMax: number,
+  turns: DueTurns,
+): Promise<FiredSchedules> => {
+  const [{ chosen }, [ahead]] = await Promise.all([
+    turns.choose(looksWith(db, at, scheduleLook), rowsMax),
+    db.read(noOrg, step(tasks.servedAhead, at, rowsMax, clockErrorMs)),
+  ])
   const created: RunReference[] = []
   let unknown = 0
-  const chosen = await chooseRows(db, due!.rows, rowsMax)
-  for (const [id] of chosen) {
-    const made = await fireSchedule(db, Number(id), at)
+  for (const { row } of chosen) {
+    const made = await fireSchedule(db, Number(row[0]), at)
     if (made === 'unknown') unknown++
     else created.push(...made)
   }
@@ -171,24 +225,56 @@ const resetSchedule = (db: Database, taskId: number, at: number | null): Promise
 // ── Finished runs that are no longer kept ──────────────────────────────────────────────────────────────────
 
 const tasksPerLook = 500
+const beforeAllTasks = Number.MIN_SAFE_INTEGER
 
-export const sweepFinished = async (
-  db: Database,
-  at: number | null,
-  rowsMax: number,
-  namesManyTables: boolean,
-): Promise<number> => {
-  if (namesManyTables) return (await db.write(noOrg, step(sql.sweepInOne, at, rowsMax, sweepGraceMs)))[0]!.count
-  let removed = 0
-  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
-    const [clock, found] = await db.read(noOrg, step(tasks.readClock, at), step(tasks.tasksToSweep, last, tasksPerLook))
-    const before = Number(clock!.rows[0]![0]) - sweepGraceMs
-    for (const [id, keepSeconds] of found!.rows) {
-      const values = [id!, before - 1000 * Number(keepSeconds), rowsMax - removed]
-      removed += (await db.write(noOrg, step(sql.sweepTask, ...values)))[0]!.count
-      if (removed >= rowsMax) return removed
+/** Sweeps in steps. Each begins after the task at which the last one ended: one task may have more to sweep than all others. */
+export class FinishedSweep {
+  readonly #db: Database
+  readonly #namesManyTables: boolean
+  #afterId = beforeAllTasks
+
+  constructor(db: Database, namesManyTables: boolean) {
+    this.#db = db
+    this.#namesManyTables = namesManyTables
+  }
+
+  /** Returns 0 if nothing is left. */
+  async step(at: number | null, rowsMax: number): Promise<number> {
+    const startAt = this.#afterId
+    this.#afterId = beforeAllTasks
+    const removed = await this.#sweep(at, rowsMax, startAt)
+    return removed > 0 || startAt === beforeAllTasks ? removed : this.#sweep(at, rowsMax, beforeAllTasks)
+  }
+
+  #sweep(at: number | null, rowsMax: number, afterId: number): Promise<number> {
+    return this.#namesManyTables ? this.#sweepInOne(at, rowsMax, afterId) : this.#sweepByTask(at, rowsMax, afterId)
+  }
+
+  async #sweepInOne(at: number | null, rowsMax: number, afterId: number): Promise<number> {
+    const [swept] = await this.#db.write(noOrg, step(sql.sweepInOne, at, rowsMax, sweepGraceMs, afterId))
+    const { rows } = swept!
+    if (rows.length >= rowsMax) this.#afterId = Math.max(...rows.map(([taskId]) => Number(taskId)))
+    return rows.length
+  }
+
+  async #sweepByTask(at: number | null, rowsMax: number, afterId: number): Promise<number> {
+    let removed = 0
+    for (let last = afterId; ; ) {
+      const [clock, found] = await this.#db.read(
+        noOrg,
+        step(tasks.readClock, at),
+        step(tasks.tasksToSweep, last, tasksPerLook),
+      )
+      const before = Number(clock!.rows[0]![0]) - sweepGraceMs
+      for (const [id, keepSeconds] of found!.rows) {
+        const values = [id!, before - 1000 * Number(keepSeconds), rowsMax - removed]
+        removed += (await this.#db.write(noOrg, step(sql.sweepTask, ...values)))[0]!.count
+        if (removed < rowsMax) continue
+        this.#afterId = Number(id)
+        return removed
+      }
+      if (found!.rows.length < tasksPerLook) return removed
+      last = Number(found!.rows.at(-1)![0])
     }
-    if (found!.rows.length < tasksPerLook) return removed
-    last = Number(found!.rows.at(-1)![0])
   }
 }

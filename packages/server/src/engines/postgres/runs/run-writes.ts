@@ -14,7 +14,7 @@ import { isRaised } from '../connection/failure.ts'
 import { stateStep as guardStateStep, requireActive } from '../records/refusals.ts'
 import { guardBatch } from '../records/statements.ts'
 import { lockLimit } from '../tasks/statements.ts'
-import { toRun } from './run-rows.ts'
+import { changedValues, toRun } from './run-rows.ts'
 import * as steps from './run-steps.ts'
 import {
   type Clock,
@@ -90,7 +90,7 @@ export class RunWrites {
     return this.#claim(holderOf(caller), caller, task, options.limit, nowMs, (found, locked) => {
       const { declaration } = requireTask(task, locked)
       if (declaration.url !== null) throw pushedTask()
-      const { answer, writes } = declaration.paused ? nothing : hand(found, locked!, options)
+      const { answer, writes } = declaration.paused ? nothing : hand(task, found, locked!, options)
       return { answer, writes }
     })
   }
@@ -100,7 +100,7 @@ export class RunWrites {
       if (!locked?.isActive) return { answer: undefined, writes: [] }
       const { declaration, secrets } = locked
       const hands = declaration.url !== null && !declaration.paused
-      const { answer, writes } = hands ? hand(found, locked, { limit, leaseMs: undefined }) : nothing
+      const { answer, writes } = hands ? hand(task, found, locked, { limit, leaseMs: undefined }) : nothing
       return { answer: { runs: answer, declaration, secrets: signingSecrets(secrets, locked.nowMs) }, writes }
     })
   }
@@ -214,6 +214,7 @@ const nothing: Judged<Run[]> = { answer: [], writes: [] }
 
 /** Starts an attempt of each run that is due and within the concurrency. */
 const hand = (
+  { orgId }: Table,
   { due, running }: Found,
   { declaration, nowMs }: LockedTask,
   { limit, leaseMs = declaration.leaseSeconds * 1000 }: ClaimOptions,
@@ -225,11 +226,8 @@ const hand = (
     // On Citus, due runs are chosen by the clock of another server.
     .filter(({ runAtMs }) => runAtMs <= nowMs)
     .slice(0, rowsMax)
-    .map((run) => ({ run, attempt: startAttempt(run, newLease(), leaseMs, nowMs) }))
-  return {
-    answer: started.map(({ attempt }) => attempt),
-    writes: started.flatMap(({ run, attempt }) => steps.replaceSteps(run, attempt)),
-  }
+    .map((run) => startAttempt(run, newLease(), leaseMs, nowMs))
+  return { answer: started, writes: started.map((run) => step(sql.startRun, ...changedValues(run), orgId)) }
 }
 
 const pushedTask = (): CubbyError =>

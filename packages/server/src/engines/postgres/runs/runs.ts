@@ -1,4 +1,6 @@
 import type { TimeScan } from '../../../core/records/scan.ts'
+import { DueTurns } from '../../../core/tasks/due-turns.ts'
+import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
 import type { Caller } from '../../../store/api-keys.ts'
@@ -23,7 +25,7 @@ import type { RecordWrites } from '../records/record-writes.ts'
 import { notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
 import { findDuePushes, type Without } from './due-pushes.ts'
-import { expireLeases, fireSchedules, sweepFinished, wakeRuns } from './due-runs.ts'
+import { expireLeases, FinishedSweep, fireSchedules, wakeRuns } from './due-runs.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { toRun } from './run-rows.ts'
 import { type Clock, step } from './run-transaction.ts'
@@ -48,12 +50,17 @@ export class PostgresRuns implements Runs {
   readonly #writes: RunWrites
   readonly #batches: BatchWrites
   readonly #wakes = new WakeLooks()
+  readonly #leaseTurns = new DueTurns()
+  readonly #scheduleTurns = new DueTurns()
+  readonly #sweep: FinishedSweep
+  readonly #positions = new PushPositions()
 
   constructor(options: RunsOptions) {
     const { db, clock, records } = options
     this.#options = options
     this.#db = db
     this.#clock = clock
+    this.#sweep = new FinishedSweep(db, options.namesManyTables)
     this.#writes = new RunWrites(db, clock)
     this.#batches = new BatchWrites(db, records, clock)
   }
@@ -159,7 +166,8 @@ export class PostgresRuns implements Runs {
   // ── For the dispatcher and the scheduler ─────────────────────────────────────────────────────────────────
 
   duePushes(nowMs: number, without?: Without): Promise<DuePushes> {
-    return findDuePushes(this.#db, this.#clock(nowMs), this.#options.namesManyTables, nowMs, without)
+    const positions = this.#options.namesManyTables ? this.#positions : undefined
+    return findDuePushes(this.#db, this.#clock(nowMs), positions, nowMs, without)
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
@@ -168,16 +176,17 @@ export class PostgresRuns implements Runs {
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
     const at = this.#clock(nowMs)
-    if (this.#options.namesManyTables && this.#wakes.isDue(nowMs) && !(await wakeRuns(this.#db, at, rowsMax)))
+    const { namesManyTables } = this.#options
+    if (namesManyTables && this.#wakes.isDue(nowMs) && !(await wakeRuns(this.#db, at, rowsMax)))
       this.#wakes.looked(nowMs)
-    return expireLeases(this.#db, at, rowsMax)
+    return expireLeases(this.#db, at, rowsMax, this.#leaseTurns, namesManyTables)
   }
 
   fireSchedules(nowMs: number, rowsMax: number): Promise<FiredSchedules> {
-    return fireSchedules(this.#db, this.#clock(nowMs), rowsMax)
+    return fireSchedules(this.#db, this.#clock(nowMs), rowsMax, this.#scheduleTurns)
   }
 
   sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
-    return sweepFinished(this.#db, this.#clock(nowMs), rowsMax, this.#options.namesManyTables)
+    return this.#sweep.step(this.#clock(nowMs), rowsMax)
   }
 }

@@ -1,7 +1,7 @@
 import type { Statement } from '../connection/driver.ts'
 import { newId } from '../records/statements.ts'
 import { epochColumn, isOfActive, tableColumns } from '../registry/rows.ts'
-import { statementNow } from '../tasks/statements.ts'
+import { isDueOf, nextOrganizations, statementNow } from '../tasks/statements.ts'
 import { columnsOf, runColumns, runPlaces, storedRunColumns } from './run-rows.ts'
 
 // The statements on runs. Each names one task, so that on Citus it goes to one worker; those whose names begin with `runs_`
@@ -36,6 +36,12 @@ export const changeRun: Statement = {
   text: `update cubby_run as r set status = $3, run_at = $4::bigint, attempt = $5::bigint, held = $6::boolean, lease = $7,
     lease_until = $8::bigint, done_lease = $9, updated_at = $10::bigint, finished_at = $11::bigint, error = $12,
     progress = $13, result = $14 where ${theRun}`,
+}
+
+/** The same for a run that starts: $15 its organization. */
+export const startRun: Statement = {
+  name: 'run_start',
+  text: changeRun.text.replace('result = $14', 'result = $14, org_id = $15::bigint'),
 }
 
 /** A new request for a queued key: $3 payload, $4 runAt, $5 version. */
@@ -160,8 +166,28 @@ export const oldestRun: Statement = {
 /** $1 the time of a test, $2 rows at most. */
 export const findExpired: Statement = {
   name: 'runs_find_expired',
-  text: `select r.task_id, r.id, r.key from cubby_run as r where r.status = 'running' and r.lease_until <= ${statementNow(1)}
-    order by r.lease_until limit $2::bigint`,
+  text: `select r.task_id, r.id, r.key, r.org_id from cubby_run as r
+    where r.status = 'running' and r.lease_until <= ${statementNow(1)} order by r.lease_until limit $2::bigint`,
+}
+
+/** $3 organization. */
+export const findExpiredOf: Statement = {
+  name: 'runs_find_expired_of',
+  text: `select k.task_id, k.id, k.key, k.org_id from cubby_run as k
+    where k.status = 'running' and ${isDueOf('lease_until')} limit $2::bigint`,
+}
+
+/** As `scheduledOrganizations`, of those that have running runs. */
+export const leasedOrganizations: Statement = {
+  name: 'runs_leased_organizations',
+  text: nextOrganizations('cubby_run', 'lease_until', `k.status = 'running'`),
+}
+
+/** $1 the time of a test, $2 after this organization. The first row of `leasedOrganizations`, where no statement may walk. */
+export const nextLeased: Statement = {
+  name: 'runs_next_leased',
+  text: `select r.org_id, r.lease_until <= ${statementNow(1)} from cubby_run as r
+    where r.status = 'running' and r.org_id > $2::bigint order by r.org_id, r.lease_until limit 1`,
 }
 
 /** $3 how far ahead of the clock. */
@@ -174,7 +200,7 @@ export const findAhead: Statement = {
 
 /**
  * $3 how far ahead of the clock, $4 the key of schedules. Queued runs that were written while the clock was ahead, as `wakeRun`
- * has it. One seek for each task.
+ * has it, in turns of their organizations. One seek for each task.
  */
 export const findFromAhead: Statement = {
   name: 'runs_find_from_ahead',
@@ -183,7 +209,7 @@ export const findFromAhead: Statement = {
         and r.updated_at > ${statementNow(1)} + $3::bigint and r.run_at > ${statementNow(1)}
         and (r.attempt > 0 or r.key = $4::bytea)
       order by r.task_id, r.status, r.updated_at, r.seq limit $2::bigint
-    ) as f limit $2::bigint`,
+    ) as f order by row_number() over (partition by k.org_id) limit $2::bigint`,
 }
 
 /** $2 ids. Another process that has locked one deals with it. */
@@ -230,29 +256,54 @@ export const activeTasks: Statement = {
 }
 
 /**
- * $1 rows at most, $2 the time of a test. Tasks that push and have a run that is queued, in turns of their
- * organizations, those that wait longest first, and those that are not due at the end. The limits force one look for each task: in an empty store, the planner would choose to scan all tables.
+ * Tasks that push: $1 at most of each organization, without the organizations $2. $3, $4: organizations, and a task of each
+ * after which its tasks begin. One seek for each organization and one for each task, whatever its runs are. A row comparison,
+ * for the reason of `isDueOf`.
+ */
+const pushingTasks = `with recursive o (org_id) as (
+      (select k.org_id from cubby_task k where k.pushes order by k.org_id, k.table_id limit 1)
+      union all
+      select n.org_id from o cross join lateral (
+        select k.org_id from cubby_task k where k.pushes and k.org_id > o.org_id order by k.org_id, k.table_id limit 1
+      ) as n
+    ), p as (
+      select k.org_id, k.table_id from o cross join lateral (
+        select k.org_id, k.table_id from cubby_task k where k.pushes and k.org_id <= o.org_id
+          and (k.org_id, k.table_id) > (o.org_id, coalesce((
+            select a.task_id from unnest($3::bigint[], $4::bigint[]) as a (org_id, task_id) where a.org_id = o.org_id
+          ), -1))
+        order by k.org_id, k.table_id limit $1::bigint
+      ) as k where o.org_id <> all ($2::bigint[])
+    )`
+
+/** The last of each organization that has so many, and may have more. */
+export const pushStops: Statement = {
+  name: 'tasks_push_stops',
+  text: `${pushingTasks}
+    select p.org_id, max(p.table_id) from p group by p.org_id having count(*) = $1::bigint`,
+}
+
+/**
+ * $5 rows at most, $6 the time of a test, $7 without these tasks. Those that have a queued run, in turns of their
+ * organizations, those that wait longest first, and those that are not due at the end. The limits force one look for each task:
+ * in an empty store, the planner would choose to scan all tables.
  */
 export const duePushesInOne: Statement = {
   name: 'runs_due_pushes',
-  text: `with recursive q (task_id, held, run_at) as (
-      (select r.task_id, r.held, r.run_at from cubby_run as r where r.status = 'queued' ${inOrder} limit 1)
-      union all
-      select n.task_id, n.held, n.run_at from q cross join lateral (
-        select r.task_id, r.held, r.run_at from cubby_run as r where r.status = 'queued' and r.task_id > q.task_id
+  text: `${pushingTasks}
+    select ${tableColumns}, ${epochColumn}, q.run_at, ${statementNow(6)} from p
+      cross join lateral (
+        select r.run_at from cubby_run as r where r.task_id = p.table_id and r.status = 'queued' and r.held = false
         ${inOrder} limit 1
-      ) as n
-    )
-    select ${tableColumns}, ${epochColumn}, q.run_at, ${statementNow(2)} from q
-      cross join lateral (select 1 from cubby_task k where k.table_id = q.task_id and k.pushes limit 1) as k
-      cross join lateral (select t.* from cubby_table t where t.id = q.task_id limit 1) as t
-    where not q.held and ${isActive} and t.org_id <> all ($3::bigint[]) and t.id <> all ($4::bigint[])
-    order by q.run_at > ${statementNow(2)}, row_number() over (partition by t.org_id order by q.run_at), q.run_at
-    limit $1::bigint`,
+      ) as q
+      cross join lateral (select t.* from cubby_table t where t.id = p.table_id limit 1) as t
+    where ${isActive} and t.id <> all ($7::bigint[])
+    order by q.run_at > ${statementNow(6)}, row_number() over (partition by t.org_id order by q.run_at), q.run_at
+    limit $5::bigint`,
 }
 
-/** The same in two: the tasks, and when the first run of each task is due. $1 the time of a test. */
-export const pushingTasks: Statement = {
+/** Where no statement may name runs and tasks: all tasks that push, and when the first run of each task is due. $1 the time of a test. */
+export const allPushingTasks: Statement = {
   name: 'tasks_pushing',
   text: `select ${tableColumns}, ${epochColumn}, ${statementNow(1)} from cubby_task k join cubby_table t on t.id = k.table_id
     where k.pushes and ${isActive}`,
@@ -267,8 +318,8 @@ export const findQueued: Statement = {
 const finished = ['succeeded', 'failed', 'cancelled'].map((status) => `'${status}'`).join(', ')
 
 /**
- * $1 the time of a test, $2 rows at most, $3 the grace period. Finished runs that are no longer kept. Their version is not
- * before `finished_at`, and it is what the index has.
+ * $1 the time of a test, $2 rows at most, $3 the grace period, $4 after this task. Finished runs that are no longer kept, task
+ * by task. Their version is not before `finished_at`, and it is what the index has.
  */
 export const sweepInOne: Statement = {
   name: 'runs_sweep',
@@ -278,8 +329,8 @@ export const sweepInOne: Statement = {
         select f.task_id, f.id from cubby_run as f where f.task_id = k.table_id and f.status = s.status
           and f.updated_at <= ${statementNow(1)} - $3::bigint - 1000 * k.keep_seconds
         order by f.task_id, f.status, f.updated_at, f.seq limit $2::bigint for update skip locked
-      ) as e limit $2::bigint
-    ) as x where r.task_id = x.task_id and r.id = x.id`,
+      ) as e where k.table_id > $4::bigint order by k.table_id limit $2::bigint
+    ) as x where r.task_id = x.task_id and r.id = x.id returning r.task_id`,
 }
 
 /** For one task: $1 task, $2 version at most, $3 rows at most. */

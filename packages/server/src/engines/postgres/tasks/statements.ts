@@ -13,6 +13,18 @@ const clock = (of: string): string => `floor(extract(epoch from ${of}) * 1000)::
  */
 export const statementNow = (place: number): string => `coalesce($${place}::bigint, ${clock('statement_timestamp()')})`
 
+/** See `scheduledOrganizations`. */
+export function nextOrganizations(table: string, at: string, where: string): string {
+  const next = (after: string): string => `select k.org_id, k.${at} as due_at from ${table} as k
+    where ${where} and k.org_id > ${after} order by k.org_id, k.${at} limit 1`
+  return `with recursive o (org_id, due_at) as (
+      (${next('$3::bigint')})
+      union all
+      select n.org_id, n.due_at from o cross join lateral (${next('o.org_id')}) as n
+    )
+    select o.org_id, o.due_at <= ${statementNow(1)} from o limit $2::bigint`
+}
+
 const realNow = (place: number): string => `coalesce($${place}::bigint, ${clock('clock_timestamp()')})`
 
 /** $1 the time of a test. */
@@ -95,14 +107,31 @@ export const notPaused: Statement = {
 /** $1 the time of a test, $2 rows at most. */
 export const dueSchedules: Statement = {
   name: 'tasks_due',
-  text: `select k.table_id from cubby_task k where k.next_run_at <= ${statementNow(1)}
+  text: `select k.table_id, k.org_id from cubby_task k where k.next_run_at <= ${statementNow(1)}
     order by k.next_run_at limit $2::bigint`,
 }
 
-/** $1 ids of tasks. */
-export const organizationsOf: Statement = {
-  name: 'tasks_organizations',
-  text: 'select t.id, t.org_id from cubby_table t where t.id = any ($1::bigint[])',
+/**
+ * $1 the time of a test, $3 an organization: what is due of it. With a row comparison instead of two, the planner cannot take
+ * the index of times and look for the organization among all that is due.
+ */
+export const isDueOf = (at: string): string => `k.org_id >= $3::bigint
+  and (k.org_id, k.${at}) <= ($3::bigint, ${statementNow(1)}) order by k.org_id, k.${at}`
+
+/** $3 organization. */
+export const dueSchedulesOf: Statement = {
+  name: 'tasks_due_of',
+  text: `select k.table_id, k.org_id from cubby_task k
+    where k.next_run_at is not null and ${isDueOf('next_run_at')} limit $2::bigint`,
+}
+
+/**
+ * $1 the time of a test, $2 rows at most, $3 after this organization. Organizations that have schedules, and whether the first
+ * is due: one seek for each, however many schedules it has.
+ */
+export const scheduledOrganizations: Statement = {
+  name: 'tasks_scheduled_organizations',
+  text: nextOrganizations('cubby_task', 'next_run_at', 'k.next_run_at is not null'),
 }
 
 /** $3 how far ahead of the clock. */

@@ -54,9 +54,27 @@ const loadTask: Statement = {
   text: `insert into cubby_task (${storedTaskColumns}) values (${storedTaskPlaces}) on conflict do nothing`,
 }
 
+/** $19 organization. */
 const loadRun: Statement = {
   name: 'load_run',
-  text: `insert into cubby_run (${storedRunColumns}) values (${runPlaces}) on conflict do nothing`,
+  text: `insert into cubby_run (${storedRunColumns}, org_id) values (${runPlaces}, $19::bigint) on conflict do nothing`,
+}
+
+/** $1 ids of tables. */
+const organizationsOf: Statement = {
+  name: 'load_organizations_of',
+  text: 'select t.id, t.org_id from cubby_table t where t.id = any ($1::bigint[])',
+}
+
+/** The organizations of those that are running: only theirs are asked for. */
+const findOrganizations = async (db: Database, { tables = [], runs = [] }: LoadRows): Promise<Map<number, number>> => {
+  const organizations = new Map(tables.map(({ id, orgId }) => [id, orgId]))
+  const running = runs.flatMap(({ status, taskId }) => (status === 'running' ? [taskId] : []))
+  const missing = new Set(running.filter((taskId) => !organizations.has(taskId)))
+  if (missing.size === 0) return organizations
+  const [found] = await db.read(noOrg, { statement: organizationsOf, values: [bigintArray([...missing])] })
+  for (const [id, orgId] of found!.rows) organizations.set(Number(id), Number(orgId))
+  return organizations
 }
 
 const loadRecord: Statement = {
@@ -148,6 +166,7 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     tasks = [],
     runs = [],
   } = rows
+  const organizationOf = await findOrganizations(db, rows)
   const steps: Step[] = [
     ...(secrets === undefined ? [] : [{ statement: writeSecrets, values: secretValues(secrets) }]),
     ...organizations.map(({ id, name, createdAtMs, deletedAtMs, purging }) => ({
@@ -172,7 +191,10 @@ export const loadRows = async (db: Database, rows: LoadRows, fromArrays: boolean
     ...(fromArrays && records.length > 0 ? [recordsAtOnce(records)] : recordsOneByOne(records)),
     ...blobSteps(blobs, fromArrays),
     ...tasks.map((task) => ({ statement: loadTask, values: taskValues(task) })),
-    ...runs.map((run) => ({ statement: loadRun, values: runValues(run) })),
+    ...runs.map((run) => ({
+      statement: loadRun,
+      values: [...runValues(run), run.status === 'running' ? (organizationOf.get(run.taskId) ?? 0) : 0],
+    })),
     ...raise(
       raiseOrganizations,
       organizations.map(({ id }) => id),

@@ -5,13 +5,18 @@ import { type RunRow, readRun, runColumns } from '../runs/run-rows.ts'
 
 const rowsPerStep = 500
 
-/** Each task has a declaration, and each run a task, the members that its status needs, and the texts it was written with. */
+/**
+ * Each task has a declaration, and each run a task, the members that its status needs, and the texts it was written with. Each
+ * lease has its entry in `leases`, and there is no other one.
+ */
 export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>): AsyncIterable<string> {
   const lost = db.prepare<{ id: number; line: string }, []>(
     `SELECT id, 'task ' || id || ' has no declaration' AS line FROM tables
        WHERE kind = 'task' AND id NOT IN (SELECT table_id FROM tasks)
      UNION ALL SELECT table_id, 'the declaration ' || table_id || ' belongs to no task' FROM tasks
-       WHERE table_id NOT IN (SELECT id FROM tables WHERE kind = 'task')`,
+       WHERE table_id NOT IN (SELECT id FROM tables WHERE kind = 'task')
+     UNION ALL SELECT table_id, 'task ' || table_id || ': its declaration names another organization' FROM tasks k
+       JOIN tables t ON t.id = k.table_id WHERE t.org_id <> k.org_id`,
   )
   for (const { id, line } of lost.all()) {
     table(id)
@@ -23,9 +28,11 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
       .all()
       .map(({ id }) => id),
   )
-  const step = db.prepare<RunRow & { isHeld: number }, [number, number]>(
+  const step = db.prepare<CheckedRow, [number, number]>(
     `SELECT ${runColumns}, (r.key IS NOT NULL AND r.status = 'queued' AND EXISTS (SELECT 1 FROM runs o
-       WHERE o.task_id = r.task_id AND o.key = r.key AND o.status = 'running')) AS isHeld
+       WHERE o.task_id = r.task_id AND o.key = r.key AND o.status = 'running')) AS isHeld,
+       (r.lease_until IS NULL OR EXISTS (SELECT 1 FROM leases WHERE until = r.lease_until AND seq = r.seq
+         AND org_id = coalesce((SELECT org_id FROM tasks WHERE table_id = r.task_id), 0))) AS isListed
      FROM runs r WHERE seq > ?1 ORDER BY seq LIMIT ?2`,
   )
   const read = (afterSeq: number, rowsMax: number) => orDamage(() => step.all(afterSeq, rowsMax))
@@ -53,14 +60,24 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
     last = rows.at(-1)!.seq
     await Bun.sleep(0)
   }
+  const strays = db.prepare<{ seq: number }, []>(
+    'SELECT seq FROM leases l WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.seq = l.seq AND r.lease_until = l.until)',
+  )
+  for (const { seq } of strays.all()) yield `the entry of a lease belongs to no run: ${seq}`
 }
 
-const findingsOf = (row: RunRow & { isHeld: number }, tasks: Set<number>): string[] => {
+interface CheckedRow extends RunRow {
+  isHeld: number
+  isListed: number
+}
+
+const findingsOf = (row: CheckedRow, tasks: Set<number>): string[] => {
   const findings: string[] = []
   if (!tasks.has(row.task_id)) findings.push('its task does not exist')
   if (readRun(row) === undefined) findings.push('it is not as it was written: its checksum does not match')
   if ((row.status === 'running') !== (row.lease !== null) || (row.lease === null) !== (row.lease_until === null))
     findings.push(`it is ${row.status}, with ${row.lease === null ? 'no lease' : 'a lease'}`)
+  if (row.isListed === 0) findings.push('its lease is not among those of its organization')
   const isOpen = row.status === 'queued' || row.status === 'running'
   if (isOpen !== (row.finished_at === null))
     findings.push(`it is ${row.status}, with ${isOpen ? 'a' : 'no'} time of its end`)

@@ -3,6 +3,7 @@ import type { TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import { blobsOfRows, markDead } from '../files/dead-blobs.ts'
 import { belongsTo, removeRows } from '../records/remove-damaged.ts'
+import { moveLease } from '../runs/leases.ts'
 
 // One step each, in the transaction that is open on `db`.
 
@@ -56,8 +57,16 @@ export const purgeTable = (db: Connection, table: PurgedTable, nowMs: number, ro
 }
 
 const purgeTask = (db: Connection, taskId: number, rowsMax: number): number => {
-  const sql = 'DELETE FROM runs WHERE seq IN (SELECT seq FROM runs WHERE task_id = ?1 LIMIT ?2)'
-  const removed = run(db, sql, taskId, rowsMax)
+  const runs = db
+    .prepare<{ seq: number; leaseUntilMs: number | null }, [number, number]>(
+      'SELECT seq, lease_until AS leaseUntilMs FROM runs WHERE task_id = ?1 LIMIT ?2',
+    )
+    .all(taskId, rowsMax)
+  for (const { seq, leaseUntilMs } of runs) {
+    moveLease(db, { seq, taskId, leaseUntilMs }, { leaseUntilMs: null })
+    run(db, 'DELETE FROM runs WHERE seq = ?1', seq)
+  }
+  const removed = runs.length
   if (removed < rowsMax) {
     run(db, 'DELETE FROM tasks WHERE table_id = ?1', taskId)
     run(db, 'DELETE FROM tables WHERE id = ?1', taskId)

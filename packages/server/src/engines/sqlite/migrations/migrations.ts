@@ -121,6 +121,9 @@ export const migrations: Migration[] = [
   {
     // Secrets can be rotated, so the id of the store's archive, which was a digest of the only one, is kept as it is. Keys of
     // sign-in links are marked. API keys are few, as organizations are.
+    //
+    // What is due is found by organization. The column is in the table of tasks, which are few. Leases get a table of their
+    // own, which is filled by an index: there may be many finished runs, and a new column would read them all.
     to: 6,
     run(db) {
       const { secret } = db.prepare<{ secret: Uint8Array }, []>('SELECT secret FROM cursor_key').get()!
@@ -138,6 +141,19 @@ export const migrations: Migration[] = [
         ) STRICT;
         INSERT INTO archive_id VALUES ('${archiveId}');
         ALTER TABLE api_keys ADD COLUMN link TEXT CHECK (link IN ('unused', 'used'));
+        ALTER TABLE tasks ADD COLUMN org_id INTEGER NOT NULL DEFAULT 0;
+        UPDATE tasks SET org_id = coalesce((SELECT org_id FROM tables WHERE id = table_id), 0);
+        CREATE INDEX tasks_by_org ON tasks (org_id, next_run_at) WHERE next_run_at IS NOT NULL;
+        DROP INDEX tasks_pushing;
+        CREATE INDEX tasks_pushing ON tasks (org_id) WHERE pushes = 1;
+        CREATE TABLE leases (
+          org_id INTEGER NOT NULL,
+          until INTEGER NOT NULL,
+          seq INTEGER NOT NULL,
+          PRIMARY KEY (org_id, until, seq)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO leases SELECT coalesce((SELECT org_id FROM tasks WHERE table_id = task_id), 0), lease_until, seq
+          FROM runs INDEXED BY runs_by_lease WHERE status = 'running' AND lease_until IS NOT NULL;
       `)
     },
   },

@@ -12,6 +12,10 @@ export const applicationId = 0x43756279
 // end of `data` (core/records/checksum.ts).
 //
 // The bytes of small files have a table of their own, so that what reads the states of blobs does not read them.
+//
+// A row of `leases` is an entry of an index: the lease of a running run, by its organization. Runs have no column for the
+// organization, because adding one would read every run of an older store.
+
 /** What a new store begins with, each in hex. */
 export interface InitialStore {
   secret: string
@@ -126,10 +130,12 @@ export const makeSchema = ({ secret, archiveId }: InitialStore): string => `
     keep_seconds INTEGER NOT NULL,
     next_run_at INTEGER,
     served_at INTEGER,
-    secrets TEXT NOT NULL
+    secrets TEXT NOT NULL,
+    org_id INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE INDEX tasks_by_next_run ON tasks (next_run_at, served_at) WHERE next_run_at IS NOT NULL;
-  CREATE INDEX tasks_pushing ON tasks (table_id) WHERE pushes = 1;
+  CREATE INDEX tasks_by_org ON tasks (org_id, next_run_at) WHERE next_run_at IS NOT NULL;
+  CREATE INDEX tasks_pushing ON tasks (org_id) WHERE pushes = 1;
 
   CREATE TABLE runs (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -159,4 +165,11 @@ export const makeSchema = ({ secret, archiveId }: InitialStore): string => `
   CREATE INDEX runs_by_lease ON runs (lease_until) WHERE status = 'running';
   CREATE INDEX runs_by_time ON runs (task_id, updated_at);
   CREATE INDEX runs_by_status ON runs (task_id, status, updated_at);
+
+  CREATE TABLE leases (
+    org_id INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (org_id, until, seq)
+  ) STRICT, WITHOUT ROWID;
 `

@@ -6,36 +6,44 @@ import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import { isOfActive } from '../registry/rows.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { leasesAhead, runsFromAhead, schedulesAhead } from './look-statements.ts'
+import { moveLease } from './leases.ts'
+import { leasesAhead } from './look-statements.ts'
 import { type RunRow, readRun, runColumns } from './run-rows.ts'
 import type { RunWrites } from './run-writes.ts'
 
 // What time does to runs, in steps: each is one command of the background, in the transaction that is open on `db`.
 
-/** `seqs`: runs whose leases were found to have expired. `rowsMax`: of those whose leases are too far ahead. */
+/**
+ * `seqs`: runs whose leases were found to have expired. `wakes`: queued runs that were found to be from a time ahead.
+ * `rowsMax`: of those whose leases are too far ahead.
+ */
 export interface ExpireStep {
   seqs: number[]
+  wakes: number[]
   nowMs: number
   rowsMax: number
 }
 
-/** `taskIds`: tasks whose schedules were found to be due. `rowsMax`: of those that were served too far ahead. */
+/** `taskIds`: tasks whose schedules were found to be due. `resets`: those that were found to be served too far ahead. */
 export interface FireStep {
   taskIds: number[]
+  resets: number[]
   nowMs: number
-  rowsMax: number
 }
 
 /** A lease is never this far ahead, unless the clock was set back after it was given. */
 const leaseMsMax = leaseSecondsMax * 1000
 
+const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
+
 export const expireLeases = (
   db: Connection,
   tasks: TaskWrites,
   runs: RunWrites,
-  { seqs, nowMs, rowsMax }: ExpireStep,
+  { seqs, wakes, nowMs, rowsMax }: ExpireStep,
 ): RunReference[] => {
-  const find = db.prepare<RunRow, [number]>(`SELECT ${runColumns} FROM runs WHERE seq = ?1`)
+  wakeRuns(db, runs, wakes, nowMs)
+  const find = db.prepare<RunRow, [number]>(runBySeq)
   const references: RunReference[] = []
   for (const seq of seqs) {
     const row = find.get(seq)
@@ -48,6 +56,7 @@ export const expireLeases = (
       db.prepare<unknown, [number]>(
         `UPDATE runs SET status = 'failed', lease = NULL, lease_until = NULL, finished_at = updated_at WHERE seq = ?1`,
       ).run(row.seq)
+      moveLease(db, { seq, taskId: row.task_id, leaseUntilMs: row.lease_until }, { leaseUntilMs: null })
       runs.release(row.task_id, row.key)
       continue
     }
@@ -56,20 +65,19 @@ export const expireLeases = (
   }
   const ahead = db.prepare<{ seq: number }, [number, number]>(leasesAhead).all(nowMs + leaseMsMax, rowsMax)
   for (const { seq } of ahead) {
-    const leaseSeconds = tasks.find(find.get(seq)!.task_id)?.declaration.leaseSeconds ?? leaseSecondsMax
-    db.prepare<unknown, [number, number]>('UPDATE runs SET lease_until = ?2 WHERE seq = ?1').run(
-      seq,
-      nowMs + leaseSeconds * 1000,
-    )
+    const { task_id: taskId, lease_until: before } = find.get(seq)!
+    const leaseUntilMs = nowMs + 1000 * (tasks.find(taskId)?.declaration.leaseSeconds ?? leaseSecondsMax)
+    db.prepare<unknown, [number, number]>('UPDATE runs SET lease_until = ?2 WHERE seq = ?1').run(seq, leaseUntilMs)
+    moveLease(db, { seq, taskId, leaseUntilMs: before }, { leaseUntilMs })
   }
   return references
 }
 
 /** The clock was set back: see `wakeRun`. */
-export const wakeRuns = (db: Connection, runs: RunWrites, nowMs: number, rowsMax: number): void => {
-  const sql = `SELECT ${runColumns} FROM runs WHERE seq IN (${runsFromAhead})`
-  const rows = db.prepare<RunRow, [number, number]>(sql).all(nowMs, rowsMax)
-  for (const run of rows.map(readRun)) {
+const wakeRuns = (db: Connection, runs: RunWrites, seqs: number[], nowMs: number): void => {
+  for (const seq of seqs) {
+    const row = db.prepare<RunRow, [number]>(runBySeq).get(seq)
+    const run = row === null ? undefined : readRun(row)
     const woken = run && wakeRun(run, nowMs)
     if (woken !== undefined) runs.replace(run!, woken)
   }
@@ -79,7 +87,7 @@ export const fireSchedules = (
   db: Connection,
   tasks: TaskWrites,
   runs: RunWrites,
-  { taskIds, nowMs, rowsMax }: FireStep,
+  { taskIds, resets, nowMs }: FireStep,
 ): Omit<FiredSchedules, 'due'> => {
   const created: RunReference[] = []
   let unknown = 0
@@ -102,10 +110,11 @@ export const fireSchedules = (
     }
     tasks.setSchedule(taskId, next, nowMs)
   }
-  const ahead = db.prepare<{ id: number }, [number, number]>(schedulesAhead).all(nowMs + clockErrorMs, rowsMax)
-  for (const { id } of ahead) {
-    const { declaration, servedAtMs } = tasks.find(id)!
-    const next = nextIfKnown(declaration.schedule, servedAtMs, nowMs)
+  for (const id of resets) {
+    const task = tasks.find(id)
+    // Served, paused or deleted since it was found.
+    if (task?.nextRunAtMs == null || task.servedAtMs === null || task.servedAtMs <= nowMs + clockErrorMs) continue
+    const next = nextIfKnown(task.declaration.schedule, task.servedAtMs, nowMs)
     if (next !== undefined) tasks.setSchedule(id, next, null)
   }
   return { created, ...(unknown > 0 && { unknown }) }

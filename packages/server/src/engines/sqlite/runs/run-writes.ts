@@ -17,6 +17,7 @@ import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
+import { moveLease } from './leases.ts'
 import { countRunning, dueRunRows } from './look-statements.ts'
 import {
   insertRun,
@@ -137,6 +138,7 @@ export class RunWrites {
     const keepsResult = run.result === before.result
     if (!keepsResult) values.push(storedResult(run))
     this.#db.prepare<unknown, RunValue[]>(keepsResult ? updateRun : updateRunAndResult).run(...values)
+    moveLease(this.#db, before, run)
     if (before.status === 'running' && run.status !== 'running') this.release(run.taskId, run.key)
     return run
   }

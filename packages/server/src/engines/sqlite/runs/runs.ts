@@ -1,5 +1,7 @@
 import { leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
+import { type ChosenStep, type Due, type DueLooks, DueTurns } from '../../../core/tasks/due-turns.ts'
+import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { clockErrorMs } from '../../../core/tasks/schedule.ts'
 import { takeTurns } from '../../../core/tasks/take-turns.ts'
@@ -23,35 +25,80 @@ import type { Table } from '../../../store/tables.ts'
 import type { OpenStore } from '../open-store.ts'
 import { isOfActive, type TableRow, tableColumns, toTable } from '../registry/rows.ts'
 import {
+  allTasks,
   dueRuns,
   dueSchedules,
+  dueSchedulesOf,
   expiredLeases,
+  expiredLeasesOf,
   firstPushes,
+  leasedOrganizations,
   leasesAhead,
+  pushingOrganizations,
   runBytes,
   runsFromAhead,
   runsToSweep,
+  scheduledOrganizations,
   schedulesAhead,
-  tasksToSweep,
 } from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
 import { RunSizes } from './run-sizes.ts'
 import { claimedRowBytes, type Extension } from './run-writes.ts'
-import { type ChosenStep, chooseStep, type Reached, reachedRowsMax } from './step.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
 
-/** Of a walk through the tasks: rows that are read at once, and how long it goes on before others have a turn. */
+/** The writes of everybody wait for a step, so its texts are few as well as its rows. */
+const stepBytesMax = 1_048_576
+
+/** Organizations that a look for due schedules or leases asks: each costs about 3 µs of the thread that answers requests. */
+const organizationsMax = 500
+
+/** What one look asks for: due rows by time, due rows of one organization, and the organizations that have any. */
+const leaseLook = { first: expiredLeases, firstOf: expiredLeasesOf, organizations: leasedOrganizations }
+const scheduleLook: typeof leaseLook = {
+  ...{ first: dueSchedules, firstOf: dueSchedulesOf, organizations: scheduledOrganizations },
+}
+
+interface DueRow extends Due {
+  id: number
+}
+
+/** A walk through tasks reads so many rows at once, and goes on for so long before others have a turn. */
 const walkRowsMax = 20
 const walkMsMax = 2
+/** Every id is above it. */
+const beforeAll = Number.MIN_SAFE_INTEGER
+
+/** Tasks of one organization that one look for pushes asks. The next look continues with the others. */
+const pushingTasksMax = 1_000
+
+interface PushingTask {
+  id: number
+  orgId: number
+  /** When its first queued run is due. */
+  at: number | null
+}
+
+interface TaskToLookAt {
+  id: number
+  orgId: number
+  keepSeconds: number
+}
 
 export class SqliteRuns implements Runs {
   readonly #store: OpenStore
   /** What the last look for pushes found, and the state of the database that it saw. */
   #lastLook: { dataVersion: number; nextAtMs: number } | undefined
   readonly #wakes = new WakeLooks()
+  readonly #resets = new WakeLooks()
+  #sweepAfter = beforeAll
+  readonly #positions = new PushPositions()
+  /** Looks for pushes that together ask all tasks. `isQuiet`: nothing was due, and nothing was committed meanwhile. */
+  #round = { dataVersion: 0, nextAtMs: Number.POSITIVE_INFINITY, isQuiet: true }
   readonly #sizes = new RunSizes()
+  readonly #leaseTurns = new DueTurns()
+  readonly #scheduleTurns = new DueTurns()
 
   constructor(store: OpenStore) {
     this.#store = store
@@ -246,13 +293,17 @@ export class SqliteRuns implements Runs {
       return this.#all<{ data_version: number }>('PRAGMA data_version')[0]!.data_version
     })
     const last = this.#lastLook
-    if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs) return { tasks: [], nextAtMs: known(last.nextAtMs) }
+    if (last?.dataVersion === dataVersion && nowMs < last.nextAtMs)
+      return { tasks: [], nextAtMs: known(last.nextAtMs), isMore: false }
     const due: { row: TableRow; at: number }[] = []
     const leftOut = { orgs: new Set(without.orgIds), tasks: new Set(without.taskIds) }
-    let isAnyDue = false
+    let isAnyDue = leftOut.orgs.size > 0
     let nextAtMs = Number.POSITIVE_INFINITY
+    if (this.#positions.isAtStart) this.#round = { dataVersion, nextAtMs: Number.POSITIVE_INFINITY, isQuiet: true }
+    const round = this.#round
+    const after = this.#positions.begin(leftOut.orgs)
     const find = `SELECT ${tableColumns} FROM tables WHERE id = ?1 AND deleted_at IS NULL AND ${isOfActive('org_id')}`
-    await this.#walk<{ id: number; at: number | null }>(firstPushes, ({ id, at }) => {
+    await this.#walk(this.#pushingTasks(after, leftOut.orgs), ({ id, at }) => {
       if (at === null) return
       if (at > nowMs) {
         nextAtMs = Math.min(nextAtMs, at)
@@ -263,27 +314,52 @@ export class SqliteRuns implements Runs {
       // A deleted one, or one of a deleted organization, is not due: its restore is a commit, which the next look sees.
       if (!isLeftOut && row === undefined) return
       isAnyDue = true
-      if (row !== undefined && !leftOut.orgs.has(row.org_id)) due.push({ row, at })
+      if (row !== undefined) due.push({ row, at })
     })
-    this.#lastLook = isAnyDue ? undefined : { dataVersion, nextAtMs }
+    const isMore = this.#positions.end()
+    round.nextAtMs = Math.min(round.nextAtMs, nextAtMs)
+    if (isAnyDue || round.dataVersion !== dataVersion) round.isQuiet = false
+    this.#lastLook = this.#positions.isAtStart && round.isQuiet ? round : undefined
     due.sort((a, b) => a.at - b.at)
     const tasks = takeTurns(due, ({ row }) => row.org_id).slice(0, duePushTasksMax)
-    return { tasks: tasks.map(({ row }) => toTable(row, 0)), nextAtMs: known(nextAtMs) }
+    return { tasks: tasks.map(({ row }) => toTable(row, 0)), nextAtMs: known(nextAtMs), isMore }
+  }
+
+  /** Some tasks of each organization. The next look continues with those of it that are left. */
+  *#pushingTasks(after: ReadonlyMap<number, number>, withoutOrgs: Set<number>): Generator<PushingTask> {
+    for (const { id: orgId } of this.#each<{ id: number }>(pushingOrganizations, beforeAll)) {
+      if (withoutOrgs.has(orgId)) continue
+      let count = 0
+      for (const task of this.#each<PushingTask>(firstPushes, after.get(orgId) ?? beforeAll, orgId)) {
+        yield task
+        if (++count < pushingTasksMax) continue
+        this.#positions.stop(orgId, task.id)
+        break
+      }
+    }
+  }
+
+  /** The rows of a statement that takes ?1 the last id seen, ?2 rows, and then `values`: in small pages. */
+  *#each<Row extends { id: number }>(sql: string, afterId: number, ...values: RunValue[]): Generator<Row> {
+    for (let last = afterId; ; ) {
+      const rows = this.#all<Row>(sql, last, walkRowsMax, ...values)
+      yield* rows
+      if (rows.length < walkRowsMax) return
+      last = rows.at(-1)!.id
+    }
   }
 
   /**
-   * Calls `visit` for the rows of a statement about tasks that takes ?1 the last task seen and ?2 rows, until it returns true.
-   * A tenant decides how many tasks there are, and this is the thread that answers requests: they get their turns in between.
+   * Calls `visit` for each row until it returns true. A tenant decides how many there are, and this is the thread that answers
+   * requests: they get their turns in between.
    */
-  async #walk<Row extends { id: number }>(sql: string, visit: (row: Row) => unknown): Promise<void> {
-    for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+  async #walk<Row>(rows: Iterator<Row>, visit: (row: Row) => unknown): Promise<void> {
+    for (;;) {
       const startedAt = performance.now()
       const isEnded = this.#read(() => {
         do {
-          const rows = this.#all<Row>(sql, last, walkRowsMax)
-          for (const row of rows) if (visit(row) === true) return true
-          if (rows.length < walkRowsMax) return true
-          last = rows.at(-1)!.id
+          const { done, value } = rows.next()
+          if (done === true || visit(value) === true) return true
         } while (performance.now() - startedAt < walkMsMax)
         return false
       })
@@ -301,43 +377,81 @@ export class SqliteRuns implements Runs {
     })
   }
 
-  #finds(sql: string, bound: number): boolean {
-    return this.#read(() => this.#all(sql, bound, 1).length > 0)
-  }
-
-  #choose(sql: string, nowMs: number, rowsMax: number): ChosenStep {
-    return chooseStep(
-      this.#read(() => this.#all<Reached>(sql, nowMs, reachedRowsMax)),
-      rowsMax,
-    )
+  #choose(turns: DueTurns, sql: typeof leaseLook, nowMs: number, rowsMax: number): Promise<ChosenStep<DueRow>> {
+    const looks: DueLooks<DueRow> = {
+      organizationsMax,
+      first: (most) => this.#read(() => this.#all<DueRow>(sql.first, nowMs, most)),
+      organizations: (afterId, most) =>
+        this.#read(() => this.#all<{ id: number; isDue: number }>(sql.organizations, afterId, most, nowMs)).map(
+          ({ id, isDue }) => ({ id, isDue: isDue === 1 }),
+        ),
+      firstOf: (orgIds, most) =>
+        this.#read(() => orgIds.flatMap((orgId) => this.#all<DueRow>(sql.firstOf, orgId, nowMs, most))),
+    }
+    return turns.choose(looks, rowsMax, stepBytesMax)
   }
 
   // The background asks every half second, and mostly for nothing: a read is cheaper than a turn of the writer.
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
-    const wakes = this.#wakes.isDue(nowMs) && this.#finds(runsFromAhead, nowMs)
-    if (!wakes) this.#wakes.looked(nowMs)
-    const { ids: seqs } = this.#choose(expiredLeases, nowMs, rowsMax)
-    if (!wakes && seqs.length === 0 && !this.#finds(leasesAhead, nowMs + leaseSecondsMax * 1000)) return []
-    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, nowMs, rowsMax, wakes })
+    const wakes = await this.#findToWake(nowMs, rowsMax)
+    const { chosen } = await this.#choose(this.#leaseTurns, leaseLook, nowMs, rowsMax)
+    const seqs = chosen.map(({ id }) => id)
+    const isAny = wakes.length > 0 || seqs.length > 0
+    if (!isAny && this.#read(() => this.#all(leasesAhead, nowMs + leaseSecondsMax * 1000, 1)).length === 0) return []
+    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, wakes, nowMs, rowsMax })
+  }
+
+  /** Runs that a clock which was set back has left in the future, in turns of their organizations. */
+  async #findToWake(nowMs: number, rowsMax: number): Promise<number[]> {
+    if (!this.#wakes.isDue(nowMs)) return []
+    const found = new Map<number, { seq: number; orgId: number }[]>()
+    await this.#walk(this.#each<TaskToLookAt>(allTasks, beforeAll), ({ id, orgId }) => {
+      const ofOrganization = found.get(orgId) ?? []
+      const rows = this.#all<{ seq: number }>(runsFromAhead, id, nowMs, rowsMax - ofOrganization.length)
+      if (rows.length > 0) found.set(orgId, [...ofOrganization, ...rows.map(({ seq }) => ({ seq, orgId }))])
+    })
+    if (found.size === 0) this.#wakes.looked(nowMs)
+    const all = [...found.values()].flat()
+    return takeTurns(all, ({ orgId }) => orgId)
+      .slice(0, rowsMax)
+      .map(({ seq }) => seq)
   }
 
   async fireSchedules(nowMs: number, rowsMax: number): Promise<FiredSchedules> {
-    const { ids: taskIds, isMore } = this.#choose(dueSchedules, nowMs, rowsMax)
-    if (taskIds.length === 0 && !this.#finds(schedulesAhead, nowMs + clockErrorMs)) return { due: 0, created: [] }
-    const command = { kind: 'fireSchedules' as const, taskIds, nowMs, rowsMax }
+    const { chosen, isMore } = await this.#choose(this.#scheduleTurns, scheduleLook, nowMs, rowsMax)
+    const taskIds = chosen.map(({ id }) => id)
+    const resets = this.#findToReset(nowMs, rowsMax)
+    if (taskIds.length === 0 && resets.length === 0) return { due: 0, created: [] }
+    const command = { kind: 'fireSchedules' as const, taskIds, resets, nowMs }
     const fired = await this.#store.channel.submitMaintenance<'fireSchedules'>(command)
     return { due: isMore ? rowsMax : taskIds.length, ...fired }
   }
 
+  /** Tasks whose schedules a clock that was set back has left in the future. */
+  #findToReset(nowMs: number, rowsMax: number): number[] {
+    if (!this.#resets.isDue(nowMs)) return []
+    const found = this.#read(() => this.#all<{ id: number }>(schedulesAhead, nowMs + clockErrorMs, rowsMax))
+    if (found.length === 0) this.#resets.looked(nowMs)
+    return found.map(({ id }) => id)
+  }
+
+  /** Each step begins after the task at which the last one ended: one task may have more to sweep than all others. */
   async sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
     const before = nowMs - sweepGraceMs
     const seqs: number[] = []
-    await this.#walk<{ id: number; keepSeconds: number }>(tasksToSweep, ({ id, keepSeconds }) => {
+    const startAt = this.#sweepAfter
+    this.#sweepAfter = beforeAll
+    const visit = ({ id, keepSeconds }: TaskToLookAt): boolean => {
       const found = this.#all<{ seq: number }>(runsToSweep, id, before - 1000 * keepSeconds, rowsMax - seqs.length)
       seqs.push(...found.map(({ seq }) => seq))
-      return seqs.length >= rowsMax
-    })
+      if (seqs.length < rowsMax) return false
+      this.#sweepAfter = id
+      return true
+    }
+    await this.#walk(this.#each<TaskToLookAt>(allTasks, startAt), visit)
+    if (seqs.length === 0 && startAt !== beforeAll)
+      await this.#walk(this.#each<TaskToLookAt>(allTasks, beforeAll), visit)
     if (seqs.length === 0) return 0
     return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', seqs, before })
   }

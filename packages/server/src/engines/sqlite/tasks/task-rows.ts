@@ -50,5 +50,5 @@ export const taskValues = (task: DumpedTask): (string | number | null)[] => [
 ]
 
 export const putTask = (verb: 'INSERT OR REPLACE' | 'INSERT OR IGNORE') =>
-  `${verb} INTO tasks (table_id, declaration, updated_at, pushes, keep_seconds, next_run_at, served_at, secrets)
-   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
+  `${verb} INTO tasks (table_id, declaration, updated_at, pushes, keep_seconds, next_run_at, served_at, secrets, org_id)
+   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce((SELECT org_id FROM tables WHERE id = ?1), 0))`

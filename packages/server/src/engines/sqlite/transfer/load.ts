@@ -2,6 +2,7 @@ import { storedData } from '../../../core/records/checksum.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import { indexColumns } from '../records/index-columns.ts'
+import { moveLease } from '../runs/leases.ts'
 import { insertRun, runValues } from '../runs/run-rows.ts'
 import { putTask, taskValues } from '../tasks/task-rows.ts'
 
@@ -37,7 +38,10 @@ export const loadRows = (db: Connection, rows: LoadRows): void => {
     if (bytes !== undefined) insertBytes.run(id, Buffer.from(bytes, 'base64'))
   }
   for (const task of rows.tasks ?? []) insert(putTask('INSERT OR IGNORE')).run(...taskValues(task))
-  for (const run of rows.runs ?? []) insert(insertRun.replace('INSERT', 'INSERT OR IGNORE')).run(...runValues(run))
+  for (const run of rows.runs ?? []) {
+    const { changes } = insert(insertRun.replace('INSERT', 'INSERT OR IGNORE')).run(...runValues(run))
+    if (changes > 0) moveLease(db, { ...run, leaseUntilMs: null }, run)
+  }
   let lastId = 0
   for (const record of rows.records ?? []) {
     lastId = Math.max(lastId, record.id)

@@ -106,7 +106,7 @@ type RunCommand =
   | { kind: 'retryRun'; fence: Fence; id: string; nowMs: number }
   | { kind: 'batch'; fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number }
   | { kind: 'claimPushes'; taskId: number; limit: number; nowMs: number }
-  | ({ kind: 'expireLeases'; wakes: boolean } & ExpireStep)
+  | ({ kind: 'expireLeases' } & ExpireStep)
   | ({ kind: 'fireSchedules' } & FireStep)
   | { kind: 'sweepRuns'; seqs: number[]; before: number }
 

@@ -11,7 +11,7 @@ import { readSpace, type Space, type VacuumStep, vacuumStep } from '../maintenan
 import { RecordWrites } from '../records/record-writes.ts'
 import { RegistryWrites } from '../registry/registry-writes.ts'
 import { applyBatch } from '../runs/batch-writes.ts'
-import { expireLeases, fireSchedules, sweepFinished, wakeRuns } from '../runs/due-runs.ts'
+import { expireLeases, fireSchedules, sweepFinished } from '../runs/due-runs.ts'
 import { RunWrites } from '../runs/run-writes.ts'
 import { TaskWrites } from '../tasks/task-writes.ts'
 import { loadRows } from '../transfer/load.ts'
@@ -247,7 +247,6 @@ export class WriteConnection {
           ? this.#runs.claimPushes(command.taskId, command.limit, command.nowMs)
           : undefined
       case 'expireLeases':
-        if (command.wakes) wakeRuns(this.#db, this.#runs, command.nowMs, command.rowsMax)
         return expireLeases(this.#db, this.#tasks, this.#runs, command)
       case 'fireSchedules':
         return fireSchedules(this.#db, this.#tasks, this.#runs, command)

@@ -1,0 +1,37 @@
+/**
+ * Where the next look for pushes begins with the tasks of an organization that has more than one look asks. So no look
+ * takes longer because one organization has many tasks, and after some looks each of them was asked.
+ */
+export class PushPositions {
+  #after = new Map<number, number>()
+  #next = new Map<number, number>()
+  #isMore = false
+
+  /** Whether the next look begins with the first task of each organization. */
+  get isAtStart(): boolean {
+    return this.#after.size === 0
+  }
+
+  /** A look begins, without these organizations. Returns the last tasks that looks before have asked, by organization. */
+  begin(withoutOrgIds: Iterable<number>): ReadonlyMap<number, number> {
+    this.#next = new Map()
+    this.#isMore = false
+    for (const orgId of withoutOrgIds) {
+      const taskId = this.#after.get(orgId)
+      if (taskId !== undefined) this.#next.set(orgId, taskId)
+    }
+    return this.#after
+  }
+
+  /** Of this organization the look has asked up to this task, and some may be left. */
+  stop(orgId: number, taskId: number): void {
+    this.#next.set(orgId, taskId)
+    this.#isMore = true
+  }
+
+  /** The look has ended. Returns whether it has left tasks of an organization that it asked. */
+  end(): boolean {
+    this.#after = this.#next
+    return this.#isMore
+  }
+}
