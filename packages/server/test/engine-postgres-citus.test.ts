@@ -158,7 +158,14 @@ describe('the rules find', () => {
 const notOnCitus = [
   ...['sweep', 'put_batch', 'put_together', 'load_records', 'check_stray', 'check_is_table'],
   ...['blobs_take', 'load_blobs', 'check_stray_blobs', 'file_free_old', 'file_put_'],
-  ...['runs_due_pushes', 'tasks_push_stops', 'runs_find_from_ahead', 'runs_leased_organizations', 'runs_sweep', 'check_stray_runs'],
+  ...[
+    'runs_due_pushes',
+    'tasks_push_stops',
+    'runs_find_from_ahead',
+    'runs_leased_organizations',
+    'runs_sweep',
+    'check_stray_runs',
+  ],
   // The size of tables whose rows are elsewhere.
   'relation_bytes',
   // Names no table at all, and needs a write that hangs while a key is revoked.

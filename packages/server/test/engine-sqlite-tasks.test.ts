@@ -330,7 +330,10 @@ describe('what one organization has due', () => {
     while ((await engine.runs.fireSchedules(ahead, 50)).due > 0);
     const woken = async (nowMs: number): Promise<number[]> => {
       await engine.runs.expireLeases(nowMs, 4)
-      return engine.runs.dueAmong([...tasks, last!].map(({ id }) => id), nowMs)
+      return engine.runs.dueAmong(
+        [...tasks, last!].map(({ id }) => id),
+        nowMs,
+      )
     }
     const first = await woken(startMs)
     expect(first).toHaveLength(4)

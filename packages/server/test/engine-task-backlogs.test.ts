@@ -44,7 +44,8 @@ const loadCopies =
   (url: string): Load =>
   async (to, { count, ...one }) => {
     const [id] = await loadBacklog(to, { ...one, count: 1 })
-    const task = 'declaration, updated_at, paused, pushes, concurrency, keep_seconds, next_run_at, served_at, secrets, org_id'
+    const task =
+      'declaration, updated_at, paused, pushes, concurrency, keep_seconds, next_run_at, served_at, secrets, org_id'
     const run = `status, key, run_at, attempt, held, lease, lease_until, done_lease, created_at, updated_at, finished_at, error,
       progress, payload, result, org_id`
     const copies = `cross join generate_series(1, ${count - 1}) n where`
