@@ -21,7 +21,30 @@ export const nextScheduledMs = (schedule: Schedule, afterMs: number): number | n
   const zone = new ZoneTime(schedule.timezone)
   const cronIn = (timezone: string): Cron => new Cron(text, { timezone, mode: '5-part', domAndDow: needsBothDays })
   if (isFixed) return nextFixedMs(cronIn('UTC'), zone, afterMs)
-  return cronIn(zone.zone).nextRun(new Date(afterMs))?.getTime() ?? null
+  return nextMatchMs(cronIn(zone.zone), zone, afterMs)
+}
+
+const secondMs = 1000
+const utc = new ZoneTime('UTC')
+
+/**
+ * The next match of the pattern. Croner takes 1 to 3 March for the 29th to 31st of February, and then leaves out the days of
+ * March before the one that matches. So no search of it crosses the end of a February.
+ */
+const nextMatchMs = (cron: Cron, zone: ZoneTime, afterMs: number): number | null => {
+  for (let fromMs = afterMs; ; ) {
+    const foundMs = cron.nextRun(new Date(fromMs))?.getTime() ?? null
+    const marchMs = zone.instantMs(nextMarchMs(zone.localMs(fromMs) + secondMs))
+    if (foundMs === null || foundMs <= marchMs) return foundMs
+    fromMs = marchMs - secondMs
+  }
+}
+
+/** The first beginning of March after this local time. */
+const nextMarchMs = (localMs: number): number => {
+  const year = new Date(localMs).getUTCFullYear()
+  const marchMs = Date.UTC(year, 2, 1)
+  return marchMs > localMs ? marchMs : Date.UTC(year + 1, 2, 1)
 }
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -32,10 +55,10 @@ const dayMs = 24 * 60 * 60 * 1000
  */
 const nextFixedMs = (cron: Cron, zone: ZoneTime, afterMs: number): number | null => {
   // A time that a change skipped comes later than the wall clock says, at most by a day.
-  let localMs: number | undefined = zone.localMs(afterMs) - dayMs - 1
+  let localMs: number | null = zone.localMs(afterMs) - dayMs - 1
   for (;;) {
-    localMs = cron.nextRun(new Date(localMs))?.getTime()
-    if (localMs === undefined) return null
+    localMs = nextMatchMs(cron, utc, localMs)
+    if (localMs === null) return null
     const ms = zone.instantMs(localMs)
     if (ms > afterMs) return ms
   }

@@ -49,6 +49,24 @@ describe('cron', () => {
     expect(nextScheduledMs(cron('*/5 * * * *'), noon + 999)).toBe(noon + 300_000)
   })
 
+  test('the first days of March are found after a February without those of the pattern', () => {
+    const days = (pattern: string, from: string, timezone = 'UTC'): string[] =>
+      shownTimes(pattern, timezone, from, 34).map((shown) => shown.slice(0, 5))
+    expect(days('0 0 1,31 * *', '2027-02-27T12:00:00Z')).toEqual(['03-01', '03-31', '04-01'])
+    expect(days('0 0 2,30 * *', '2028-02-28T12:00:00Z')).toEqual(['03-02', '03-30', '04-02'])
+    expect(days('0 */20 1,31 * *', '2028-02-28T12:00:00Z', 'Asia/Kolkata').slice(0, 4)).toEqual([
+      '03-01',
+      '03-01',
+      '03-31',
+      '03-31',
+    ])
+    // 2 March 2027 is a Tuesday.
+    expect(days('0 0 1 * tue', '2027-02-25T12:00:00Z').slice(0, 3)).toEqual(['03-01', '03-02', '03-09'])
+    expect(nextScheduledMs(cron('0 0 1,31 * *'), at('2027-02-28T23:59:59.5Z'))).toBe(at('2027-03-01T00:00:00Z'))
+    expect(nextScheduledMs(cron('0 0 29 2 *'), at('2096-03-01T00:00:00Z'))).toBe(at('2104-02-29T00:00:00Z'))
+    expect(nextScheduledMs(cron('0 0 30 2 *'), at('2026-03-01T00:00:00Z'))).toBe(null)
+  })
+
   test('if both fields of days are given, either matches; one that begins with * narrows', () => {
     // 2026-05-01 is a Friday.
     expect(shownTimes('0 0 13 * fri', 'UTC', '2026-05-02T00:00:00Z', 20)).toEqual([
@@ -176,7 +194,7 @@ describe('clock changes', () => {
 
   const changes = zones.flatMap((timezone) => {
     const found = changesOf(timezone)
-    return (found.length === 0 ? [at('2028-02-28T12:00:00Z')] : found).map((ms) => ({ timezone, ms }))
+    return [...found, at('2027-02-27T12:00:00Z'), at('2028-02-28T12:00:00Z')].map((ms) => ({ timezone, ms }))
   })
 
   const range = (least: number, most: number): number[] => Array.from({ length: most - least + 1 }, (_, i) => least + i)
