@@ -80,7 +80,7 @@ export class Arrivals {
     this.#turns.end()
     let doneAtOnce = 0
     let unsent = 0
-    let sentAtMs = performance.now()
+    let sentAtMs = this.#turns.now()
     for (const serve of collected) {
       if (serve()) {
         // The rest of the work is part of this turn. It would come after that of all others, and be charged to the last one.
@@ -95,7 +95,7 @@ export class Arrivals {
       // Bun sends answers in microtasks. In nobody's turn: they are of all callers.
       drainMicrotasks()
       unsent = 0
-      sentAtMs = performance.now()
+      sentAtMs = this.#turns.now()
     }
     this.#turns.endIteration()
     // A request that waits for another process gains nothing by this.

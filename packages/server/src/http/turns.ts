@@ -70,7 +70,7 @@ export class Turns {
   constructor(
     msMax = turnMsMax,
     /** Of the time that requests use. */
-    private readonly now = () => performance.now(),
+    readonly now = () => performance.now(),
   ) {
     this.#waiters = new Deadlines(msMax, watchEveryMs)
   }
