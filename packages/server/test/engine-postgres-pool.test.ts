@@ -164,7 +164,7 @@ describe('with every connection taken', () => {
     '%s wait by the API key that sent them',
     async (kind) => {
       const url = await server.createDatabase()
-      // A long lease, and the table looked up before: nothing is asked of the registry meanwhile.
+      // A long lease, and the table and the secrets looked up before: nothing is asked of the registry meanwhile.
       const engine = await openPostgresEngine({ url, poolSize: 1, waitMsMax: 25_000, leaseMs: 60_000 })
       const address = { db: 'app', table: 'orders' }
       const locker = await Session.connect(parseStoreUrl(url), 5_000)
@@ -174,6 +174,7 @@ describe('with every connection taken', () => {
         await engine.apiKeys.create(tenant.caller, kept, startMs)
         const other = (await engine.apiKeys.find(text))!
         await engine.tables.find(tenant.org.id, address.db, address.table)
+        await engine.secrets.at(startMs)
         await put('locked')
         await locker.run('begin; select 1 from cubby_record for update')
         const blocked = put('locked')
