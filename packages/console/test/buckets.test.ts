@@ -51,6 +51,24 @@ const widthsOf = (page: Page, selector: string): Promise<number[]> =>
     .locator(selector)
     .evaluateAll((all) => all.map((each) => (each as HTMLImageElement).naturalWidth).filter((width) => width > 0))
 
+/** The types and texts of what the page makes an address of, from now on. */
+const watchSaved = async (page: Page): Promise<() => Promise<{ type: string; text: string }[]>> => {
+  await page.evaluate(() => {
+    const blobs: Blob[] = []
+    Object.assign(window, { blobs })
+    const { createObjectURL } = URL
+    URL.createObjectURL = (blob: Blob) => {
+      blobs.push(blob)
+      return createObjectURL(blob)
+    }
+  })
+  return () =>
+    page.evaluate(() => {
+      const { blobs } = window as unknown as { blobs: Blob[] }
+      return Promise.all(blobs.map(async (blob) => ({ type: blob.type, text: await blob.text() })))
+    })
+}
+
 const upload = async (page: Page, files: { name: string; mimeType: string; buffer: Buffer }[]) => {
   await page.locator('input[type=file]').setInputFiles(files)
   await page.locator('dialog').getByRole('button', { name: 'Upload', exact: true }).waitFor()
@@ -182,46 +200,49 @@ describeConsole('buckets in the console', (it) => {
     await page.waitForFunction(() => document.activeElement?.id === 'main')
   })
 
-  test('pictures are shown from memory, few bytes at a time, and given back', async () => {
+  test('pictures are shown by the address of their file, small ones in the list, and nothing of a file becomes an address of the page', async () => {
     await makeBucket(it, 'pics')
     await put(it, 'pics', 'a.png', pixels, '', 'image/png')
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>'
-    await put(it, 'pics', 'b.svg', svg, '', 'image/svg+xml')
+    await put(it, 'pics', 'b.svg', svg, 'visibility=public', 'image/svg+xml')
     await put(it, 'pics', 'broken.png', 'not a picture', '', 'image/png')
     await put(it, 'pics', 'huge.png', Buffer.alloc(1_000_001), '', 'image/png')
     await put(it, 'pics', 'page.html', '<script>alert(1)</script>', '', 'text/html')
     const page = await it.open('#/app/_buckets')
-    await page.evaluate(() => {
-      const urls = new Set<string>()
-      Object.assign(window, { urls })
-      const { createObjectURL, revokeObjectURL } = URL
-      URL.createObjectURL = (blob: Blob) => {
-        const url = createObjectURL(blob)
-        urls.add(url)
-        return url
-      }
-      URL.revokeObjectURL = (url) => {
-        urls.delete(url)
-        revokeObjectURL(url)
-      }
-    })
-    const held = () => page.evaluate(() => (window as unknown as { urls: Set<string> }).urls.size)
+    const saved = await watchSaved(page)
     const read: string[] = []
     page.on('request', (request) => {
-      if (request.method() === 'GET' && request.url().includes('/pics/')) read.push(request.url().split('/').at(-1)!)
+      const { pathname } = new URL(request.url())
+      if (pathname.startsWith('/files/')) read.push(pathname.split('/').at(-1)!)
     })
     page.on('dialog', (dialog) => it.complaints.push(dialog.message()))
     await page.locator('main').getByRole('link', { name: 'pics' }).click()
     await until(() => widthsOf(page, '.thumbnail img'), [2, 9])
     await page.locator('.thumbnail', { hasText: 'png' }).nth(1).waitFor()
     expect(read.toSorted()).toEqual(['a.png', 'b.svg', 'broken.png'])
-    await rows(page).getByText('a.png').click()
-    await until(() => widthsOf(page, '.file-picture img'), [2])
-    await until(held, 1)
+    const addresses = await page
+      .locator('.thumbnail img')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('src')))
+    expect(addresses).toEqual([
+      expect.stringMatching(/^files\/bkt_\w{22}\/a\.png\?expires=/),
+      expect.stringMatching(/^files\/bkt_\w{22}\/b\.svg\?v=\d+$/),
+    ])
+    await rows(page).getByText('broken.png').click()
+    await page.getByText('not a picture that the browser can show').waitFor()
     await page.goBack()
     await rows(page).getByText('page.html').click()
     await page.getByLabel('Text of page.html').getByText('<script>alert(1)</script>').waitFor()
-    await until(held, 0)
+    expect(await saved()).toEqual([])
+  })
+
+  test('a public picture that is replaced is shown as it is now', async () => {
+    await makeBucket(it, 'changing')
+    const svg = (width: number) => `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="9"/>`
+    await put(it, 'changing', 'a.svg', svg(3), 'visibility=public', 'image/svg+xml')
+    const page = await it.open('#/app/_buckets/changing/f/a.svg')
+    await until(() => widthsOf(page, '.file-picture img'), [3])
+    await page.locator('input[type=file]').setInputFiles(file('b.svg', svg(5), 'image/svg+xml'))
+    await until(() => widthsOf(page, '.file-picture img'), [5])
   })
 
   test('what is stored about a file is changed as typed; a change by someone else shows both versions, and nothing is lost', async () => {
@@ -273,9 +294,12 @@ describeConsole('buckets in the console', (it) => {
     await makeBucket(it, 'one')
     await put(it, 'one', 'a/b.txt', 'the bytes', 'metadata=%7B%22k%22%3A1.0%7D')
     const page = await it.open('#/app/_buckets/one/f/a%2Fb.txt')
+    const saved = await watchSaved(page)
     const download = page.waitForEvent('download')
     await button(page, 'Download').click()
     expect((await download).suggestedFilename()).toBe('b.txt')
+    // A type that browsers show would make it a document of the console's origin.
+    expect(await saved()).toEqual([{ type: 'application/octet-stream', text: 'the bytes' }])
     await page.getByLabel('A signed link works for').selectOption('7 days')
     await button(page, 'Create link').click()
     const link = await page.getByRole('textbox', { name: 'the signed link' }).inputValue()

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { makeTempDir, type Organization, removeTempDir, type Server, startServer } from '../../server/test/harness.ts'
 import { buildConsole } from '../build.ts'
 import { until } from './console.ts'
+import { hostileScript, hostileSvg } from './hostile-files.ts'
 
-// One way through the console in the other engine, where a Firefox is installed: sign in, find, edit and save a record exactly.
+// Ways through the console in the other engine, where a Firefox is installed: sign in, find, edit and save a record exactly; look
+// at a hostile picture.
 
 setDefaultTimeout(120_000)
 
@@ -24,6 +26,8 @@ type Answer = any
  */
 class FirefoxPage {
   readonly complaints: string[] = []
+  /** How many documents have loaded, and how many files were saved instead. */
+  readonly opened = { shown: 0, saved: 0 }
   readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>()
   #lastId = 0
   #context = ''
@@ -33,8 +37,10 @@ class FirefoxPage {
     private readonly socket: WebSocket,
   ) {
     socket.addEventListener('message', ({ data }) => {
-      const { id, type, result, message, params } = JSON.parse(String(data))
-      if (type === 'event' && params.level === 'error') this.complaints.push(params.text)
+      const { id, type, result, message, method, params } = JSON.parse(String(data))
+      if (method === 'log.entryAdded' && params.level === 'error') this.complaints.push(params.text)
+      if (method === 'browsingContext.load') this.opened.shown++
+      if (method === 'browsingContext.downloadWillBegin') this.opened.saved++
       if (type === 'success') this.#waiting.get(id)?.resolve(result)
       if (type === 'error') this.#waiting.get(id)?.reject(new Error(message))
     })
@@ -63,7 +69,9 @@ class FirefoxPage {
     })
     const page = new FirefoxPage(child, socket)
     await page.#send('session.new', { capabilities: {} })
-    await page.#send('session.subscribe', { events: ['log.entryAdded'] })
+    await page.#send('session.subscribe', {
+      events: ['log.entryAdded', 'browsingContext.load', 'browsingContext.downloadWillBegin'],
+    })
     page.#context = (await page.#send('browsingContext.getTree', {})).contexts[0].context
     return page
   }
@@ -74,6 +82,11 @@ class FirefoxPage {
     this.#waiting.set(id, answer)
     this.socket.send(JSON.stringify({ id, method, params }))
     return answer.promise
+  }
+
+  /** All that follows is in another tab. */
+  async useNewTab(): Promise<void> {
+    this.#context = (await this.#send('browsingContext.create', { type: 'tab' })).context
   }
 
   async goto(url: string): Promise<void> {
@@ -129,8 +142,8 @@ describe.skipIf(executablePath === undefined)('the console in Firefox', () => {
     removeTempDir(profile)
   })
 
-  const request = async (method: string, path: string, body?: string): Promise<string> => {
-    const headers = { authorization: `Bearer ${organization.secretKey}`, 'content-type': 'application/json' }
+  const request = async (method: string, path: string, body?: string, type = 'application/json'): Promise<string> => {
+    const headers = { authorization: `Bearer ${organization.secretKey}`, 'content-type': type }
     const response = await fetch(server.url + path, { method, headers, body })
     const text = await response.text()
     if (!response.ok) throw new Error(text)
@@ -157,5 +170,38 @@ describe.skipIf(executablePath === undefined)('the console in Firefox', () => {
     await until(async () => (await request('GET', '/v1/app/orders/o-1')).includes(`"data":${changed}`), true)
     await until(() => page.read("document.body.textContent.includes('Saved, version')"), 'true')
     expect(page.complaints).toEqual([])
+  })
+  /** Goes to an address by a script of the page, until a document is shown or a file is saved. */
+  const follow = async (url: string): Promise<typeof page.opened> => {
+    const { shown, saved } = page.opened
+    await page.read(`void setTimeout(() => { location.href = '${url}' })`)
+    const differences = () => ({ shown: page.opened.shown - shown, saved: page.opened.saved - saved })
+    await until(() => differences().shown + differences().saved, 1)
+    return differences()
+  }
+
+  test('a private SVG is shown as a picture; no script of it runs when the address of the picture is opened', async () => {
+    const bucket = '/v1/app/_buckets/hostile'
+    await request('POST', bucket)
+    const script = `${bucket}/${hostileScript.name}?visibility=public`
+    const { url: scriptUrl } = JSON.parse(await request('PUT', script, hostileScript.text, hostileScript.type))
+    const svg = hostileSvg('x.svg', scriptUrl)
+    await request('PUT', `${bucket}/${svg.name}`, svg.text, svg.type)
+
+    await page.useNewTab()
+    await page.goto(`${server.url}/console#/app/_buckets/hostile/f/${svg.name}`)
+    await until(() => page.read('document.activeElement.tagName'), 'INPUT')
+    await page.read("document.querySelector('input[type=checkbox]').click()")
+    await page.press(organization.secretKey + enter)
+    // The screen of a file is in a script that is loaded now.
+    const picture = "document.querySelector('.file-picture img')"
+    await until(() => page.read(`${picture}?.naturalWidth`), '9')
+    expect(await page.read('Object.values(sessionStorage).join()')).toContain('svc_')
+    expect(page.complaints).toEqual([])
+
+    const opened = await follow(await page.read(`${picture}.src`))
+    await page.goto(`${server.url}/console`)
+    expect(await page.read("Object.keys(localStorage).filter((key) => key.startsWith('stolen')).join()")).toBe('')
+    expect(opened).toEqual({ shown: 0, saved: 1 })
   })
 })

@@ -42,6 +42,7 @@ const notQuick: string[] = [
   'packages/console/test/curl',
   'packages/console/test/failures',
   'packages/console/test/firefox',
+  'packages/console/test/hostile-files',
   'packages/console/test/import.test',
   'packages/console/test/pages',
   'packages/console/test/record.test',

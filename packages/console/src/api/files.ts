@@ -1,9 +1,9 @@
 import { readAnswer } from '../text/answer.ts'
 import { ApiError, noAnswer } from './error.ts'
-import { basePath, connection, keptMembers, pathOf, refusalOf } from './request.ts'
+import { basePath, connection, keptMembers, pathOf, read, refusalOf } from './request.ts'
 import type { FileRow } from './types.ts'
 
-// Bytes of files, which are not text, and the paths of files.
+// Bytes of files, which are not text, and the paths and addresses of files.
 
 const segmentsMax = 16
 const nameBytesMax = 1024
@@ -31,6 +31,19 @@ export const filePath = (db: string, bucket: string, name: string): string => {
   const fault = fileNameFault(name)
   if (fault !== undefined) throw new ApiError(400, 'invalid_key', fault, undefined, 'name', undefined)
   return bucketPath(db, bucket) + pathOf(...name.split('/'))
+}
+
+/**
+ * Where the page itself loads a file, without a key. Relative to the page: the address that the API tells begins with
+ * `--public-url`, which may be another origin. That of a public file changes with its version, so that a copy is never too old.
+ */
+export const ownAddress = async (db: string, bucket: string, file: FileRow, signal: AbortSignal): Promise<string> => {
+  const sign = async (): Promise<string> => {
+    const body = JSON.stringify({ name: file.name })
+    return (await read<{ url: string }>('POST', `${bucketPath(db, bucket)}/url`, { body, signal })).url
+  }
+  const url = file.url === null ? await sign() : `${file.url}?v=${file.updatedAt}`
+  return url.slice(url.search(/files\/bkt_\w{22}\//))
 }
 
 const authorization = (key: string | undefined): Record<string, string> =>

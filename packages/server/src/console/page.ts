@@ -9,9 +9,10 @@ export interface ConsoleFiles {
 
 /**
  * The page of the console. Its URLs are relative, so they are right behind a proxy that adds a path too. The script makes
- * everything that is to be seen; nothing in the page depends on who asks for it.
+ * everything that is to be seen; nothing in the page depends on who asks for it. The browser runs the scripts with the nonce of
+ * the answer's policy, and no others.
  */
-export const consolePage = ({ script, preloads, style, icon }: ConsoleFiles): string => `<!doctype html>
+export const consolePage = ({ script, preloads, style, icon }: ConsoleFiles, nonce: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -21,7 +22,7 @@ export const consolePage = ({ script, preloads, style, icon }: ConsoleFiles): st
 <meta name="robots" content="noindex">
 <link rel="icon" type="image/svg+xml" href="console/${icon}">
 <link rel="stylesheet" href="console/${style}">
-${preloads.map((name) => `<link rel="modulepreload" href="console/${name}">\n`).join('')}<script type="module" src="console/${script}"></script>
+${preloads.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="console/${name}">\n`).join('')}<script type="module" nonce="${nonce}" src="console/${script}"></script>
 </head>
 <body>
 <div id="app"></div>

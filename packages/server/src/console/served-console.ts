@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { CubbyError } from '../core/errors.ts'
 import type { ConsolePages, Page } from '../http/pages.ts'
 import { fileHeaders, pageHeaders } from './headers.ts'
-import { consolePage } from './page.ts'
+import { type ConsoleFiles, consolePage } from './page.ts'
 
 const buildCommand = 'npm run build -w packages/console'
 
@@ -15,12 +16,18 @@ const compress = promisify(gzip)
 const hashOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 16)
 
 /** Compressed outside of the thread that serves. */
-const makePage = async (text: string, version: string, headers: Record<string, string>): Promise<Page> => ({
+const makeFile = async (text: string, version: string, headers: Record<string, string>): Promise<Page> => ({
   body: new Blob([text]),
   gzipped: new Blob([await compress(text, { level: 9 })]),
   version,
   headers,
 })
+
+/** Without a version: it is another text each time. It is short, so compressing it would take more time than it saves. */
+const makePage = (files: ConsoleFiles): Page => {
+  const nonce = randomBytes(16).toString('base64url')
+  return { body: new Blob([consolePage(files, nonce)]), headers: pageHeaders(nonce) }
+}
 
 /** undefined if they are not there. Bun remembers that, so a build shows after a restart only. */
 const loadSources = async (): Promise<typeof import('./sources.js') | undefined> => {
@@ -37,7 +44,7 @@ export const isConsoleBuilt = async (): Promise<boolean> => (await loadSources()
 const types = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
 
 interface Made {
-  page: Page
+  page: () => Page
   files: Map<string, Page>
 }
 
@@ -50,16 +57,15 @@ const make = async (): Promise<Made> => {
   const files = new Map<string, Page>()
   const addFile = async (name: string, text: string): Promise<void> => {
     const [hash, ending] = name.split('.') as [string, keyof typeof types]
-    files.set(name, await makePage(text, hash, fileHeaders(`${types[ending]}; charset=utf-8`)))
+    files.set(name, await makeFile(text, hash, fileHeaders(`${types[ending]}; charset=utf-8`)))
   }
   for (const [name, text] of Object.entries(built.files)) await addFile(name, text)
   const iconName = `${hashOf(icon)}.svg`
   await addFile(iconName, icon)
-  const html = consolePage({ ...built, icon: iconName })
-  return { page: await makePage(html, hashOf(html), pageHeaders), files }
+  return { page: () => makePage({ ...built, icon: iconName }), files }
 }
 
-/** Made at the first request, because most processes are never asked for it, and once: it never changes. */
+/** The files are made at the first request, because most processes are never asked for them, and once: they never change. */
 export const servedConsole = (): ConsolePages => {
   let made: Promise<Made> | undefined
   const get = async (): Promise<Made> => {
@@ -73,7 +79,7 @@ export const servedConsole = (): ConsolePages => {
     }
   }
   return {
-    page: async () => (await get()).page,
+    page: async () => (await get()).page(),
     file: async (name) => (await get()).files.get(name),
   }
 }

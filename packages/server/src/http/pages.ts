@@ -3,7 +3,7 @@ import { noteBody } from './answer-notes.ts'
 import { matchesIfNoneMatch } from './conditions.ts'
 import { exposedHeaders } from './respond.ts'
 
-/** An answer that is the same for every caller. */
+/** An answer that does not depend on the caller. */
 export interface Page {
   body: Blob
   /**
@@ -11,8 +11,8 @@ export interface Page {
    * Absent: the page is not compressed for this caller.
    */
   gzipped?: Blob
-  /** Changes when the text does. */
-  version: string
+  /** Changes when the text does. Absent: the text is another one for each answer, and caches are told no tag. */
+  version?: string
   headers: Record<string, string>
 }
 
@@ -38,9 +38,10 @@ export interface ConsolePages {
 }
 
 export const respondPage = (requestId: string, request: Request, page: Page): Response => {
+  const { version } = page
   const headers = {
     // Weak: one tag for both forms, so that a copy of one also revalidates the other.
-    ETag: `W/"${page.version}"`,
+    ...(version !== undefined && { ETag: `W/"${version}"` }),
     'Cache-Control': 'private, no-cache',
     Vary: 'Accept-Encoding',
     'X-Request-Id': requestId,
@@ -49,7 +50,9 @@ export const respondPage = (requestId: string, request: Request, page: Page): Re
     'Access-Control-Expose-Headers': exposedHeaders,
     ...page.headers,
   }
-  if (matchesIfNoneMatch(request.headers, page.version)) return new Response(null, { status: 304, headers })
+  if (version !== undefined && matchesIfNoneMatch(request.headers, version)) {
+    return new Response(null, { status: 304, headers })
+  }
   const isPlain = page.gzipped === undefined || !acceptsGzip(request.headers.get('accept-encoding'))
   if (isPlain) return noteBody(new Response(page.body, { headers }), page.body)
   const response = new Response(page.gzipped, { headers: { ...headers, 'Content-Encoding': 'gzip' } })

@@ -46,6 +46,7 @@ export const FilePreview = ({ db, bucket, file }: Props) => {
   const isWanted = useSignal(false)
   const failure = useSignal<{ error?: unknown } | undefined>(undefined)
   const type = mediaTypeOf(file)
+  if (file.size === 0) return <p class="muted">The file is empty.</p>
   if (isPicture(file)) {
     const error = failure.value?.error
     if (error !== undefined) {
@@ -87,7 +88,6 @@ export const FilePreview = ({ db, bucket, file }: Props) => {
       </div>
     )
   }
-  if (file.size === 0) return <p class="muted">The file is empty.</p>
   if (file.size <= textBytesMax && (isJson(type) || type.startsWith('text/'))) {
     return <TextPreview db={db} bucket={bucket} file={file} />
   }

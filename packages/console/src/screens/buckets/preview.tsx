@@ -1,9 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { filePath, readBytes } from '../../api/files.ts'
+import { filePath, ownAddress } from '../../api/files.ts'
+import { send } from '../../api/request.ts'
 import type { FileRow } from '../../api/types.ts'
 
-// Pictures of files. Bytes come with the key, so they are shown from memory, and only in <img>, where no script runs.
+// Pictures of files: only in <img>, where no script runs, and only by the address at which the server serves them. Whoever opens
+// that address gets the headers of the server; a picture from memory would be a document of this page's origin.
 
 const shownTypes = /^image\/(png|jpeg|gif|webp|avif|svg\+xml)$/
 const thumbnailBytesMax = 1_000_000
@@ -34,7 +36,7 @@ interface PictureProps {
   bucket: string
   file: FileRow
   alt: string
-  /** Without an error the bytes came, and are no picture. */
+  /** Without an error the server has the bytes, and they are no picture. */
   onFail: (error?: unknown) => void
 }
 
@@ -42,17 +44,29 @@ interface PictureProps {
 export const Picture = ({ db, bucket, file, alt, onFail }: PictureProps) => {
   const element = useRef<HTMLSpanElement>(null)
   const url = useSignal<string | undefined>(undefined)
+  /** Ends the turn: whether the browser shows the picture. */
+  const onEnd = useRef((_isShown: boolean) => {})
   useEffect(() => {
     const controller = new AbortController()
+    const { signal } = controller
     const load = async () => {
       try {
         await inTurn(async () => {
-          controller.signal.throwIfAborted()
-          const bytes = await readBytes(filePath(db, bucket, file.name), controller.signal)
-          if (!controller.signal.aborted) url.value = URL.createObjectURL(bytes)
+          signal.throwIfAborted()
+          const address = await ownAddress(db, bucket, file, signal)
+          signal.throwIfAborted()
+          url.value = address
+          const isShown = await new Promise<boolean>((resolve, reject) => {
+            onEnd.current = resolve
+            signal.addEventListener('abort', () => reject(signal.reason))
+          })
+          if (isShown) return
+          // The browser does not tell why. A request for one byte does.
+          await send('GET', filePath(db, bucket, file.name), { headers: { Range: 'bytes=0-0' }, signal })
+          onFail()
         })
       } catch (error) {
-        if (!controller.signal.aborted) onFail(error)
+        if (!signal.aborted) onFail(error)
       }
     }
     const observer = new IntersectionObserver(
@@ -67,13 +81,14 @@ export const Picture = ({ db, bucket, file, alt, onFail }: PictureProps) => {
     return () => {
       observer.disconnect()
       controller.abort()
-      if (url.value !== undefined) URL.revokeObjectURL(url.value)
       url.value = undefined
     }
   }, [file.updatedAt])
   return (
     <span ref={element} class="picture">
-      {url.value !== undefined && <img src={url.value} alt={alt} onError={() => onFail()} />}
+      {url.value !== undefined && (
+        <img src={url.value} alt={alt} onLoad={() => onEnd.current(true)} onError={() => onEnd.current(false)} />
+      )}
     </span>
   )
 }
