@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { type Console, describeConsole, until } from './console.ts'
+import { describeConsole, until } from './console.ts'
 import { type HostileFile, hostileDocuments, hostileScript, hostileSvg } from './hostile-files.ts'
 
 // What would go wrong without it: an SVG that somebody uploaded becomes a document of the console's origin, where its script

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { type Console, describeConsole } from './console.ts'
+import { type Console, describeConsole, until } from './console.ts'
 
 // The console from a server that is not one process at the root of its host.
 
@@ -52,6 +52,32 @@ const smokeTest = async (it: Console): Promise<void> => {
   expect(made.map(({ status }) => status)).toEqual(['revoked', 'revoked'])
 }
 
+/** Pictures are loaded from where the page is, and are drawn: a public one and a private one. */
+const picturesTest = async (it: Console): Promise<void> => {
+  const base = it.address ?? it.server.url
+  await it.request('POST', '/v1/app/_buckets/pictures')
+  for (const [name, visibility] of [
+    ['a', 'private'],
+    ['files/b', 'public'],
+  ]) {
+    await fetch(`${it.server.url}/v1/app/_buckets/pictures/${name}?visibility=${visibility}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${it.organization.secretKey}`, 'content-type': 'image/svg+xml' },
+      body: '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>',
+    })
+  }
+  const page = await it.open('#/')
+  const urls: string[] = []
+  page.on('request', (request) => urls.push(request.url()))
+  await page.goto(`${base}/console#/app/_buckets/pictures`)
+  const pictures = page.locator('.thumbnail img')
+  const widths = () => pictures.evaluateAll((all) => all.map((each) => (each as HTMLImageElement).naturalWidth))
+  await until(widths, [9, 9])
+  expect(urls.filter((url) => !url.startsWith(`${base}/`))).toEqual([])
+  const loaded = urls.filter((url) => url.startsWith(`${base}/files/bkt_`)).map((url) => new URL(url).pathname)
+  expect(loaded.map((path) => path.replace(/.*\/bkt_\w+\//, '')).toSorted()).toEqual(['a', 'files/b'])
+}
+
 let target = ''
 const proxy = Bun.serve({
   port: 0,
@@ -78,8 +104,21 @@ describeConsole(
       it.address = prefixed
     })
     test('signs in by a link, writes, uploads and signs out below the prefix', () => smokeTest(it))
+    test('shows pictures below the prefix', () => picturesTest(it))
   },
   { args: ['--public-url', prefixed] },
+)
+
+describeConsole(
+  'the console behind that proxy, of a server whose files have another public address',
+  (it) => {
+    beforeAll(() => {
+      target = it.server.url
+      it.address = prefixed
+    })
+    test('shows pictures from where the page is', () => picturesTest(it))
+  },
+  { args: ['--public-url', 'https://example.com/files/of-cubby'] },
 )
 afterAll(() => proxy.stop(true))
 
