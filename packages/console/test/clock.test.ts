@@ -36,20 +36,34 @@ describeConsole('a browser whose clock is an hour off', (it) => {
   ] as const) {
     test(`${words}: keys, sessions and records expire by the server's clock, and ages are right`, async () => {
       const page = await openAt(offMs, '#/_keys')
-      await page.getByLabel('API key').fill(it.organization.secretKey)
-      await page.getByLabel('Sign in for 12 hours').check()
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('button', { name: 'Create a key' }).first().click()
-      await page.getByLabel('Name').fill(`a day, ${words}`)
-      await page.getByLabel('Expires').selectOption('In a day')
-      await page.getByRole('button', { name: 'Create', exact: true }).click()
-      await page.getByRole('button', { name: 'Done' }).click()
-      const { keys } = JSON.parse(await it.request('GET', '/api/keys')) as {
-        keys: { name: string; status: string; expiresAt: number }[]
+      const signIn = async (forHours: boolean): Promise<void> => {
+        await page.getByLabel('API key').fill(it.organization.secretKey)
+        if (forHours) await page.getByLabel('Sign in for 12 hours').check()
+        await page.getByRole('button', { name: 'Sign in' }).click()
       }
-      expectSpan(keys.find(({ name }) => name === `a day, ${words}`)!.expiresAt, dayMs)
-      const session = keys.find(({ name, status }) => name === 'console, 12 hours' && status === 'active')!
+      const createKey = async (name: string, expires: string): Promise<void> => {
+        await page.getByRole('button', { name: 'Create a key' }).first().click()
+        await page.getByLabel('Name').fill(name)
+        await page.getByLabel('Expires').selectOption(expires)
+        await page.getByRole('button', { name: 'Create', exact: true }).click()
+        await page.getByText('It expires').waitFor()
+        await page.getByRole('button', { name: 'Done' }).click()
+      }
+      const keyCalled = async (name: string): Promise<{ expiresAt: number }> => {
+        const { keys } = JSON.parse(await it.request('GET', '/api/keys'))
+        return keys.find((key: { name: string; status: string }) => key.name === name && key.status === 'active')
+      }
+      await signIn(false)
+      await createKey(`a day, ${words}`, 'In a day')
+      expectSpan((await keyCalled(`a day, ${words}`)).expiresAt, dayMs)
+      await page.locator('.account summary').click()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+
+      await signIn(true)
+      await createKey(`as long as the session, ${words}`, 'When your own key expires')
+      const session = await keyCalled('console, 12 hours')
       expectSpan(session.expiresAt, 12 * hourMs)
+      expect((await keyCalled(`as long as the session, ${words}`)).expiresAt).toBe(session.expiresAt)
       const created = page
         .getByRole('row', { name: `a day, ${words}` })
         .locator('time')

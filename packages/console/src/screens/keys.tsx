@@ -25,6 +25,18 @@ const lifetimes = [
   [String(365 * dayMs), 'In a year'],
 ] as const
 
+/** A key creates none that ends later than itself. */
+const lifetimesUntil = (endMs: number | null): readonly (readonly [string, string])[] =>
+  endMs === null
+    ? lifetimes
+    : [
+        ['never', 'When your own key expires'],
+        ...lifetimes.filter(([ms]) => ms !== 'never' && serverNowMs() + Number(ms) < endMs),
+      ]
+
+const noLater =
+  'Your own key expires, and one that it creates does so at the same time at the latest. To create one that lasts, sign in with a key that does not expire, and not for 12 hours.'
+
 /** Commas or spaces between the names. */
 const databasesOf = (text: string): string[] => text.split(/[\s,]+/).filter((name) => name !== '')
 
@@ -38,6 +50,11 @@ const NewKey = ({ created, onClose }: { created: CreateKeyResponse; onClose: () 
         <p>
           <strong>Copy it now.</strong> It is shown only once: the server keeps a hash of it.
         </p>
+        {created.expiresAt !== null && (
+          <p>
+            It expires <Time ms={created.expiresAt} isShort={false} />.
+          </p>
+        )}
       </div>
       <code class="code wrap">{created.key}</code>
       <div class="actions">
@@ -55,6 +72,7 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
   const name = useSignal('')
   const databases = useSignal('')
   const lifetime = useSignal<string>('never')
+  const endMs = session.value!.self.expiresAt
   const create = async () => {
     const scope = databasesOf(databases.value)
     const body = JSON.stringify({
@@ -114,7 +132,8 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
       />
       <Choice
         label="Expires"
-        options={lifetimes}
+        hint={endMs === null ? undefined : noLater}
+        options={lifetimesUntil(endMs)}
         value={lifetime.value}
         onText={(text) => {
           lifetime.value = text
