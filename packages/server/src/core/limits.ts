@@ -62,6 +62,8 @@ export const pageExpiredRowsMax = 10_000
 export const toolAnswerBytesMax = 40_000
 /** Records or keys in one call. */
 export const toolRecordsMax = 25
+/** Messages in one body. */
+export const toolMessagesMax = 25
 export const toolRowsDefault = 20
 export const toolRowsMax = 100
 /** Members of `data` that a query may pick. */

@@ -23,13 +23,16 @@ interface OrgShare {
  */
 export class Shares {
   readonly #max: number
+  readonly #onGiven: () => void
   readonly #orgs = new Map<number, OrgShare>()
   /** The entry that was removed last. Without contention the next request reuses it, and nothing is allocated. */
   #spare: OrgShare | undefined
   #used = 0
 
-  constructor(max: number) {
+  /** `onGiven` is called when something was given back. */
+  constructor(max: number, onGiven: () => void = () => {}) {
     this.#max = max
+    this.#onGiven = onGiven
   }
 
   get used(): number {
@@ -68,6 +71,7 @@ export class Shares {
   /** Gives back what the same holder took, in any portions. */
   give(orgId: number, keySeq: number, amount: number): void {
     if (amount === 0) return
+    this.#onGiven()
     const org = this.#orgs.get(orgId)
     const left = (org?.byKey.get(keySeq) ?? 0) - amount
     if (org === undefined || left < 0) throw new Error('more was given back than taken')

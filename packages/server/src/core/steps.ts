@@ -12,6 +12,17 @@ export type RunSteps = <T>(steps: Steps<T>) => Awaitable<T>
 /** UTF-16 units of JSON per step. */
 export const stepUnits = 128 * 1024
 
+/** An answer that is built in several turns: a page of files, or the answers to a batch of messages. */
+export type BuiltAnswer = 'listing' | 'batch'
+
+/** Memory for such an answer, counted for its caller until the answer takes its place. A request takes it at most once. */
+export interface AnswerRoom {
+  /** False if the request would have to wait. */
+  tryTakeRoom(built: BuiltAnswer): boolean
+  /** Waits as for a turn, and throws `unavailable` after the same time. Afterwards the key was checked again. */
+  takeRoom(built: BuiltAnswer): Promise<void>
+}
+
 /** Runs all steps at once, for callers without concurrent requests. */
 export const runThrough = <T>(steps: Steps<T>): T => {
   for (;;) {

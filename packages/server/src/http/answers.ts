@@ -3,6 +3,7 @@ import { answersUnsentBytesMax } from '../core/limits.ts'
 import { type Holder, Shares } from '../core/shares.ts'
 import { noteStream } from './answer-notes.ts'
 import { type AnswerStream, sendChunks } from './answer-stream.ts'
+import { Rooms } from './rooms.ts'
 
 /** Shorter answers are passed to the socket at once: the system's buffers hold nearly all of them. */
 const streamedFromBytes = 32 * 1024
@@ -20,11 +21,6 @@ const collectedFromUnits = 128 * 1024 * 1024
 const encoder = new TextEncoder()
 
 export type AnswerBody = string | ReadableStream<Uint8Array>
-
-const unread = (): CubbyError =>
-  new CubbyError('unavailable', 'Too many large answers to this API key are still unread.', {
-    hint: 'Read the answers to earlier requests, then repeat this one; or ask for less with a smaller limit.',
-  })
 
 /** The body of an answer that needs no room. */
 export const sentAtOnce = (text: string): AnswerBody => (isCollected(text) ? text : noteStream(wholeAtOnce(text), text))
@@ -68,12 +64,27 @@ const inPieces = (bytes: Uint8Array, over: () => void): ReadableStream<Uint8Arra
  * stream ends.
  */
 export class Answers {
-  readonly #unsent = new Shares(answersUnsentBytesMax)
+  readonly #unsent = new Shares(answersUnsentBytesMax, () => this.rooms.wake())
+  /** The same room, for answers that are being built. */
+  readonly rooms = new Rooms(this.#unsent)
   #refusedUnits = 0
+  #unreadCount = 0
+
+  /** Requests that were refused for want of room, at once or after a wait. */
+  get refused(): { unread: number; late: number } {
+    return { unread: this.#unreadCount, late: this.rooms.lateCount }
+  }
+
+  #unread(): CubbyError {
+    this.#unreadCount++
+    return new CubbyError('unavailable', 'Too many large answers to this API key are still unread.', {
+      hint: 'Read the answers to earlier requests, then repeat this one; or ask for less with a smaller limit.',
+    })
+  }
 
   /** Called before a write, because its answer cannot be rejected afterwards. Throws `unavailable` if there is no room. */
   refuseIfFull(orgId: number, keySeq: number): void {
-    if (!this.#unsent.hasRoom(orgId, keySeq, 1)) throw unread()
+    if (!this.#unsent.hasRoom(orgId, keySeq, 1)) throw this.#unread()
   }
 
   /**
@@ -111,7 +122,7 @@ export class Answers {
       this.#refusedUnits = 0
       Bun.gc(true)
     }
-    return unread()
+    return this.#unread()
   }
 
   /** Room for bytes that are sent at once. Undefined if there is none; otherwise call the result once, when they were read. */
@@ -123,7 +134,7 @@ export class Answers {
   /** Room for a stream whose source must be opened first: give it back just before `streamFrom` takes it. */
   takePiece(holder: Holder): () => void {
     const room = this.takeRoom(holder, pieceBytes)
-    if (room === undefined) throw unread()
+    if (room === undefined) throw this.#unread()
     return room
   }
 
@@ -132,7 +143,7 @@ export class Answers {
    * larger. A read without room throws `unavailable` and does not start the source.
    */
   streamFrom({ orgId, keySeq }: Holder, answer: AnswerStream, isRead: boolean): ReadableStream<Uint8Array> {
-    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, pieceBytes)) throw unread()
+    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, pieceBytes)) throw this.#unread()
     let heldBytes = 0
     const hold = (bytes: number): void => {
       if (bytes <= heldBytes) return

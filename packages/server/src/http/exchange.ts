@@ -1,12 +1,12 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { Steps } from '../core/steps.ts'
+import type { AnswerRoom, Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { AnswerBody } from './answers.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
 import type { Uploads } from './uploads.ts'
 
 /** One request, as its handler sees it. */
-export interface Exchange {
+export interface Exchange extends AnswerRoom {
   readonly request: Request
   readonly params: Readonly<Record<string, string | undefined>>
   readonly requestId: string
@@ -53,6 +53,8 @@ export interface Exchange {
   readonly uploads: Uploads
   /** The address at which the caller reached the server, without a slash at its end. */
   readonly baseUrl: string
+  /** So much more of the answer for which room was taken is there. */
+  addToRoom(bytes: number): void
   /** Runs long work. Between two steps it waits for its turn if other requests are waiting. */
   runSteps<T>(steps: Steps<T>): Awaitable<T>
   /** The text as the body of the answer. Call it only for an answer that is then sent. */

@@ -3,12 +3,13 @@ import { CubbyError } from '../core/errors.ts'
 import { batchBodyBytesMax } from '../core/limits.ts'
 import { isLoopbackAddress, isLoopbackHost } from '../core/loopback.ts'
 import { parseName } from '../core/names.ts'
-import type { Steps } from '../core/steps.ts'
+import type { BuiltAnswer, Steps } from '../core/steps.ts'
 import type { McpHeaders } from '../mcp/headers.ts'
 import { RpcError, rpcCodes, rpcErrorJson } from '../mcp/rpc-error.ts'
-import type { McpRequest, McpServer } from '../mcp/server.ts'
+import { isBatch, type McpRequest, type McpServer } from '../mcp/server.ts'
 import type { Endpoint } from '../mcp/tools.ts'
 import type { Access } from '../operations/access.ts'
+import type { RefuseBody } from './body.ts'
 import { BodyAbandoned } from './body-faults.ts'
 import type { Exchange } from './exchange.ts'
 import { parseParameters } from './query-parameters.ts'
@@ -82,6 +83,17 @@ export const respondForeign = (requestId: string, reason: string): Response =>
 export class McpExchange extends RequestExchange {
   override get isRead(): boolean {
     return false
+  }
+
+  /** Known when the body is there: a batch waits for room instead. */
+  override refuseIfFull(): void {}
+
+  override withBody<T>(bytesMax: number, use: (text: string) => Awaitable<T>, refuse?: RefuseBody<T>): Awaitable<T> {
+    const useIfRoom = (text: string): Awaitable<T> => {
+      if (!isBatch(text)) super.refuseIfFull()
+      return use(text)
+    }
+    return super.withBody(bytesMax, useIfRoom, refuse)
   }
 }
 
@@ -171,6 +183,18 @@ class ToolRequest implements McpRequest {
 
   runSteps<T>(steps: Steps<T>): Awaitable<T> {
     return this.exchange.runSteps(steps)
+  }
+
+  tryTakeRoom(built: BuiltAnswer): boolean {
+    return this.exchange.tryTakeRoom(built)
+  }
+
+  takeRoom(built: BuiltAnswer): Promise<void> {
+    return this.exchange.takeRoom(built)
+  }
+
+  addToRoom(bytes: number): void {
+    this.exchange.addToRoom(bytes)
   }
 }
 

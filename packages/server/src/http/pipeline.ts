@@ -65,7 +65,7 @@ export type OpenAnswer = (requestId: string, request: Request, ownUrl: string) =
  * | admit: requests in flight, unread answers, the turn | `#admit`, `admit.ts`, `answers.ts`, `turns.ts`, `arrivals.ts` |
  * | read the body, as text, as a stream or as a file | `readBody`, `readStream`, `readUpload` and `readSmallUpload` of the exchange, called by handlers; `body.ts`, `upload-body.ts`, `uploads.ts` |
  * | run the route's handler | `#run`; a handler that waits for a run gives back its place meanwhile: `pause` of the exchange |
- * | answer: text, stream or error | `respond.ts`, `answers.ts`, `answer-stream.ts`, `answer-error.ts` |
+ * | answer: text, stream or error | `respond.ts`, `answers.ts`, `rooms.ts`, `answer-stream.ts`, `answer-error.ts` |
  * | log and measure | `observe.ts`, `request-log.ts` |
  *
  * The steps are plain calls, not a chain of functions. A read runs all of them without a promise if few requests come with it.
@@ -106,6 +106,7 @@ export class Pipeline implements Shared {
     this.bodies.stop()
     this.uploadBodies.stop()
     this.turns.stop()
+    this.answers.rooms.stop()
     this.answerEnds.stop()
   }
 
@@ -376,12 +377,12 @@ export class Pipeline implements Shared {
 
   #admit(exchange: RequestExchange): void {
     this.admission.admit(exchange)
-    // The answer to a write cannot be rejected afterwards.
-    if (!exchange.isRead) this.answers.refuseIfFull(exchange.orgId, exchange.keySeq)
+    exchange.refuseIfFull()
   }
 
   #leave(exchange: RequestExchange): void {
     exchange.endTurn()
+    exchange.leaveRoom()
     if (!exchange.isAdmitted) return
     this.bodies.release(exchange)
     this.admission.leave(exchange)

@@ -2,7 +2,7 @@ import { type Awaitable, andThen } from '../core/awaitable.ts'
 import { freeChunk } from '../core/free-chunk.ts'
 import { answerIdleSecondsMax, connectionIdleSecondsMax, smallUploadBytesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import type { Steps } from '../core/steps.ts'
+import type { BuiltAnswer, Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { KeyNeeded } from '../operations/operation.ts'
 import type { Admission, Admittable } from './admit.ts'
@@ -17,6 +17,7 @@ import { causeOf } from './cause-of.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import { Answered, type ObservedExchange, type Place } from './observe.ts'
+import type { Room } from './rooms.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
 import { ChunkedBody, type UploadBodies } from './upload-body.ts'
@@ -57,6 +58,8 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
   #turn = 0
   /** Whether its turn has begun and no steps have run in it. */
   #isTurnFresh = false
+  /** For an answer that is built in several turns. */
+  #room: Room | undefined
   /** The body of an upload without a declared length. */
   #chunked: ChunkedBody | undefined
 
@@ -88,6 +91,11 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
   /** The answer to a read may still be refused. */
   get isRead(): boolean {
     return this.keyNeeded === 'read'
+  }
+
+  /** The answer to a write cannot be refused afterwards. Throws `unavailable` if there is no room for one. */
+  refuseIfFull(): void {
+    if (!this.isRead) this.shared.answers.refuseIfFull(this.orgId, this.keySeq)
   }
 
   get orgId(): number {
@@ -139,7 +147,11 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
 
   #useInTurn<T>(text: string, use: (text: string) => Awaitable<T>): Awaitable<T> {
     this.#beginTurn()
-    return andThen(this.authenticate(), () => use(text))
+    return andThen(this.authenticate(), () => {
+      // Many requests may have come while there was room, and those before it have taken it in their turns.
+      this.refuseIfFull()
+      return use(text)
+    })
   }
 
   #beginTurn(): void {
@@ -217,6 +229,7 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     const { admission, bodies } = this.shared
     const wasAdmitted = this.isAdmitted
     bodies.release(this)
+    this.#room?.shrink()
     if (wasAdmitted) admission.leave(this)
     const waitsSince = performance.now()
     const result = await wait()
@@ -276,11 +289,36 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     }
   }
 
+  tryTakeRoom(built: BuiltAnswer): boolean {
+    const { answers } = this.shared
+    this.#room ??= answers.rooms.tryEnter(this, built, this.access.engine.readsAtOnce)
+    return this.#room !== undefined
+  }
+
+  async takeRoom(built: BuiltAnswer): Promise<void> {
+    if (this.tryTakeRoom(built)) return
+    const { answers } = this.shared
+    this.#room = await answers.rooms.enter(this, built, this.access.engine.readsAtOnce)
+    await this.turn()
+    await this.authenticate()
+  }
+
+  addToRoom(bytes: number): void {
+    this.#room?.add(bytes)
+  }
+
+  /** The answer takes the place of what was counted while it was built, or there is none. */
+  leaveRoom(): void {
+    this.#room?.leave()
+  }
+
   bodyOf(text: string): AnswerBody {
     const { request, shared } = this
+    this.leaveRoom()
     // The answer to HEAD has no body; Bun uses the text only for Content-Length.
     if (request.method === 'HEAD') return text
-    const stream = shared.answers.stream(this, text, this.isRead, () =>
+    const mayRefuse = this.isRead && this.#room === undefined
+    const stream = shared.answers.stream(this, text, mayRefuse, () =>
       shared.setIdleTimeout(request, connectionIdleSecondsMax),
     )
     if (stream === undefined) return sentAtOnce(text)

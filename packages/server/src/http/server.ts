@@ -41,6 +41,8 @@ export interface HttpServer {
   readonly inFlight: number
   /** Those of them that send a file. */
   readonly uploadsInFlight: number
+  /** Requests that were refused because there was no room for their answers. */
+  readonly answersRefused: { unread: number; late: number }
   /** Stops accepting requests, and resolves when every accepted request is answered. */
   stop(): Promise<void>
   /** Closes all remaining connections. */
@@ -133,6 +135,9 @@ export const startHttp = (options: HttpOptions): HttpServer => {
     },
     get uploadsInFlight() {
       return pipeline.uploads.count
+    },
+    get answersRefused() {
+      return pipeline.answers.refused
     },
     async stop() {
       clearInterval(watch)

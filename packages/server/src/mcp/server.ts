@@ -2,10 +2,11 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { type Awaitable, andThen, orElse } from '../core/awaitable.ts'
 import { CubbyError, type ErrorCode } from '../core/errors.ts'
 import { hintText, type SuggestedCall } from '../core/hint.ts'
+import { toolMessagesMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import { type Members, refuseUnknownMembers } from '../core/members.ts'
 import { isName } from '../core/names.ts'
-import { type RunSteps, runThrough, type Steps, stepUnits } from '../core/steps.ts'
+import { type BuiltAnswer, type RunSteps, runThrough, type Steps, stepUnits } from '../core/steps.ts'
 import { isCheapToBuild, JsonScan, parseJson } from '../core/text/json-scan.ts'
 import { ArrayWalk, readEnvelope, valueSpan } from '../core/text/json-span.ts'
 import type { Access } from '../operations/access.ts'
@@ -33,6 +34,8 @@ import { argumentNamesOf, type Endpoint, findTool, refuseLongArguments, toolList
 
 /** One request to the endpoint, after its key was checked. */
 export interface McpRequest extends Omit<ToolCall, 'text' | 'built'> {
+  /** So much more of the answer for which room was taken is there. */
+  addToRoom(bytes: number): void
   readonly headers: McpHeaders
   readonly body: string
   readonly endpoint: Endpoint
@@ -63,7 +66,6 @@ const answeredByHttp: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ])
 
 const smallBodyUnits = 16 * 1024
-const batchMessagesMax = 25
 const listTtlMs = 300_000
 const cached = `"ttlMs":${listTtlMs},"cacheScope":"private"`
 const capabilities = '{"tools":{},"resources":{},"prompts":{}}'
@@ -104,6 +106,9 @@ const isStatelessOnly: ReadonlyMap<string, boolean> = new Map([
   ['ping', false],
 ])
 
+/** Whether the body is a list of messages. */
+export const isBatch = (body: string): boolean => body.trimStart().startsWith('[')
+
 /** The members of a result, as JSON text without braces. */
 type Result = string
 
@@ -133,7 +138,7 @@ export class McpServer {
     } catch (error) {
       return refuseText(body, error)
     }
-    return body.trimStart().startsWith('[') ? this.#answerBatch(request) : this.#answerMessage(request, 0)
+    return isBatch(body) ? this.#answerBatch(request) : this.#answerMessage(request, 0)
   }
 
   /** Work on the body. For a small one it takes microseconds: to wait for a turn three times would take longer. */
@@ -183,16 +188,20 @@ export class McpServer {
     if (revision?.takesBatches !== true) {
       return refused(new RpcError(rpcCodes.invalidRequest, 'The body is an array; send one message.', { status: 400 }))
     }
+    await request.takeRoom('batch')
     const texts: string[] = []
     const walk = new ArrayWalk(body, body.indexOf('['))
     while (walk.next()) {
-      if (walk.position >= batchMessagesMax) {
-        const message = `The body has more than ${batchMessagesMax} messages; the first ${batchMessagesMax} were handled.`
+      if (walk.position >= toolMessagesMax) {
+        const message = `The body has more than ${toolMessagesMax} messages; the first ${toolMessagesMax} were handled.`
         texts.push(rpcErrorJson(new RpcError(rpcCodes.invalidRequest, message), undefined))
         break
       }
       const { text, end } = await this.#answerMessage(request, walk.at, walk.position > 0)
-      if (text !== null) texts.push(text)
+      if (text !== null) {
+        texts.push(text)
+        request.addToRoom(Buffer.byteLength(text))
+      }
       // A message that could not be read has no end.
       walk.at = end ?? valueSpan(body, walk.at).end
     }
@@ -410,5 +419,13 @@ class CallOf implements ToolCall {
 
   get runSteps(): RunSteps {
     return (steps) => this.#request.runSteps(steps)
+  }
+
+  tryTakeRoom(built: BuiltAnswer): boolean {
+    return this.#request.tryTakeRoom(built)
+  }
+
+  takeRoom(built: BuiltAnswer): Promise<void> {
+    return this.#request.takeRoom(built)
   }
 }

@@ -89,18 +89,26 @@ export const countAnswers = (registry: Registry, operations: readonly string[]):
   }
 }
 
-interface InFlight {
+interface Served {
   readonly inFlight: number
   readonly uploadsInFlight: number
+  readonly answersRefused: { unread: number; late: number }
 }
 
 /** `http`: undefined in a process that serves no requests. */
-export const measureHttp = (registry: Registry, http: () => InFlight | undefined): void => {
+export const measureHttp = (registry: Registry, http: () => Served | undefined): void => {
   const requests = registry.gauge({ name: 'cubby_http_requests_in_flight', help: 'Requests that have no answer yet.' })
   const uploads = registry.gauge({ name: 'cubby_file_uploads_in_flight', help: 'Uploads that have not ended.' })
+  const refused = registry.counter({
+    name: 'cubby_http_answers_refused_total',
+    help: 'Requests that were refused because there was no room for their answers. late: after a wait.',
+    labels: [{ name: 'reason', values: ['unread', 'late'] }],
+  })
   registry.collect([requests, uploads], () => {
-    const { inFlight = 0, uploadsInFlight = 0 } = http() ?? {}
+    const { inFlight = 0, uploadsInFlight = 0, answersRefused } = http() ?? {}
     requests.set(inFlight)
     uploads.set(uploadsInFlight)
+    refused.set(answersRefused?.unread ?? 0, 0)
+    refused.set(answersRefused?.late ?? 0, 1)
   })
 }

@@ -31,6 +31,8 @@ import type { WorkerChannel } from './worker-channel.ts'
 export interface Engine {
   /** For the start-up line: `sqlite 3.53.4`. */
   readonly description: string
+  /** How many reads run at the same time; 1 if they run in the thread that calls. */
+  readonly readsAtOnce: number
   readonly organizations: Organizations
   readonly apiKeys: ApiKeys
   readonly tables: Tables

@@ -86,6 +86,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   const pool = new Pool({ size: poolSize, waitMsMax, connect: () => connectSession(url, dialect), first, log })
   return new PostgresEngine({
     pool,
+    poolSize,
     db: new Database(pool, statementMsMax, dialect.pipelinesAreTransactions),
     dialect,
     store,
@@ -119,6 +120,7 @@ const connectFirst = async (setUp: Session, url: StoreUrl, dialect: Dialect): Pr
 
 interface Parts {
   pool: Pool
+  poolSize: number
   db: Database
   dialect: Dialect
   store: StoreFacts
@@ -130,6 +132,7 @@ interface Parts {
 
 class PostgresEngine implements Engine {
   readonly description: string
+  readonly readsAtOnce: number
   readonly organizations: PostgresOrganizations
   readonly apiKeys: PostgresApiKeys
   readonly secrets: PostgresSecrets
@@ -147,8 +150,9 @@ class PostgresEngine implements Engine {
   readonly #db: Database
   #asking: Promise<boolean> | undefined
 
-  constructor({ pool, db, dialect, store, sweepClock, log, openLongSession, observer }: Parts) {
+  constructor({ pool, poolSize, db, dialect, store, sweepClock, log, openLongSession, observer }: Parts) {
     this.description = dialect.description
+    this.readsAtOnce = poolSize
     this.#pool = pool
     this.#db = db
     const reader = new RegistryReader(db)

@@ -139,6 +139,7 @@ interface Parts {
 
 class SqliteEngine implements EmbeddedEngine {
   readonly description: string
+  readonly readsAtOnce = 1
   readonly organizations: SqliteOrganizations
   readonly apiKeys: SqliteApiKeys
   readonly secrets: SqliteSecrets

@@ -14,7 +14,7 @@ import { deleteFile } from '../../operations/files/delete-file.ts'
 import { type FileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
 import { fileUrlJson, getFileUrl, parseFileUrl } from '../../operations/files/get-file-url.ts'
 import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
-import { filePageJson, presentListed, queryFiles } from '../../operations/files/query-files.ts'
+import { filePageJson, listFiles } from '../../operations/files/query-files.ts'
 import type { PutFileInput } from '../../operations/files/upload.ts'
 import { declaredLength, refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead } from '../conditions.ts'
@@ -151,9 +151,7 @@ export const fileHandlers = {
     const address = parseBucketAddress(exchange.params.db, exchange.params.bucket)
     const query = parseFileQuery(await readMembers(exchange, true))
     refuseExtras(exchange)
-    const { access, nowMs, baseUrl } = exchange
-    const present = presentListed(access, nowMs, baseUrl)
-    const page = await queryFiles(access, { ...address, query }, nowMs, present, (steps) => exchange.runSteps(steps))
+    const page = await listFiles(exchange, { ...address, query }, exchange.baseUrl)
     return respondLongText(exchange, filePageJson(page))
   },
 }

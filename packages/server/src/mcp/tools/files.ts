@@ -4,7 +4,7 @@ import { parseLimit, refuseUnknownMembers } from '../../core/members.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseBucketAddress } from '../../operations/buckets/bucket-access.ts'
 import { fileUrlJson, getFileUrl, getFileUrlOperation } from '../../operations/files/get-file-url.ts'
-import { presentListed, queryFiles } from '../../operations/files/query-files.ts'
+import { listFiles } from '../../operations/files/query-files.ts'
 import { takeFitting } from './fitting.ts'
 import { bool, cursorIn, cursorOut, db, integer, list, object, text } from './schemas.ts'
 import type { Tool } from './tool.ts'
@@ -42,15 +42,14 @@ export const listFilesTool: Tool = {
     'cursor',
     'cut',
   ]),
-  async run({ access, text, nowMs, baseUrl, runSteps }) {
-    const { db, bucket, limit, ...members } = parsePlainBody(text)
+  async run(call) {
+    const { db, bucket, limit, ...members } = parsePlainBody(call.text)
     const address = parseBucketAddress(db, bucket)
     const query = parseFileQuery(members.select === 'count' ? { ...members, limit } : members)
     if (query.select !== 'count') query.limit = parseLimit(limit, toolRowsDefault, toolRowsMax)
-    const present = presentListed(access, nowMs, baseUrl)
     let cut = false
     for (let rows = query.limit; ; cut = true) {
-      const page = await queryFiles(access, { ...address, query: { ...query, limit: rows } }, nowMs, present, runSteps)
+      const page = await listFiles(call, { ...address, query: { ...query, limit: rows } }, call.baseUrl)
       const items = takeFitting(page.items)
       if (items.length === page.items.length) {
         const { count, cursor } = page

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../core/awaitable.ts'
 import type { Members } from '../../core/members.ts'
-import type { RunSteps } from '../../core/steps.ts'
+import type { AnswerRoom, RunSteps } from '../../core/steps.ts'
 import type { Access } from '../../operations/access.ts'
 import type { Waiting } from '../../operations/runs/waiting.ts'
 
@@ -8,7 +8,7 @@ import type { Waiting } from '../../operations/runs/waiting.ts'
 export type ToolSchema = Readonly<Record<string, unknown>>
 
 /** One call of a tool. `Waiting` is for tools that wait for a run. */
-export interface ToolCall extends Waiting {
+export interface ToolCall extends Waiting, AnswerRoom {
   readonly access: Access
   readonly nowMs: number
   /** The arguments as JSON text, with `db`. Text, because the data of a record is stored as it was sent. */

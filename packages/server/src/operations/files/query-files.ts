@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../core/awaitable.ts'
 import { encodeScanCursor } from '../../core/cursor.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { type FileQuery, parseFileQuery, planFileQuery } from '../../core/files/file-query.ts'
@@ -5,7 +6,7 @@ import { pageBytesMax } from '../../core/limits.ts'
 import { countPageJson } from '../../core/records/record-json.ts'
 import type { Scan } from '../../core/records/scan.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { type RunSteps, runThrough, type Steps } from '../../core/steps.ts'
+import { type AnswerRoom, type RunSteps, runThrough, type Steps } from '../../core/steps.ts'
 import type { Keyring } from '../../core/store-secrets.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Page } from '../../store/records.ts'
@@ -31,6 +32,25 @@ export interface FilePage {
   count: number
   cursor: string | null
 }
+
+/** A page that has to be read. */
+interface Listing {
+  access: Access
+  bucket: Table
+  page: Scan
+  limit: number
+  nowMs: number
+  present: (record: StoredRecord) => string
+}
+
+interface ReadFiles {
+  /** JSON texts. */
+  items: string[]
+  next: Page['next']
+}
+
+/** With its cursor such a page is below what counts as a large answer. */
+const smallBytes = 24 * 1024
 
 /** A signed URL takes about 10 µs, and a page may have a thousand of them. */
 const filesPerStep = 50
@@ -68,22 +88,32 @@ function* presentFitting(
  * A page whose text is within the bound. The engine bounds what it reads, but the URL of a file may be several times as
  * long as its name: then the page is read again with fewer rows, since only the engine knows the position of a row.
  */
-const readPage = async (
-  { engine, apiKey }: Access,
-  bucket: Table,
-  page: Scan,
-  limit: number,
-  nowMs: number,
-  present: (record: StoredRecord) => string,
-  runSteps: RunSteps,
-): Promise<{ items: string[]; next: Page['next'] }> => {
-  let known: Presented[] = []
-  for (let rows = limit; ; rows = known.length) {
-    const { records, next } = await engine.records.scan(bucket, page, rows, nowMs, apiKey.seq)
-    known = await runSteps(presentFitting(records, present, known))
-    if (known.length === records.length) return { items: known.map(({ text }) => text), next }
+const readPage =
+  (runSteps: RunSteps) =>
+  async ({ access: { engine, apiKey }, bucket, page, limit, nowMs, present }: Listing): Promise<ReadFiles> => {
+    let known: Presented[] = []
+    for (let rows = limit; ; rows = known.length) {
+      const { records, next } = await engine.records.scan(bucket, page, rows, nowMs, apiKey.seq)
+      known = await runSteps(presentFitting(records, present, known))
+      if (known.length === records.length) return { items: known.map(({ text }) => text), next }
+    }
   }
+
+/**
+ * The page if it is small. It is read and made in one step and otherwise dropped in that step, so that no memory is held
+ * between two turns.
+ */
+const readSmallPage = async (listing: Listing): Promise<ReadFiles | undefined> => {
+  const { access, bucket, page, limit, nowMs, present } = listing
+  const rows = Math.min(limit, filesPerStep)
+  const { records, next } = await access.engine.records.scan(bucket, page, rows, nowMs, access.apiKey.seq)
+  if (rows < limit && records.length === rows && next !== undefined) return undefined
+  if (bytesOf(records.map(({ data }) => data)) > smallBytes) return undefined
+  const items = records.map(present)
+  return bytesOf(items) > smallBytes ? undefined : { items, next }
 }
+
+const bytesOf = (texts: string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 
 /** The text of each file. Private ones have a signed URL if the query asks for it. `base` as in `permanentUrl`. */
 export const presentListed =
@@ -97,14 +127,14 @@ export const presentListed =
     return fileJson(file, base + path, { urlExpiresAtMs: expiresAtMs })
   }
 
-/** The page of a query; `present` makes the text of each file, and `runSteps` runs that in parts. */
-export const queryFiles = async (
+/** The page of a query; `present` makes the text of each file, and `read` reads them. Undefined if `read` gives nothing. */
+const queryWith = async <P extends ReadFiles | undefined>(
   access: Access,
   { query, ...address }: QueryFilesInput,
   nowMs: number,
   present: PresentFile,
-  runSteps: RunSteps = runThrough,
-): Promise<FilePage> => {
+  read: (listing: Listing) => Promise<P>,
+): Promise<FilePage | (P & undefined)> => {
   const { engine, apiKey } = access
   const isPublic = apiKey.kind === 'public'
   if (isPublic && query.expiresInSeconds !== undefined) {
@@ -124,8 +154,36 @@ export const queryFiles = async (
     return { items: [], count, cursor: cursorAt(next) }
   }
   const presentRecord = (record: StoredRecord): string => present(fileOf(bucket, record), query, keyring)
-  const { items, next } = await readPage(access, bucket, page, query.limit, nowMs, presentRecord, runSteps)
-  return { items, count: items.length, cursor: cursorAt(next) }
+  const found = await read({ access, bucket, page, limit: query.limit, nowMs, present: presentRecord })
+  if (found === undefined) return undefined as P & undefined
+  return { items: found.items, count: found.items.length, cursor: cursorAt(found.next) }
+}
+
+/** The page of a query; `present` makes the text of each file, and `runSteps` runs that in parts. */
+export const queryFiles = (
+  access: Access,
+  input: QueryFilesInput,
+  nowMs: number,
+  present: PresentFile,
+  runSteps: RunSteps = runThrough,
+): Promise<FilePage> => queryWith(access, input, nowMs, present, readPage(runSteps))
+
+/** The request that a listing is for. Time and access are read when they are needed: a wait checks the key again. */
+export interface ListingCall extends AnswerRoom {
+  readonly access: Access
+  readonly nowMs: number
+  runSteps<T>(steps: Steps<T>): Awaitable<T>
+}
+
+/** The page of a query for a caller among many. A small page waits for nobody; a large one until there is room for it. */
+export const listFiles = async (call: ListingCall, input: QueryFilesInput, base: string): Promise<FilePage> => {
+  const present = (): PresentFile => presentListed(call.access, call.nowMs, base)
+  if (input.query.select !== 'count' && !call.tryTakeRoom('listing')) {
+    const small = await queryWith(call.access, input, call.nowMs, present(), readSmallPage)
+    if (small !== undefined) return small
+    await call.takeRoom('listing')
+  }
+  return queryFiles(call.access, input, call.nowMs, present(), (steps) => call.runSteps(steps))
 }
 
 export const filePageJson = ({ items, count, cursor }: FilePage): string =>
