@@ -1,6 +1,6 @@
 import { claimBytesMax, dataBytesMax, pushesMax, taskLookEveryMs } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import { PushShares } from '../core/tasks/push-shares.ts'
+import { StrictShares } from '../core/strict-shares.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { Pushes, RunReference, Runs } from '../store/runs.ts'
 import type { Table } from '../store/tables.ts'
@@ -53,7 +53,7 @@ class PushDispatcher implements Dispatcher {
   readonly #rareLog: RareLog
   readonly #alarm = new Alarm()
   readonly #turns = new PushTurns()
-  readonly #shares: PushShares
+  readonly #shares: StrictShares
   /** Tasks of which a claim is in flight. */
   readonly #claims = new Map<number, Promise<void>>()
   /** By task and id. */
@@ -69,7 +69,7 @@ class PushDispatcher implements Dispatcher {
     this.#options = options
     this.#rareLog = new RareLog(log, logEveryMs)
     this.#parts = { runs, send, signals, now, rareLog: this.#rareLog }
-    this.#shares = new PushShares(options.pushesMax ?? pushesMax)
+    this.#shares = new StrictShares(options.pushesMax ?? pushesMax)
     this.#endSignals = signals.listen(() => this.#alarm.ring())
     this.#looking = this.#look()
   }

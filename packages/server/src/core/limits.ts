@@ -173,6 +173,5 @@ export const pushFramingBytesMax = 16 * KIB
 export const pushesMax = 256
 /** How often a process looks for runs that another process has added, and for expired leases. */
 export const taskLookEveryMs = 500
-/** Requests of a process that wait for a run, and those of one organization. */
+/** Requests of a process that wait for a run; an organization holds at most half of them. */
 export const waitsMax = 4_096
-export const waitsOfOrganizationMax = 2_048

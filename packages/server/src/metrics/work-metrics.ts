@@ -48,6 +48,15 @@ export const countPushes = (registry: Registry): CountedPushes => {
   }
 }
 
+/** Call the result for each request that may not wait for a run. */
+export const countRefusedWaits = (registry: Registry): (() => void) => {
+  const refused = registry.counter({
+    name: 'cubby_task_waits_refused_total',
+    help: 'Requests that asked to wait for a run and were refused, because too many wait.',
+  })
+  return () => refused.add(1)
+}
+
 export interface CountedFiles {
   written(bytes: number): void
   read(bytes: number): void

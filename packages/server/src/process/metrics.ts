@@ -9,7 +9,13 @@ import { measureProcess } from '../metrics/process-metrics.ts'
 import { Registry, type Snapshot } from '../metrics/registry.ts'
 import { type Member, Scraper } from '../metrics/scrape.ts'
 import { countStore, measureEngine } from '../metrics/store-metrics.ts'
-import { type CountedFiles, type CountedPushes, countFiles, countPushes } from '../metrics/work-metrics.ts'
+import {
+  type CountedFiles,
+  type CountedPushes,
+  countFiles,
+  countPushes,
+  countRefusedWaits,
+} from '../metrics/work-metrics.ts'
 import type { Engine } from '../store/engine.ts'
 import type { StoreObserver } from '../store/observer.ts'
 import { listenFailure, urlOf } from './listen.ts'
@@ -24,6 +30,7 @@ export class ServerMetrics {
   readonly observer: StoreObserver
   readonly pushes: CountedPushes
   readonly files: CountedFiles
+  readonly onWaitRefused: () => void
   readonly #onRefused: (reason: Refusal) => void
   #close: () => Promise<void> = async () => {}
 
@@ -34,6 +41,7 @@ export class ServerMetrics {
     this.answers = countAnswers(this.#registry, observedOperations)
     this.observer = countStore(this.#registry)
     this.pushes = countPushes(this.#registry)
+    this.onWaitRefused = countRefusedWaits(this.#registry)
     this.files = countFiles(this.#registry)
     this.#onRefused = countRefusedScrapes(this.#registry)
     this.#stopTimer = measureProcess(this.#registry, { startedAtMs })

@@ -52,7 +52,10 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   metrics?.attach(engine, () => http, true, clock.now)
   const metricsUrl = await metrics?.listen(options).catch(closeAfter)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
-  tasks = makeTaskServices({ engine, now: clock.now, handsOut: options.handsOutTasks, pushAllow: options.pushAllow })
+  tasks = makeTaskServices({
+    ...{ engine, now: clock.now, handsOut: options.handsOutTasks, pushAllow: options.pushAllow },
+    onWaitRefused: metrics?.onWaitRefused,
+  })
   try {
     http = startHttp({
       engine,

@@ -21,6 +21,8 @@ export interface ServiceOptions {
   handsOut: boolean
   pushAllow: Allow
   signals?: RunSignals
+  /** For the metrics. */
+  onWaitRefused?(): void
 }
 
 /** What requests need. `waits.stop()` comes before HTTP is stopped: it answers the requests that wait. */
@@ -30,10 +32,11 @@ export const makeTaskServices = ({
   handsOut,
   pushAllow,
   signals = new RunSignals(),
+  onWaitRefused,
 }: ServiceOptions): TaskServices => ({
   handsOut,
   signals,
-  waits: new RunWaits(engine.runs, signals, now),
+  waits: new RunWaits(engine.runs, signals, now, { onRefused: onWaitRefused }),
   checkTarget: (url) => checkTarget(url, pushAllow),
 })
 

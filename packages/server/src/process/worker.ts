@@ -37,7 +37,10 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   const files = await openFilePlace(options, engine, 'worker', metrics?.files)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
   const { handsOutTasks: handsOut, pushAllow } = options
-  const tasks = makeTaskServices({ engine, now: clock.now, handsOut, pushAllow })
+  const tasks = makeTaskServices({
+    ...{ engine, now: clock.now, handsOut, pushAllow },
+    onWaitRefused: metrics?.onWaitRefused,
+  })
   const http = startHttp({
     engine,
     place: files?.place,

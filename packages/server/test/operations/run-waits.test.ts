@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { taskLookEveryMs, waitsMax, waitsOfOrganizationMax } from '../../src/core/limits.ts'
+import type { KeyKind } from '../../src/core/api-keys/api-key.ts'
+import { taskLookEveryMs, waitsMax } from '../../src/core/limits.ts'
 import { RunSignals } from '../../src/core/tasks/run-signals.ts'
-import { RunWaits, type WaitEnd } from '../../src/operations/runs/run-waits.ts'
+import { RunWaits } from '../../src/operations/runs/run-waits.ts'
 import type { RunReference } from '../../src/store/runs.ts'
 import { withClock } from '../moved-clock.ts'
 
@@ -39,6 +40,11 @@ class Looks {
   }
 }
 
+/** The callers: keys of their organizations. */
+const keyOf = (orgId: number, seq: number, kind: KeyKind = 'secret') => ({ orgId, seq, kind })
+const ada = keyOf(1, 1)
+const other = keyOf(2, 2)
+
 let all: RunWaits[] = []
 afterEach(() => {
   for (const waits of all) waits.stop()
@@ -48,9 +54,10 @@ afterEach(() => {
 const make = (lookEveryMs?: number) => {
   const looks = new Looks()
   const signals = new RunSignals()
-  const waits = new RunWaits(looks, signals, Date.now, lookEveryMs)
+  const counts = { refused: 0 }
+  const waits = new RunWaits(looks, signals, Date.now, { lookEveryMs, onRefused: () => void counts.refused++ })
   all.push(waits)
-  return { looks, signals, waits }
+  return { looks, signals, waits, counts }
 }
 
 describe('a wait ends', () => {
@@ -60,8 +67,8 @@ describe('a wait ends', () => {
       // The regular look never comes: only the change can end them.
       const { looks, signals, waits } = make(3_600_000)
       const ends = [
-        waits.untilDue(1, 5, 10_000, undefined),
-        waits.untilFinished(1, { taskId: 6, id: 'a' }, 10_000, undefined),
+        waits.untilDue(ada, 5, 10_000, undefined),
+        waits.untilFinished(ada, { taskId: 6, id: 'a' }, 10_000, undefined),
       ]
       await clock.pass(50)
       const changedMs = clock.now()
@@ -79,8 +86,8 @@ describe('a wait ends', () => {
     'within a look after a change of another process, and after the end of its own time',
     withClock(async (clock) => {
       const { looks, waits } = make()
-      const due = waits.untilDue(1, 5, 10_000, undefined)
-      const over = waits.untilFinished(1, { taskId: 6, id: 'a' }, 300, undefined)
+      const due = waits.untilDue(ada, 5, 10_000, undefined)
+      const over = waits.untilFinished(ada, { taskId: 6, id: 'a' }, 300, undefined)
       await clock.pass(50)
       const changedMs = clock.now()
       looks.due.add(5)
@@ -96,11 +103,11 @@ describe('a wait ends', () => {
   test('within a look after its task was deleted', async () => {
     const { looks, waits } = make(100)
     const ends = [
-      waits.untilDue(1, 5, 60_000, undefined),
-      waits.untilDue(1, 5, 60_000, undefined),
-      waits.untilFinished(1, { taskId: 5, id: 'a' }, 60_000, undefined),
+      waits.untilDue(ada, 5, 60_000, undefined),
+      waits.untilDue(ada, 5, 60_000, undefined),
+      waits.untilFinished(ada, { taskId: 5, id: 'a' }, 60_000, undefined),
     ]
-    const other = waits.untilDue(1, 6, 60_000, undefined)
+    const other = waits.untilDue(ada, 6, 60_000, undefined)
     looks.gone.add(5)
     expect(await Promise.all(ends)).toEqual(['maybe', 'maybe', 'maybe'])
     expect(waits.size).toBe(1)
@@ -111,23 +118,23 @@ describe('a wait ends', () => {
   test('at once when the connection closes, when the process stops, and if it has stopped', async () => {
     const { waits } = make()
     const closed = new AbortController()
-    const wait = waits.untilDue(1, 5, 10_000, closed.signal)
+    const wait = waits.untilDue(ada, 5, 10_000, closed.signal)
     const others = [
-      waits.untilFinished(1, { taskId: 6, id: 'a' }, 10_000, undefined),
-      waits.untilOver(2, 10_000, undefined),
+      waits.untilFinished(ada, { taskId: 6, id: 'a' }, 10_000, undefined),
+      waits.untilOver(other, 10_000, undefined),
     ]
     closed.abort()
     expect(await wait).toBe('over')
     expect(waits.size).toBe(2)
     waits.stop()
     expect(await Promise.all(others)).toEqual(['over', 'over'])
-    expect(await waits.untilDue(1, 5, 10_000, undefined)).toBe('over')
+    expect(await waits.untilDue(ada, 5, 10_000, undefined)).toBe('over')
     expect(waits.size).toBe(0)
   })
 
   test('at once if its connection has closed already', async () => {
     const { waits } = make()
-    expect(await waits.untilDue(1, 5, 10_000, AbortSignal.abort())).toBe('over')
+    expect(await waits.untilDue(ada, 5, 10_000, AbortSignal.abort())).toBe('over')
   })
 })
 
@@ -135,8 +142,8 @@ describe('looks', () => {
   test('at all tasks are not postponed by a task that changes all the time', async () => {
     const { looks, signals, waits } = make(300)
     looks.ms = 30
-    void waits.untilDue(1, 5, 60_000, undefined)
-    const quiet = waits.untilDue(1, 6, 60_000, undefined)
+    void waits.untilDue(ada, 5, 60_000, undefined)
+    const quiet = waits.untilDue(ada, 6, 60_000, undefined)
     const busy = setInterval(() => signals.changed(5), 1)
     try {
       await Bun.sleep(20)
@@ -160,7 +167,7 @@ describe('looks', () => {
     'are one for all waits',
     withClock(async (clock) => {
       const { looks, waits } = make()
-      const ends = Array.from({ length: 50 }, (_, i) => waits.untilDue(1, i % 5, 700, undefined))
+      const ends = Array.from({ length: 50 }, (_, i) => waits.untilDue(ada, i % 5, 700, undefined))
       await clock.until('all have ended', () => waits.size === 0)
       await Promise.all(ends)
       // One soon after they came, and one after `taskLookEveryMs`.
@@ -174,7 +181,7 @@ describe('looks', () => {
     withClock(async (clock) => {
       const { looks, signals, waits } = make()
       signals.changed(5)
-      const wait = waits.untilDue(1, 5, 100, undefined)
+      const wait = waits.untilDue(ada, 5, 100, undefined)
       await clock.pass(30)
       const before = looks.dueLooks.length
       for (let i = 0; i < 100; i++) signals.changed(6)
@@ -190,7 +197,7 @@ describe('looks', () => {
     withClock(async (clock) => {
       const { looks, signals, waits } = make()
       looks.fails = true
-      const wait = waits.untilDue(1, 5, 10_000, undefined)
+      const wait = waits.untilDue(ada, 5, 10_000, undefined)
       await clock.pass(30)
       expect([looks.dueLooks.length, waits.size]).toEqual([1, 1])
       looks.fails = false
@@ -208,7 +215,7 @@ describe('a due run', () => {
     withClock(async (clock) => {
       const { looks, signals, waits } = make()
       const woken: number[] = []
-      for (let i = 0; i < 20; i++) void waits.untilDue(1, 5, 10_000, undefined).then(() => woken.push(i))
+      for (let i = 0; i < 20; i++) void waits.untilDue(ada, 5, 10_000, undefined).then(() => woken.push(i))
       await clock.pass(30)
       looks.due.add(5)
       signals.changed(5)
@@ -233,7 +240,7 @@ describe('a due run', () => {
       let claims = 0
       const closed = new AbortController()
       const poll = async (): Promise<void> => {
-        for (let again = false; (await waits.untilDue(1, 5, 10_000, closed.signal, again)) === 'maybe'; again = true)
+        for (let again = false; (await waits.untilDue(ada, 5, 10_000, closed.signal, again)) === 'maybe'; again = true)
           claims++
       }
       const polls = Array.from({ length: 5 }, poll)
@@ -246,18 +253,55 @@ describe('a due run', () => {
   )
 })
 
-test('waits are bounded, for each organization and in all; those above are refused and hold nothing', async () => {
-  const { waits } = make()
-  const waitFor = (orgId: number, count: number): Promise<WaitEnd>[] =>
-    Array.from({ length: count }, () => waits.untilOver(orgId, 10_000, undefined))
-  const ofOne = waitFor(1, waitsOfOrganizationMax)
-  await expect(waits.untilDue(1, 5, 10_000, undefined)).rejects.toMatchObject({ code: 'unavailable' })
-  const ofOthers = [...waitFor(2, 1_024), ...waitFor(3, waitsMax - waitsOfOrganizationMax - 1_024)]
-  await expect(waits.untilFinished(4, { taskId: 1, id: 'a' }, 10_000, undefined)).rejects.toMatchObject({
-    code: 'unavailable',
+describe('waits are shared', () => {
+  /** Lets the key wait until it is refused: how many of its requests wait then. */
+  const fill = async (waits: RunWaits, key: ReturnType<typeof keyOf>): Promise<number> => {
+    for (let count = 0; ; count++) {
+      const size = waits.size
+      const wait = waits.untilOver(key, 10_000, undefined)
+      wait.catch(() => {})
+      if (waits.size > size) continue
+      await expect(wait).rejects.toMatchObject({ code: 'unavailable' })
+      return count
+    }
+  }
+
+  test('each organization gets half of what the others leave, so that the next one finds room', async () => {
+    const { waits, counts } = make()
+    const held: number[] = []
+    for (let orgId = 1; orgId <= 6; orgId++) {
+      let ofOne = 0
+      // Many keys, as an organization can have.
+      for (let n = 0; n < 20; n++) ofOne += await fill(waits, keyOf(orgId, 100 * orgId + n))
+      held.push(ofOne)
+    }
+    expect(held).toEqual([2048, 1024, 512, 256, 128, 64])
+    expect(waits.size).toBeLessThan(waitsMax)
+    expect(counts.refused).toBe(6 * 20)
+    waits.stop()
+    expect(waits.size).toBe(0)
   })
-  expect(waits.size).toBe(waitsMax)
-  waits.stop()
-  await Promise.all([...ofOne, ...ofOthers])
-  expect(waits.size).toBe(0)
+
+  test('a key gets half of what the other keys leave, a public one half of that: it locks no worker out', async () => {
+    const alone = make().waits
+    expect(await fill(alone, keyOf(1, 1))).toBe(waitsMax / 4)
+    const { waits } = make()
+    expect(await fill(waits, keyOf(1, 2, 'public'))).toBe(waitsMax / 8)
+    expect(await fill(waits, keyOf(1, 1))).toBe((waitsMax / 2 - waitsMax / 8) / 2)
+    expect(await fill(waits, keyOf(2, 3))).toBeGreaterThan(waitsMax / 8)
+  })
+
+  test('whoever was above its share because others came waits again when it has given back', async () => {
+    const { waits } = make()
+    const closed = new AbortController()
+    const first = Array.from({ length: waitsMax / 4 }, () => waits.untilDue(ada, 5, 10_000, closed.signal))
+    expect(await fill(waits, other)).toBeGreaterThan(0)
+    await expect(waits.untilFinished(ada, { taskId: 1, id: 'a' }, 10_000, undefined)).rejects.toMatchObject({
+      code: 'unavailable',
+    })
+    closed.abort()
+    await Promise.all(first)
+    void waits.untilFinished(ada, { taskId: 1, id: 'a' }, 10_000, undefined)
+    expect(waits.size).toBeGreaterThan(1)
+  })
 })

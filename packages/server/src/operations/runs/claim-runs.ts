@@ -55,7 +55,7 @@ const claimNothing = async (access: Access, input: ClaimRunsInput, task: Table, 
   const [state] = await access.engine.tasks.read([task], waiting.nowMs)
   if (state !== undefined && state.declaration.url !== null) throw pushed(input.task)
   const ms = input.claim.waitSeconds * 1000
-  if (ms > 0) await waiting.pause(() => access.tasks.waits.untilOver(access.apiKey.orgId, ms, waiting.signal))
+  if (ms > 0) await waiting.pause(() => access.tasks.waits.untilOver(access.apiKey, ms, waiting.signal))
   return []
 }
 
@@ -76,7 +76,7 @@ export const claimRuns = async (
     const runs = await claimNow(waiting.access, input, task, waiting.nowMs)
     const leftMs = endsAtMs - performance.now()
     if (runs.length > 0 || leftMs <= 0) return { task: input.task, runs }
-    const wait = (): Promise<WaitEnd> => waits.untilDue(access.apiKey.orgId, task.id, leftMs, waiting.signal, isAgain)
+    const wait = (): Promise<WaitEnd> => waits.untilDue(access.apiKey, task.id, leftMs, waiting.signal, isAgain)
     if ((await waiting.pause(wait)) === 'over') return none
   }
 }

@@ -36,9 +36,7 @@ const waitForRun = async (input: GetRunInput, first: Run, waiting: Waiting): Pro
   for (let run = first; ; ) {
     const { taskId, id } = run
     const leftMs = endsAtMs - performance.now()
-    const end = await waiting.pause(() =>
-      tasks.waits.untilFinished(apiKey.orgId, { taskId, id }, leftMs, waiting.signal),
-    )
+    const end = await waiting.pause(() => tasks.waits.untilFinished(apiKey, { taskId, id }, leftMs, waiting.signal))
     run = await readRun(waiting.access, input, waiting.nowMs)
     // A retry that came in between has queued it again.
     if (end === 'over' || isFinished(run)) return run

@@ -1,7 +1,9 @@
 import { CubbyError } from '../../core/errors.ts'
 import { repeatLater } from '../../core/hint.ts'
-import { taskLookEveryMs, waitsMax, waitsOfOrganizationMax } from '../../core/limits.ts'
+import { taskLookEveryMs, waitsMax } from '../../core/limits.ts'
+import { StrictShares } from '../../core/strict-shares.ts'
 import type { RunSignals } from '../../core/tasks/run-signals.ts'
+import type { ApiKey } from '../../store/api-keys.ts'
 import type { RunReference, Runs } from '../../store/runs.ts'
 
 /** Changes of this process that come at once are answered with one look. */
@@ -12,7 +14,16 @@ const lookRest = 10
 /** Why a wait ended: what it waits for may have come, or there is nothing more to wait for. */
 export type WaitEnd = 'maybe' | 'over'
 
+/** The API key of the request that waits. */
+type Waiter = Pick<ApiKey, 'orgId' | 'seq' | 'kind'>
+
 type WatchedRuns = Pick<Runs, 'finishedAmong' | 'dueAmong' | 'goneAmong'>
+
+export interface RunWaitsOptions {
+  lookEveryMs?: number
+  /** Called when a request may not wait, for the metrics. */
+  onRefused?(): void
+}
 
 interface Wait {
   end(why: WaitEnd): void
@@ -37,6 +48,9 @@ const tooMany = (): CubbyError =>
  * Requests of this process that wait for runs. One look for all of them every `taskLookEveryMs`, and one for a task soon
  * after this process has changed a run of it. A look that finds a due run wakes one wait, the longest, and the next looks
  * wake more: otherwise a single new run would make thousands of requests try to claim it.
+ *
+ * Organizations and their keys have shares of `waitsMax`. A public key, which anybody may have, gets half of what a secret
+ * one gets, so that web pages do not lock out the workers of their organization.
  */
 export class RunWaits {
   readonly #runs: WatchedRuns
@@ -45,7 +59,8 @@ export class RunWaits {
   readonly #stopListening: () => void
   readonly #tasks = new Map<number, TaskWaits>()
   readonly #waits = new Set<Wait>()
-  readonly #ofOrganization = new Map<number, number>()
+  readonly #shares = new StrictShares(waitsMax)
+  readonly #onRefused: () => void
   /** Tasks to look at before the next look at all. */
   readonly #soon = new Set<number>()
   #timer: Timer | undefined
@@ -55,8 +70,14 @@ export class RunWaits {
   #isLooking = false
   #isStopped = false
 
-  constructor(runs: WatchedRuns, signals: RunSignals, now: () => number, lookEveryMs = taskLookEveryMs) {
+  constructor(
+    runs: WatchedRuns,
+    signals: RunSignals,
+    now: () => number,
+    { lookEveryMs = taskLookEveryMs, onRefused = () => {} }: RunWaitsOptions = {},
+  ) {
     this.#runs = runs
+    this.#onRefused = onRefused
     this.#lookEveryMs = lookEveryMs
     this.#now = now
     this.#stopListening = signals.listen((taskId) => this.#changed(taskId))
@@ -72,12 +93,12 @@ export class RunWaits {
    * first. The caller looks again. Rejects with `unavailable` if too many requests wait.
    */
   untilFinished(
-    orgId: number,
+    waiter: Waiter,
     { taskId, id }: RunReference,
     ms: number,
     signal: AbortSignal | undefined,
   ): Promise<WaitEnd> {
-    return this.#wait(orgId, ms, signal, (wait) => {
+    return this.#wait(waiter, ms, signal, (wait) => {
       const { finished } = this.#taskWaits(taskId)
       // What changed since the caller has looked was not heard here.
       this.#soon.add(taskId)
@@ -93,13 +114,13 @@ export class RunWaits {
 
   /** The same for a task that may have a run to claim. `isAgain`: the wait before ended with `maybe`, but nothing was claimed. */
   untilDue(
-    orgId: number,
+    waiter: Waiter,
     taskId: number,
     ms: number,
     signal: AbortSignal | undefined,
     isAgain = false,
   ): Promise<WaitEnd> {
-    return this.#wait(orgId, ms, signal, (wait) => {
+    return this.#wait(waiter, ms, signal, (wait) => {
       const task = this.#taskWaits(taskId)
       task.due.add(wait)
       if (isAgain) {
@@ -114,8 +135,8 @@ export class RunWaits {
   }
 
   /** Resolves after `ms`, when `signal` aborts, or when the process stops: for claims while nothing is handed out. */
-  untilOver(orgId: number, ms: number, signal: AbortSignal | undefined): Promise<WaitEnd> {
-    return this.#wait(orgId, ms, signal, () => () => {})
+  untilOver(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<WaitEnd> {
+    return this.#wait(waiter, ms, signal, () => () => {})
   }
 
   /** Answers all waits; later ones do not wait. */
@@ -140,15 +161,17 @@ export class RunWaits {
   }
 
   #wait(
-    orgId: number,
+    { orgId, seq, kind }: Waiter,
     ms: number,
     signal: AbortSignal | undefined,
     join: (wait: Wait) => () => void,
   ): Promise<WaitEnd> {
     if (this.#isStopped || ms <= 0 || signal?.aborted === true) return Promise.resolve('over')
-    const held = this.#ofOrganization.get(orgId) ?? 0
-    if (this.size >= waitsMax || held >= waitsOfOrganizationMax) return Promise.reject(tooMany())
-    this.#ofOrganization.set(orgId, held + 1)
+    if (this.#shares.room(orgId, seq, kind === 'public') === 0) {
+      this.#onRefused()
+      return Promise.reject(tooMany())
+    }
+    this.#shares.take(orgId, seq, 1)
     return new Promise((resolve) => {
       const onOver = (): void => wait.end('over')
       const wait: Wait = {
@@ -157,7 +180,7 @@ export class RunWaits {
           clearTimeout(timer)
           signal?.removeEventListener('abort', onOver)
           leave()
-          this.#giveBack(orgId)
+          this.#shares.give(orgId, seq, 1)
           resolve(why)
         },
       }
@@ -167,12 +190,6 @@ export class RunWaits {
       const leave = join(wait)
       this.#plan()
     })
-  }
-
-  #giveBack(orgId: number): void {
-    const left = this.#ofOrganization.get(orgId)! - 1
-    if (left === 0) this.#ofOrganization.delete(orgId)
-    else this.#ofOrganization.set(orgId, left)
   }
 
   #changed(taskId: number): void {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { PushShares } from '../../../src/core/tasks/push-shares.ts'
+import { StrictShares } from '../../src/core/strict-shares.ts'
 
 describe('shares of pushes', () => {
   test('an organization alone gets half, its only task half of that', () => {
-    const shares = new PushShares(256)
+    const shares = new StrictShares(256)
     expect([shares.free, shares.roomOf(1), shares.room(1, 1)]).toEqual([256, 128, 64])
     shares.take(1, 1, 64)
     expect([shares.free, shares.roomOf(1), shares.room(1, 1), shares.room(1, 2)]).toEqual([192, 64, 0, 32])
@@ -13,7 +13,7 @@ describe('shares of pushes', () => {
   })
 
   test('the next organization finds half of what is left, and its newcomer always a place while one is free', () => {
-    const shares = new PushShares(256)
+    const shares = new StrictShares(256)
     for (let task = 1; shares.room(1, task) > 0; task++) shares.take(1, task, shares.room(1, task))
     expect(shares.free).toBe(128)
     expect([shares.roomOf(1), shares.roomOf(2), shares.room(2, 9)]).toEqual([0, 64, 32])
@@ -26,7 +26,7 @@ describe('shares of pushes', () => {
   })
 
   test('an organization above its share gets nothing until it has given back', () => {
-    const shares = new PushShares(16)
+    const shares = new StrictShares(16)
     shares.take(1, 1, 8)
     shares.take(2, 2, 4)
     expect(shares.roomOf(1)).toBe(0)
@@ -35,7 +35,7 @@ describe('shares of pushes', () => {
   })
 
   test('what was not taken cannot be given back', () => {
-    const shares = new PushShares(16)
+    const shares = new StrictShares(16)
     shares.take(1, 1, 2)
     expect(() => shares.give(1, 2, 1)).toThrow('more was given back than taken')
     expect(() => shares.give(1, 1, 3)).toThrow('more was given back than taken')
@@ -49,7 +49,7 @@ describe('shares of pushes', () => {
     })
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 40 }), fc.array(step, { maxLength: 80 }), (max, steps) => {
-        const shares = new PushShares(max)
+        const shares = new StrictShares(max)
         const held = new Map<number, number>()
         for (const { org, task, gives } of steps) {
           const before = shares.heldBy(org, task)
