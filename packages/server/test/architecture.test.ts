@@ -150,6 +150,7 @@ describe('who may import whom', () => {
       'core/steps.ts',
       'http/answers.ts',
       'http/file-body.ts',
+      'http/upload-body.ts',
       'http/uploads.ts',
       'operations/access.ts',
     ])

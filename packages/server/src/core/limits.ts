@@ -88,11 +88,18 @@ export const bodyProgressBytesMin = 64 * KIB
 export const answersUnsentBytesMax = 64 * MIB
 /** A client that reads nothing of a large answer for this long is disconnected. */
 export const answerIdleSecondsMax = 10
-/** Uploads of files at once, and of one organization. */
+/** Uploads of files at once, of one organization, and on one signed URL. */
 export const uploadsMax = 64
 export const uploadsOfOrganizationMax = 48
-/** An upload that makes no progress for this long is cut, and so is a reader of a file that takes nothing. */
+export const uploadsOfUrlMax = 4
+/** Of an upload this much, or the rest, must arrive in every `fileIdleMsMax` that the server waits for it. */
+export const uploadProgressBytesMin = 64 * KIB
+/** A reader of a file that takes nothing for this long is cut. */
 export const fileIdleMsMax = 30_000
+/** When an organization's room for unread answers is used up, its slowest reader of a file below this is cut. */
+export const readerBytesPerSecondMin = 8 * KIB
+/** A reader is not judged before. */
+export const readerJudgedAfterMs = 5_000
 export const requestsInFlightMax = 16_384
 /** How long a request waits for its turn. */
 export const turnMsMax = 5_000

@@ -7,33 +7,43 @@ export interface AnswerStream {
   turn(): Promise<void>
   /** The chunk is being produced, and the client waits for us. */
   onWaiting(): void
-  /** A piece was passed to the socket, and we wait for the client. */
-  onSending(): void
-  /** Called once, whether the answer was sent, failed or was cancelled. */
-  onEnd(): void
+  /** A piece of this length was passed to the socket, and we wait for the client. */
+  onSending(bytes: number): void
+  /** Called once, whether the answer was sent, failed, was cut or was cancelled by the end of its connection. */
+  onEnd(isCancelled: boolean): void
   /** The source failed: the client sees its connection break. */
   onFault(error: unknown): void
 }
 
+const noBytes: Uint8Array = new Uint8Array()
+
+export interface SentChunks {
+  readonly stream: ReadableStream<Uint8Array>
+  /** Ends the answer early: the client sees its connection break. */
+  cut(): void
+}
+
 /**
- * The stream for Bun, which requests a piece when the socket has accepted the previous one. `hold` gets the length of each
- * chunk; `release` is called once, at the end.
+ * The stream for Bun, which requests a piece when the socket has accepted the previous one. `pieceBytesAt` gives the length of
+ * the piece after so many bytes. `hold` is told how many bytes of the chunk the client has not taken yet; `release` is called
+ * once, at the end.
  */
 export const sendChunks = (
   answer: AnswerStream,
-  pieceBytes: number,
+  pieceBytesAt: (sentBytes: number) => number,
   hold: (bytes: number) => void,
   release: () => void,
-): ReadableStream<Uint8Array> => {
+): SentChunks => {
   const source = answer.chunks[Symbol.asyncIterator]()
-  let chunk: Uint8Array = new Uint8Array()
+  let chunk = noBytes
   let at = 0
   let sentBytes = 0
   let isOver = false
-  const end = (): void => {
+  let controller: ReadableStreamDefaultController<Uint8Array>
+  const end = (isCancelled = false): void => {
     isOver = true
     release()
-    answer.onEnd()
+    answer.onEnd(isCancelled)
   }
   /** False at the end of the source. */
   const nextChunk = async (): Promise<boolean> => {
@@ -47,12 +57,11 @@ export const sendChunks = (
     if (answer.bytes !== undefined && sentBytes + value.length > answer.bytes) {
       throw new Error(wrongLength(sentBytes + value.length, answer.bytes))
     }
-    if (!isOver) hold(value.length)
     chunk = value
     at = 0
     return true
   }
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+  const pull = async (): Promise<void> => {
     try {
       answer.onWaiting()
       // An empty chunk is skipped: after one, Bun would not request the next.
@@ -64,26 +73,43 @@ export const sendChunks = (
         return
       }
       if (isOver) return
-      const piece = chunk.subarray(at, at + pieceBytes)
+      const piece = chunk.subarray(at, at + pieceBytesAt(sentBytes))
+      hold(chunk.length - at)
       at += piece.length
       sentBytes += piece.length
-      answer.onSending()
+      answer.onSending(piece.length)
+      // Bun has its own copy of what the socket has not accepted, so nothing keeps the chunk.
+      if (at === chunk.length) {
+        chunk = noBytes
+        at = 0
+      }
       controller.enqueue(piece)
     } catch (error) {
       if (isOver) return
       end()
       answer.onFault(error)
-      stopSource(source)
-      // Bun resets the connection, so the client does not mistake a part for the whole. No error value: Bun may print it.
-      controller.error(undefined)
+      breakOff()
     }
+  }
+  const breakOff = (): void => {
+    stopSource(source)
+    // Bun resets the connection, so the client does not mistake a part for the whole. No error value: Bun may print it.
+    controller.error(undefined)
   }
   const cancel = (): void => {
     if (isOver) return
-    end()
+    end(true)
     stopSource(source)
   }
-  return new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0 })
+  const cut = (): void => {
+    if (isOver) return
+    end()
+    breakOff()
+  }
+  const start = (given: typeof controller): void => {
+    controller = given
+  }
+  return { stream: new ReadableStream<Uint8Array>({ start, pull, cancel }, { highWaterMark: 0 }), cut }
 }
 
 /** Lets a source that is not read to its end close its resources. */

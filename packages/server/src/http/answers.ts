@@ -2,12 +2,27 @@ import { CubbyError } from '../core/errors.ts'
 import { answersUnsentBytesMax } from '../core/limits.ts'
 import { type Holder, Shares } from '../core/shares.ts'
 import { noteStream } from './answer-notes.ts'
-import { type AnswerStream, sendChunks } from './answer-stream.ts'
+import { type AnswerStream, type SentChunks, sendChunks } from './answer-stream.ts'
 import { Rooms } from './rooms.ts'
 
 /** Shorter answers are passed to the socket at once: the system's buffers hold nearly all of them. */
 const streamedFromBytes = 32 * 1024
 const pieceBytes = 256 * 1024
+
+/**
+ * The pieces of a file are smaller until the system can no longer hold all that was sent for a reader that takes nothing. The
+ * last piece counts as taken, because nobody knows how much of it is: a large one would make that reader look quick for long.
+ */
+const firstPieceBytes = 64 * 1024
+const firstPiecesUntilBytes = 8 * 1024 * 1024
+const filePieceBytesAt = (sentBytes: number): number =>
+  sentBytes < firstPiecesUntilBytes ? firstPieceBytes : pieceBytes
+
+/**
+ * This much room is left for files that are sent as a stream: nobody knows how much of a whole one was taken, and it cannot be
+ * cut.
+ */
+const streamsBytes = answersUnsentBytesMax / 8
 
 /**
  * From this length on Bun does not collect an answer that is not a stream: outside of the event of its socket, each part of
@@ -21,6 +36,11 @@ const collectedFromUnits = 128 * 1024 * 1024
 const encoder = new TextEncoder()
 
 export type AnswerBody = string | ReadableStream<Uint8Array>
+
+export const unread = (): CubbyError =>
+  new CubbyError('unavailable', 'Too many large answers to this API key are still unread.', {
+    hint: 'Read the answers to earlier requests, then repeat this one; or ask for less with a smaller limit.',
+  })
 
 /** The body of an answer that needs no room. */
 export const sentAtOnce = (text: string): AnswerBody => (isCollected(text) ? text : noteStream(wholeAtOnce(text), text))
@@ -77,9 +97,7 @@ export class Answers {
 
   #unread(): CubbyError {
     this.#unreadCount++
-    return new CubbyError('unavailable', 'Too many large answers to this API key are still unread.', {
-      hint: 'Read the answers to earlier requests, then repeat this one; or ask for less with a smaller limit.',
-    })
+    return unread()
   }
 
   /** Called before a write, because its answer cannot be rejected afterwards. Throws `unavailable` if there is no room. */
@@ -125,36 +143,48 @@ export class Answers {
     return this.#unread()
   }
 
-  /** Room for bytes that are sent at once. Undefined if there is none; otherwise call the result once, when they were read. */
+  /** Room for a file that is sent at once. Undefined if there is none; otherwise call the result once, when it was read. */
   takeRoom({ orgId, keySeq }: Holder, bytes: number): (() => void) | undefined {
-    if (!this.#unsent.tryTake(orgId, keySeq, bytes)) return undefined
+    if (!this.#unsent.hasRoom(orgId, keySeq, bytes + streamsBytes)) return undefined
+    this.#unsent.take(orgId, keySeq, bytes)
     return () => this.#unsent.give(orgId, keySeq, bytes)
   }
 
-  /** Room for a stream whose source must be opened first: give it back just before `streamFrom` takes it. */
-  takePiece(holder: Holder): () => void {
-    const room = this.takeRoom(holder, pieceBytes)
-    if (room === undefined) throw this.#unread()
-    return room
+  /** Room for a file that is a stream, whose source must be opened first: give it back just before `streamFile` takes it. */
+  takePiece({ orgId, keySeq }: Holder): (() => void) | undefined {
+    if (!this.#unsent.tryTake(orgId, keySeq, pieceBytes)) return undefined
+    return () => this.#unsent.give(orgId, keySeq, pieceBytes)
   }
 
   /**
-   * An answer that is produced while it is sent. It uses room for one piece, or for one chunk of its source if that is
-   * larger. A read without room throws `unavailable` and does not start the source.
+   * An answer that is produced while it is sent. It uses room for one piece, or for what is left of one chunk of its source if
+   * that is more. A read without room throws `unavailable` and does not start the source.
    */
-  streamFrom({ orgId, keySeq }: Holder, answer: AnswerStream, isRead: boolean): ReadableStream<Uint8Array> {
-    if (isRead && !this.#unsent.hasRoom(orgId, keySeq, pieceBytes)) throw this.#unread()
-    let heldBytes = 0
+  streamFrom(holder: Holder, answer: AnswerStream, isRead: boolean): ReadableStream<Uint8Array> {
+    if (isRead && !this.#unsent.hasRoom(holder.orgId, holder.keySeq, pieceBytes)) throw this.#unread()
+    return this.#send(holder, answer, () => pieceBytes).stream
+  }
+
+  /** The same for a file, which can be cut. */
+  streamFile(holder: Holder, answer: AnswerStream): SentChunks {
+    return this.#send(holder, answer, filePieceBytesAt)
+  }
+
+  #send({ orgId, keySeq }: Holder, answer: AnswerStream, pieceBytesAt: (sentBytes: number) => number): SentChunks {
+    const bytesMin = pieceBytesAt(0)
+    // As much as a chunk of a file has: others that come before its first one must not get the same room.
+    let heldBytes = pieceBytes
+    this.#unsent.take(orgId, keySeq, heldBytes)
     const hold = (bytes: number): void => {
-      if (bytes <= heldBytes) return
-      this.#unsent.take(orgId, keySeq, bytes - heldBytes)
-      heldBytes = bytes
+      const more = Math.max(bytes, bytesMin) - heldBytes
+      if (more > 0) this.#unsent.take(orgId, keySeq, more)
+      else this.#unsent.give(orgId, keySeq, -more)
+      heldBytes += more
     }
     const release = (): void => {
       this.#unsent.give(orgId, keySeq, heldBytes)
       heldBytes = 0
     }
-    hold(pieceBytes)
-    return sendChunks(answer, pieceBytes, hold, release)
+    return sendChunks(answer, pieceBytesAt, hold, release)
   }
 }

@@ -1,5 +1,13 @@
 import { CubbyError } from '../core/errors.ts'
-import { bodyChunkBytesMin, bodyChunksFreeMax, bodyMsMax, bodyProgressBytesMin, fileIdleMsMax } from '../core/limits.ts'
+import { repeatLater } from '../core/hint.ts'
+import {
+  bodyChunkBytesMin,
+  bodyChunksFreeMax,
+  bodyMsMax,
+  bodyProgressBytesMin,
+  fileIdleMsMax,
+  uploadProgressBytesMin,
+} from '../core/limits.ts'
 
 // The errors for a body that is not read, or not completely.
 
@@ -29,11 +37,21 @@ export const stalled = (): CubbyError =>
     { hint: 'Repeat the request and send the body without long pauses.' },
   )
 
+/** Too little of an upload has arrived. */
+export class UploadStalled extends BodyAbandoned {}
+
 export const uploadStalled = (): CubbyError =>
+  new UploadStalled(
+    'unavailable',
+    `Fewer than ${uploadProgressBytesMin} bytes of the file arrived within ${fileIdleMsMax / 1000} seconds; the server stopped reading it. Nothing was stored.`,
+    { hint: 'Repeat the request and send the file without long pauses.' },
+  )
+
+export const uploadReplaced = (): CubbyError =>
   new BodyAbandoned(
     'unavailable',
-    `Nothing of the file arrived within ${fileIdleMsMax / 1000} seconds; the server stopped reading it. Nothing was stored.`,
-    { hint: 'Repeat the request and send the file without long pauses.' },
+    'All places for uploads are taken, and this was the slowest upload of the organization with the most; nothing was stored.',
+    { hint: repeatLater },
   )
 
 export const tooFine = (): CubbyError =>

@@ -3,6 +3,7 @@ import type { AnswerRoom, Steps } from '../core/steps.ts'
 import type { Access } from '../operations/access.ts'
 import type { AnswerBody } from './answers.ts'
 import type { FileBody, StoredBytes } from './file-body.ts'
+import type { UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
 
 /** One request, as its handler sees it. */
@@ -35,9 +36,9 @@ export interface Exchange extends AnswerRoom {
    * The bytes of a file as they arrive, with a Content-Length or chunked, for a route with `body: 'upload'`. Otherwise as
    * `readStream`; the caller limits their number.
    */
-  readUpload(): AsyncIterable<Uint8Array>
+  readUpload(progress: UploadProgress): AsyncIterable<Uint8Array>
   /** The same for a small file with a declared length, whole. Its owner frees it. */
-  readSmallUpload(bytes: number): Promise<Uint8Array>
+  readSmallUpload(bytes: number, progress: UploadProgress): Promise<Uint8Array>
   /** While the work runs, the connection may be idle for any time: a place may need minutes to make a file durable. */
   withoutIdleTimeout<T>(work: () => Promise<T>): Promise<T>
   /** Aborts when the client has closed the connection. */
@@ -49,6 +50,8 @@ export interface Exchange extends AnswerRoom {
   pause<T>(wait: () => Promise<T>): Promise<T>
   /** The time of the clock. */
   now(): number
+  /** That of the URL, for a signed upload. */
+  readonly signature?: string
   /** The uploads of this server. */
   readonly uploads: Uploads
   /** The address at which the caller reached the server, without a slash at its end. */

@@ -7,8 +7,9 @@ import type { BytesSource } from '../operations/files/bytes-source.ts'
 import { BlobMissing } from '../store/blob-place.ts'
 import type { AnswerEnds } from './answer-ends.ts'
 import { noteStream } from './answer-notes.ts'
-import type { Answers } from './answers.ts'
+import { type Answers, unread } from './answers.ts'
 import { causeOf } from './cause-of.ts'
+import type { Download, Downloads } from './downloads.ts'
 
 /**
  * Up to this length the bytes of an answer are collected first and sent with a Content-Length, which Bun never sends with a
@@ -39,6 +40,7 @@ export interface FileReader extends Holder {
 /** What sending needs of the server. */
 export interface Sending {
   readonly answers: Answers
+  readonly downloads: Downloads
   readonly answerEnds: AnswerEnds
   readonly log: Log
   setIdleTimeout(request: Request, seconds: number): void
@@ -105,41 +107,64 @@ const roomFor = ({ answers, answerEnds }: Sending, reader: FileReader, bytes: nu
   return answers.takeRoom(reader, bytes)
 }
 
+/** Room for a stream. If there is none, slow readers of the same organization lose theirs. */
+const roomForStream = async ({ answers, downloads }: Sending, reader: FileReader): Promise<() => void> => {
+  for (;;) {
+    const room = answers.takePiece(reader)
+    if (room !== undefined) return room
+    if (await downloads.cutSlowest(reader.orgId)) continue
+    downloads.onRefused('full')
+    throw unread()
+  }
+}
+
 /**
  * The body of the answer with these bytes. Few bytes are collected; many are a stream, each chunk of which is read when the
  * client has taken the one before. Both count as unread until the client has them. A client that takes nothing for
- * `fileIdleMsMax` is disconnected. Throws `unavailable` if there is no room, `store_damaged` if the bytes are missing.
+ * `fileIdleMsMax` is disconnected, and a slow one when others need its room. Throws `unavailable` if there is no room, `store_damaged` if the bytes are missing.
  */
 export const fileBody = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
   const { request, requestId } = reader
-  const { answers, answerEnds, log } = sending
+  const { answers, answerEnds, downloads, log } = sending
   const bytes = stored.end - stored.start
   if (request.method === 'HEAD') return null
   if (bytes === 0) return new Uint8Array()
   const setIdle = (seconds: number): void => sending.setIdleTimeout(request, seconds)
   if (bytes < countedFromBytes) return collectBytes(sending, reader, stored)
-  const release = bytes <= wholeFileBytesMax ? roomFor(sending, reader, bytes) : undefined
-  if (release !== undefined) {
+  const wholeRoom = bytes <= wholeFileBytesMax ? roomFor(sending, reader, bytes) : undefined
+  if (wholeRoom !== undefined) {
     try {
       const whole = await collectBytes(sending, reader, stored)
       setIdle(fileIdleMsMax / 1000)
-      answerEnds.watch(request, release)
+      answerEnds.watch(request, wholeRoom)
       return whole
     } catch (error) {
-      release()
+      wholeRoom()
       throw error
     }
   }
-  const chunks = await withRoom(answers.takePiece(reader), () => openBytes(sending, reader, stored))
+  const release = await roomForStream(sending, reader)
+  const chunks = await withRoom(release, () => openBytes(sending, reader, stored))
   const waitForUs = (): void => setIdle(connectionIdleSecondsMax)
-  const answer = {
+  let sentAtMs = performance.now()
+  const { stream, cut } = answers.streamFile(reader, {
     chunks,
     bytes,
     turn: () => reader.turn(),
     onWaiting: waitForUs,
-    onSending: () => setIdle(fileIdleMsMax / 1000),
-    onEnd: waitForUs,
-    onFault: (error: unknown) => log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
-  }
-  return noteStream(answers.streamFrom(reader, answer, false), bytes)
+    onSending(pieceBytes) {
+      sentAtMs = performance.now()
+      download.handedBytes += pieceBytes
+      setIdle(fileIdleMsMax / 1000)
+    },
+    onEnd(isCancelled) {
+      waitForUs()
+      downloads.remove(download)
+      if (isCancelled && performance.now() - sentAtMs >= fileIdleMsMax) downloads.onRefused('idle')
+    },
+    onFault: (error) => log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
+  })
+  const download: Download = { orgId: reader.orgId, request, startedAtMs: sentAtMs, handedBytes: 0, cut }
+  downloads.add(download)
+  return noteStream(stream, bytes)
 }

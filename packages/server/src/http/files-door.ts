@@ -80,6 +80,7 @@ export class DoorExchange extends RequestExchange {
   readonly query: string
   bucket!: Table
   signed: Signed | undefined
+  signature: string | undefined
   readonly place: BlobPlace | undefined
   readonly engine: Engine
   readonly #tasks: TaskServices
@@ -159,6 +160,7 @@ export class DoorExchange extends RequestExchange {
     return andThen(this.engine.secrets.at(this.nowMs), ({ urlKeys }) => {
       const signed = readSigned(urlKeys, target, parameters, this.nowMs)
       if (signed === undefined) throw invalid()
+      this.signature = parameters.find(([name]) => name === 'signature')![1]
       return signed
     })
   }

@@ -12,6 +12,7 @@ import { Answers } from './answers.ts'
 import { Arrivals } from './arrivals.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
+import { type DownloadRefusal, Downloads } from './downloads.ts'
 import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
 import { type AnswerCounter, type Answered, Observers, observed, type Place, pathOf } from './observe.ts'
@@ -24,7 +25,7 @@ import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
 import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
 import { Turns } from './turns.ts'
 import { UploadBodies } from './upload-body.ts'
-import { Uploads } from './uploads.ts'
+import { type UploadRefusal, Uploads } from './uploads.ts'
 
 export interface PipelineOptions extends AuthenticatorOptions {
   log: Log
@@ -34,6 +35,13 @@ export interface PipelineOptions extends AuthenticatorOptions {
   logSlowMs?: number
   /** For the metrics. */
   answerCounter?: AnswerCounter
+  fileCounter?: FileCounter
+}
+
+/** Counts uploads and downloads that were refused or cut. */
+interface FileCounter {
+  uploadRefused(reason: UploadRefusal): void
+  downloadRefused(reason: DownloadRefusal): void
 }
 
 type Request = BunRequest<string>
@@ -78,7 +86,8 @@ export class Pipeline implements Shared {
   readonly answers = new Answers()
   readonly answerEnds = new AnswerEnds()
   readonly log: Log
-  readonly uploads = new Uploads()
+  readonly uploads: Uploads
+  readonly downloads: Downloads
   readonly uploadBodies = new UploadBodies(this.bodies.fineChunks)
   readonly now: () => number
   setIdleTimeout: Shared['setIdleTimeout'] = () => {}
@@ -90,12 +99,14 @@ export class Pipeline implements Shared {
   readonly #refuseHosts: Handler
 
   constructor(options: PipelineOptions) {
-    const { log, logRequests, logSlowMs, answerCounter } = options
+    const { log, logRequests, logSlowMs, answerCounter, fileCounter } = options
     const { organizations } = options.engine
     this.authenticator = new Authenticator(options)
     this.log = log
     this.now = options.now
     this.#counter = answerCounter
+    this.uploads = new Uploads(fileCounter?.uploadRefused)
+    this.downloads = new Downloads(fileCounter?.downloadRefused)
     this.#observers = Observers.of(answerCounter, logAnswered({ log, organizations, logRequests, logSlowMs }))
     this.#refuseHosts = observed(this.#observers, noPlace, (request: Request) =>
       closingIfUnread(request, respondError(requestIdOf(request.headers), severalHosts())),

@@ -14,13 +14,14 @@ import type { Arrivals } from './arrivals.ts'
 import { type Authenticator, type Caller, recognize } from './authenticate.ts'
 import type { BodyHolder, BodyReader, RefuseBody } from './body.ts'
 import { causeOf } from './cause-of.ts'
+import type { Downloads } from './downloads.ts'
 import type { Exchange } from './exchange.ts'
 import { type FileBody, fileBody, type StoredBytes } from './file-body.ts'
 import { Answered, type ObservedExchange, type Place } from './observe.ts'
 import type { Room } from './rooms.ts'
 import type { Route } from './routes.ts'
 import type { Turns } from './turns.ts'
-import { ChunkedBody, type UploadBodies } from './upload-body.ts'
+import { ChunkedBody, type UploadBodies, type UploadProgress } from './upload-body.ts'
 import type { Uploads } from './uploads.ts'
 
 /** The parts that all exchanges of a server share. */
@@ -32,6 +33,7 @@ export interface Shared {
   readonly arrivals: Arrivals
   readonly answers: Answers
   readonly answerEnds: AnswerEnds
+  readonly downloads: Downloads
   readonly log: Log
   readonly uploads: Uploads
   readonly uploadBodies: UploadBodies
@@ -168,12 +170,12 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     return this.#inTurns(this.shared.bodies.stream(this.request, bytesMax, this))
   }
 
-  readUpload(): AsyncIterable<Uint8Array> {
-    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked))
+  readUpload(progress: UploadProgress): AsyncIterable<Uint8Array> {
+    return this.#inTurns(this.shared.uploadBodies.pieces(this.request, this.#chunked, progress))
   }
 
-  async readSmallUpload(bytes: number): Promise<Uint8Array> {
-    const whole = await this.shared.uploadBodies.whole(this.request, bytes, this)
+  async readSmallUpload(bytes: number, progress: UploadProgress): Promise<Uint8Array> {
+    const whole = await this.shared.uploadBodies.whole(this.request, bytes, progress, this)
     try {
       await this.turn()
       await this.authenticate()

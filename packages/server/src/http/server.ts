@@ -126,6 +126,7 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
   pipeline.answerEnds.isOpen = (request) => server.requestIP(request) !== null
+  pipeline.downloads.peerOf = (request) => server.requestIP(request)
   pipeline.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
   const watch = watchConnections(server, options.log)
   return {

@@ -1,10 +1,9 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import { CubbyError } from '../core/errors.ts'
 import { freeChunk } from '../core/free-chunk.ts'
-import { fileIdleMsMax } from '../core/limits.ts'
+import { fileIdleMsMax, uploadProgressBytesMin } from '../core/limits.ts'
 import { Pieces, type ReadResult } from './body.ts'
 import { cutShort, paused, tooFine, uploadStalled } from './body-faults.ts'
-import { Deadlines, type Timed } from './deadlines.ts'
 import { type FineChunks, isSmall, isTooFine } from './fine-chunks.ts'
 
 const lookEveryMs = 1_000
@@ -114,62 +113,143 @@ export class ChunkedBody {
 /** Resolves when Bun has handled the sockets at least once. */
 export const afterSockets = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
+/** An upload that has just begun is not slower than one that has sent this little for seconds. */
+const rateHeadStartBytes = 1_024
+
+/**
+ * How much of an upload has arrived, and how long the server has waited for it: the time that the server needs itself does
+ * not count. Anybody may cut the upload until all of it has arrived.
+ */
+export class UploadProgress {
+  #bytes = 0
+  #waitedMs = 0
+  /** The bytes and the time when the last `uploadProgressBytesMin` were complete. */
+  #markBytes = 0
+  #markMs = 0
+  #waitsSinceMs: number | undefined
+  #fault: CubbyError | undefined
+  #onCut: ((fault: CubbyError) => void) | undefined
+  #isComplete = false
+
+  get isCuttable(): boolean {
+    return !this.#isComplete && this.#fault === undefined
+  }
+
+  /** Bytes per millisecond of waiting. */
+  rate(nowMs: number): number {
+    return (this.#bytes + rateHeadStartBytes) / (this.#waitedUntil(nowMs) + 1)
+  }
+
+  /** How long the server has waited for the next `uploadProgressBytesMin`. */
+  slowForMs(nowMs: number): number {
+    return this.#waitedUntil(nowMs) - this.#markMs
+  }
+
+  #waitedUntil(nowMs: number): number {
+    return this.#waitsSinceMs === undefined ? this.#waitedMs : this.#waitedMs + nowMs - this.#waitsSinceMs
+  }
+
+  /** The server waits for the next piece. `onCut` is called if the upload is cut, now or until `arrived`. */
+  wait(onCut: (fault: CubbyError) => void): void {
+    if (this.#fault !== undefined) onCut(this.#fault)
+    this.#onCut = onCut
+    this.#waitsSinceMs = performance.now()
+  }
+
+  /** So much has arrived. `isComplete`: nothing is missing any more. */
+  arrived(bytes: number, isComplete = false): void {
+    this.#waitedMs = this.#waitedUntil(performance.now())
+    this.#waitsSinceMs = undefined
+    this.#onCut = undefined
+    this.#bytes += bytes
+    if (this.#fault === undefined) this.#isComplete = isComplete
+    if (this.#bytes - this.#markBytes < uploadProgressBytesMin) return
+    this.#markBytes = this.#bytes
+    this.#markMs = this.#waitedMs
+  }
+
+  /** The next piece is not waited for: whoever reads the upload gets this error. */
+  cut(fault: CubbyError): void {
+    this.#fault = fault
+    this.#onCut?.(fault)
+  }
+}
+
 /**
  * Reads the bytes of uploads. While no piece is requested, Bun stops reading from the socket, so an upload holds no more
  * than what Bun reads ahead, or the whole of a small file. `Uploads` limits how many there are. A sender may take as long as
- * it needs, as long as something arrives every `fileIdleMsMax`.
+ * it needs, as long as `uploadProgressBytesMin` arrive in every `fileIdleMsMax`.
  */
 export class UploadBodies {
-  readonly #deadlines: Deadlines
+  /** At most as many as there are places for uploads, so each look goes over all of them. */
+  readonly #waiting = new Set<UploadProgress>()
+  readonly #watch: Timer
   readonly #fineChunks: FineChunks
 
   constructor(fineChunks: FineChunks, idleMsMax = fileIdleMsMax) {
     this.#fineChunks = fineChunks
-    this.#deadlines = new Deadlines(idleMsMax, Math.min(lookEveryMs, idleMsMax))
+    this.#watch = setInterval(() => this.#cutSlow(idleMsMax), Math.min(lookEveryMs, idleMsMax))
+    this.#watch.unref()
   }
 
   stop(): void {
-    this.#deadlines.stop()
+    clearInterval(this.#watch)
+  }
+
+  #cutSlow(idleMsMax: number): void {
+    const nowMs = performance.now()
+    for (const progress of this.#waiting) {
+      if (progress.slowForMs(nowMs) >= idleMsMax) progress.cut(uploadStalled())
+    }
   }
 
   /**
    * The pieces of the body; none if it is empty. `chunked`: the body, if it has no declared length. A piece is valid until the
    * next one is requested.
    */
-  async *pieces(request: Request, chunked: ChunkedBody | undefined): AsyncGenerator<Uint8Array, void> {
-    if (chunked !== undefined) yield* this.#piecesOf(chunked)
-    else if (request.body !== null) yield* this.#each(request.body.getReader() as Reader)
+  async *pieces(
+    request: Request,
+    chunked: ChunkedBody | undefined,
+    progress: UploadProgress,
+  ): AsyncGenerator<Uint8Array, void> {
+    if (chunked !== undefined) yield* this.#piecesOf(chunked, progress)
+    else if (request.body !== null) yield* this.#each(request.body.getReader() as Reader, progress)
   }
 
   /**
    * The whole body, of a small declared length. Its owner frees it. Not a loop over `pieces`: that takes three times as long,
    * and for a small file it is most of what the serving thread does.
    */
-  whole(request: Request, bytes: number, counts: { receivedBytes: number }): Promise<Uint8Array> {
+  whole(
+    request: Request,
+    bytes: number,
+    progress: UploadProgress,
+    counts: { receivedBytes: number },
+  ): Promise<Uint8Array> {
     if (bytes === 0) return Promise.resolve(new Uint8Array())
     return new Promise((resolve, reject) => {
       const reader = request.body!.getReader() as Reader
       let joined: Uint8Array | undefined
       let size = 0
-      const reading: Timed = {
-        startedAtMs: performance.now(),
-        expire() {
-          reader.cancel().catch(() => {})
-          reject(uploadStalled())
-        },
+      const onCut = (fault: CubbyError): void => {
+        this.#waiting.delete(progress)
+        reader.cancel().catch(() => {})
+        reject(fault)
       }
       const read = (): void => {
-        this.#deadlines.add(reading)
+        this.#waiting.add(progress)
+        progress.wait(onCut)
         ;(reader.read() as Promise<ReadResult>).then(onPiece, onFault)
       }
       const onPiece = ({ value, done }: ReadResult): void => {
         // A body that was abandoned must not take effect.
-        if (!this.#deadlines.remove(reading)) return
+        if (!this.#waiting.delete(progress)) return
         if (done) {
           reject(cutShort())
           return
         }
         counts.receivedBytes += value.length
+        progress.arrived(value.length, size + value.length >= bytes)
         if (joined === undefined && value.length === bytes) {
           resolve(value)
           return
@@ -179,24 +259,21 @@ export class UploadBodies {
         size += value.length
         freeChunk(value)
         if (size >= bytes) resolve(joined)
-        else {
-          reading.startedAtMs = performance.now()
-          read()
-        }
+        else read()
       }
       const onFault = (): void => {
-        if (this.#deadlines.remove(reading)) reject(cutShort())
+        if (this.#waiting.delete(progress)) reject(cutShort())
       }
       read()
     })
   }
 
-  async *#each(reader: Reader): AsyncGenerator<Uint8Array, void> {
+  async *#each(reader: Reader, progress: UploadProgress): AsyncGenerator<Uint8Array, void> {
     let isComplete = false
     try {
       for (;;) {
-        const { value, done } = await this.#inTime(reader.read() as Promise<ReadResult>)
-        if (done) {
+        const value = await this.#inTime(progress, (reader.read() as Promise<ReadResult>).then(pieceOf))
+        if (value === undefined) {
           isComplete = true
           return
         }
@@ -208,9 +285,9 @@ export class UploadBodies {
     }
   }
 
-  async *#piecesOf(chunked: ChunkedBody): AsyncGenerator<Uint8Array, void> {
+  async *#piecesOf(chunked: ChunkedBody, progress: UploadProgress): AsyncGenerator<Uint8Array, void> {
     for (;;) {
-      const piece = await this.#inTime(chunked.next())
+      const piece = await this.#inTime(progress, chunked.next())
       if (piece === undefined) return
       yield piece
       freeChunk(piece)
@@ -234,21 +311,27 @@ export class UploadBodies {
     return Promise.race([answer, refusal])
   }
 
-  /** Rejects if nothing arrives for too long, or the connection ends. */
-  #inTime<T>(read: Promise<T>): Promise<T> {
+  /** The next piece; undefined at the end. Rejects if the upload is cut, or the connection ends. */
+  #inTime(progress: UploadProgress, read: Promise<Uint8Array | undefined>): Promise<Uint8Array | undefined> {
     return new Promise((resolve, reject) => {
-      const reading: Timed = { startedAtMs: performance.now(), expire: () => reject(uploadStalled()) }
-      this.#deadlines.add(reading)
+      this.#waiting.add(progress)
+      progress.wait((fault) => {
+        this.#waiting.delete(progress)
+        reject(fault)
+      })
       read.then(
-        (result) => {
-          this.#deadlines.remove(reading)
-          resolve(result)
+        (piece) => {
+          this.#waiting.delete(progress)
+          progress.arrived(piece?.length ?? 0, piece === undefined)
+          resolve(piece)
         },
         (error) => {
-          this.#deadlines.remove(reading)
+          this.#waiting.delete(progress)
           reject(error instanceof CubbyError ? error : cutShort())
         },
       )
     })
   }
 }
+
+const pieceOf = ({ value }: ReadResult): Uint8Array | undefined => value

@@ -60,7 +60,14 @@ export const countRefusedWaits = (registry: Registry): (() => void) => {
 export interface CountedFiles {
   written(bytes: number): void
   read(bytes: number): void
+  /** An upload was refused at its head, or cut. */
+  uploadRefused(reason: (typeof uploadRefusals)[number]): void
+  /** A download was refused, or cut. */
+  downloadRefused(reason: (typeof downloadRefusals)[number]): void
 }
+
+const uploadRefusals = ['url', 'organization', 'full', 'replaced', 'slow'] as const
+const downloadRefusals = ['full', 'slow', 'idle'] as const
 
 export const countFiles = (registry: Registry): CountedFiles => {
   const bytes = registry.counter({
@@ -68,7 +75,19 @@ export const countFiles = (registry: Registry): CountedFiles => {
     help: 'Bytes of files that were written to their place and read from it.',
     labels: [{ name: 'direction', values: ['written', 'read'] }],
   })
+  const uploadsRefused = registry.counter({
+    name: 'cubby_file_uploads_refused_total',
+    help: 'Uploads that were refused because there was no place for them, and those that were cut, by reason.',
+    labels: [{ name: 'reason', values: uploadRefusals }],
+  })
+  const downloadsRefused = registry.counter({
+    name: 'cubby_file_downloads_refused_total',
+    help: 'Downloads that were refused because there was no room for them, and those that were cut, by reason.',
+    labels: [{ name: 'reason', values: downloadRefusals }],
+  })
   return {
+    downloadRefused: (reason) => downloadsRefused.add(1, downloadRefusals.indexOf(reason)),
+    uploadRefused: (reason) => uploadsRefused.add(1, uploadRefusals.indexOf(reason)),
     written: (count) => bytes.add(count, 0),
     read: (count) => bytes.add(count, 1),
   }

@@ -87,7 +87,7 @@ const trackedWriter = (writer: BlobWriter, ended: () => void): BlobWriter => ({
 })
 
 /** The same place, for the metrics: its bytes are counted as they pass. */
-export const countedPlace = (place: BlobPlace, counted: CountedFiles): BlobPlace => ({
+export const countedPlace = (place: BlobPlace, counted: Pick<CountedFiles, 'written' | 'read'>): BlobPlace => ({
   ...place,
   async write(id, bytes) {
     const writer = await place.write(id, bytes)
@@ -106,7 +106,10 @@ export const countedPlace = (place: BlobPlace, counted: CountedFiles): BlobPlace
 })
 
 /** By hand: a generator that was never started would not close its source. */
-const countedChunks = (chunks: AsyncIterable<Uint8Array>, counted: CountedFiles): AsyncIterable<Uint8Array> => ({
+const countedChunks = (
+  chunks: AsyncIterable<Uint8Array>,
+  counted: Pick<CountedFiles, 'written' | 'read'>,
+): AsyncIterable<Uint8Array> => ({
   [Symbol.asyncIterator]() {
     const source = chunks[Symbol.asyncIterator]()
     return {

@@ -69,6 +69,7 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
       logRequests,
       logSlowMs,
       answerCounter: metrics?.answers,
+      fileCounter: metrics?.files,
       pages: descriptionPages(publicUrl),
       agentPages: servedAgentPages(options.hasMcp),
       console: consoleOptions(options),

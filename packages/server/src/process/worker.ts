@@ -54,6 +54,7 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
     logRequests,
     logSlowMs,
     answerCounter: metrics?.answers,
+    fileCounter: metrics?.files,
     pages: descriptionPages(publicUrl),
     agentPages: servedAgentPages(options.hasMcp),
     console: consoleOptions(options),

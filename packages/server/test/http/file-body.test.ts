@@ -1,15 +1,27 @@
-import { afterEach, expect, test } from 'bun:test'
-import { answersUnsentBytesMax, connectionIdleSecondsMax, fileIdleMsMax } from '../../src/core/limits.ts'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import {
+  answersUnsentBytesMax,
+  connectionIdleSecondsMax,
+  fileIdleMsMax,
+  readerBytesPerSecondMin,
+  readerJudgedAfterMs,
+} from '../../src/core/limits.ts'
 import { AnswerEnds } from '../../src/http/answer-ends.ts'
 import { Answers } from '../../src/http/answers.ts'
+import { type DownloadRefusal, Downloads } from '../../src/http/downloads.ts'
 import { fileBody, wholeFileBytesMax } from '../../src/http/file-body.ts'
 import type { BlobPlace } from '../../src/store/blob-place.ts'
 import { eventually } from '../harness.ts'
+import { holdClock } from '../held-timers.ts'
 
 // How long a reader may take nothing, and how much unread files may hold: over HTTP the first takes half a minute to see.
 
 const idleSeconds = fileIdleMsMax / 1000
 const mib = 1024 * 1024
+/** The first pieces of a stream. */
+const pieceBytes = 64 * 1024
+/** What a stream needs to begin. */
+const roomBytes = 256 * 1024
 
 const stage = () => {
   const idle: number[] = []
@@ -17,6 +29,15 @@ const stage = () => {
   const answerEnds = new AnswerEnds()
   answerEnds.isOpen = (request) => open.has(request)
   let sources = 0
+  const refusals: DownloadRefusal[] = []
+  /** What the system holds for each request, by the port of its connection. */
+  const queues = new Map<number, number>()
+  const ports: Request[] = []
+  const downloads = new Downloads(
+    (reason) => void refusals.push(reason),
+    async () => (peer) => queues.get(peer.port) ?? 0,
+  )
+  downloads.peerOf = (request) => ({ address: '127.0.0.1', port: ports.indexOf(request) })
   async function* bytes(length: number): AsyncGenerator<Uint8Array, void> {
     sources++
     try {
@@ -29,17 +50,19 @@ const stage = () => {
   const sending = {
     answers: new Answers(),
     answerEnds,
+    downloads,
     log: () => {},
     setIdleTimeout: (_: Request, seconds: number) => void idle.push(seconds),
   }
-  const ask = (length: number) => {
+  const ask = (length: number, orgId = 1) => {
     const request = new Request('http://x/')
     open.add(request)
-    const reader = { request, requestId: 'r', orgId: 1, keySeq: 1, turn: async () => {} }
+    const port = ports.push(request) - 1
+    const reader = { request, requestId: 'r', orgId, keySeq: 1, turn: async () => {} }
     const body = fileBody(sending, reader, { source: place as unknown as BlobPlace, blob: 'b', start: 0, end: length })
-    return { request, body }
+    return { request, body, port }
   }
-  return { idle, open, answerEnds, ask, sources: () => sources }
+  return { idle, open, answerEnds, ask, sources: () => sources, refusals, queues }
 }
 
 let ends: AnswerEnds | undefined
@@ -62,22 +85,121 @@ test('a reader may take nothing for 30 s, whether the bytes are sent at once or 
 })
 
 test('unread bytes are bounded: whole answers first, then streams, then none; the room comes back', async () => {
-  const { open, ask, answerEnds, sources } = stage()
+  const { open, ask, answerEnds, sources, refusals } = stage()
   ends = answerEnds
   const quarter = answersUnsentBytesMax / 4
-  const whole = Array.from({ length: quarter / mib }, () => ask(mib))
+  // A quarter of a key's room is left for streams.
+  const whole = Array.from({ length: (quarter * 0.75) / mib }, () => ask(mib))
   for (const { body } of whole) expect(await body).toBeInstanceOf(Uint8Array)
-  expect(ask(mib).body).rejects.toThrow('unread')
+  const small = await ask(mib).body
+  expect(small).toBeInstanceOf(ReadableStream)
+  await (small as ReadableStream).cancel()
   open.delete(whole[0]!.request)
   // One ended: there is room for another at once, before the next look.
   expect(await ask(mib).body).toBeInstanceOf(Uint8Array)
-  open.delete(whole[1]!.request)
-  open.delete(whole[2]!.request)
-  answerEnds.look()
-  const streams = Array.from({ length: 8 }, () => ask(10 * mib).body) as Promise<ReadableStream<Uint8Array>>[]
+  const streams = Array.from({ length: quarter / 4 / roomBytes }, () => ask(10 * mib).body)
   for (const body of streams) expect(await body).toBeInstanceOf(ReadableStream)
-  expect(ask(10 * mib).body).rejects.toThrow('unread')
-  for (const body of streams) await (await body).cancel()
+  expect(refusals).toEqual([])
+  await expect(ask(10 * mib).body).rejects.toThrow('unread')
+  expect(refusals).toEqual(['full'])
+  for (const body of streams) await ((await body) as ReadableStream).cancel()
   await eventually('the sources are closed', () => (sources() === 0 ? true : undefined))
   expect(await ask(10 * mib).body).toBeInstanceOf(ReadableStream)
+})
+
+describe('when the room is used up', () => {
+  const clock = holdClock()
+  afterAll(() => clock.release())
+
+  type Stage = ReturnType<typeof stage>
+  /** Opens streams until there is no room, each of which has given its first piece to Bun. */
+  const fill = async ({ ask }: Stage) => {
+    const opened = []
+    for (;;) {
+      const { body, port } = ask(10 * mib)
+      const stream = (await body.catch(() => undefined)) as ReadableStream<Uint8Array> | undefined
+      if (stream === undefined) return opened
+      const reader = stream.getReader()
+      await reader.read()
+      opened.push({ reader, port })
+    }
+  }
+  const isCut = async ({ reader }: { reader: { readonly closed: Promise<unknown> } }): Promise<boolean> => {
+    let state: 'open' | 'cut' = 'open'
+    reader.closed.catch(() => {
+      state = 'cut'
+    })
+    await Bun.sleep(1)
+    return (state as string) === 'cut'
+  }
+  const cutAmong = async (opened: Awaited<ReturnType<typeof fill>>): Promise<number[]> => {
+    const cuts = await Promise.all(opened.map(isCut))
+    return opened.filter((_, n) => cuts[n]).map(({ port }) => port)
+  }
+  const tryAsk = ({ ask }: Stage): Promise<unknown> =>
+    ask(10 * mib).body.then(
+      (body) => body,
+      (error) => error.code,
+    )
+
+  test('the slowest reader is cut, and the newcomer has its room', async () => {
+    const made = stage()
+    const opened = await fill(made)
+    // All have taken their piece, but for what the system holds: these three have taken less, the second the least.
+    clock.move(2 * readerJudgedAfterMs)
+    for (const [n, bytes] of [10_000, 40_000, 20_000].entries()) made.queues.set(opened[n]!.port, bytes)
+    expect(await tryAsk(made)).toBeInstanceOf(ReadableStream)
+    expect(await cutAmong(opened)).toEqual([opened[1]!.port])
+    expect(made.refusals).toEqual(['full', 'slow'])
+    // A stream holds what is left of its chunk, so the room of one may be enough for several.
+    while ((await cutAmong(opened)).length < 3) expect(await tryAsk(made)).toBeInstanceOf(ReadableStream)
+    expect(await cutAmong(opened)).toEqual(opened.slice(0, 3).map(({ port }) => port))
+    await eventually('the sources of those are closed', () => made.sources() >= opened.length - 3 || undefined)
+  })
+
+  test(`nobody is cut in the first ${readerJudgedAfterMs / 1_000} s, nor who has taken ${readerBytesPerSecondMin} bytes a second`, async () => {
+    const made = stage()
+    const opened = await fill(made)
+    const { port } = opened[0]!
+    made.queues.set(port, pieceBytes)
+    clock.move(readerJudgedAfterMs - 1)
+    expect(await tryAsk(made)).toBe('unavailable')
+    clock.move(1)
+    // Of the others the first piece alone is more than enough until now; it has taken just enough itself.
+    made.queues.set(port, pieceBytes - (readerJudgedAfterMs / 1_000) * readerBytesPerSecondMin)
+    expect(await tryAsk(made)).toBe('unavailable')
+    expect(await cutAmong(opened)).toEqual([])
+    // Who has taken more since does not lose its place, others do.
+    clock.move(2 * readerJudgedAfterMs)
+    await opened[0]!.reader.read()
+    await opened[0]!.reader.read()
+    // What it has taken since is room already; the others must be cut for more.
+    for (let n = 0; n < 10; n++) expect(await tryAsk(made)).toBeInstanceOf(ReadableStream)
+    const cut = await cutAmong(opened)
+    expect(cut).not.toContain(port)
+    expect(cut.length).toBeGreaterThan(0)
+  })
+
+  test('readers of other organizations keep their room', async () => {
+    const made = stage()
+    const other = await made.ask(10 * mib, 2).body
+    const opened = await fill(made)
+    clock.move(100 * readerJudgedAfterMs)
+    expect(await tryAsk(made)).toBeInstanceOf(ReadableStream)
+    expect((await cutAmong(opened)).length).toBe(1)
+    expect(await isCut({ reader: (other as ReadableStream<Uint8Array>).getReader() })).toBe(false)
+  })
+
+  test('a reader that took nothing until its connection ended counts as idle', async () => {
+    const made = stage()
+    const streams = [await made.ask(10 * mib).body, await made.ask(10 * mib).body] as ReadableStream<Uint8Array>[]
+    const readers = streams.map((stream) => stream.getReader())
+    for (const reader of readers) await reader.read()
+    clock.move(fileIdleMsMax - 1)
+    await readers[0]!.cancel()
+    expect(made.refusals).toEqual([])
+    clock.move(1)
+    await readers[1]!.cancel()
+    expect(made.refusals).toEqual(['idle'])
+  })
 })

@@ -1,8 +1,16 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileBytesMax, fileIdleMsMax, uploadsMax, uploadsOfOrganizationMax } from '../../src/core/limits.ts'
-import { eventually } from '../harness.ts'
+import {
+  fileBytesMax,
+  fileIdleMsMax,
+  uploadsMax,
+  uploadsOfOrganizationMax,
+  uploadsOfUrlMax,
+} from '../../src/core/limits.ts'
+import { type Answer, eventually } from '../harness.ts'
+import { sumOf } from '../metrics/exposition-rules.ts'
+import { metricsOn, scrape } from '../metrics/scraping.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../raw-connection.ts'
 import { type SlowSender, sendSlowly } from '../slow-sender.ts'
 import { contentDigest, makeBucket, sha256, type TestBucket } from './bucket.ts'
@@ -11,7 +19,7 @@ import { createKey, freshName, ok, refused, useService } from './service.ts'
 // Uploads on the wire: bodies that are cut, slow or unwanted. A client must get its answer while it is still sending, and an
 // upload that fails must leave the file as it was.
 
-const service = useService({})
+const service = useService({ args: metricsOn })
 let bucket: TestBucket
 const kib = 1_024
 const mib = 1_048_576
@@ -394,21 +402,103 @@ describe('uploads at once', () => {
         const answer = await put()
         return answer.status === 503 && refused(answer, 503, 'unavailable').message.includes(who) ? true : undefined
       })
-    // More than there is room for: one that arrives while `isFullFor` tries may be refused instead.
+    // More than there is room for: one that arrives while `isFullFor` tries may be refused instead. Half of the places each, so
+    // that nobody may take another's.
     const more = 4
-    for (let n = 0; n < uploadsOfOrganizationMax + more; n++) await hold(first.at(`u${n}`), first.api.key)
-    await isFullFor(() => first.tryPut('more', 'x'), 'of this organization')
-    for (let n = uploadsOfOrganizationMax; n < uploadsMax + more; n++) await hold(await urlOf(`u${n}`))
+    for (let n = 0; n < uploadsMax / 2; n++) await hold(first.at(`u${n}`), first.api.key)
+    for (let n = uploadsMax / 2; n < uploadsMax + more; n++) await hold(await urlOf(`u${n}`))
     await isFullFor(() => second.tryPut('more', 'x'), 'on this server')
     const target = await urlOf('one more')
     refused(await service.server.raw('PUT', target, { body: 'x' }), 503, 'unavailable')
     for (const connection of open) connection.send('cd')
     const statuses = await Promise.all(open.map(async (connection) => (await connection.answer()).status))
     for (const connection of open) connection.close()
-    expect(statuses.filter((status) => status === 503)).toHaveLength(2 * more)
+    expect(statuses.filter((status) => status === 503)).toHaveLength(more)
     expect(statuses.filter((status) => status === 200)).toHaveLength(uploadsMax)
     await eventually('there is room', async () => (await second.tryPut('more', 'x')).status === 200 || undefined)
     ok(await service.server.raw('PUT', target, { body: 'x' }))
+  })
+})
+
+describe('one client against everybody', () => {
+  const freshBucket = async (): Promise<TestBucket> =>
+    makeBucket(service.server.as((await service.server.createOrganization()).secretKey))
+  const urlOf = async ({ api, path }: TestBucket, name: string): Promise<string> => {
+    const { url } = ok(await api.post(`${path}/url`, { name, method: 'PUT' }))
+    return url.slice(service.server.url.length)
+  }
+  const refusedFor = async (reason: string): Promise<number> =>
+    sumOf(await scrape(service.server), 'cubby_file_uploads_refused_total', { reason }) ?? 0
+  const inFlight = async (): Promise<number> => sumOf(await scrape(service.server), 'cubby_file_uploads_in_flight') ?? 0
+  /** An upload that has sent two bytes. */
+  const hold = async (target: string, key?: string): Promise<RawConnection> => {
+    const connection = await connectRaw(service.server.port, 90_000)
+    connection.send(rawRequest(service.server, 'PUT', target, { key, headers: declared(mib) }))
+    connection.send('ab')
+    return connection
+  }
+  const untilInFlight = (count: number): Promise<unknown> =>
+    eventually(`${count} are in flight`, async () => (await inFlight()) === count || undefined)
+  const closeAll = async (connections: RawConnection[]): Promise<void> => {
+    for (const connection of connections) connection.close()
+    await untilInFlight(0)
+  }
+
+  test(`of one signed URL at most ${uploadsOfUrlMax} uploads are read at once; other URLs are served`, async () => {
+    const own = await freshBucket()
+    const before = await refusedFor('url')
+    const target = await urlOf(own, 'a')
+    const open = await Promise.all(Array.from({ length: uploadsOfUrlMax }, () => hold(target)))
+    await untilInFlight(uploadsOfUrlMax)
+    // The order of the parameters makes no other URL of it.
+    const [path, query] = target.split('?') as [string, string]
+    for (const same of [target, `${path}?${query.split('&').reverse().join('&')}`]) {
+      const refusal = refused(await service.server.raw('PUT', same, { body: 'x' }), 503, 'unavailable')
+      expect(refusal.message).toContain('Too many uploads on this URL')
+    }
+    expect((await refusedFor('url')) - before).toBe(2)
+    ok(await service.server.raw('PUT', await urlOf(own, 'b'), { body: 'x' }))
+    await own.put('c')
+    await closeAll(open)
+    ok(await service.server.raw('PUT', target, { body: 'x' }))
+  })
+
+  test('who has few takes the place of the slowest upload of the one that has most, which stores nothing', async () => {
+    const [first, second, third] = [await freshBucket(), await freshBucket(), await freshBucket()]
+    await first.put('u0', 'before')
+    const before = await refusedFor('replaced')
+    // One that is quick, and does not lose its place.
+    const quick = await hold(first.at('quick'), first.api.key)
+    quick.send(part)
+    const slow: RawConnection[] = []
+    for (let n = 1; n < uploadsOfOrganizationMax; n++) slow.push(await hold(first.at('u0'), first.api.key))
+    await untilInFlight(uploadsOfOrganizationMax)
+    const others: RawConnection[] = []
+    for (let n = uploadsOfOrganizationMax; n < uploadsMax; n++) {
+      others.push(await hold(await urlOf(second, `u${n}`)))
+    }
+    await untilInFlight(uploadsMax)
+    const lost: Answer[] = []
+    for (const connection of slow)
+      connection.answer().then(
+        (answer) => lost.push(answer),
+        () => {},
+      )
+    // Who holds nothing is served, and so is who holds less than half of what the fullest does.
+    await third.put('a')
+    const kept = await hold(third.at('b'), third.api.key)
+    await untilInFlight(uploadsMax)
+    await second.put('a')
+    expect((await refusedFor('replaced')) - before).toBe(2)
+    await eventually('those that lost their places are told so', () => lost.length === 2 || undefined)
+    for (const answer of lost) {
+      expect(refused(answer, 503, 'unavailable').message).toContain('the slowest upload')
+      expect(answer.headers.has('retry-after')).toBe(true)
+    }
+    expect(await first.read('u0')).toBe('before')
+    quick.send(Buffer.alloc(mib - 2 - part.length))
+    expect(ok(await quick.answer()).size).toBe(mib)
+    await closeAll([quick, kept, ...slow, ...others])
   })
 })
 
@@ -417,7 +507,7 @@ test.skipIf(!isFull)(
   async () => {
     for (const { answer, answeredAtMs, closed } of slow) {
       const refusal = refused(await answer, 503, 'unavailable')
-      expect(refusal.message).toContain('within 30 seconds')
+      expect(refusal.message).toContain('Fewer than 65536 bytes of the file arrived within 30 seconds')
       expect((await answeredAtMs) - startedAtMs).toBeGreaterThan(fileIdleMsMax - 100)
       expect((await answeredAtMs) - startedAtMs).toBeLessThan(fileIdleMsMax + 15_000)
       await closed

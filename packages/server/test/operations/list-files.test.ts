@@ -24,7 +24,7 @@ const list = async (files: number, metadataBytes: number, limit: number, hasRoom
     return { records, next }
   }
   const cursorSeal = { seal: () => new Uint8Array(8) }
-  const engine = { buckets: { find: () => bucket }, records: { scan }, cursorSeal }
+  const engine = { buckets: { find: () => bucket }, records: { scan }, secrets: { at: () => ({ seal: cursorSeal }) } }
   const call: ListingCall = {
     access: { engine, apiKey: { kind: 'secret', orgId: 1, seq: 1 } } as unknown as Access,
     nowMs: 0,

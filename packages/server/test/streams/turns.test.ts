@@ -6,12 +6,13 @@ import { Answers } from '../../src/http/answers.ts'
 import { Arrivals } from '../../src/http/arrivals.ts'
 import type { Authenticator } from '../../src/http/authenticate.ts'
 import { BodyReader } from '../../src/http/body.ts'
+import { Downloads } from '../../src/http/downloads.ts'
 import { FineChunks } from '../../src/http/fine-chunks.ts'
 import { Pipeline, type PipelineOptions } from '../../src/http/pipeline.ts'
 import { RequestExchange } from '../../src/http/request-exchange.ts'
 import type { Route } from '../../src/http/routes.ts'
 import { Turns } from '../../src/http/turns.ts'
-import { UploadBodies } from '../../src/http/upload-body.ts'
+import { UploadBodies, UploadProgress } from '../../src/http/upload-body.ts'
 import { Uploads } from '../../src/http/uploads.ts'
 
 // What a handler does with each chunk it does on the thread that serves everybody. Without a turn for each chunk, one
@@ -45,6 +46,7 @@ const makeExchanges = (count = 1, chunksOfEach = chunks) => {
     arrivals: new Arrivals(turns),
     answers: new Answers(),
     answerEnds: new AnswerEnds(),
+    downloads: new Downloads(),
     log: () => {},
     setIdleTimeout: () => {},
     uploads: new Uploads(),
@@ -126,7 +128,7 @@ test('small files that are read whole wait for their turn each, in one piece or 
     const served: string[] = []
     const others: Promise<void>[] = []
     const store = async (exchange: RequestExchange): Promise<void> => {
-      const whole = await exchange.readSmallUpload(chunksOfEach * chunkBytes)
+      const whole = await exchange.readSmallUpload(chunksOfEach * chunkBytes, new UploadProgress())
       if (others.length === 0) others.push(...serveOthers(turns, served))
       expect(whole.length).toBe(chunksOfEach * chunkBytes)
       expect(exchange.receivedBytes).toBe(whole.length)
@@ -152,7 +154,7 @@ test('small files that are read whole wait for their turn each, in one piece or 
 test('a small file whose key was revoked meanwhile is refused, and its memory is free at once', async () => {
   const { exchanges, chunksMade, counts, stop } = makeExchanges(1, 1)
   counts.refuses = true
-  await expect(exchanges[0]!.readSmallUpload(chunkBytes)).rejects.toThrow('revoked')
+  await expect(exchanges[0]!.readSmallUpload(chunkBytes, new UploadProgress())).rejects.toThrow('revoked')
   stop()
   expect(chunksMade.map(({ length }) => length)).toEqual([0])
 })

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { CubbyError } from '../../src/core/errors.ts'
-import { bodyChunksFreeMax } from '../../src/core/limits.ts'
+import { bodyChunksFreeMax, uploadProgressBytesMin } from '../../src/core/limits.ts'
 import { FineChunks } from '../../src/http/fine-chunks.ts'
-import { ChunkedBody, UploadBodies } from '../../src/http/upload-body.ts'
+import { ChunkedBody, UploadBodies, UploadProgress } from '../../src/http/upload-body.ts'
 import { holdClock } from '../held-timers.ts'
 
 // The bodies of uploads, on a clock that only the tests move.
@@ -18,6 +18,9 @@ afterAll(() => {
 
 /** Lets everything run that can. */
 const settled = (): Promise<void> => Bun.sleep(2)
+
+/** As much as must arrive in the time, and the least that is too little. */
+const enough = 'x'.repeat(uploadProgressBytesMin)
 
 /** A body that sends these pieces, pausing before each, and then ends or stays silent. */
 const bodyOf = (pieces: string[], pauseMs: number, ends: boolean): ReadableStream<Uint8Array> => {
@@ -40,10 +43,16 @@ const read = async (body: ReadableStream<Uint8Array>, isChunked: boolean, keySeq
   const chunked = isChunked ? new ChunkedBody(request.body!) : undefined
   let text = ''
   const collect = async (): Promise<string> => {
-    for await (const piece of bodies.pieces(request, chunked)) text += Buffer.from(piece).toString()
+    for await (const piece of bodies.pieces(request, chunked, new UploadProgress()))
+      text += Buffer.from(piece).toString()
     return text
   }
-  return chunked === undefined ? collect() : bodies.run(chunked, keySeq, collect)
+  if (chunked === undefined) return collect()
+  try {
+    return await bodies.run(chunked, keySeq, collect)
+  } finally {
+    chunked.cancel()
+  }
 }
 
 const faultOf = (reading: Promise<string>): Promise<unknown> =>
@@ -67,7 +76,10 @@ const waitForFault = async (reading: Promise<string>): Promise<{ fault: unknown;
   return { fault, movedMs }
 }
 
-const silent = ['unavailable', expect.stringContaining('Nothing of the file arrived within')]
+const silent = [
+  'unavailable',
+  expect.stringContaining(`Fewer than ${uploadProgressBytesMin} bytes of the file arrived`),
+]
 
 describe.each([false, true])('a body, chunked: %p', (isChunked) => {
   test('that is silent for too long is given up', async () => {
@@ -76,9 +88,36 @@ describe.each([false, true])('a body, chunked: %p', (isChunked) => {
     expect(movedMs).toBeGreaterThanOrEqual(idleMsMax)
   })
 
-  test('may take any time, as long as something arrives', async () => {
-    const pieces = Array.from({ length: 8 }, (_, n) => String(n))
-    expect(await read(bodyOf(pieces, idleMsMax - 1, true), isChunked)).toBe('01234567')
+  test('may take any time, as long as enough arrives', async () => {
+    const pieces = Array.from({ length: 8 }, (_, n) => enough + n)
+    expect(await read(bodyOf(pieces, idleMsMax - 1, true), isChunked)).toBe(pieces.join(''))
+  })
+
+  test('that drips is given up when too little has arrived in the time', async () => {
+    for (const drop of ['a', enough.slice(0, uploadProgressBytesMin / 4)]) {
+      const startedAtMs = performance.now()
+      const drips = bodyOf(Array(20).fill(drop), idleMsMax / 3, true)
+      expect(await faultOf(read(drips, isChunked))).toEqual(silent)
+      expect(performance.now() - startedAtMs).toBeLessThan(2 * idleMsMax)
+    }
+  })
+
+  test('is judged anew after each part that was enough; the rest may be less', async () => {
+    const halves = Array(8).fill(enough.slice(0, uploadProgressBytesMin / 2))
+    expect(await read(bodyOf([...halves, 'rest'], idleMsMax / 2 - 1, true), isChunked)).toBe(`${halves.join('')}rest`)
+  })
+
+  test('may be taken as slowly as the server wants: only the time for which it waits counts', async () => {
+    const body = bodyOf(['a', 'b', 'c', 'd'], 0, true)
+    const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
+    let text = ''
+    const chunked = isChunked ? new ChunkedBody(request.body!) : undefined
+    for await (const piece of bodies.pieces(request, chunked, new UploadProgress())) {
+      text += Buffer.from(piece).toString()
+      clock.move(idleMsMax)
+      await settled()
+    }
+    expect(text).toBe('abcd')
   })
 })
 
@@ -87,7 +126,7 @@ describe('a small body of a declared length, read whole', () => {
   const whole = async (body: ReadableStream<Uint8Array> | string, bytes: number): Promise<string> => {
     counts = { receivedBytes: 0 }
     const request = new Request('http://127.0.0.1/', { method: 'PUT', body: bytes === 0 ? undefined : body })
-    return Buffer.from(await bodies.whole(request, bytes, counts)).toString()
+    return Buffer.from(await bodies.whole(request, bytes, new UploadProgress(), counts)).toString()
   }
 
   test('in one piece or in several, or empty', async () => {
@@ -117,9 +156,10 @@ describe('a small body of a declared length, read whole', () => {
     }
   })
 
-  test('may take any time, as long as something arrives', async () => {
+  test('must be there as a whole in the time, however it drips', async () => {
     const pieces = Array.from({ length: 8 }, (_, n) => String(n))
-    expect(await whole(bodyOf(pieces, idleMsMax - 1, true), 8)).toBe('01234567')
+    expect(await whole(bodyOf(pieces, idleMsMax / 8 - 1, true), 8)).toBe('01234567')
+    expect(await faultOf(whole(bodyOf(pieces, idleMsMax / 3, true), 8))).toEqual(silent)
   })
 
   test('that ends before its end, or breaks, is not taken', async () => {
@@ -141,7 +181,7 @@ test('a reader that leaves early cancels the body', async () => {
     },
   })
   const request = new Request('http://127.0.0.1/', { method: 'PUT', body })
-  for await (const _ of bodies.pieces(request, undefined)) break
+  for await (const _ of bodies.pieces(request, undefined, new UploadProgress())) break
   expect(isCancelled).toBe(true)
 })
 
