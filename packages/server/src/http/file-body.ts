@@ -121,7 +121,8 @@ const roomForStream = async ({ answers, downloads }: Sending, reader: FileReader
 /**
  * The body of the answer with these bytes. Few bytes are collected; many are a stream, each chunk of which is read when the
  * client has taken the one before. Both count as unread until the client has them. A client that takes nothing for
- * `fileIdleMsMax` is disconnected, and a slow one when others need its room. Throws `unavailable` if there is no room, `store_damaged` if the bytes are missing.
+ * `fileIdleMsMax` is disconnected, and a slow one when others need its room. Throws `unavailable` if there is no room,
+ * `store_damaged` if the bytes are missing.
  */
 export const fileBody = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
   const { request, requestId } = reader

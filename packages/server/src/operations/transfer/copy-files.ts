@@ -140,8 +140,9 @@ export interface FileFinding {
 }
 
 /**
- * One finding for each file that no request could have made, or whose bytes are missing or of another size; with `readBytes`, also of another digest. Bytes that
- * the store keeps are always read. Without `place` only they are. Returns how many bytes the files should have.
+ * One finding for each file that no request could have made, or whose bytes are missing or of another size; with `readBytes`,
+ * also of another digest. Bytes that the store keeps are always read. Without `place` only they are. Returns how many bytes the
+ * files should have.
  */
 export const checkFiles = async (
   dump: Dump,
