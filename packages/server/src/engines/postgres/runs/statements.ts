@@ -302,7 +302,10 @@ export const duePushesInOne: Statement = {
     limit $5::bigint`,
 }
 
-/** Where no statement may name runs and tasks: all tasks that push, and when the first run of each task is due. $1 the time of a test. */
+/**
+ * Where no statement may name runs and tasks: all tasks that push, and when the first run of each task is due. $1 the time of
+ * a test.
+ */
 export const allPushingTasks: Statement = {
   name: 'tasks_pushing',
   text: `select ${tableColumns}, ${epochColumn}, ${statementNow(1)} from cubby_task k join cubby_table t on t.id = k.table_id

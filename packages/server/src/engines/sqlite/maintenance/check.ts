@@ -27,9 +27,9 @@ type Part = (db: Connection, notes: Notes) => Iterable<string> | AsyncIterable<s
 const rowsPerStep = 2_000
 
 /**
- * Verifies the store: its schema, then SQLite's own check (pages, and every index entry against its row), then each record against its
- * checksum and its index values against its data, and that everything belongs to something that exists. It
- * continues after damage.
+ * Verifies the store: its schema, then SQLite's own check (pages, and every index entry against its row), then each record
+ * against its checksum and its index values against its data, and that everything belongs to something that exists. It continues
+ * after damage.
  */
 export async function* checkStore(
   db: Connection,

@@ -17,8 +17,8 @@ export const leaseMarginMs = 50
 
 /**
  * A cache of API keys, tables and secrets that is never stale in effect. Only a revocation, a deletion, also of an organization,
- * or a rotation of secrets moves the registry's epoch. The epoch is read again after one of our own and when the lease ends; if it has moved, the cache is cleared. A
- * missing key or table is not cached, so a new one is found at once.
+ * or a rotation of secrets moves the registry's epoch. The epoch is read again after one of our own and when the lease ends; if
+ * it has moved, the cache is cleared. A missing key or table is not cached, so a new one is found at once.
  */
 export class RegistryCache {
   readonly #db: Connection
