@@ -33,9 +33,14 @@ const safetyHeaders = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
 } as const
 
-/** Chromium draws no PDF under any sandbox. Its viewer runs the scripts of a PDF apart from the page's origin. */
+/**
+ * Chromium draws no PDF under any sandbox. Its viewer runs the scripts of a PDF apart from the page's origin. Of several types
+ * browsers take the last: no request can store them, but a store may have been written by somebody else.
+ */
 const policyFor = (contentType: string): Record<string, string> =>
-  essenceOf(contentType) === 'application/pdf' ? {} : { 'Content-Security-Policy': policy }
+  essenceOf(contentType) === 'application/pdf' && !contentType.includes(',')
+    ? {}
+    : { 'Content-Security-Policy': policy }
 
 /** An answer in place of the bytes is as safe as they are. */
 const withSafety = (response: Response): Response => {

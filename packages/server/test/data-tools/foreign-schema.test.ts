@@ -27,10 +27,20 @@ const rewrite =
     writeFileSync(file, bytes)
   }
 
+/** The text of the trigger becomes bytes, by the number before the row that tells its type. SQLite reads them all the same. */
+const textAsBytes = (file: string): void => {
+  const bytes = readFileSync(file)
+  const at = bytes.indexOf('triggerplantorganizations')
+  expect([at > 0, bytes[at - 1]! % 2]).toEqual([true, 1])
+  bytes[at - 1]!--
+  writeFileSync(file, bytes)
+}
+
 type Change = string | ((file: string) => void)
 
 const refusals: [what: string, changes: Change[], said: RegExp][] = [
   ['a trigger', [plant], /trigger "plant" on "organizations"/],
+  ['a trigger whose text is bytes', [plant, textAsBytes], /trigger "plant" on "organizations"/],
   ['a view', [`CREATE VIEW peek AS SELECT * FROM api_keys`], /view "peek"/],
   ['a virtual table', [`CREATE VIRTUAL TABLE search USING fts5(text)`], /virtual table "search"/],
   [

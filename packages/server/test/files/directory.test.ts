@@ -346,6 +346,18 @@ describe('a symbolic link', () => {
     })
   }
 
+  test('in the place of the directory above, while there is none below it: none is made there', async () => {
+    const id = newId()
+    mkdirSync(outside())
+    mkdirSync(root, { recursive: true })
+    symlinkSync(outside(), dirname(directoryOf(id)))
+    await expect(put(place, id, content(5))).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: expect.stringContaining('is a symbolic link'),
+    })
+    expect(readdirSync(outside())).toEqual([])
+  })
+
   test('in the place of the mark is none', async () => {
     mkdirSync(root, { recursive: true })
     writeFileSync(outside(), `${newPlaceMark()}\n`)

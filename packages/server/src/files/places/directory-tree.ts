@@ -98,6 +98,8 @@ export class DirectoryTree {
   async #prepare(directory: string, confirm: () => Promise<void>): Promise<void> {
     await confirm()
     await this.#make(dirname(directory))
+    // Otherwise the second one would be made wherever a link leads to.
+    await this.#refuseLink(dirname(directory))
     await this.#make(directory)
   }
 

@@ -22,8 +22,14 @@ interface SchemaRow {
   sql: string | null
 }
 
+/** As text, whatever somebody else has made of the columns: SQLite reads them so, too. */
 const readSchema = (db: Connection): SchemaRow[] =>
-  db.prepare<SchemaRow, []>('SELECT type, name, tbl_name AS tableName, sql FROM sqlite_schema ORDER BY rowid').all()
+  db
+    .prepare<SchemaRow, []>(
+      `SELECT CAST(type AS TEXT) AS type, CAST(name AS TEXT) AS name, CAST(tbl_name AS TEXT) AS tableName,
+         CAST(sql AS TEXT) AS sql FROM sqlite_schema ORDER BY rowid`,
+    )
+    .all()
 
 /**
  * The text without the white space that a migration and a new store may write differently, and without the quotes that SQLite adds
