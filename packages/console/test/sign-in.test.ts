@@ -138,6 +138,9 @@ const signingIn = (it: Console): void => {
     expect(keys.find(({ id }) => id === link.id)?.status).toBe('revoked')
     const own = keys.find(({ name, status }) => name === 'console, 12 hours' && status === 'active')!
     expect(await page.locator('.account').innerText()).toContain(own.masked.slice(-4))
+    await page.reload()
+    await page.locator('.shell').waitFor()
+    expect(await page.locator('.account').innerText()).toContain(own.masked.slice(-4))
     const second = await it.visit(`#key=${link.key}`)
     await second.getByText('was used before').waitFor()
     expect(await tracesOf(second)).not.toContain(link.key)

@@ -176,12 +176,16 @@ const exchangeLink = async ({ key, self }: SignInLink): Promise<SignInLink> => {
   return own
 }
 
-/** The reader has agreed. The session is left only when there is another one. */
+/**
+ * The reader has agreed. The session is left only when there is another one. The tab keeps that one, because the link works only
+ * once, and a reload of the page has no other key.
+ */
 export const replaceSession = async (): Promise<void> => {
   if (waitingLink.value === undefined) return
   const own = await exchangeLink(waitingLink.value)
   const revokeOwn = leaveSession()
   begin(own.key, own.self, true)
+  keepInTab(true)
   await revokeOwn()
 }
 

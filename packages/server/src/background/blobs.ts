@@ -1,4 +1,4 @@
-import { isStoreBlobId } from '../core/files/blob-id.ts'
+import { isBlobId } from '../core/files/blob-id.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
@@ -32,9 +32,9 @@ export const startBlobSweep = (options: BlobSweepOptions): Background => {
   const waryNow = makeWaryClock(now, jumpHoldMs, log)
   const steps = new PacedSteps()
 
-  /** Bytes that the store keeps go with their row. */
+  /** Bytes that the store keeps go with their row. An id that is none, in a store that somebody else made, has no bytes. */
   const removeBytes = async (id: string): Promise<void> => {
-    if (!isStoreBlobId(id)) await place.remove(id)
+    if (isBlobId(id)) await place.remove(id)
   }
 
   /** Returns how many blobs are gone. */

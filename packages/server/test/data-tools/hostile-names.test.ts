@@ -140,6 +140,15 @@ const notAsMade: [what: string, change: Change, said: string][] = [
     },
     '"/../x"',
   ],
+  ['the type of a file', changingFile('"contentType":"', '"contentType":"application/pdf;x=1, '), 'its contentType'],
+  [
+    'the id of bytes to remove',
+    {
+      sqlite: (db) => db.run(`INSERT INTO blobs SELECT '../../x', id, 'dead', 1 FROM tables WHERE kind = 'bucket'`),
+      postgres: `insert into cubby_blob (id, table_id, state, due_at_ms) select '../../x', id, 'dead', 1 from cubby_table where kind = 'bucket'`,
+    },
+    'blob ../../x',
+  ],
 ]
 
 for (const [what, change, said] of notAsMade) {

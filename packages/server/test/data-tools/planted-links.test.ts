@@ -1,9 +1,19 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { ImportState } from '../../src/cli/transfer/import-state.ts'
 import { writeBytesToFile } from '../../src/cli/transfer/write-bytes.ts'
 import { writeToFile } from '../../src/cli/transfer/write-lines.ts'
+import { openHeartbeat, openNew, writeJson } from '../../src/engines/sqlite/archive/archive-files.ts'
 import { filesBelow } from '../files/material.ts'
 import { makeTempDir, removeTempDir, startServer, storeIsEmbedded } from '../harness.ts'
 import { ok } from '../http/service.ts'
@@ -22,6 +32,17 @@ beforeEach(() => {
   writeFileSync(victim, 'precious')
 })
 afterEach(() => removeTempDir(dir))
+
+test('an archive writes to files of its own, not through a link', () => {
+  symlinkSync(victim, join(dir, 'archive.json.tmp'))
+  writeJson(join(dir, 'archive.json'), { format: 1 })
+  expect(readFileSync(join(dir, 'archive.json'), 'utf8')).toBe('{"format":1}\n')
+  symlinkSync(victim, join(dir, 'base.tmp'))
+  closeSync(openNew(join(dir, 'base.tmp')))
+  symlinkSync(victim, join(dir, 'heartbeat'))
+  expect(() => openHeartbeat(dir)).toThrow('ELOOP')
+  expect(readFileSync(victim, 'utf8')).toBe('precious')
+})
 
 const progress = { line: 3, records: 2, unchanged: 0, expired: 0, refused: 1 }
 

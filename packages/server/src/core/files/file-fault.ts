@@ -1,6 +1,7 @@
 import { CubbyError } from '../errors.ts'
 import { isBlobId, isStoreBlobId } from './blob-id.ts'
 import { isSha256 } from './content-digest.ts'
+import { parseContentType } from './content-type.ts'
 import { parseFileName } from './file-name.ts'
 import type { FileContent } from './file-record.ts'
 
@@ -9,11 +10,12 @@ import type { FileContent } from './file-record.ts'
  * else, and paths are made of digests and ids of blobs.
  */
 export const fileFault = (
-  file: Pick<FileContent, 'size' | 'sha256' | 'blob'> & { name: string },
+  file: Pick<FileContent, 'size' | 'sha256' | 'blob' | 'contentType'> & { name: string },
 ): string | undefined => {
-  const { name, size, sha256, blob } = file
+  const { name, size, sha256, blob, contentType } = file
   try {
     parseFileName(name)
+    parseContentType(contentType)
   } catch (error) {
     if (error instanceof CubbyError) return `its ${error.message}`
     throw error

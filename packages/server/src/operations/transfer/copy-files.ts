@@ -9,7 +9,7 @@ import type { Dump } from '../../store/transfer.ts'
 // The bytes of files, for backups, copies and checks of a whole store. The list of files is a snapshot; a hold of the sweep
 // keeps the bytes of all of them where they are.
 
-export interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'blob'> {
+export interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'blob' | 'contentType'> {
   /** `db/bucket`. */
   bucket: string
   /** Of the bucket. */
@@ -23,8 +23,8 @@ export async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
     if (kind !== 'bucket') continue
     for await (const records of dump.records(id, 0)) {
       for (const { rangeKey, data } of records) {
-        const { size, sha256, blob } = readFileContent(data)
-        yield { bucket: `${db}/${bucket}`, tableId: id, name: rangeKey, size, sha256, blob }
+        const { size, sha256, blob, contentType } = readFileContent(data)
+        yield { bucket: `${db}/${bucket}`, tableId: id, name: rangeKey, size, sha256, blob, contentType }
       }
     }
   }

@@ -1,4 +1,4 @@
-import { isStoreBlobId } from '../../../core/files/blob-id.ts'
+import { isBlobId, isStoreBlobId } from '../../../core/files/blob-id.ts'
 import type { Statement } from '../connection/driver.ts'
 import { type Read, step } from './check-read.ts'
 
@@ -25,7 +25,8 @@ const strayBlobs: Statement = {
 }
 
 /** A file that refers to a blob which is not live is found with that file. */
-const isSound = (state: string, due: string | null, files: string): boolean => {
+const isSound = (id: string, state: string, due: string | null, files: string): boolean => {
+  if (!isBlobId(id) && !isStoreBlobId(id)) return false
   if (state === 'live') return due === null && files === '1'
   return ['pending', 'dead', 'removing'].includes(state) && due !== null
 }
@@ -37,7 +38,7 @@ export async function* checkBlobs(read: Read, tableId: number): AsyncIterable<st
       if (state === 'live' && isStoreBlobId(id!) !== (hasBytes === 't')) {
         yield `blob ${id} (bucket ${tableId}): its bytes are ${hasBytes === 't' ? '' : 'not '}in the store`
       }
-      if (isSound(state!, due!, files!)) continue
+      if (isSound(id!, state!, due!, files!)) continue
       yield `blob ${id} (bucket ${tableId}) is ${state}: ${files} files refer to it, due at ${due}`
     }
     if (found!.rows.length < blobsPerStep) return

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   mkdirSync,
@@ -135,10 +136,16 @@ export const readJson = <T>(path: string): T | undefined => {
   }
 }
 
+/** In place of what an earlier process has left there. Nothing is written through a link that somebody has planted. */
+export const openNew = (path: string): number => {
+  rmSync(path, { force: true })
+  return openSync(path, 'wx', 0o600)
+}
+
 /** Durable when it returns: whole or not there. */
 export const writeJson = (path: string, value: unknown): void => {
   const temporary = `${path}.tmp`
-  const file = openSync(temporary, 'w', 0o600)
+  const file = openNew(temporary)
   try {
     writeAll(file, [Buffer.from(`${JSON.stringify(value)}\n`)])
     fsyncSync(file)
@@ -171,9 +178,8 @@ export const makeRunDir = (dir: string, run: number): string => {
 const heartbeatBytes = 256
 
 export const openHeartbeat = (dir: string): number => {
-  const path = pathsOf(dir).heartbeat
-  closeSync(openSync(path, 'a', 0o600))
-  return openSync(path, 'r+')
+  const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants
+  return openSync(pathsOf(dir).heartbeat, O_RDWR | O_CREAT | (O_NOFOLLOW ?? 0), 0o600)
 }
 
 /** Overwrites the file in place, without a sync: a lost or torn heartbeat only makes the archive end earlier. */
