@@ -231,7 +231,6 @@ export class RequestExchange extends Answered implements Exchange, Caller, BodyH
     const { admission, bodies } = this.shared
     const wasAdmitted = this.isAdmitted
     bodies.release(this)
-    this.#room?.shrink()
     if (wasAdmitted) admission.leave(this)
     const waitsSince = performance.now()
     const result = await wait()

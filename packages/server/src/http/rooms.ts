@@ -44,11 +44,6 @@ export class Room {
     if (this.#builtBytes > this.#heldBytes) this.#setHeld(this.#builtBytes)
   }
 
-  /** Before a wait for something else: holds only what is there. */
-  shrink(): void {
-    this.#setHeld(this.#builtBytes)
-  }
-
   /** The answer takes its place, or there is none. */
   leave(): void {
     if (!this.#isHeld) return

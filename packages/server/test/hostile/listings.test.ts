@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { eventually } from '../harness.ts'
 import { makeBucket, type TestBucket } from '../http/bucket.ts'
-import { inParallel, makeTable, type TestTable } from '../http/service.ts'
+import { freshName, inParallel, makeTable, type TestTable } from '../http/service.ts'
+import { TestTask } from '../http/task.ts'
 import { sumOf } from '../metrics/exposition-rules.ts'
 import { metricsOn, scrape } from '../metrics/scraping.ts'
 import { rawRequest } from '../raw-connection.ts'
@@ -73,6 +74,32 @@ test('200 connections send batches of 25 queries to /mcp: memory stays small and
   const key = stage.attacker.organization.publicKey
   const request = { method: 'POST', path: '/mcp', key, body: `[${Array(25).fill(call)}]` }
   await expectLittleMemory(request, 200, inFull(18_000, 8_000))
+})
+
+// What is read for it takes several turns, although the answer is short.
+test('300 connections describe a table: memory stays small and others are served', async () => {
+  const large = await makeTable(stage.attacker.table.api)
+  const data = { list: Array(200).fill({ a: 'x'.repeat(50), b: 1, c: 'y'.repeat(20) }) }
+  await fillTable(
+    large,
+    Array.from({ length: 50 }, (_, n) => ({ hashKey: `h${n}`, data })),
+  )
+  const given = `{"db":"${large.db}","table":"${large.name}"}`
+  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"describe_table","arguments":${given}}}`
+  const key = stage.attacker.organization.publicKey
+  await expectLittleMemory({ method: 'POST', path: '/mcp', key, body }, 300, inFull(12_000, 5_000))
+})
+
+test('batches that wait for a run first keep their room: 300 of them do not go on together', async () => {
+  const { api, db } = stage.attacker.table
+  const task = new TestTask(api, freshName('task'), db)
+  await task.declare()
+  const { id } = await task.run()
+  const given = `{"db":"${db}","task":"${task.name}","run":"${id}","waitSeconds":1}`
+  const wait = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_run","arguments":${given}}}`
+  const key = stage.attacker.organization.secretKey
+  const request = { method: 'POST', path: '/mcp', key, body: `[${[wait, ...Array(24).fill(readPage)]}]` }
+  await expectLittleMemory(request, 300, inFull(18_000, 8_000))
 })
 
 const readPage = '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"cubby:///api.md"}}'

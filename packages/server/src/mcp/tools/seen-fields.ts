@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../core/records/stored-record.ts'
-import { type Steps, stepUnits } from '../../core/steps.ts'
+import { runThrough, type Steps, stepUnits } from '../../core/steps.ts'
 import { ObjectWalk, type Span, valueSpan } from '../../core/text/json-span.ts'
 import type { TableAddress } from '../../operations/access.ts'
 import { queryRecords } from '../../operations/records/query-records.ts'
@@ -129,6 +129,8 @@ function* readFields(records: readonly StoredRecord[], fields: Fields): Steps<vo
   }
 }
 
+const unitsOf = (records: readonly StoredRecord[]): number => records.reduce((sum, { data }) => sum + data.length, 0)
+
 const newest = {
   index: 't',
   hash: undefined,
@@ -139,18 +141,28 @@ const newest = {
 
 /** JSON texts of at most `bytesMax` together, whether some are left out, and how many records they are from. */
 export const seenFields = async (
-  { access, nowMs, runSteps }: ToolCall,
+  call: ToolCall,
   address: TableAddress,
   bytesMax: number,
 ): Promise<{ fields: string[]; cut: boolean; records: number }> => {
   const seen = new Fields()
   // Large records come in several pages.
   let cursor: string | null | undefined
-  for (let page = 0; page < pagesMax && cursor !== null && seen.records < recordsRead; page++) {
+  for (let page = 0; page < pagesMax && cursor !== null && seen.records < recordsRead; ) {
     const query = { ...newest, limit: recordsRead - seen.records, cursor }
-    const found = await queryRecords(access, { ...address, query }, nowMs)
-    await runSteps(readFields(found.records as StoredRecord[], seen))
+    const hasRoom = call.tryTakeRoom('listing')
+    const found = await queryRecords(call.access, { ...address, query }, call.nowMs)
+    const records = found.records as StoredRecord[]
+    // Records that take several turns are memory between them; others are read in this one, and wait for nobody.
+    if (!hasRoom && unitsOf(records) > stepUnits) {
+      await call.takeRoom('listing')
+      continue
+    }
+    const steps = readFields(records, seen)
+    if (hasRoom) await call.runSteps(steps)
+    else runThrough(steps)
     cursor = found.cursor
+    page++
   }
   const listed = seen.list()
   const fields = takeFitting(listed, bytesMax)
