@@ -18,4 +18,4 @@ export const isLoopbackHost = (host: string): boolean => {
 
 /** Whether a server that listens on this name or address is reached from this machine only. */
 export const isLoopbackAddress = (address: string): boolean =>
-  isLoopbackHost(address.includes(':') ? `[${address}]` : address)
+  isLoopbackHost(address.includes(':') ? `[${address}]` : address) || /^::ffff:(?:127\.|7f[0-9a-f]{2}:)/i.test(address)

@@ -96,22 +96,23 @@ const answerTo = async (
   }
 }
 
-const send = (socket: Socket, { status, headers, body }: Answer, isHead: boolean): void => {
+const send = (socket: Socket, { status, headers, body }: Answer, isHead: boolean, onSent: () => void): void => {
   const bytes = Buffer.from(body)
   const all = { ...headers, Vary: 'Accept', 'Content-Length': String(bytes.length), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n`), ...(isHead ? [] : [bytes])]))
+  const head = Buffer.from(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n`)
+  socket.end(Buffer.concat([head, ...(isHead ? [] : [bytes])]), onSent)
 }
 
-/** Calls `onRequest` when the request is whole, then answers it. */
-const serveConnection = (socket: Socket, site: Site, onRequest: () => void): void => {
+/** Calls `onRequest` when the request is whole, then answers it, and calls `onSent` when the system has the answer. */
+const serveConnection = (socket: Socket, site: Site, onRequest: () => void, onSent: () => void): void => {
   let head = ''
   let isAnswered = false
   const answer = (text: string): void => {
     isAnswered = true
     onRequest()
     void answerTo(text, site).then(({ answer, isHead }) => {
-      if (!socket.destroyed) send(socket, answer, isHead)
+      if (!socket.destroyed) send(socket, answer, isHead, onSent)
     })
   }
   socket.setEncoding('latin1')
@@ -127,7 +128,8 @@ const serveConnection = (socket: Socket, site: Site, onRequest: () => void): voi
 
 interface Connection {
   timer: Timer
-  hasRequest: boolean
+  /** Its request is whole, and its answer is not sent yet. */
+  isServed: boolean
 }
 
 /** The connections that are open, the oldest first. */
@@ -147,24 +149,27 @@ class Connections {
       return
     }
     const refuseAfter = (ms: number, reason: Refusal): Timer => setTimeout(() => this.#refuse(socket, reason), ms)
-    const connection: Connection = { timer: refuseAfter(this.#requestMsMax, 'idle'), hasRequest: false }
+    const connection: Connection = { timer: refuseAfter(this.#requestMsMax, 'idle'), isServed: false }
     this.#open.set(socket, connection)
     socket.on('close', () => this.#leave(socket))
-    serveConnection(socket, this.#site, () => {
+    const become = (isServed: boolean, msMax: number, reason: Refusal): void => {
       clearTimeout(connection.timer)
-      connection.timer = refuseAfter(answerMsMax, 'late')
-      connection.hasRequest = true
-    })
+      if (this.#open.has(socket)) connection.timer = refuseAfter(msMax, reason)
+      connection.isServed = isServed
+    }
+    // A client that leaves its connection open afterwards is idle again.
+    const onSent = (): void => become(false, this.#requestMsMax, 'idle')
+    serveConnection(socket, this.#site, () => become(true, answerMsMax, 'late'), onSent)
   }
 
   closeAll(): void {
     for (const socket of this.#open.keys()) socket.destroy()
   }
 
-  /** Ends the oldest that has sent no request. False if all have. */
+  /** Ends the oldest that has sent no request, or has its answer. False if all are being served. */
   #replaceOldest(): boolean {
-    for (const [socket, { hasRequest }] of this.#open) {
-      if (hasRequest) continue
+    for (const [socket, { isServed }] of this.#open) {
+      if (isServed) continue
       this.#refuse(socket, 'replaced')
       return true
     }

@@ -196,6 +196,28 @@ describe('the connections of the listener', () => {
     await closeAll()
   })
 
+  test('one that has its answer and stays open gives its place to a newcomer, and is closed after a while', async () => {
+    const { port, refused, closeAll } = await listen(async () => 'all is well', 1_000)
+    const answered = Array.from({ length: metricsConnectionsMax }, async () => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {})
+      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      await new Promise((resolve) => socket.once('data', resolve))
+      return socket
+    })
+    const sockets = await Promise.all(answered)
+    expect(await sendTo(port, request)).toEndWith('all is well')
+    await eventually('the others are closed', () => refused.length === metricsConnectionsMax || undefined)
+    expect(refused.toSorted()).toEqual([...Array(metricsConnectionsMax - 1).fill('idle'), 'replaced'])
+    for (const socket of sockets) socket.destroy()
+    await closeAll()
+  })
+
+  test('a loopback address of IPv4 that is written as one of IPv6 is one', async () => {
+    const { port, closeAll } = await listen(async () => 'all is well', undefined, '::ffff:127.0.0.1')
+    expect(await sendTo(port, 'GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n')).toStartWith('HTTP/1.1 403 ')
+    await closeAll()
+  })
+
   test('the time for a request does not end an answer that takes longer', async () => {
     const page = Promise.withResolvers<string>()
     const { port, refused, open, ended, closeAll } = await listen(() => page.promise, 1_000)
