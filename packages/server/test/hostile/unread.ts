@@ -46,7 +46,8 @@ export const openUnread = async (port: number, connections: number, bytes: Uint8
     must('setsockopt', libc.setsockopt(socket, solSocket, soReceiveBuffer, ptr(number(4_096)), 4))
     must('setsockopt', libc.setsockopt(socket, ipProtocolTcp, tcpMaxSegment, ptr(number(536)), 4))
     must('connect', libc.connect(socket, ptr(address), address.length))
-    must('send', libc.send(socket, ptr(bytes), bytes.length, 0))
+    // It fails if the server has refused the request and closed the connection. The others stay.
+    libc.send(socket, ptr(bytes), bytes.length, 0)
     if (n % 50 === 49) await Bun.sleep(1)
   }
 }
