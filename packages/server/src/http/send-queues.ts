@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 
-/** The other end of a connection, as Bun tells it. */
+/** The other end of a connection, as Bun tells it, and the port of this end: a client may use one port for several servers. */
 export interface Peer {
   readonly address: string
   readonly port: number
+  readonly localPort: number
 }
 
 /** How many bytes the system holds for a peer that it has not taken yet. */
@@ -12,9 +13,9 @@ export type SendQueues = (peer: Peer) => number
 const files = ['/proc/net/tcp', '/proc/net/tcp6']
 
 /** The name of a connection. An IPv4 address has one name, whether or not its socket is one of IPv6. */
-const nameOf = ({ address, port }: Peer): string => {
+const nameOf = ({ address, port, localPort }: Peer): string => {
   const plain = address.replace(/^::ffff:(?=[0-9.]+$)/i, '')
-  return `${plain.includes(':') ? new URL(`http://[${plain}]`).hostname : plain}|${port}`
+  return `${plain.includes(':') ? new URL(`http://[${plain}]`).hostname : plain}|${port}|${localPort}`
 }
 
 /** The kernel writes an address as words of four bytes in the order of the machine, which is little-endian. */
@@ -26,7 +27,9 @@ const addressOf = (hex: string): string => {
 }
 
 /** A line: its number, local address, remote address, state, `tx_queue:rx_queue`, and more, in hexadecimal digits. */
-const line = /^ *\d+: [0-9A-F]+:[0-9A-F]+ ([0-9A-F]+):([0-9A-F]+) [0-9A-F]+ ([0-9A-F]+):/gm
+const line = /^ *\d+: [0-9A-F]+:([0-9A-F]+) ([0-9A-F]+):([0-9A-F]+) [0-9A-F]+ ([0-9A-F]+):/gm
+
+const hexadecimal = (text: string): number => Number.parseInt(text, 16)
 
 /**
  * The send queues of all connections of the machine that have one, as Linux shows them. Between a process and a client that
@@ -36,9 +39,11 @@ export const readSendQueues = async (paths = files): Promise<SendQueues> => {
   const queues = new Map<string, number>()
   for (const path of paths) {
     const text = await readFile(path, 'latin1').catch(() => '')
-    for (const [, address, port, queue] of text.matchAll(line)) {
-      const bytes = Number.parseInt(queue!, 16)
-      if (bytes > 0) queues.set(nameOf({ address: addressOf(address!), port: Number.parseInt(port!, 16) }), bytes)
+    for (const [, localPort, address, port, queue] of text.matchAll(line)) {
+      const bytes = hexadecimal(queue!)
+      if (bytes === 0) continue
+      const peer = { address: addressOf(address!), port: hexadecimal(port!), localPort: hexadecimal(localPort!) }
+      queues.set(nameOf(peer), bytes)
     }
   }
   return (peer) => queues.get(nameOf(peer)) ?? 0

@@ -126,7 +126,10 @@ export const startHttp = (options: HttpOptions): HttpServer => {
   })
   pipeline.baseUrlOf = ({ headers }) => baseUrl(options.publicUrl, headers.get('host'), server.url.origin)
   pipeline.answerEnds.isOpen = (request) => server.requestIP(request) !== null
-  pipeline.downloads.peerOf = (request) => server.requestIP(request)
+  pipeline.downloads.peerOf = (request) => {
+    const peer = server.requestIP(request)
+    return peer && { ...peer, localPort: server.port! }
+  }
   pipeline.setIdleTimeout = (request, seconds) => server.timeout(request, seconds)
   const watch = watchConnections(server, options.log)
   return {

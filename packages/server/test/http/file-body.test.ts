@@ -37,7 +37,7 @@ const stage = () => {
     (reason) => void refusals.push(reason),
     async () => (peer) => queues.get(peer.port) ?? 0,
   )
-  downloads.peerOf = (request) => ({ address: '127.0.0.1', port: ports.indexOf(request) })
+  downloads.peerOf = (request) => ({ address: '127.0.0.1', port: ports.indexOf(request), localPort: 80 })
   async function* bytes(length: number): AsyncGenerator<Uint8Array, void> {
     sources++
     try {

@@ -23,13 +23,15 @@ test('the queue of each connection, of IPv4, of IPv6, and of IPv4 on a socket of
       `   1: 00000000000000000000000001000000:9817 B80D0120000000000000000001000000:0051 01 00000020:00000000 ${rest}`,
   )
   const queueOf = await readSendQueues([four, six, join(directory, 'none')])
-  expect(queueOf({ address: '127.0.0.1', port: 0xba7a })).toBe(0x39ac00)
-  expect(queueOf({ address: '::ffff:127.0.0.1', port: 0xba7a })).toBe(0x39ac00)
-  expect(queueOf({ address: '192.168.1.2', port: 80 })).toBe(0)
-  expect(queueOf({ address: '::ffff:192.168.1.10', port: 0x99e2 })).toBe(0x10)
-  expect(queueOf({ address: '2001:db8::1', port: 0x51 })).toBe(0x20)
-  expect(queueOf({ address: '2001:db8:0:0:0:0:0:1', port: 0x51 })).toBe(0x20)
-  expect(queueOf({ address: '2001:db8::2', port: 0x51 })).toBe(0)
+  expect(queueOf({ address: '127.0.0.1', port: 0xba7a, localPort: 0x8763 })).toBe(0x39ac00)
+  expect(queueOf({ address: '::ffff:127.0.0.1', port: 0xba7a, localPort: 0x8763 })).toBe(0x39ac00)
+  expect(queueOf({ address: '192.168.1.2', port: 80, localPort: 0x8763 })).toBe(0)
+  expect(queueOf({ address: '::ffff:192.168.1.10', port: 0x99e2, localPort: 0x9817 })).toBe(0x10)
+  expect(queueOf({ address: '2001:db8::1', port: 0x51, localPort: 0x9817 })).toBe(0x20)
+  expect(queueOf({ address: '2001:db8:0:0:0:0:0:1', port: 0x51, localPort: 0x9817 })).toBe(0x20)
+  expect(queueOf({ address: '2001:db8::2', port: 0x51, localPort: 0x9817 })).toBe(0)
+  // The same port of the client, on a connection to another server.
+  expect(queueOf({ address: '127.0.0.1', port: 0xba7a, localPort: 0x8764 })).toBe(0)
   rmSync(directory, { recursive: true })
 })
 
@@ -39,7 +41,7 @@ test.skipIf(process.platform !== 'linux')('of a client that does not read', asyn
     port: 0,
     hostname: '127.0.0.1',
     fetch(request, { requestIP }) {
-      peer = requestIP.call(server, request)
+      peer = { ...requestIP.call(server, request)!, localPort: server.port! }
       return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }))
     },
   })
