@@ -53,6 +53,22 @@ const putDue = async (place: DirectoryPlace, count: number, dueMs = startMs): Pr
 }
 
 describe('the sweep of blobs', () => {
+  test('an id that is none, in a store that somebody else made, is forgotten; nothing is removed, and the others are', async () => {
+    const place = new DirectoryPlace(top)
+    const ids = await putDue(place, 3)
+    for (const id of ['../../victim', '', 'F'.repeat(32)]) files.due.set(id, startMs - 1)
+    const removed: string[] = []
+    start({
+      remove(id) {
+        removed.push(id)
+        return place.remove(id)
+      },
+    })
+    await eventually('all rows are gone', () => files.due.size === 0 || undefined)
+    expect(removed.toSorted()).toEqual(ids.toSorted())
+    expect(logged).toEqual([])
+  })
+
   test('removes the bytes of all that are due, and then their rows; others stay', async () => {
     const place = new DirectoryPlace(top)
     await putDue(place, 120)

@@ -1,8 +1,9 @@
 import { closeSync, fchmodSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { openNew } from '../../files/open-new.ts'
 import { removeOnSignal } from '../../files/remove-on-signal.ts'
 import { moveIntoPlace } from '../../files/sync.ts'
-import { cannotWrite, kindOf, openNew, putToStdout, refuseExisting } from './write-lines.ts'
+import { cannotWrite, kindOf, putToStdout, refuseExisting } from './write-lines.ts'
 
 export interface ByteWriter {
   /** Resolves when there is room for more. */

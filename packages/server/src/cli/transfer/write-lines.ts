@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { createWriteStream, lstatSync, openSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, lstatSync, rmSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { OperatorError } from '../../core/operator-error.ts'
 import { printableJson } from '../../core/text/printable.ts'
+import { openNew } from '../../files/open-new.ts'
 import { moveIntoPlace } from '../../files/sync.ts'
 import { outputClosed } from '../print.ts'
 
@@ -115,15 +116,6 @@ export const writeToFile = (file: string, { replaces }: { replaces: boolean }): 
       if (!special) rmSync(path, { force: true })
     },
   }
-}
-
-/**
- * Makes the file anew and opens it. What is there was left by an interrupted command, or is a link that somebody else has put
- * there: it must not be written through.
- */
-export const openNew = (path: string, mode?: number): number => {
-  rmSync(path, { force: true })
-  return openSync(path, 'wx', mode)
 }
 
 /** Readable by its owner only: it will hold records. */

@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OperatorError } from '../../../core/operator-error.ts'
+import { openNew } from '../../../files/open-new.ts'
 import { syncPath } from '../../../files/sync.ts'
 
 // The files of an archive:
@@ -136,16 +137,10 @@ export const readJson = <T>(path: string): T | undefined => {
   }
 }
 
-/** In place of what an earlier process has left there. Nothing is written through a link that somebody has planted. */
-export const openNew = (path: string): number => {
-  rmSync(path, { force: true })
-  return openSync(path, 'wx', 0o600)
-}
-
 /** Durable when it returns: whole or not there. */
 export const writeJson = (path: string, value: unknown): void => {
   const temporary = `${path}.tmp`
-  const file = openNew(temporary)
+  const file = openNew(temporary, 0o600)
   try {
     writeAll(file, [Buffer.from(`${JSON.stringify(value)}\n`)])
     fsyncSync(file)

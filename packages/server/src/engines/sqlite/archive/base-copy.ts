@@ -1,6 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, fsyncSync, readSync, rmSync, statfsSync } from 'node:fs'
+import { openNew } from '../../../files/open-new.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
-import { type BaseInfo, openNew, type Position, pathsOfRun, writeAll, writeJson } from './archive-files.ts'
+import { type BaseInfo, type Position, pathsOfRun, writeAll, writeJson } from './archive-files.ts'
 
 const stepBytes = 4 * 1024 * 1024
 /** Synced in parts: one sync of a large file would hold the thread, and with it the archive, for too long. */
@@ -34,7 +35,7 @@ export class BaseCopy {
     this.#path = pathsOfRun(runDir).base(number)
     this.#temporary = `${this.#path}.tmp`
     this.#source = source
-    this.#target = openNew(this.#temporary)
+    this.#target = openNew(this.#temporary, 0o600)
   }
 
   /** Copies a part; false when there is no more. Throws if the rest has no room. */
