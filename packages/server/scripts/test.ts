@@ -52,9 +52,11 @@ const notQuick: string[] = [
   'packages/console/test/sign-in',
   'packages/console/test/table.test',
   'packages/console/test/tasks',
+  'packages/server/test/engine-sqlite-vacuum',
   'packages/server/test/engine-sqlite-wal',
   'packages/server/test/http/almost-right',
   'packages/server/test/http/deleted-organization',
+  'packages/server/test/http/entry-point',
   'packages/server/test/http/file-memory',
   'packages/server/test/http/file-names',
   'packages/server/test/http/file-queries',
@@ -74,6 +76,7 @@ const notQuick: string[] = [
   'packages/server/test/http/small-files',
   'packages/server/test/http/stats',
   'packages/server/test/http/stop',
+  'packages/server/test/http/turns',
 ]
 
 /** Beginnings of paths: their short forms are in the quick part, so the rest runs them again (`isWhole` in harness.ts). */

@@ -46,13 +46,19 @@ const isSame = (found: SchemaRow, ours: SchemaRow): boolean =>
 
 const keyOf = ({ type, name }: SchemaRow): string => `${type} ${name}`
 
+const expected = new Map<number, SchemaRow[]>()
+
 /** The schema that the migrations make of an empty store. */
 const expectedSchema = (version: number): SchemaRow[] => {
+  const known = expected.get(version)
+  if (known !== undefined) return known
   const db = new Connection(':memory:', 256)
   try {
     db.run(firstSchema)
     for (const { to, run } of migrations) if (to <= version) run(db)
-    return readSchema(db)
+    const schema = readSchema(db)
+    expected.set(version, schema)
+    return schema
   } finally {
     db.close()
   }
