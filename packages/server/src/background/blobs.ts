@@ -5,7 +5,7 @@ import type { BlobPlace } from '../store/blob-place.ts'
 import type { Files } from '../store/files.ts'
 import { PacedSteps } from './paced-steps.ts'
 import type { Background } from './sweeps.ts'
-import { makeWaryClock } from './wary-clock.ts'
+import { makeWaryClock } from '../core/wary-clock.ts'
 
 export interface BlobSweepOptions {
   files: Pick<Files, 'takeDue' | 'forget'>

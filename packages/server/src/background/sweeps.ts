@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { Maintenance } from '../store/maintenance.ts'
 import type { Runs } from '../store/runs.ts'
 import { type Job, PacedSteps } from './paced-steps.ts'
-import { makeWaryClock } from './wary-clock.ts'
+import { makeWaryClock } from '../core/wary-clock.ts'
 
 export interface SweepOptions {
   maintenance: Pick<Maintenance, 'sweepExpired' | 'purgeTables' | 'purgeOrganizations'>

@@ -60,10 +60,14 @@ export interface ArchiveMoment {
 export interface ArchiveReport {
   /** Files that are damaged or missing. */
   findings: string[]
+  /** What a copy that was made while the server wrote may lack. */
+  notes: string[]
   /** The times that can be restored. */
   ranges: { fromMs: number; toMs: number; bases: number; segments: number }[]
   /** Between the ranges. */
   gaps: { fromMs: number; toMs: number; reason: string }[]
+  /** Within the ranges: the clock of the server was set back, and these times were twice. */
+  twice: { fromMs: number; toMs: number }[]
 }
 
 /** What `compact` needs on the disk of the store, beside it. */

@@ -107,12 +107,34 @@ describe.skipIf(!storeIsEmbedded())('an archive', () => {
     }
   })
 
-  test('has a gap, and a new base at once, if another command was the last to close the store', async () => {
+  // They are the last to close the store, and SQLite would then delete what is not archived yet.
+  test('goes on without a gap after commands that run when the server was killed', async () => {
+    await putSome(3)
+    await server.kill()
+    await runCubby(['orgs', 'list', '--data', server.dataDir])
+    await createKey('after the kill')
+    await runCubby(['verify', '--data', server.dataDir])
+    await server.start()
+    await putSome(1)
+    const atMs = await untilArchived(archive)
+    expect(warnings()).toEqual([])
+    const data = join(dir, 'after-the-kill')
+    const command = ['backup', 'restore', '--from', archive, '--at', String(atMs), '--data', data]
+    expect(await runCubby(command)).toMatchObject({ exitCode: 0 })
+    expect(ledger.faults(keysOf(data), atMs)).toEqual([])
+    const { stdout } = await runCubby(['keys', 'list', '--org', 'acme', '--data', data, '--json'])
+    expect(stdout).toContain('after the kill')
+  })
+
+  test('has a gap, and a new base at once, if another program was the last to close the store', async () => {
     await putSome(3)
     await untilArchived(archive)
     await server.kill()
     const lastMs = Date.now()
-    await createKey('after the kill')
+    const other = new Database(join(server.dataDir, 'cubby.db'), { readwrite: true })
+    other.query('SELECT count(*) FROM records').get()
+    other.close(true)
+    expect(existsSync(join(server.dataDir, 'cubby.db-wal'))).toBe(false)
     await server.start()
     const { ranges, gaps } = await untilRanges(archive, 2)
     expect(warnings()).toEqual(['another command was the last to close the store, or its files were replaced'])
@@ -187,7 +209,7 @@ describe.skipIf(!storeIsEmbedded())('an archive', () => {
 
     rmSync(segment)
     const missing = await restoreAt(archive, atMs)
-    expect(missing).toMatchObject({ exitCode: 1, stderr: `cubby: ${segment} is missing\n` })
+    expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`(${segment} is missing)`) })
     const found = await runCubby(['backup', 'verify', archive])
     expect(found).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(`${segment} is missing`) })
 

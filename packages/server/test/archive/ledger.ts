@@ -96,19 +96,22 @@ export const until = async <T>(what: string, read: () => T | undefined | Promise
   throw new Error(`${what} did not happen within a minute`)
 }
 
-/** Until everything that was answered before now is archived. */
-export const untilArchived = (archive: string): Promise<number> => {
-  const nowMs = Date.now()
+/** Until everything that was answered before now is archived. `offsetMs`: of the clock of the server. */
+export const untilArchived = (archive: string, offsetMs = 0): Promise<number> => {
+  const nowMs = Date.now() + offsetMs
   return until('the archive to cover this moment', () => {
-    const coveredMs = readHeartbeat(archive)?.coveredMs ?? 0
-    return coveredMs > nowMs ? coveredMs : undefined
+    const { coveredMs = 0, later = null } = readHeartbeat(archive) ?? {}
+    const reachedMs = later?.[1] ?? coveredMs
+    return reachedMs > nowMs && reachedMs < nowMs + 60_000 ? reachedMs : undefined
   })
 }
 
 export interface Verified {
   findings: string[]
+  notes: string[]
   ranges: { fromMs: number; toMs: number; bases: number; segments: number }[]
   gaps: { fromMs: number; toMs: number; reason: string }[]
+  twice: { fromMs: number; toMs: number }[]
 }
 
 export const verify = async (archive: string): Promise<Verified> => {

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endAllServing, spawnServe } from '../cli/serve-process.ts'
 import { makeTempDir, removeTempDir, runCubby, startServer, storeIsEmbedded } from '../harness.ts'
-import { folderOf, programOf } from '../stores/kept-stores.ts'
+import { folderOf } from '../stores/kept-stores.ts'
 import { restoreAt, until, untilArchived, untilRanges, verify } from './ledger.ts'
 
 setDefaultTimeout(120_000)
@@ -81,23 +81,27 @@ describe.skipIf(!storeIsEmbedded())('the directory of an archive', () => {
     }
     const newer = newDir()
     mkdirSync(newer, { recursive: true })
-    writeFileSync(join(newer, 'archive.json'), '{"format":2}')
-    const refused = await refusalOf(['--data', newDir(), '--archive', newer])
-    expect(refused).toEqual({ exitCode: 1, stderr: expect.stringContaining('has format 2; this Cubby knows format 1') })
+    for (const [format, next] of [
+      [1, 'no release wrote it; give another directory'],
+      [3, 'use a newer one'],
+    ]) {
+      writeFileSync(join(newer, 'archive.json'), `{"format":${format},"id":"a","store":"b"}`)
+      const said = `the archive in ${newer} has format ${format}; this Cubby knows format 2: ${next}\n`
+      const refused = await refusalOf(['--data', newDir(), '--archive', newer])
+      expect(refused).toEqual({ exitCode: 1, stderr: `cubby: ${said}` })
+      expect(await runCubby(['backup', 'verify', newer])).toMatchObject({ exitCode: 1, stderr: `cubby: ${said}` })
+    }
   })
 
-  test('stays that of its store when the secret is rotated, and when an older store is upgraded', async () => {
+  test('stays that of its store when the secret is rotated, also of a store that was upgraded', async () => {
     const archive = join(newDir(), 'archive')
     const dataDir = newDir()
     mkdirSync(dataDir, { recursive: true })
     copyFileSync(join(folderOf('v5'), 'cubby.db'), join(dataDir, 'cubby.db'))
     cpSync(join(folderOf('v5'), 'files'), join(dataDir, 'files'), { recursive: true })
-    const args = ['--archive', archive]
-    const old = await startServer({ dataDir, args, program: programOf('v5') })
-    await untilRanges(archive, 1)
-    expect(await old.end('SIGTERM')).toBe(0)
-    const server = await startServer({ dataDir, args })
+    const server = await startServer({ dataDir, args: ['--archive', archive] })
     try {
+      await untilRanges(archive, 1)
       await server.cubbyJson('secrets', 'rotate', '--now')
       await server.restart()
       expect(server.log.filter(({ level }) => level === 'error')).toEqual([])
@@ -109,7 +113,9 @@ describe.skipIf(!storeIsEmbedded())('the directory of an archive', () => {
   test('loses what is older than --archive-keep, and nothing else', async () => {
     const archive = join(newDir(), 'archive')
     const args = ['--archive', archive, '--archive-keep', '2s', '--archive-base', '1s']
-    const server = await startServer({ args })
+    // Otherwise nothing is removed in the first hour after a start.
+    const env = { NODE_ENV: 'test', CUBBY_TEST_ARCHIVE_HOLD_MS: '0' }
+    const server = await startServer({ args, env })
     try {
       const org = await server.createOrganization('acme')
       const api = server.as(org.secretKey)

@@ -278,15 +278,19 @@ backup without that directory has none of them, and the summary says so.`,
   },
 }
 
-const archiveLines = (path: string, { findings, ranges, gaps }: ArchiveReport): string[] => {
+const archiveLines = (path: string, { findings, notes, ranges, gaps, twice }: ArchiveReport): string[] => {
   const time = (ms: number): string => new Date(ms).toISOString()
-  const lines = [...findings]
-  ranges.forEach(({ fromMs, toMs, bases, segments }, i) => {
+  const lines = [...findings, ...notes]
+  ranges.forEach(({ fromMs, toMs, bases, segments }) => {
     const parts = `${showCount(bases, 'base')}, ${showCount(segments, 'segment')}`
     lines.push(`restorable from ${time(fromMs)} to ${time(toMs)}: ${parts}`)
-    const gap = gaps[i]
-    if (gap !== undefined) lines.push(`gap from ${time(gap.fromMs)} to ${time(gap.toMs)}: ${gap.reason}`)
   })
+  for (const { fromMs, toMs, reason } of gaps) lines.push(`gap from ${time(fromMs)} to ${time(toMs)}: ${reason}`)
+  for (const { fromMs, toMs } of twice) {
+    lines.push(
+      `not restorable from ${time(fromMs)} to ${time(toMs)}: the clock of the server was set back, and they were twice`,
+    )
+  }
   if (ranges.length === 0) lines.push('nothing can be restored: there is no complete base yet')
   if (findings.length === 0) lines.push(`ok: ${path}`)
   return lines

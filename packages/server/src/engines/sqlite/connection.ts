@@ -1,6 +1,6 @@
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import type { CheckpointFaultKind } from './checkpoint/checkpoint-policy.ts'
-import { openDatabase } from './open-database.ts'
+import { keepWal, openDatabase } from './open-database.ts'
 
 export interface CheckpointFault {
   cause: string
@@ -93,6 +93,11 @@ export class Connection {
     name: 'application_id' | 'auto_vacuum' | 'freelist_count' | 'page_count' | 'page_size' | 'user_version',
   ): number {
     return this.prepare<Record<string, number>, []>(`PRAGMA ${name}`).get()![name]!
+  }
+
+  /** The server closes its store: everything is archived, and is copied into the database file. */
+  letWalGo(): void {
+    keepWal(this.#db, false)
   }
 
   get inTransaction(): boolean {

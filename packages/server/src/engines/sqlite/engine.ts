@@ -204,6 +204,7 @@ class SqliteEngine implements EmbeddedEngine {
     await this.#channel.close()
     snapshot.close()
     const close = (): void => db.close()
+    if (role === 'owner') db.letWalGo()
     if (this.#archive !== undefined) await this.#archive.close(close)
     else if (role === 'owner') close()
     else closeUnlessMarked(this.#dataDir, close)

@@ -1,3 +1,4 @@
+import { clockJumpHoldMs } from '../../core/limits.ts'
 import type { EngineFlags, SettingSource } from '../../store/settings.ts'
 
 const dayMs = 86_400_000
@@ -30,6 +31,8 @@ export interface ArchiveSettings {
   dir: string
   keepMs: number
   baseEveryMs: number
+  /** How long after a start, and after a jump of the clock, nothing is removed from the archive. */
+  holdMs: number
   /** For tests: see archive/server-clock.ts. */
   clock: string | undefined
 }
@@ -48,7 +51,8 @@ const readArchive = ({ text, durationMs, testVariable }: SettingSource): Archive
   // Read in any case, so that a wrong value is refused.
   const [keepMs, baseEveryMs] = [durationMs('archive-keep'), durationMs('archive-base')]
   const dir = text('archive')
-  return dir === undefined ? undefined : { dir, keepMs, baseEveryMs, clock: testVariable('CUBBY_TEST_CLOCK') }
+  const holdMs = Number(testVariable('CUBBY_TEST_ARCHIVE_HOLD_MS') ?? clockJumpHoldMs)
+  return dir === undefined ? undefined : { dir, keepMs, baseEveryMs, holdMs, clock: testVariable('CUBBY_TEST_CLOCK') }
 }
 
 export const readSqliteSettings = (source: SettingSource): SqliteSettings => {

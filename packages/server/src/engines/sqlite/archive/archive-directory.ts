@@ -5,18 +5,30 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import type { Connection } from '../connection.ts'
 import { makeDataDir } from '../disk/store-files.ts'
 import { holdFile, type StoreLock } from '../disk/store-lock.ts'
-import { archiveFormat, type Manifest, pathsOf, readJson, writeJson } from './archive-files.ts'
+import { archiveFormat, type Manifest, pathsOf, readJson, readText, shapes, writeJson } from './archive-files.ts'
 import { isOnOwnDisk, wasOnOwnDisk } from './own-disk.ts'
 
 /** Undefined if the directory has no archive. Throws if this version cannot read it. */
 export const readManifest = (dir: string): Manifest | undefined => {
-  const manifest = readJson<Manifest>(pathsOf(dir).manifest)
-  if (manifest !== undefined && manifest.format !== archiveFormat) {
+  const path = pathsOf(dir).manifest
+  const format = formatIn(readText(path))
+  if (format !== undefined && format !== archiveFormat) {
+    const next = format < archiveFormat ? 'no release wrote it; give another directory' : 'use a newer one'
     throw new StoreRefused(
-      `the archive in ${dir} has format ${manifest.format}; this Cubby knows format ${archiveFormat}: use a newer one`,
+      `the archive in ${dir} has format ${format}; this Cubby knows format ${archiveFormat}: ${next}`,
     )
   }
-  return manifest
+  return readJson(path, shapes.manifest)
+}
+
+/** Looked at first: the rest of another format may have another shape. */
+const formatIn = (text: string | undefined): number | undefined => {
+  try {
+    const { format } = JSON.parse(text ?? '{}')
+    return typeof format === 'number' ? format : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The same for a store and for what is restored from it. */

@@ -7,7 +7,6 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   writeSync,
@@ -26,11 +25,12 @@ import { syncPath } from '../../../files/sync.ts'
 //       run.json           why it began, and when
 //       00000001.seg       blocks of frames: see block.ts. The one that is being written is called .open
 //       base-00000001.db   a copy of the database file, and base-00000001.json what belongs to it
-//       end.json           why it ended, if the server could still write that
+//       end.json           why it ended, and where; every run but the newest has one
 //
-// Every file but the heartbeat and the open segment is written under another name, synced, and then renamed.
+// Every file but the heartbeat and the open segment is written under another name, synced, and then renamed. Every file has a
+// checksum or a digest, and is read only if it has the shape that is written here.
 
-export const archiveFormat = 1
+export const archiveFormat = 2
 
 export interface Manifest {
   /** Random. */
@@ -47,14 +47,9 @@ export interface RunStart {
   reason: string
 }
 
-export interface RunEnd {
-  /** Every write that was answered before this time is in the run. */
-  coveredMs: number
-  reason: string
-}
-
 /** A point in the commits of a run. */
 export interface Position {
+  segment: number
   generation: number
   frame: number
 }
@@ -62,25 +57,79 @@ export interface Position {
 export const isBefore = (a: Position, b: Position): boolean =>
   a.generation < b.generation || (a.generation === b.generation && a.frame < b.frame)
 
+/** How far a run goes. A reader that finds less knows that something is missing. */
+export interface RunReach {
+  /** The last commit. */
+  last: Position
+  /** The number of the newest base; 0 if there is none. */
+  base: number
+  /** Every write that was answered before this time is in the run. The clock has run steadily since the last commit. */
+  coveredMs: number
+  /** The same for the clock as it was set after that; null if it was not. */
+  later: [fromMs: number, toMs: number] | null
+}
+
+export interface RunEnd extends RunReach {
+  reason: string
+}
+
+export interface Heartbeat extends RunReach {
+  run: number
+  /** See ClockWatch. */
+  driftMs: number
+}
+
 export interface BaseInfo {
   /** The first segment of the generation in which the copy began. A restore replays from there. */
   firstSegment: number
   startedAtMs: number
+  /** The time of the clock that retention trusts. */
+  keptFromMs: number
   pageBytes: number
   bytes: number
   sha256: string
   /** The copy was made while pages changed. It is a database only together with all frames up to here. */
   end: Position
-  /** From this time on, a restore can use it. */
+  /** From this time on, by the clock as it was at `end`, a restore can use it. */
   usableFromMs: number
 }
 
-export interface Heartbeat {
-  run: number
-  segment: number
-  position: Position
-  coveredMs: number
+type Check = (value: unknown) => boolean
+/** The members of an object: these and no others. */
+export type Shape<T> = { [Name in keyof T]-?: Check }
+
+export const isText: Check = (value) => typeof value === 'string'
+export const isTime: Check = (value) => typeof value === 'number' && Number.isFinite(value)
+export const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
+export const isPair =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.length === 2 && value.every(check)
+export const hasShape =
+  <T>(shape: Shape<T>): Check =>
+  (value) => {
+    if (typeof value !== 'object' || value === null) return false
+    const checks = Object.entries<Check>(shape)
+    const given = value as Record<string, unknown>
+    return Object.keys(given).length === checks.length && checks.every(([name, check]) => check(given[name]))
+  }
+
+const position = hasShape<Position>({ segment: isCount, generation: isCount, frame: isCount })
+const reach = {
+  last: position,
+  base: isCount,
+  coveredMs: isTime,
+  later: (value: unknown) => value === null || isPair(isTime)(value),
 }
+const manifest: Shape<Manifest> = { id: isText, format: isCount, store: isText, createdAtMs: isTime }
+const start: Shape<RunStart> = { startedAtMs: isTime, reason: isText }
+const end: Shape<RunEnd> = { ...reach, reason: isText }
+const heartbeat: Shape<Heartbeat> = { ...reach, run: isCount, driftMs: isTime }
+const base: Shape<BaseInfo> = {
+  ...{ firstSegment: isCount, startedAtMs: isTime, keptFromMs: isTime, pageBytes: isCount, bytes: isCount },
+  ...{ sha256: isText, end: position, usableFromMs: isTime },
+}
+export const shapes = { manifest, start, end, heartbeat, base }
 
 export const pathsOf = (dir: string) => ({
   manifest: join(dir, 'archive.json'),
@@ -121,28 +170,47 @@ export class ArchiveDamaged extends OperatorError {
   override readonly name = 'ArchiveDamaged'
 }
 
-/** Undefined if there is no such file. */
-export const readJson = <T>(path: string): T | undefined => {
-  let text: string
+/** The text of a file: JSON with a checksum over itself. */
+const encode = (value: object): string => {
+  const checksum = Bun.hash.xxHash3(JSON.stringify(value)).toString(16)
+  return JSON.stringify({ ...value, checksum })
+}
+
+/** Undefined unless the text is exactly what `encode` makes of a value of this shape. */
+const decode = <T>(text: string, shape: Shape<T>): T | undefined => {
   try {
-    text = readFileSync(path, 'utf8')
+    const { checksum, ...value } = JSON.parse(text)
+    return encode(value) === text && hasShape(shape)(value) ? (value as T) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined if there is no such file. */
+export const readText = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as { code?: string }).code === 'ENOENT') return undefined
     throw new OperatorError(`${path} cannot be read: ${(error as Error).message}`)
   }
-  try {
-    return JSON.parse(text) as T
-  } catch {
-    throw new ArchiveDamaged(`${path} is damaged: it is not JSON`)
-  }
+}
+
+/** Undefined if there is no such file. Throws if it is not as `writeJson` writes it. */
+export const readJson = <T>(path: string, shape: Shape<T>): T | undefined => {
+  const text = readText(path)
+  if (text === undefined) return undefined
+  const value = decode(text.replace(/\n$/, ''), shape)
+  if (value === undefined) throw new ArchiveDamaged(`${path} is damaged: its checksum or its shape is wrong`)
+  return value
 }
 
 /** Durable when it returns: whole or not there. */
-export const writeJson = (path: string, value: unknown): void => {
+export const writeJson = (path: string, value: object): void => {
   const temporary = `${path}.tmp`
   const file = openNew(temporary, 0o600)
   try {
-    writeAll(file, [Buffer.from(`${JSON.stringify(value)}\n`)])
+    writeAll(file, [Buffer.from(`${encode(value)}\n`)])
     fsyncSync(file)
   } catch (error) {
     rmSync(temporary, { force: true })
@@ -170,7 +238,7 @@ export const makeRunDir = (dir: string, run: number): string => {
   return runDir
 }
 
-const heartbeatBytes = 256
+const heartbeatBytes = 512
 
 export const openHeartbeat = (dir: string): number => {
   const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants
@@ -179,25 +247,10 @@ export const openHeartbeat = (dir: string): number => {
 
 /** Overwrites the file in place, without a sync: a lost or torn heartbeat only makes the archive end earlier. */
 export const writeHeartbeat = (file: number, heartbeat: Heartbeat): void => {
-  const text = JSON.stringify(heartbeat)
-  const line = `${text} ${Bun.hash.crc32(text).toString(16)}\n`
-  writeSync(file, Buffer.from(line.padEnd(heartbeatBytes)), 0, heartbeatBytes, 0)
+  writeSync(file, Buffer.from(`${encode(heartbeat)}\n`.padEnd(heartbeatBytes)), 0, heartbeatBytes, 0)
 }
 
 export const readHeartbeat = (dir: string): Heartbeat | undefined => {
-  let file: number
-  try {
-    file = openSync(pathsOf(dir).heartbeat, 'r')
-  } catch {
-    return undefined
-  }
-  try {
-    const bytes = Buffer.alloc(heartbeatBytes)
-    const [line = ''] = bytes.toString('utf8', 0, readSync(file, bytes, 0, heartbeatBytes, 0)).split('\n')
-    const space = line.lastIndexOf(' ')
-    const text = line.slice(0, space)
-    return Bun.hash.crc32(text).toString(16) === line.slice(space + 1) ? (JSON.parse(text) as Heartbeat) : undefined
-  } finally {
-    closeSync(file)
-  }
+  const [line = ''] = readText(pathsOf(dir).heartbeat)?.split('\n') ?? []
+  return decode(line, shapes.heartbeat)
 }

@@ -4,26 +4,32 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import type { ArchiveState } from '../../../store/archive-state.ts'
 import { ArchiveDirectory } from './archive-directory.ts'
 import {
+  ArchiveDamaged,
+  basesOf,
+  type Heartbeat,
   isBefore,
   type Manifest,
   openHeartbeat,
   pathsOf,
   pathsOfRun,
   type RunEnd,
+  type RunReach,
   readHeartbeat,
   readJson,
   runsOf,
+  shapes,
   writeHeartbeat,
 } from './archive-files.ts'
 import { Bases, type BasesOptions } from './bases.ts'
-import type { BlockMeta } from './block.ts'
+import type { BlockMeta, Cut } from './block.ts'
+import { ClockWatch, driftOf, type Reading } from './clock-watch.ts'
 import { CommitTimeReader, readEarlierTimes } from './commit-times.ts'
 import { decideContinuation } from './continuation.ts'
 import { noteDisk } from './own-disk.ts'
 import { Run, writeRunEnd } from './run.ts'
 import { closeTail, type RunTail } from './run-tail.ts'
 import { TimeQueue } from './time-queue.ts'
-import { type Fingerprint, fingerprintOf, readToken, removeToken, writeToken } from './token.ts'
+import { type Fingerprint, fingerprintOf, readToken, removeToken, type Token, writeToken } from './token.ts'
 import { WalFile } from './wal-file.ts'
 import {
   cutAt,
@@ -47,7 +53,7 @@ import {
 /** How long `flush` waits for the time of a commit that is in the WAL already. */
 const timeWaitMsMax = 100
 const retryMsMin = 2_000
-const retryMsMax = 300_000
+const retryMsMax = 30_000
 
 export interface ArchiverOptions extends BasesOptions {
   /** The directory, if it could be taken before the store was opened. */
@@ -68,6 +74,26 @@ interface Place {
   heartbeat: number
 }
 
+type Look = Required<Reading> & { driftMs: number }
+
+interface EarlierRun {
+  number: number
+  isEnded: boolean
+  /** Undefined if it is damaged: `damage` says how. */
+  tail: RunTail | undefined
+  damage?: string
+  /** The heartbeat, if it is of this run. */
+  beat: Heartbeat | undefined
+}
+
+/** Until when a run was complete. While nothing was committed, only the heartbeat went on. */
+const reachOf = ({ position, coveredMs }: RunTail, beat: Heartbeat | undefined): RunReach => {
+  const isAtEnd = beat !== undefined && !isBefore(position, beat.last) && !isBefore(beat.last, position)
+  return isAtEnd ? pick(beat) : { last: position, base: beat?.base ?? 0, coveredMs, later: null }
+}
+
+const pick = ({ last, base, coveredMs, later }: RunReach): RunReach => ({ last, base, coveredMs, later })
+
 export class Archiver {
   readonly #options: ArchiverOptions
   readonly #databasePath: string
@@ -83,7 +109,8 @@ export class Archiver {
   #skippedSeen: number
   /** Frames without a time at the last look: they are archived at the next one. */
   #untimedFrame = 0
-  #retryAtMs = 0
+  /** By the clock that nobody sets. */
+  #retryAt = 0
   #retryMs = retryMsMin
   /** The end of a run that could not be written yet. */
   #unwrittenEnd: { archive: string; run: number; end: RunEnd } | undefined
@@ -141,8 +168,8 @@ export class Archiver {
       run.sealSegment()
       // What is archived only now was committed by another process, and is not in the file that was looked at.
       const isClosed = closed !== undefined && !isBefore(position, run.position)
-      const token = { archive: this.#place!.manifest.id, run: run.number }
-      writeToken(this.#options.dataDir, isClosed ? { ...token, closed, last: closeTail(run.dir).last } : token)
+      const token = this.#tokenOf(run)
+      writeToken(this.#options.dataDir, isClosed ? { ...token, closed, last: closeTail(run.dir).last ?? null } : token)
     })
     this.#bases.giveUp(this.#isLost)
     this.#leavePlace()
@@ -198,36 +225,37 @@ export class Archiver {
     this.#place = this.#takePlace(held)
     this.#writeEnd()
     removeParts(dir)
-    const number = runsOf(dir).at(-1)
-    const runDir = number === undefined ? undefined : pathsOf(dir).run(number)
-    const tail = runDir === undefined ? undefined : closeTail(runDir)
+    const earlierRun = this.#readEarlierRun()
+    const { number, tail, beat } = earlierRun ?? {}
     const header = this.#wal.readHeader()
-    const continuation = decideContinuation({
+    const found = {
       archive: this.#place.manifest.id,
-      run:
-        number === undefined
-          ? undefined
-          : { number, ended: readJson(pathsOfRun(runDir!).end) !== undefined, last: tail!.last },
+      run: earlierRun && {
+        ...{ number: earlierRun.number, ended: earlierRun.isEnded, last: tail?.last },
+        isWhole: tail !== undefined && beat !== undefined && !isBefore(tail.position, beat.last),
+      },
       token: held && readToken(dataDir),
       wal: header && { ...header, checksumAt: tail?.last && this.#wal.checksumAt(header, tail.last.frame) },
       fingerprint: fingerprintOf(this.#databasePath),
-    })
+    }
+    const damage = earlierRun?.damage
+    const continuation = damage === undefined ? decideContinuation(found) : { gap: damage }
     const earlier = readEarlierTimes(dataDir, timesName)
     if ('gap' in continuation) {
       const { cause } = this.state
       const reason = cause === null ? continuation.gap : `the archive had failed: ${cause}`
-      if (number !== undefined) {
+      if (earlierRun !== undefined) {
         // If it fails, the gap is known already.
         if (cause === null) {
           log('warn', 'the archive cannot continue where it ended: a gap, and a new base begins', { cause: reason })
           this.state.gaps++
         }
-        this.#endEarlier(number, tail!, reason)
+        this.#endEarlier(earlierRun, reason)
       }
       this.#begin(reason)
     } else {
       const run = Run.resume(dir, number!, tail!, header, continuation.from === 'lastFrame')
-      run.coveredMs = this.#coveredBy(number!, tail!)
+      run.clock = ClockWatch.resume(reachOf(tail!, beat), beat?.driftMs)
       this.#run = run
       this.state.run = run.number
       // What it says of the closed store holds until something of the next WAL is archived: see decideContinuation.
@@ -237,26 +265,39 @@ export class Archiver {
       // Of commits without a time the machine may have lost the time, if it was started since. The times of this start are
       // read after that: a commit of it would lend its time to those before it.
       this.#readsTimes = false
-      this.#archive(run, 'flush', earlier.mayBeIncomplete ? run.coveredMs : undefined)
+      this.#archive(run, 'flush', earlier.mayBeIncomplete ? run.clock.seen.coveredMs : undefined)
       this.#readsTimes = true
       if (run.base === undefined) this.#bases.begin(run)
     }
     for (const path of earlier.paths) rmSync(path, { force: true })
   }
 
-  /** Until when the last run was complete. While nothing was committed, only the heartbeat went on. */
-  #coveredBy(number: number, tail: RunTail): number {
-    const beat = readHeartbeat(this.#options.dir)
-    const isOfTail = beat?.run === number && beat.position.generation === tail.generation
-    const isAtEnd = isOfTail && beat.position.frame === (tail.last?.frame ?? 0)
-    return isAtEnd ? Math.max(tail.coveredMs, beat.coveredMs) : tail.coveredMs
+  /** The last run of the archive, as an earlier start has left it. */
+  #readEarlierRun(): EarlierRun | undefined {
+    const { dir } = this.#options
+    const number = runsOf(dir).at(-1)
+    if (number === undefined) return undefined
+    const runDir = pathsOf(dir).run(number)
+    const heartbeat = readHeartbeat(dir)
+    const found: EarlierRun = { number, isEnded: existsSync(pathsOfRun(runDir).end), tail: undefined, beat: undefined }
+    if (heartbeat?.run === number) found.beat = heartbeat
+    try {
+      found.tail = closeTail(runDir)
+      const newest = basesOf(runDir).at(-1)
+      if (newest !== undefined) readJson(pathsOfRun(runDir).baseInfo(newest), shapes.base)
+    } catch (error) {
+      if (!(error instanceof ArchiveDamaged)) throw error
+      found.damage = error.message
+      found.tail = undefined
+    }
+    return found
   }
 
-  /** The heartbeat is about to be that of another run: what it said of this one is kept. */
-  #endEarlier(number: number, tail: RunTail, reason: string): void {
-    const { dir } = this.#options
-    if (readJson(pathsOfRun(pathsOf(dir).run(number)).end) !== undefined) return
-    const end = { coveredMs: this.#coveredBy(number, tail), reason }
+  /** The heartbeat is about to be that of another run: what it said of this one is kept, also if less is there now. */
+  #endEarlier({ number, isEnded, tail, beat }: EarlierRun, reason: string): void {
+    if (isEnded || (tail === undefined && beat === undefined)) return
+    const reach = tail === undefined || (beat !== undefined && isBefore(tail.position, beat.last)) ? beat! : tail
+    const end = { ...('position' in reach ? reachOf(reach, beat) : pick(reach)), reason }
     this.#unwrittenEnd = { archive: this.#place!.manifest.id, run: number, end }
     this.#writeEnd()
   }
@@ -286,12 +327,16 @@ export class Archiver {
     const isSame = run.header === undefined || (header !== undefined && sameSalts(header, run.header))
     if (run.generation > 1 || !isSame) throw new Error('the WAL was reset while a new base began')
     this.#bases.begin(run)
-    writeToken(dataDir, { archive: this.#place!.manifest.id, run: run.number })
+    writeToken(dataDir, this.#tokenOf(run))
+  }
+
+  #tokenOf({ number }: Run): Token {
+    return { archive: this.#place!.manifest.id, run: number, closed: null, last: null }
   }
 
   #retry(): void {
-    const { now, log } = this.#options
-    if (now() < this.#retryAtMs) return
+    const { log } = this.#options
+    if (performance.now() < this.#retryAt) return
     this.#orFail(() => {
       if (this.#isLost) this.#leavePlace()
       if (this.#place === undefined) this.#attach(undefined)
@@ -330,10 +375,10 @@ export class Archiver {
       this.#retryMs = Math.min(this.#retryMs * 2, retryMsMax)
     }
     this.state.cause = cause
-    this.#retryAtMs = now() + this.#retryMs
+    this.#retryAt = performance.now() + this.#retryMs
     if (run === undefined) return
     run.giveUp()
-    const end = { coveredMs: run.coveredMs, reason: cause }
+    const end = { ...run.reach, reason: cause }
     const unwritten = { archive: this.#place!.manifest.id, run: run.number, end }
     if (isLost) {
       // What is there now may be another archive, with a run of the same number.
@@ -356,11 +401,11 @@ export class Archiver {
    */
   #archive(run: Run, mode: 'tick' | 'flush', unsureFromMs?: number): void {
     for (;;) {
-      const coveredMs = this.#options.now()
+      const look = this.#look()
       const header = this.#wal.readHeader()
       // No WAL yet, one that was truncated, or a header that is just being written.
       if (header === undefined) {
-        if (this.#wal.isEmpty) this.#note(run, coveredMs)
+        if (this.#wal.isEmpty) this.#note(run, look)
         return
       }
       this.#enter(run, header)
@@ -373,10 +418,10 @@ export class Archiver {
       const isLast = isAll || found.frames === 0 || frames < found.frames
       if (frames > 0) {
         const cut = frames === found.frames ? found : cutAt(found, bytes, header, frames)
-        this.#append(run, header, bytes, cut, isLast ? coveredMs : run.coveredMs, seenMs, unsureFromMs)
+        this.#append(run, header, bytes, cut, isLast ? look : undefined, seenMs, unsureFromMs)
       }
       if (!isLast) continue
-      this.#note(run, coveredMs)
+      this.#note(run, look)
       return
     }
   }
@@ -425,16 +470,22 @@ export class Archiver {
     header: WalHeader,
     bytes: Buffer,
     found: ValidFrames,
-    coveredMs: number,
+    look: Look | undefined,
     seenMs: number,
     unsureFromMs: number | undefined,
   ): void {
     let isUntimed = false
+    const { coveredMs } = run.clock.seen
+    if (look !== undefined) run.clock.look(look)
+    const cuts: Cut[] = []
     const commits = found.commits.map((commit): [number, number] => {
       const frame = run.frame + commit + 1
-      const beganMs = this.#times.take(header, frame)
-      isUntimed ||= beganMs === undefined
-      return [frame, beganMs ?? seenMs]
+      const time = this.#times.take(header, frame)
+      isUntimed ||= time === undefined
+      const ms = time?.beganMs ?? seenMs
+      const cut = run.clock.commit({ ms, driftMs: time?.driftMs })
+      if (cut !== undefined) cuts.push([frame, ...cut])
+      return [frame, ms]
     })
     const missingFromMs = this.#times.takeUnsure()
     const fromMs = isUntimed ? (unsureFromMs ?? missingFromMs) : missingFromMs
@@ -444,25 +495,26 @@ export class Archiver {
       first: run.frame + 1,
       count: found.frames,
       pageBytes: header.pageBytes,
-      coveredMs,
+      coveredMs: run.clock.seen.coveredMs,
       commits,
+      cuts,
+      unsure: fromMs === undefined ? null : [Math.max(fromMs, coveredMs), seenMs],
     }
-    if (fromMs !== undefined) meta.unsure = [Math.max(fromMs, run.coveredMs), seenMs]
     const frames = bytes.subarray(0, found.frames * frameBytesOf(header.pageBytes))
     run.append(meta, frames, found.checksum)
     this.state.framesArchived += found.frames
     this.state.bytesArchived += frames.length
   }
 
-  #note(run: Run, coveredMs: number): void {
-    run.coveredMs = coveredMs
-    this.state.coveredMs = coveredMs
-    writeHeartbeat(this.#place!.heartbeat, {
-      run: run.number,
-      segment: run.lastSegment,
-      position: run.position,
-      coveredMs,
-    })
+  #look(): Look {
+    const ms = this.#options.now()
+    return { ms, driftMs: driftOf(ms) }
+  }
+
+  #note(run: Run, look: Look): void {
+    run.clock.look(look)
+    this.state.coveredMs = look.ms
+    writeHeartbeat(this.#place!.heartbeat, { run: run.number, ...run.reach, driftMs: look.driftMs })
   }
 
   #requireNotSkipped(): void {

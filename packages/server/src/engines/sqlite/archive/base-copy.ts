@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, fsyncSync, readSync, rmSync, statfsSync } from 'node:fs'
 import { openNew } from '../../../files/open-new.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
-import { type BaseInfo, type Position, pathsOfRun, writeAll, writeJson } from './archive-files.ts'
+import { type BaseInfo, pathsOfRun, type RunReach, writeAll, writeJson } from './archive-files.ts'
 
 const stepBytes = 4 * 1024 * 1024
 /** Synced in parts: one sync of a large file would hold the thread, and with it the archive, for too long. */
@@ -55,15 +55,16 @@ export class BaseCopy {
     return true
   }
 
-  /** `end`: everything that a checkpoint has copied so far is archived up to there. */
-  finish(end: Position, usableFromMs: number): BaseInfo {
+  /** Everything that a checkpoint has copied so far is archived up to `last`. `keptFromMs`: see BaseInfo. */
+  finish({ last: end, coveredMs }: RunReach, keptFromMs: number): BaseInfo {
     fsyncSync(this.#target!)
     this.#close()
     moveIntoPlace(this.#temporary, this.#path)
     const { firstSegment, startedAtMs } = this.begun
     const sha256 = this.#hash.digest('hex')
     const pageBytes = pageBytesOf(this.#source)
-    const info = { firstSegment, startedAtMs, pageBytes, bytes: this.#bytes, sha256, end, usableFromMs }
+    const times = { startedAtMs, keptFromMs, usableFromMs: coveredMs + 1 }
+    const info = { firstSegment, ...times, pageBytes, bytes: this.#bytes, sha256, end }
     writeJson(pathsOfRun(this.runDir).baseInfo(this.number), info)
     return info
   }

@@ -1,5 +1,6 @@
 import { fstatSync, rmSync } from 'node:fs'
 import type { Log } from '../../../core/log.ts'
+import { makeWaryClock } from '../../../core/wary-clock.ts'
 import type { ArchiveState } from '../../../store/archive-state.ts'
 import { basesOf, isBefore } from './archive-files.ts'
 import { BaseCopy, requireRoom } from './base-copy.ts'
@@ -8,6 +9,8 @@ import type { Run } from './run.ts'
 
 /** After this time, or after `baseEveryMs` if that is shorter, a scheduled base that failed is tried again. */
 const retryMsMax = 60_000
+/** A base after the clock was set back bounds what is replayed from before that; a clock that is set all the time causes few. */
+const setBackEveryMs = 3_600_000
 
 export interface BasesOptions {
   dir: string
@@ -15,6 +18,8 @@ export interface BasesOptions {
   databaseFile: number
   keepMs: number
   baseEveryMs: number
+  /** How long after a start, and after a jump of the clock, nothing is removed. */
+  holdMs: number
   now: () => number
   log: Log
 }
@@ -23,12 +28,19 @@ export interface BasesOptions {
 export class Bases {
   readonly #options: BasesOptions
   readonly #state: ArchiveState
+  /** Nothing is removed by a clock that may be wrong. */
+  readonly #keptFrom: () => number
+  readonly #removesFrom: number
   #copy: BaseCopy | undefined
   #retryAtMs = 0
+  /** Until then, a clock that was set back causes no further base. */
+  #setBackUntil = 0
 
   constructor(options: BasesOptions, state: ArchiveState) {
     this.#options = options
     this.#state = state
+    this.#keptFrom = makeWaryClock(options.now, options.holdMs, options.log)
+    this.#removesFrom = performance.now() + options.holdMs
   }
 
   get isCopying(): boolean {
@@ -46,7 +58,10 @@ export class Bases {
     const { now, baseEveryMs } = this.#options
     const { end, startedAtMs } = run.base
     const isDue = isBefore(end, run.position) && now() - startedAtMs >= baseEveryMs
-    if (!isDue || performance.now() < this.#retryAtMs) return
+    const isSetBack = run.clock.wentBack && performance.now() >= this.#setBackUntil
+    if ((!isDue && !isSetBack) || performance.now() < this.#retryAtMs) return
+    run.clock.wentBack = false
+    if (isSetBack) this.#setBackUntil = performance.now() + setBackEveryMs
     this.#orPostpone(run, () => {
       this.makeRoom()
       this.begin(run)
@@ -59,9 +74,9 @@ export class Bases {
     if (this.#orPostpone(run, () => copy.step()) !== false) return
     // What a checkpoint has copied so far was archived before it. This is at least as far.
     flush()
-    const base = this.#orPostpone(run, () => copy.finish(run.position, this.#options.now() + 1))
+    const base = this.#orPostpone(run, () => copy.finish(run.reach, this.#keptFrom()))
     if (base === undefined) return
-    run.base = base
+    run.base = { ...base, number: copy.number }
     this.#copy = undefined
     this.#state.bases++
     this.#state.baseCause = null
@@ -84,9 +99,11 @@ export class Bases {
 
   /** Removing what is too old may fail, and is tried again with the next base. That is no reason for a gap. */
   #dropOld(): void {
-    const { dir, keepMs, now, log } = this.#options
+    const { dir, keepMs, log } = this.#options
+    const nowMs = this.#keptFrom()
+    if (performance.now() < this.#removesFrom) return
     try {
-      for (const path of dropOld(dir, now() - keepMs)) rmSync(path, { recursive: true, force: true })
+      for (const path of dropOld(dir, nowMs - keepMs, nowMs)) rmSync(path, { recursive: true, force: true })
     } catch (error) {
       log('error', 'old files of the archive could not be removed', { cause: String(error) })
     }

@@ -1,4 +1,5 @@
 import { readSync } from 'node:fs'
+import { hasShape, isCount, isPair, isTime, type Shape } from './archive-files.ts'
 
 // A segment is a file of blocks. A block has frames of one WAL generation as they were in the WAL, and the times of the
 // commits that end in it. It is written and synced as a whole: a block whose hash agrees was archived.
@@ -15,8 +16,24 @@ export interface BlockMeta {
   coveredMs: number
   /** For each commit: the number of its last frame, and when it began by the server's clock. */
   commits: [frame: number, beganMs: number][]
+  /** The clock was set before these commits: see ClockWatch. */
+  cuts: Cut[]
   /** Between these times the archive does not know when commits of this block were answered. */
-  unsure?: [fromMs: number, toMs: number]
+  unsure: [fromMs: number, toMs: number] | null
+}
+
+/** The last frame of the first commit after the clock was set; until when it was seen before, and from when on after that. */
+export type Cut = [frame: number, endedMs: number, begunMs: number]
+
+const isListOf =
+  (length: number) =>
+  (value: unknown): boolean =>
+    Array.isArray(value) && value.every((one) => Array.isArray(one) && one.length === length && one.every(isTime))
+
+const shape: Shape<BlockMeta> = {
+  ...{ generation: isCount, salts: isPair(isCount), first: isCount, count: isCount, pageBytes: isCount },
+  ...{ coveredMs: isTime, commits: isListOf(2), cuts: isListOf(3) },
+  unsure: (value) => value === null || isPair(isTime)(value),
 }
 
 export interface Block {
@@ -24,12 +41,11 @@ export interface Block {
   frames: Buffer
 }
 
-const magic = 0x4b4c4243 // "CBLK"
-const prefixBytes = 24
+const magic = 0x324c4243 // "CBL2"
+const prefixBytes = 32
 const metaBytesMax = 64 * 1024 * 1024
 
-const hashOf = (meta: Uint8Array, frames: Uint8Array): bigint =>
-  Bun.hash.xxHash3(frames, Bun.hash.xxHash3(meta)) as unknown as bigint
+const hashOf = (bytes: Uint8Array): bigint => Bun.hash.xxHash3(bytes) as unknown as bigint
 
 export const encodeBlock = ({ meta, frames }: Block): Buffer[] => {
   const text = Buffer.from(JSON.stringify(meta))
@@ -37,8 +53,9 @@ export const encodeBlock = ({ meta, frames }: Block): Buffer[] => {
   prefix.writeUInt32LE(magic, 0)
   prefix.writeUInt32LE(text.length, 4)
   prefix.writeUInt32LE(frames.length, 8)
-  prefix.writeUInt32LE(Bun.hash.crc32(prefix.subarray(0, 12)), 12)
-  prefix.writeBigUInt64LE(hashOf(text, frames), 16)
+  prefix.writeBigUInt64LE(hashOf(text), 12)
+  prefix.writeBigUInt64LE(hashOf(frames), 20)
+  prefix.writeUInt32LE(Bun.hash.crc32(prefix.subarray(0, 28)), 28)
   return [prefix, text, frames]
 }
 
@@ -49,54 +66,48 @@ export interface FoundBlock {
   end: number
 }
 
-/** The bytes are not a block, or not all of it is there. */
-export class NotABlock extends Error {}
+/** The bytes are not a block. */
+export class NotABlock extends Error {
+  constructor(
+    message: string,
+    /** The file ends within it: the server may be writing it, or may have ended while it did. */
+    readonly isCutOff = false,
+  ) {
+    super(message)
+  }
+}
 
 const readAt = (file: number, length: number, at: number): Buffer => {
   const bytes = Buffer.alloc(length)
   for (let done = 0; done < length; ) {
     const read = readSync(file, bytes, done, length - done, at + done)
-    if (read === 0) throw new NotABlock(`it ends at byte ${at + done}, within a block`)
+    if (read === 0) throw new NotABlock(`it ends at byte ${at + done}, within a block`, true)
     done += read
   }
   return bytes
 }
 
-interface Prefix {
-  metaBytes: number
-  frameBytes: number
-  hash: bigint
-}
+const damaged = (at: number): NotABlock => new NotABlock(`the block at byte ${at} is damaged`)
 
-const readPrefix = (file: number, at: number): Prefix => {
+/** Without the frames, whose hash is not checked then. */
+export const readBlockMeta = (file: number, at: number): FoundBlock & { framesHash: bigint } => {
   const prefix = readAt(file, prefixBytes, at)
-  const metaBytes = prefix.readUInt32LE(4)
+  const [metaBytes, frameBytes] = [prefix.readUInt32LE(4), prefix.readUInt32LE(8)]
   const isPrefix =
-    prefix.readUInt32LE(0) === magic && prefix.readUInt32LE(12) === Bun.hash.crc32(prefix.subarray(0, 12))
+    prefix.readUInt32LE(0) === magic && prefix.readUInt32LE(28) === Bun.hash.crc32(prefix.subarray(0, 28))
   if (!isPrefix || metaBytes > metaBytesMax) throw new NotABlock(`byte ${at} does not begin a block`)
-  return { metaBytes, frameBytes: prefix.readUInt32LE(8), hash: prefix.readBigUInt64LE(16) }
-}
-
-const parseMeta = (bytes: Buffer, at: number): BlockMeta => {
-  try {
-    return JSON.parse(bytes.toString()) as BlockMeta
-  } catch {
-    throw new NotABlock(`the block at byte ${at} is damaged`)
-  }
-}
-
-/** Without reading the frames, so without checking the hash. */
-export const readBlockMeta = (file: number, at: number): FoundBlock => {
-  const { metaBytes, frameBytes } = readPrefix(file, at)
   const framesAt = at + prefixBytes + metaBytes
-  return { meta: parseMeta(readAt(file, metaBytes, at + prefixBytes), at), framesAt, end: framesAt + frameBytes }
+  const text = readAt(file, metaBytes, at + prefixBytes)
+  if (hashOf(text) !== prefix.readBigUInt64LE(12)) throw damaged(at)
+  const meta = JSON.parse(text.toString())
+  if (!hasShape(shape)(meta)) throw damaged(at)
+  return { meta, framesAt, end: framesAt + frameBytes, framesHash: prefix.readBigUInt64LE(20) }
 }
 
-/** The whole block; its hash agrees. */
+/** The whole block; its hashes agree. */
 export const readBlock = (file: number, at: number): Block & { end: number } => {
-  const { metaBytes, frameBytes, hash } = readPrefix(file, at)
-  const text = readAt(file, metaBytes, at + prefixBytes)
-  const frames = readAt(file, frameBytes, at + prefixBytes + metaBytes)
-  if (hashOf(text, frames) !== hash) throw new NotABlock(`the block at byte ${at} is damaged`)
-  return { meta: parseMeta(text, at), frames, end: at + prefixBytes + metaBytes + frameBytes }
+  const { meta, framesAt, end, framesHash } = readBlockMeta(file, at)
+  const frames = readAt(file, end - framesAt, framesAt)
+  if (hashOf(frames) !== framesHash) throw damaged(at)
+  return { meta, frames, end }
 }

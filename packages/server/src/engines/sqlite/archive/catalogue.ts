@@ -5,18 +5,18 @@ import {
   ArchiveDamaged,
   type BaseInfo,
   basesOf,
-  type Heartbeat,
   pathsOf,
   pathsOfRun,
   type RunEnd,
+  type RunReach,
   type RunStart,
   readHeartbeat,
   readJson,
   runsOf,
-  segmentPath,
   segmentsOf,
+  shapes,
 } from './archive-files.ts'
-import { type BlockMeta, type FoundBlock, NotABlock, readBlockMeta } from './block.ts'
+import { type Block, type FoundBlock, NotABlock, readBlock, readBlockMeta } from './block.ts'
 
 // What an archive has, for restores and checks. A server may be writing it meanwhile.
 
@@ -25,94 +25,130 @@ export interface KnownRun {
   dir: string
   start: RunStart | undefined
   end: RunEnd | undefined
-  /** In order. */
+  /** How far it goes, by its end or by the heartbeat; undefined if neither is there. */
+  reach: RunReach | undefined
+  /** The last run may be a copy that was made while the server wrote: then its end is not there. */
+  isNewest: boolean
+  /** In order. Those whose description is damaged are not here. */
   bases: (BaseInfo & { number: number })[]
   /** Numbers, in order. One that is missing is missing here too. */
   segments: number[]
-  /** The last segment that the run must have. */
-  lastSegment: number
-  /** Every write that was answered before this time, since the first base, is in the run. */
-  coveredMs: number
 }
 
-export const readArchive = (dir: string): KnownRun[] => {
+export interface KnownArchive {
+  runs: KnownRun[]
+  /** Files that are damaged or missing, as far as their descriptions tell. */
+  findings: string[]
+  /** What a copy that was made while the server wrote may lack. */
+  notes: string[]
+}
+
+export const readArchive = (dir: string): KnownArchive => {
   if (!existsSync(dir)) throw new OperatorError(`there is no directory ${dir}`)
   if (readManifest(dir) === undefined) throw new OperatorError(`${dir} has no archive: archive.json is not there`)
+  const findings: string[] = []
+  const notes: string[] = []
+  const paths = pathsOf(dir)
   const heartbeat = readHeartbeat(dir)
-  return runsOf(dir).map((number) => readRun(dir, number, heartbeat?.run === number ? heartbeat : undefined))
-}
-
-const readRun = (dir: string, number: number, heartbeat: Heartbeat | undefined): KnownRun => {
-  const runDir = pathsOf(dir).run(number)
-  const paths = pathsOfRun(runDir)
-  const end = readJson<RunEnd>(paths.end)
-  const segments = segmentsOf(runDir)
-  const bases = basesOf(runDir).map((number) => ({ ...readJson<BaseInfo>(paths.baseInfo(number))!, number }))
-  const lastMs = segments.length === 0 ? 0 : lastCoveredMs(segmentPath(runDir, segments.at(-1)!))
-  const baseMs = bases.at(-1)?.usableFromMs ?? 0
-  return {
-    ...{ number, dir: runDir, bases, segments, end },
-    start: readJson<RunStart>(paths.start),
-    lastSegment: Math.max(segments.at(-1) ?? 0, heartbeat?.segment ?? 0),
-    coveredMs: Math.max(end?.coveredMs ?? 0, heartbeat?.coveredMs ?? 0, lastMs, baseMs),
+  const numbers = runsOf(dir)
+  const newest = numbers.at(-1) ?? 0
+  if (heartbeat === undefined) {
+    notes.push(`${paths.heartbeat} is missing or damaged: the newest run ends with its last commit`)
+  } else if (heartbeat.run > newest) notes.push(`${paths.run(heartbeat.run)} is missing: the copy was made before it`)
+  for (const number of missingIn(numbers, numbers[0], newest)) findings.push(`${paths.run(number)} is missing`)
+  const readPart = <T>(read: () => T | undefined): T | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error
+      findings.push(error.message)
+      return undefined
+    }
   }
+  const runs = numbers.map((number): KnownRun => {
+    const runDir = paths.run(number)
+    const files = pathsOfRun(runDir)
+    const isNewest = number === newest
+    const start = readPart(() => required(files.start, readJson(files.start, shapes.start)))
+    const end = readPart(() => {
+      const known = readJson(files.end, shapes.end)
+      return isNewest ? known : required(files.end, known)
+    })
+    const reach = end ?? (heartbeat?.run === number ? heartbeat : undefined)
+    const found = basesOf(runDir)
+    // Only the oldest run can have lost bases to its age.
+    const oldestBase = number === numbers[0] ? found[0] : 1
+    for (const base of missingIn(found, oldestBase, reach?.base ?? 0))
+      findings.push(`${files.baseInfo(base)} is missing`)
+    const bases = found.flatMap((base) => {
+      const info = readPart(() => readJson(files.baseInfo(base), shapes.base))
+      return info === undefined ? [] : [{ ...info, number: base }]
+    })
+    return { number, dir: runDir, start, end, reach, isNewest, bases, segments: segmentsOf(runDir) }
+  })
+  return { runs, findings, notes }
 }
 
-const lastCoveredMs = (path: string | undefined): number => {
-  let coveredMs = 0
-  for (const { meta } of path === undefined ? [] : blockMetas(path)) coveredMs = meta.coveredMs
-  return coveredMs
+/** The first number of each hole in `numbers`, which are to go from `first`, if it is known, to `last`. */
+const missingIn = (numbers: readonly number[], first: number | undefined, last: number): number[] => {
+  const missing: number[] = []
+  let next = first ?? last
+  for (const number of numbers) {
+    if (number > next) missing.push(next)
+    next = number + 1
+  }
+  if (next <= last && last > 0) missing.push(next)
+  return missing
+}
+
+const required = <T>(path: string, value: T | undefined): T => {
+  if (value === undefined) throw new ArchiveDamaged(`${path} is missing`)
+  return value
 }
 
 /** Opens a segment. The server may have given it its final name since the directory was read. */
-export const openSegment = (path: string): { file: number; path: string } => {
-  try {
-    return { file: openSync(path, 'r'), path }
-  } catch (error) {
-    const isMissing = (error as { code?: string }).code === 'ENOENT'
-    if (isMissing && path.endsWith('.open')) return openSegment(path.replace(/\.open$/, '.seg'))
-    throw new ArchiveDamaged(isMissing ? `${path} is missing` : `${path} cannot be read: ${(error as Error).message}`)
+const openSegment = (runDir: string, number: number): { file: number; path: string } => {
+  const paths = pathsOfRun(runDir)
+  for (const path of [paths.openSegment(number), paths.segment(number)]) {
+    try {
+      return { file: openSync(path, 'r'), path }
+    } catch (error) {
+      if ((error as { code?: string }).code === 'ENOENT') continue
+      throw new ArchiveDamaged(`${path} cannot be read: ${(error as Error).message}`)
+    }
   }
+  throw new ArchiveDamaged(`${paths.segment(number)} is missing`)
 }
 
-/** The blocks of one segment, without their frames. The open one may end within a block: it is being written. */
-export function* blockMetas(given: string): Generator<FoundBlock> {
-  const { file, path } = openSegment(given)
+/** An open segment may end within a block: it is being written, or the server ended. In any other that is damage. */
+function* readSegment<T extends { end: number }>(
+  runDir: string,
+  number: number,
+  read: (file: number, at: number) => T,
+): Generator<T> {
+  const { file, path } = openSegment(runDir, number)
+  const isOpen = path.endsWith('.open')
+  let at = 0
   try {
-    const { size } = fstatSync(file)
-    for (let at = 0; at < size; ) {
-      const found = readBlockMeta(file, at)
-      if (found.end > size) throw new NotABlock(`it ends within the block at byte ${at}`)
+    for (; at < fstatSync(file).size; ) {
+      const found = read(file, at)
+      if (found.end > fstatSync(file).size) throw new NotABlock(`it ends within the block at byte ${at}`, true)
       yield found
       at = found.end
     }
   } catch (error) {
     if (!(error instanceof NotABlock)) throw error
-    if (!path.endsWith('.open')) throw new ArchiveDamaged(`${path} is damaged: ${error.message}`)
+    if (!isOpen || !error.isCutOff) throw new ArchiveDamaged(`${path} is damaged: ${error.message}`)
   } finally {
     closeSync(file)
   }
+  if (at === 0 && !isOpen) throw new ArchiveDamaged(`${path} is damaged: it has no whole block`)
 }
 
-/** The paths of the segments from number `first` on. Throws if one is missing. */
-export const segmentPaths = ({ dir, lastSegment }: KnownRun, first: number): string[] => {
-  const found: string[] = []
-  for (let number = first; number <= lastSegment; number++) {
-    const path = segmentPath(dir, number)
-    if (path === undefined) throw new ArchiveDamaged(`${pathsOfRun(dir).segment(number)} is missing`)
-    found.push(path)
-  }
-  return found
-}
+/** The blocks of one segment. The hashes of their frames are not compared. */
+export const blockMetas = (runDir: string, number: number): Generator<FoundBlock> =>
+  readSegment(runDir, number, readBlockMeta)
 
-/** Throws unless `next` follows `last`, the block before it. */
-export const requireNext = (path: string, last: BlockMeta | undefined, next: BlockMeta): void => {
-  const follows =
-    last === undefined || next.generation === last.generation + 1
-      ? next.first === 1
-      : next.generation === last.generation &&
-        next.first === last.first + last.count &&
-        next.salts[0] === last.salts[0] &&
-        next.salts[1] === last.salts[1]
-  if (!follows) throw new ArchiveDamaged(`${path} does not continue the segment before it: frames are missing`)
-}
+/** The blocks of one segment, with their frames. */
+export const wholeBlocks = (runDir: string, number: number): Generator<Block & { end: number }> =>
+  readSegment(runDir, number, readBlock)

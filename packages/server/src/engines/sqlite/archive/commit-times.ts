@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { driftOf } from './clock-watch.ts'
 import { type Salts, walHeaderBytes } from './wal-format.ts'
 
 // When each commit began, for restores to a time. The writer writes one slot after each commit, before any of its requests
@@ -14,9 +15,13 @@ export interface CommitTime extends Salts {
   /** Counts slots. A number that is missing is a commit whose time is not known. */
   seq: number
   beganMs: number
+  /** See ClockWatch. */
+  driftMs: number
   /** Frames in the WAL after the commit. Commits of other processes since then are counted too. */
   frames: number
 }
+
+export type Beginning = Pick<CommitTime, 'beganMs' | 'driftMs'>
 
 const slotBytes = 40
 const slots = 65_536
@@ -59,8 +64,14 @@ export class CommitTimeWriter {
     this.#walPath = `${databasePath}-wal`
   }
 
+  /** Before a transaction. */
+  begin(): Beginning {
+    const beganMs = this.now()
+    return { beganMs, driftMs: driftOf(beganMs) }
+  }
+
   /** After a commit, before its answers. `frames` is undefined if the length of the WAL is not known. */
-  note(beganMs: number, frames: number | undefined): void {
+  note({ beganMs, driftMs }: Beginning, frames: number | undefined): void {
     this.#seq++
     if (frames === undefined) return
     try {
@@ -77,6 +88,7 @@ export class CommitTimeWriter {
       slot.writeUInt32LE(this.#header.readUInt32BE(16), 16)
       slot.writeUInt32LE(this.#header.readUInt32BE(20), 20)
       slot.writeUInt32LE(frames, 24)
+      slot.writeDoubleLE(driftMs, 28)
       slot.writeUInt32LE(hashOf(slot), slotBytes - 4)
       writeSync(this.#file, slot, 0, slotBytes, (this.#seq % slots) * slotBytes)
     } catch {
@@ -93,6 +105,7 @@ const decodeSlot = (bytes: Buffer): CommitTime | undefined => {
     salt1: bytes.readUInt32LE(16),
     salt2: bytes.readUInt32LE(20),
     frames: bytes.readUInt32LE(24),
+    driftMs: bytes.readDoubleLE(28),
   }
 }
 

@@ -6,8 +6,8 @@ import { type Checksum, isNextGeneration, type LastFrame, type Salts, sameSalts 
 
 export interface Found {
   archive: string
-  /** The last run; undefined if the archive has none. */
-  run: { number: number; ended: boolean; last: LastFrame | undefined } | undefined
+  /** The last run; undefined if the archive has none. `isWhole`: its segments go as far as the heartbeat says. */
+  run: { number: number; ended: boolean; last: LastFrame | undefined; isWhole: boolean } | undefined
   token: Token | undefined
   /** The WAL; undefined if there is none or it is empty. `checksumAt`: of the frame with the number of the last archived one. */
   wal: (Salts & { checksumAt: Checksum | undefined }) | undefined
@@ -31,15 +31,18 @@ export const decideContinuation = ({ archive, run, token, wal, fingerprint }: Fo
       return isSame ? { from: 'lastFrame' } : { gap: 'cubby.db-wal is not the one that was archived' }
     }
     // A reset waits until every frame is archived: see Archiver.
-    if (isNextGeneration(last, wal)) return { from: 'generation' }
+    if (isNextGeneration(last, wal)) return run.isWhole ? { from: 'generation' } : { gap: endMissing }
   }
   // The server had closed the store, and neither the database file nor the run has changed since.
   if (token.closed === fingerprint) {
-    if (isSameFrame(token.last, last)) return { from: 'generation' }
+    if (isSameFrame(token.last ?? undefined, last)) return { from: 'generation' }
+    if (!run.isWhole) return { gap: endMissing }
     return { gap: 'the store is an older one than the archive: its disk was set back' }
   }
   return { gap: 'another command was the last to close the store, or its files were replaced' }
 }
+
+const endMissing = 'the last segments of the archive are missing'
 
 const isSameFrame = (a: LastFrame | undefined, b: LastFrame | undefined): boolean =>
   a === undefined || b === undefined

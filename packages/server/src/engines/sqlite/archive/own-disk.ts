@@ -1,6 +1,6 @@
 import { rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { readJson, writeJson } from './archive-files.ts'
+import { isText, readJson, writeJson } from './archive-files.ts'
 
 // If the disk of an archive is not mounted, its path leads to the disk of the store or of the system, which the archive
 // must not fill. A file in the data directory remembers, also for the next start, that the archive has a disk of its own.
@@ -18,7 +18,7 @@ const existing = (path: string): { dev: number } => statSync(path, { throwIfNoEn
 /** Whether the archive in this directory was, when it was last used. */
 export const wasOnOwnDisk = (dir: string, dataDir: string): boolean => {
   try {
-    return readJson<{ dir: string }>(noteOf(dataDir))?.dir === dir
+    return readJson(noteOf(dataDir), { dir: isText })?.dir === dir
   } catch {
     return false
   }

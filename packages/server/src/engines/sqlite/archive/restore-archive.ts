@@ -1,9 +1,10 @@
 import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { ArchiveDamaged, type Position, pathsOfRun } from './archive-files.ts'
-import { type Block, type BlockMeta, NotABlock, readBlock } from './block.ts'
-import { openSegment, readArchive, requireNext, segmentPaths } from './catalogue.ts'
+import type { Block, BlockMeta } from './block.ts'
+import { type KnownRun, readArchive, wholeBlocks } from './catalogue.ts'
 import { findTarget, showTime, type Target } from './find-target.ts'
+import { requireNext } from './history.ts'
 import { frameBytesOf, frameHeaderBytes, readFrameHead } from './wal-format.ts'
 
 /** Writes the database of that time into `file`, which exists and is empty. It is not synced and not checked. */
@@ -11,9 +12,9 @@ export const restoreArchive = (dir: string, atMs: number, file: string): void =>
   const target = findTarget(readArchive(dir), atMs)
   const database = openSync(file, 'r+')
   try {
-    copyBase(target, database)
-    const pages = replay(target, database)
-    if (pages !== undefined) ftruncateSync(database, pages * target.base.pageBytes)
+    const base = copyBase(target, database)
+    const pages = replay(target, base, database)
+    if (pages !== undefined) ftruncateSync(database, pages * base.pageBytes)
   } catch (error) {
     if (error instanceof OperatorError) throw error
     throw new OperatorError(`${showTime(atMs)} cannot be restored from ${dir}: ${(error as Error).message}`)
@@ -22,13 +23,12 @@ export const restoreArchive = (dir: string, atMs: number, file: string): void =>
   }
 }
 
+type Base = KnownRun['bases'][number]
+
 const copyBytes = 4 * 1024 * 1024
 
 /** Calls `use` with the parts of a base, and compares them with its digest. */
-export const readBase = (
-  { run, base }: Pick<Target, 'run' | 'base'>,
-  use: (part: Buffer, at: number) => void,
-): void => {
+export const readBase = (run: KnownRun, base: Base, use: (part: Buffer, at: number) => void): void => {
   const path = pathsOfRun(run.dir).base(base.number)
   let file: number
   try {
@@ -54,18 +54,29 @@ export const readBase = (
   }
 }
 
-const copyBase = (target: Target, database: number): void =>
-  readBase(target, (part, at) => {
-    for (let done = 0; done < part.length; ) done += writeSync(database, part, done, part.length - done, at + done)
-  })
+/** Copies the newest base that is whole: the commits since an older one are there too. */
+const copyBase = ({ run, bases }: Target, database: number): Base => {
+  for (const [i, base] of bases.entries()) {
+    try {
+      readBase(run, base, (part, at) => {
+        for (let done = 0; done < part.length; ) done += writeSync(database, part, done, part.length - done, at + done)
+      })
+      return base
+    } catch (error) {
+      if (!(error instanceof ArchiveDamaged) || i === bases.length - 1) throw error
+      ftruncateSync(database, 0)
+    }
+  }
+  throw new Error('no base was given')
+}
 
 /** Applies the commits up to the target. Returns the size of the database in pages; undefined if there were none. */
-const replay = ({ run, base, position }: Target, database: number): number | undefined => {
+const replay = ({ run, position }: Target, base: Base, database: number): number | undefined => {
   let pages: number | undefined
   let last: BlockMeta | undefined
-  for (const path of segmentPaths(run, base.firstSegment)) {
-    for (const block of blocks(path)) {
-      requireNext(path, last, block.meta)
+  for (let segment = base.firstSegment; segment <= position.segment; segment++) {
+    for (const block of wholeBlocks(run.dir, segment)) {
+      requireNext(pathsOfRun(run.dir).segment(segment), last, block.meta)
       last = block.meta
       const count = framesUpTo(block.meta, position)
       if (count > 0) pages = apply(block, count, database)
@@ -90,21 +101,4 @@ const apply = ({ meta, frames }: Block, count: number, database: number): number
     writeSync(database, frames, at, meta.pageBytes, (page - 1) * meta.pageBytes)
   }
   return readFrameHead(frames, (count - 1) * size).databasePages
-}
-
-/** The whole blocks of a segment. The open one may end within a block: it is being written. */
-export function* blocks(given: string): Generator<Block> {
-  const { file, path } = openSegment(given)
-  try {
-    for (let at = 0; readSync(file, Buffer.alloc(1), 0, 1, at) > 0; ) {
-      const block = readBlock(file, at)
-      yield block
-      at = block.end
-    }
-  } catch (error) {
-    if (!(error instanceof NotABlock)) throw error
-    if (!path.endsWith('.open')) throw new ArchiveDamaged(`${path} is damaged: ${error.message}`)
-  } finally {
-    closeSync(file)
-  }
 }

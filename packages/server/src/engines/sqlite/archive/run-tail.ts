@@ -1,22 +1,22 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPath } from '../../../files/sync.ts'
-import { ArchiveDamaged, pathsOfRun, segmentPath, segmentsOf } from './archive-files.ts'
+import { ArchiveDamaged, type Position, pathsOfRun, segmentPath, segmentsOf } from './archive-files.ts'
 import { type BlockMeta, type FoundBlock, NotABlock, readBlock } from './block.ts'
 import { frameBytesOf, type LastFrame, readFrameChecksum } from './wal-format.ts'
 
 /** The end of a run, as its last segment has it. */
 export interface RunTail {
-  lastSegment: number
+  /** The last commit. */
+  position: Position
   /** The first segment of the generation of the last frame. */
   generationFirstSegment: number
-  generation: number
   coveredMs: number
   last: LastFrame | undefined
 }
 
 const emptyTail: RunTail = {
-  ...{ lastSegment: 0, generationFirstSegment: 1, generation: 0, coveredMs: 0 },
+  ...{ position: { segment: 0, generation: 0, frame: 0 }, generationFirstSegment: 1, coveredMs: 0 },
   last: undefined,
 }
 
@@ -69,7 +69,8 @@ export const closeTail = (runDir: string): RunTail => {
     const { meta } = last.block
     const { generation, coveredMs, salts, first, count } = meta
     return {
-      ...{ lastSegment, generation, coveredMs },
+      position: { segment: lastSegment, generation, frame: first + count - 1 },
+      coveredMs,
       generationFirstSegment: firstSegmentOf(runDir, segments, generation),
       last: { salt1: salts[0], salt2: salts[1], frame: first + count - 1, checksum: last.checksum },
     }

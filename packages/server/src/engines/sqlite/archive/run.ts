@@ -6,11 +6,14 @@ import {
   pathsOf,
   pathsOfRun,
   type RunEnd,
+  type RunReach,
   readJson,
   runsOf,
+  shapes,
   writeJson,
 } from './archive-files.ts'
 import type { BlockMeta } from './block.ts'
+import { ClockWatch } from './clock-watch.ts'
 import type { RunTail } from './run-tail.ts'
 import { SegmentWriter } from './segment-writer.ts'
 import type { Checksum, WalHeader } from './wal-format.ts'
@@ -28,13 +31,12 @@ export class Run {
   frame = 0
   checksum: Checksum = [0, 0]
   /** The last archived commit, also if the WAL is empty now or another generation has begun. */
-  position: Position = { generation: 0, frame: 0 }
+  position: Position = { segment: 0, generation: 0, frame: 0 }
   generationFirstSegment = 1
   lastSegment = 0
-  /** Every commit that was answered before this time is archived. */
-  coveredMs = 0
+  clock = new ClockWatch()
   /** The newest base that is complete. */
-  base: BaseInfo | undefined
+  base: (BaseInfo & { number: number }) | undefined
   #segment: SegmentWriter | undefined
 
   private constructor(
@@ -49,7 +51,6 @@ export class Run {
     makeRunDir(dir, number)
     const run = new Run(dir, number)
     writeJson(pathsOfRun(run.dir).start, { startedAtMs: nowMs, reason })
-    run.coveredMs = nowMs
     return run
   }
 
@@ -62,13 +63,14 @@ export class Run {
     isSameGeneration: boolean,
   ): Run {
     const run = new Run(dir, number)
-    run.lastSegment = tail.lastSegment
-    run.generation = tail.generation
-    run.position = { generation: tail.generation, frame: tail.last?.frame ?? 0 }
+    run.lastSegment = tail.position.segment
+    run.generation = tail.position.generation
+    run.position = tail.position
     run.generationFirstSegment = tail.generationFirstSegment
-    run.coveredMs = tail.coveredMs
     const newest = basesOf(run.dir).at(-1)
-    if (newest !== undefined) run.base = readJson<BaseInfo>(pathsOfRun(run.dir).baseInfo(newest))
+    if (newest !== undefined) {
+      run.base = { ...readJson(pathsOfRun(run.dir).baseInfo(newest), shapes.base)!, number: newest }
+    }
     if (isSameGeneration) {
       run.header = header
       run.frame = tail.last!.frame
@@ -96,9 +98,12 @@ export class Run {
     this.lastSegment = this.#segment.number
     this.#segment.append({ meta, frames })
     this.frame = meta.first + meta.count - 1
-    this.position = { generation: meta.generation, frame: this.frame }
+    this.position = { segment: this.lastSegment, generation: meta.generation, frame: this.frame }
     this.checksum = checksum
-    this.coveredMs = meta.coveredMs
+  }
+
+  get reach(): RunReach {
+    return { last: this.position, base: this.base?.number ?? 0, ...this.clock.seen }
   }
 
   sealSegment(): void {

@@ -1,4 +1,4 @@
-import type { CommitTime } from './commit-times.ts'
+import type { Beginning, CommitTime } from './commit-times.ts'
 import { type Salts, sameSalts } from './wal-format.ts'
 
 /** The times of commits that are not archived yet, in the order of the commits. */
@@ -32,12 +32,12 @@ export class TimeQueue {
   }
 
   /** When the commit that ends with this frame began. Ask in the order of the commits. */
-  take(salts: Salts, frame: number): number | undefined {
+  take(salts: Salts, frame: number): Beginning | undefined {
     const at = this.#times.findIndex((time) => sameSalts(time, salts) && time.frames >= frame)
     if (at === -1) return undefined
     // The found one stays: a group that was committed in several transactions has one time.
     if (at > 0) this.#times.splice(0, at)
-    return this.#times[0]!.beganMs
+    return this.#times[0]!
   }
 
   /** Since when a slot is missing, if one is. It is told once. */

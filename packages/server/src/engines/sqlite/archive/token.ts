@@ -1,7 +1,7 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '../../../files/sync.ts'
-import { readJson, writeJson } from './archive-files.ts'
+import { hasShape, isCount, isPair, isText, readJson, type Shape, writeJson } from './archive-files.ts'
 import type { LastFrame } from './wal-format.ts'
 
 // A file in the data directory says which run of which archive has every frame of this store. It is removed before the first
@@ -12,9 +12,19 @@ export interface Token {
   archive: string
   run: number
   /** `cubby.db` as it was when the server closed it: all of it is in the run. */
-  closed?: Fingerprint
+  closed: Fingerprint | null
   /** With `closed`: where the run ended then. A disk that was set back to an older state has an older one. */
-  last?: LastFrame
+  last: LastFrame | null
+}
+
+const orNull =
+  (check: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === null || check(value)
+
+const shape: Shape<Token> = {
+  ...{ archive: isText, run: isCount, closed: orNull(isText) },
+  last: orNull(hasShape<LastFrame>({ salt1: isCount, salt2: isCount, frame: isCount, checksum: isPair(isCount) })),
 }
 
 /** Changes with every write to the file, also by a process that sets its times back. */
@@ -24,7 +34,7 @@ const pathOf = (dataDir: string): string => join(dataDir, 'archive-token')
 
 export const readToken = (dataDir: string): Token | undefined => {
   try {
-    return readJson<Token>(pathOf(dataDir))
+    return readJson(pathOf(dataDir), shape)
   } catch {
     return undefined
   }

@@ -1,48 +1,72 @@
 import { OperatorError } from '../../../core/operator-error.ts'
 import type { ArchiveReport } from '../../../store/closed-store.ts'
-import type { BlockMeta } from './block.ts'
-import { type KnownRun, readArchive, requireNext, segmentPaths } from './catalogue.ts'
-import { blocks, readBase } from './restore-archive.ts'
+import { readArchive, wholeBlocks } from './catalogue.ts'
+import { showTime } from './find-target.ts'
+import { type Piece, passedOver, readPieces, type Stretch } from './history.ts'
+import { readBase } from './restore-archive.ts'
 
 /** Reads the whole archive and compares everything with its digests. Also beside a server that writes it. */
 export const verifyArchive = (dir: string): ArchiveReport => {
-  const runs = readArchive(dir)
-  const findings: string[] = []
-  for (const run of runs) checkRun(run, findings)
-  const usable = runs.filter(({ bases }) => bases.length > 0)
-  const ranges = usable.map((run) => ({
-    fromMs: run.bases[0]!.usableFromMs,
-    toMs: run.coveredMs,
-    bases: run.bases.length,
-    segments: run.segments.length,
-  }))
-  const gaps = usable.slice(1).map((run, i) => ({
-    fromMs: usable[i]!.coveredMs,
-    toMs: run.bases[0]!.usableFromMs,
-    reason: usable[i]!.end?.reason ?? run.start?.reason ?? 'not known',
-  }))
-  return { findings, ranges, gaps }
-}
-
-const checkRun = (run: KnownRun, findings: string[]): void => {
-  const attempt = (check: () => void): void => {
-    try {
-      check()
-    } catch (error) {
-      if (!(error instanceof OperatorError)) throw error
-      findings.push(error.message)
-    }
-  }
-  for (const base of run.bases) attempt(() => readBase({ run, base }, () => {}))
-  const first = run.bases[0]?.firstSegment ?? run.segments[0]
-  if (first === undefined) return
-  attempt(() => {
-    let last: BlockMeta | undefined
-    for (const path of segmentPaths(run, first)) {
-      for (const { meta } of blocks(path)) {
-        requireNext(path, last, meta)
-        last = meta
+  const { runs, findings, notes } = readArchive(dir)
+  for (const run of runs) {
+    for (const base of run.bases) {
+      try {
+        readBase(run, base, () => {})
+      } catch (error) {
+        if (!(error instanceof OperatorError)) throw error
+        findings.push(error.message)
       }
     }
+  }
+  const pieces = runs.flatMap((run) => readPieces(run, 0, wholeBlocks))
+  for (const { broken, stretches } of pieces) {
+    if (broken === undefined) continue
+    if (!broken.isCopy) findings.push(broken.message)
+    else {
+      const last = stretches.findLast(isUsable)
+      const reach = last === undefined ? 'nothing of it can be restored' : `it reaches until ${showTime(last.toMs)}`
+      notes.push(`${broken.message}, as in a copy that was made while the server wrote: ${reach}`)
+    }
+  }
+  const usable = pieces.filter(({ stretches }) => stretches.some(isUsable))
+  const ranges = usable.flatMap(rangesOf)
+  const gaps = usable.slice(1).map((piece, i) => {
+    const before = usable[i]!
+    const reason = before.broken?.message ?? before.run.end?.reason ?? piece.run.start?.reason ?? 'not known'
+    return { fromMs: before.stretches.at(-1)!.toMs, toMs: piece.stretches[0]!.fromMs, reason }
   })
+  const twice = overlapsOf(usable.flatMap(({ stretches }) => stretches.filter(isUsable)))
+  return { findings, notes, ranges, gaps, twice }
+}
+
+const isUsable = ({ fromMs, toMs }: Stretch): boolean => fromMs <= toMs
+
+/** The times that a piece covers. More than one range only if the clock was set back. */
+const rangesOf = ({ stretches, bases, run }: Piece): ArchiveReport['ranges'] => {
+  const usable = stretches.filter(isUsable)
+  const counts = { bases: bases.length, segments: run.segments.length }
+  const isPassed = new Set(passedOver(usable).map(({ stretch }) => stretch))
+  const ranges: ArchiveReport['ranges'] = []
+  usable.forEach(({ fromMs, toMs }, i) => {
+    const before = usable[i - 1]
+    if (before !== undefined && isPassed.has(before)) ranges.at(-1)!.toMs = toMs
+    else ranges.push({ fromMs, toMs, ...counts })
+  })
+  return ranges
+}
+
+/** The times that more than one stretch has. */
+const overlapsOf = (stretches: readonly Stretch[]): ArchiveReport['twice'] => {
+  const overlaps: ArchiveReport['twice'] = []
+  let latestMs = Number.NEGATIVE_INFINITY
+  for (const { fromMs, toMs } of stretches.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    const overlap = { fromMs, toMs: Math.min(toMs, latestMs) }
+    const last = overlaps.at(-1)
+    if (overlap.fromMs <= overlap.toMs) {
+      if (last !== undefined && overlap.fromMs <= last.toMs) last.toMs = Math.max(last.toMs, overlap.toMs)
+      else overlaps.push(overlap)
+    }
+    latestMs = Math.max(latestMs, toMs)
+  }
+  return overlaps
 }

@@ -79,14 +79,14 @@ const takeEvents = (): ConnectionEvents | undefined => {
 
 const commitWaiting = (): void => {
   // All its requests have arrived, and none is answered: what the archive has to know.
-  const beganMs = times?.now()
+  const began = times?.begin()
   const startedAt = timesCommits ? performance.now() : 0
   const outcomes = connection.commit(waiting)
   const commitMs = timesCommits ? performance.now() - startedAt : undefined
   waiting = waiting.slice(outcomes.length)
   if (waiting.length > 0) schedule()
   const state = walState()
-  if (beganMs !== undefined) times!.note(beganMs, isStateKnown ? state.walPages : undefined)
+  if (began !== undefined) times!.note(began, isStateKnown ? state.walPages : undefined)
   reply({ outcomes: encodeOutcomes(outcomes), commitMs, ...state, ...takeEvents() })
 }
 

@@ -1,4 +1,4 @@
-import type { Log } from '../core/log.ts'
+import type { Log } from './log.ts'
 
 /** Routine clock corrections are smaller than this limit. */
 const jumpMs = 60_000

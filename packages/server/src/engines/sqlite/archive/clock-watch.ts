@@ -1,0 +1,111 @@
+import { uptime } from 'node:os'
+
+// A restore to a time is exact as long as the clock runs steadily. Whether it does is seen from its drift: the time that it shows
+// less the time since the machine was started. A watch divides the time into stretches within which the clock was not
+// set back at all, and not ahead by more than a minute. Commits belong to stretches by their drift: when a look of the archive
+// comes between the beginning of a commit and its end, their order says nothing.
+
+export interface Reading {
+  ms: number
+  /** Undefined if it is not known: what another process committed counts by when it is seen. */
+  driftMs: number | undefined
+}
+
+/** Routine corrections of a clock are smaller. */
+export const aheadMsMax = 60_000
+/** The drift is known less exactly than the time itself: the time since the start is that of another clock. */
+const backMsMax = 2_000
+/** More stretches without a commit than this, and those in the middle are forgotten. */
+const stretchesMax = 8
+
+/** The time since the machine was started, when the clock of this thread began. */
+const originMs = uptime() * 1_000 - performance.now()
+
+export const driftOf = (ms: number): number => Math.round(ms - originMs - performance.now())
+
+interface Stretch {
+  fromMs: number
+  /** The last look, and the beginning of the last commit. */
+  seenMs: number
+  commitMs: number
+  driftMs: number | undefined
+}
+
+export interface Seen {
+  /** Until when the stretch of the last commit was seen. */
+  coveredMs: number
+  /** The stretch that the clock is in now, if it is another one. */
+  later: [fromMs: number, toMs: number] | null
+}
+
+export class ClockWatch {
+  /** The first is that of the last commit; the others have none yet. */
+  #stretches: Stretch[] = []
+  /** The clock was set back by more than routine; the reader of this sets it to false. */
+  wentBack = false
+
+  /** After a start that continues a run. `driftMs` is that of the last look of the process before, if it is known. */
+  static resume({ coveredMs, later }: Seen, driftMs: number | undefined): ClockWatch {
+    const watch = new ClockWatch()
+    watch.#stretches.push(stretchOf(coveredMs, later === null ? driftMs : undefined))
+    if (later !== null) watch.#stretches.push({ ...stretchOf(later[0], driftMs), seenMs: later[1] })
+    return watch
+  }
+
+  /** Looks at the clock. */
+  look({ ms, driftMs }: Reading): void {
+    const now = this.#stretches.at(-1)
+    const aheadMs = now === undefined ? 0 : stepOf(now, ms, driftMs)
+    if (now !== undefined && aheadMs >= 0 && aheadMs <= aheadMsMax) {
+      now.seenMs = ms
+      now.driftMs = driftMs
+      return
+    }
+    if (aheadMs < -aheadMsMax) this.wentBack = true
+    this.#stretches.push(stretchOf(ms, driftMs))
+    if (this.#stretches.length > stretchesMax) this.#stretches.splice(1, 1)
+  }
+
+  /** A commit that began then. If the clock was set since the one before: until when it was seen, and from when on after that. */
+  commit({ ms, driftMs }: Reading): [endedMs: number, begunMs: number] | undefined {
+    const known = this.#stretches[0]
+    const found = this.#stretchFor(ms, driftMs)
+    const isSame = known === undefined || found === known
+    found.commitMs = ms
+    found.fromMs = Math.min(found.fromMs, ms)
+    found.driftMs ??= driftMs
+    this.#stretches.splice(0, this.#stretches.indexOf(found))
+    return isSame ? undefined : [Math.max(known.seenMs, known.commitMs), found.fromMs]
+  }
+
+  get seen(): Seen {
+    const [known, ...others] = this.#stretches
+    const now = others.at(-1)
+    return { coveredMs: known?.seenMs ?? 0, later: now === undefined ? null : [now.fromMs, now.seenMs] }
+  }
+
+  #stretchFor(ms: number, driftMs: number | undefined): Stretch {
+    const distance = (stretch: Stretch): number =>
+      driftMs === undefined || stretch.driftMs === undefined ? 0 : Math.abs(driftMs - stretch.driftMs)
+    // Of two that are as near, the later one: what another process committed has just been seen.
+    const [nearest] = this.#stretches.toReversed().sort((a, b) => distance(a) - distance(b))
+    if (nearest !== undefined && distance(nearest) <= aheadMsMax && ms >= nearest.commitMs) return nearest
+    const begun = stretchOf(ms, driftMs)
+    // The clock was set, and nobody has looked since.
+    const at = nearest === undefined ? 0 : this.#stretches.indexOf(nearest) + 1
+    this.#stretches.splice(at, 0, begun)
+    return begun
+  }
+}
+
+const stretchOf = (ms: number, driftMs: number | undefined): Stretch => ({
+  ...{ fromMs: ms, seenMs: ms, commitMs: Number.NEGATIVE_INFINITY, driftMs },
+})
+
+/** By how much the clock was set since the last look; 0 if it ran steadily. */
+const stepOf = (last: Stretch, ms: number, driftMs: number | undefined): number => {
+  if (ms < last.seenMs) return ms - last.seenMs
+  if (last.driftMs === undefined || driftMs === undefined) return ms - last.seenMs
+  const setMs = driftMs - last.driftMs
+  return setMs < 0 && setMs > -backMsMax ? 0 : setMs
+}

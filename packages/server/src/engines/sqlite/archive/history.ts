@@ -1,0 +1,175 @@
+import { ArchiveDamaged, isBefore, type Position, pathsOfRun } from './archive-files.ts'
+import type { BlockMeta } from './block.ts'
+import { blockMetas, type KnownRun } from './catalogue.ts'
+
+// The commits of a run, as far as they are there, and the times that the clock showed meanwhile. A piece begins with a base and has
+// every commit after it; where a file is damaged or missing the piece ends, and the next base begins another one.
+
+export interface Piece {
+  run: KnownRun
+  /** Those that a restore to one of its positions may begin with, in order. */
+  bases: KnownRun['bases']
+  /** In the order in which they were. Between two of them the clock was set: see ClockWatch. */
+  stretches: Stretch[]
+  /** Why it ends before the run does. */
+  broken: Break | undefined
+}
+
+export interface Break {
+  segment: number
+  message: string
+  /** The end of the newest run is not there: the archive is a copy that was made while the server wrote. */
+  isCopy: boolean
+}
+
+export interface Stretch {
+  piece: Piece
+  /** The times that can be restored. */
+  fromMs: number
+  toMs: number
+  /** The last commit that began in it, or before it, and the last one of these that began before the time that was asked for. */
+  end: Position
+  at: Position
+  /** Times of commits are lost here, and the time that was asked for is one of them. */
+  unsure: BlockMeta['unsure']
+}
+
+/** `atMs`: the time that is asked for. `read`: the blocks of a segment; with their frames, these are checked too. */
+export const readPieces = (
+  run: KnownRun,
+  atMs: number,
+  read: (runDir: string, segment: number) => Iterable<{ meta: BlockMeta }> = blockMetas,
+): Piece[] => {
+  const pieces: Piece[] = []
+  for (const base of run.bases) {
+    const broken = pieces.at(-1)?.broken
+    if (pieces.length > 0 && (broken === undefined || base.firstSegment <= broken.segment)) continue
+    pieces.push(new PieceReader(run, base, atMs).read(read))
+  }
+  return pieces
+}
+
+class PieceReader {
+  readonly #run: KnownRun
+  readonly #base: KnownRun['bases'][number]
+  readonly #atMs: number
+  readonly #piece: Piece
+  #now: Stretch
+  /** The last commit that was read. */
+  #position: Position
+  #isUsable = false
+  #last: BlockMeta | undefined
+
+  constructor(run: KnownRun, base: KnownRun['bases'][number], atMs: number) {
+    this.#run = run
+    this.#base = base
+    this.#atMs = atMs
+    const bases = run.bases.filter(({ firstSegment }) => firstSegment >= base.firstSegment)
+    this.#piece = { run, bases, stretches: [], broken: undefined }
+    // What was committed before the generation of the base is in the base itself.
+    const isWhole = base.end.segment < base.firstSegment
+    this.#position = isWhole ? base.end : { segment: 0, generation: 0, frame: 0 }
+    this.#now = this.#stretchFrom(base.usableFromMs)
+    if (isWhole) this.#beginToUse(base.usableFromMs)
+  }
+
+  read(readBlocks: (runDir: string, segment: number) => Iterable<{ meta: BlockMeta }>): Piece {
+    const { segments, reach, dir } = this.#run
+    const lastSegment = Math.max(segments.at(-1) ?? 0, reach?.last.segment ?? 0)
+    for (let segment = this.#base.firstSegment; segment <= lastSegment; segment++) {
+      try {
+        for (const { meta } of readBlocks(dir, segment)) this.#add(segment, meta)
+      } catch (error) {
+        if (!(error instanceof ArchiveDamaged)) throw error
+        return this.#end(segment, error.message)
+      }
+    }
+    return this.#end(lastSegment)
+  }
+
+  #add(segment: number, meta: BlockMeta): void {
+    requireNext(segmentName(this.#run, segment), this.#last, meta)
+    this.#last = meta
+    const { generation, cuts, unsure } = meta
+    for (const [frame, beganMs] of meta.commits) {
+      const cut = cuts.find(([cutFrame]) => cutFrame === frame)
+      if (cut !== undefined) this.#beginStretch(cut[1], cut[2])
+      this.#position = { segment, generation, frame }
+      this.#now.end = this.#position
+      if (beganMs < this.#atMs) this.#now.at = this.#position
+      if (!this.#isUsable && !isBefore(this.#position, this.#base.end)) this.#beginToUse(beganMs + 1)
+    }
+    this.#now.toMs = Math.max(this.#now.toMs, meta.coveredMs)
+    if (unsure !== null && unsure[0] < this.#atMs && this.#atMs <= unsure[1]) this.#now.unsure = unsure
+  }
+
+  #stretchFrom(fromMs: number): Stretch {
+    const [end, at] = [this.#position, this.#position]
+    return { piece: this.#piece, fromMs, toMs: Number.NEGATIVE_INFINITY, end, at, unsure: null }
+  }
+
+  #beginStretch(endedMs: number, begunMs: number): void {
+    this.#now.toMs = Math.max(this.#now.toMs, endedMs)
+    this.#now = this.#stretchFrom(begunMs)
+    if (this.#isUsable) this.#piece.stretches.push(this.#now)
+  }
+
+  /** The end of the base is reached: from here on, commits can be restored. */
+  #beginToUse(fromMs: number): void {
+    this.#isUsable = true
+    this.#now.fromMs = Math.max(this.#base.usableFromMs, fromMs)
+    this.#piece.stretches.push(this.#now)
+  }
+
+  /** `damage`: what was found in the segment, or that it is missing. */
+  #end(segment: number, damage?: string): Piece {
+    const { reach, end, isNewest, segments } = this.#run
+    const isShort = reach !== undefined && isBefore(this.#position, reach.last)
+    const mayBeCopy = isNewest && end === undefined
+    const isLast = segment >= (segments.at(-1) ?? 0)
+    // Behind what the heartbeat promises, the server was writing when the machine stopped.
+    const isUnfinished = damage !== undefined && mayBeCopy && isLast && reach !== undefined && !isShort
+    if (damage !== undefined && !isUnfinished) {
+      const isMissing = segment > (segments.at(-1) ?? 0)
+      this.#piece.broken = { segment, message: damage, isCopy: mayBeCopy && isMissing }
+    } else if (isShort) {
+      const message = `${segmentName(this.#run, segment)} ends too early: commits are missing`
+      this.#piece.broken = { segment, message, isCopy: mayBeCopy }
+    } else if (reach !== undefined && !isBefore(reach.last, this.#position)) {
+      this.#now.toMs = Math.max(this.#now.toMs, reach.coveredMs)
+      if (reach.later !== null) {
+        this.#beginStretch(reach.coveredMs, reach.later[0])
+        this.#now.toMs = reach.later[1]
+      }
+    }
+    return this.#piece
+  }
+}
+
+const segmentName = ({ dir }: KnownRun, segment: number): string => pathsOfRun(dir).segment(segment)
+
+/** Throws unless `next` follows `last`, the block before it. */
+export const requireNext = (path: string, last: BlockMeta | undefined, next: BlockMeta): void => {
+  const follows =
+    last === undefined || next.generation === last.generation + 1
+      ? next.first === 1
+      : next.generation === last.generation &&
+        next.first === last.first + last.count &&
+        next.salts[0] === last.salts[0] &&
+        next.salts[1] === last.salts[1]
+  if (!follows) throw new ArchiveDamaged(`${path} does not continue the segment before it: frames are missing`)
+}
+
+/**
+ * Where each stretch is followed by a later time, of which the clock showed nothing: the server was stopped, or the clock was set
+ * ahead. Nothing was committed in between, so these times can be restored, too.
+ */
+export const passedOver = (stretches: readonly Stretch[]): { stretch: Stretch; fromMs: number; toMs: number }[] => {
+  let latestMs = Number.NEGATIVE_INFINITY
+  return stretches.flatMap((stretch, i) => {
+    latestMs = Math.max(latestMs, stretch.toMs)
+    const next = stretches[i + 1]
+    const isPassed = next !== undefined && next.piece === stretch.piece && latestMs < next.fromMs
+    return isPassed ? [{ stretch, fromMs: latestMs, toMs: next.fromMs }] : []
+  })
+}
