@@ -220,6 +220,8 @@ describe.skipIf(typeof mounted === 'string')(
       const serve = (...args: string[]) =>
         spawnServe({
           ...{ dataDir: data, wrapper: disk.wrapper },
+          // Otherwise nothing is removed in the first hour after a start.
+          env: { NODE_ENV: 'test', CUBBY_TEST_ARCHIVE_HOLD_MS: '0' },
           args: ['--no-bootstrap', '--archive', archive, '--archive-base', '1s', ...metricsOn, ...args],
         })
       const value = async (name: string): Promise<number> => {
@@ -310,7 +312,7 @@ describe.skipIf(!storeIsEmbedded())('a directory of the archive', () => {
     return { stderr, faults: ledger.faults(keys, atMs) }
   }
   beforeAll(async () => {
-    server = await startServer({ args: ['--archive', archive, ...metricsOn] })
+    server = await startServer({ args: ['--archive', archive, ...metricsOn], clock: true })
     api = server.as((await server.createOrganization('acme')).secretKey)
     await api.post(table)
     await ledger.put(api, table)
@@ -329,7 +331,13 @@ describe.skipIf(!storeIsEmbedded())('a directory of the archive', () => {
     await until('a try that fails', () => server.log.find(({ message }) => message === 'the archive still fails'))
     expect(existsSync(archive)).toBe(false)
     expect(sumOf(await scrape(server), 'cubby_archive_failing')).toBe(1)
+    // It is tried again after a time that passes, whatever the clock shows.
+    server.setClock(-3_600_000)
     renameSync(away, archive)
+    await until('a try that works', () =>
+      server.log.find(({ message }) => message.startsWith('the archive works again')),
+    )
+    server.setClock(0)
     const { gaps, findings } = await untilRanges(archive, 2)
     expect({ gaps, findings }).toEqual({
       gaps: [expect.objectContaining({ reason: `${archive} was replaced, removed or unmounted` })],
