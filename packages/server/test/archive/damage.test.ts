@@ -181,3 +181,40 @@ describe.skipIf(!storeIsEmbedded())('an archive with a file that is lost or chan
     }
   })
 })
+
+describe.skipIf(!storeIsEmbedded())('a start with an archive whose newest run lost something', () => {
+  test.each([
+    ['its last segment is removed', (path: string) => rmSync(path), 'is missing'],
+    ['its last segment is empty', (path: string) => truncateSync(path), 'is damaged'],
+    ['its last segment is cut', (path: string) => truncateSync(path, statSync(path).size - 1), 'is damaged'],
+  ])('%s: a gap, a new base, and verify tells', async (_, damage, said) => {
+    const dir = makeTempDir()
+    const archive = join(dir, 'archive')
+    const server = await startServer({ args: ['--archive', archive] })
+    try {
+      const api = server.as((await server.createOrganization('acme')).secretKey)
+      await api.post(table)
+      await untilRanges(archive, 1)
+      await api.put(table, { hashKey: 'k1', data: {} })
+      const earlyMs = await untilArchived(archive)
+      await server.restart()
+      await api.put(table, { hashKey: 'k2', data: {} })
+      const lostMs = await untilArchived(archive)
+      await server.end('SIGTERM')
+      const segments = readdirSync(join(archive, 'run-000001')).filter((name) => name.endsWith('.seg'))
+      const path = join(archive, 'run-000001', segments.at(-1)!)
+      damage(path)
+      await server.start()
+      await untilRanges(archive, 2)
+      await api.put(table, { hashKey: 'k3', data: {} })
+      const lateMs = await untilArchived(archive)
+      expect((await verify(archive)).findings).toEqual([expect.stringContaining(`${path} ${said}`)])
+      expect((await restoreAt(archive, earlyMs)).keys).toEqual(['k1'])
+      expect((await restoreAt(archive, lostMs)).stderr).toContain(path)
+      expect((await restoreAt(archive, lateMs)).keys).toEqual(['k1', 'k2', 'k3'])
+    } finally {
+      await server.stop()
+      removeTempDir(dir)
+    }
+  })
+})

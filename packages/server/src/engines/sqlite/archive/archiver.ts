@@ -296,9 +296,9 @@ export class Archiver {
   /** The heartbeat is about to be that of another run: what it said of this one is kept, also if less is there now. */
   #endEarlier({ number, isEnded, tail, beat }: EarlierRun, reason: string): void {
     if (isEnded || (tail === undefined && beat === undefined)) return
-    const reach = tail === undefined || (beat !== undefined && isBefore(tail.position, beat.last)) ? beat! : tail
-    const end = { ...('position' in reach ? reachOf(reach, beat) : pick(reach)), reason }
-    this.#unwrittenEnd = { archive: this.#place!.manifest.id, run: number, end }
+    const isShort = tail === undefined || (beat !== undefined && isBefore(tail.position, beat.last))
+    const reach = isShort ? pick(beat!) : reachOf(tail, beat)
+    this.#unwrittenEnd = { archive: this.#place!.manifest.id, run: number, end: { ...reach, reason } }
     this.#writeEnd()
   }
 

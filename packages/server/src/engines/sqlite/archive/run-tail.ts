@@ -1,8 +1,8 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPath } from '../../../files/sync.ts'
 import { ArchiveDamaged, type Position, pathsOfRun, segmentPath, segmentsOf } from './archive-files.ts'
-import { type BlockMeta, type FoundBlock, NotABlock, readBlock } from './block.ts'
+import { type BlockMeta, type FoundBlock, NotABlock, readBlock, readBlockMeta } from './block.ts'
 import { frameBytesOf, type LastFrame, readFrameChecksum } from './wal-format.ts'
 
 /** The end of a run, as its last segment has it. */
@@ -23,12 +23,13 @@ const emptyTail: RunTail = {
 interface WholeBlocks {
   last: { block: FoundBlock; checksum: LastFrame['checksum'] } | undefined
   bytes: number
+  isAll: boolean
 }
 
 /** The blocks up to the first that is not whole: the server may have ended while it wrote it. */
 const readWhole = (path: string): WholeBlocks => {
   const file = openSync(path, 'r')
-  const found: WholeBlocks = { last: undefined, bytes: 0 }
+  const found: WholeBlocks = { last: undefined, bytes: 0, isAll: true }
   try {
     const { size } = fstatSync(file)
     while (found.bytes < size) {
@@ -40,6 +41,7 @@ const readWhole = (path: string): WholeBlocks => {
     }
   } catch (error) {
     if (!(error instanceof NotABlock)) throw error
+    found.isAll = false
   } finally {
     closeSync(file)
   }
@@ -57,10 +59,11 @@ export const closeTail = (runDir: string): RunTail => {
     if (lastSegment === undefined) return emptyTail
     const paths = pathsOfRun(runDir)
     const path = segmentPath(runDir, lastSegment)!
-    const { last, bytes } = readWhole(path)
+    const { last, bytes, isAll } = readWhole(path)
     const isOpen = path === paths.openSegment(lastSegment)
+    // Nothing that follows it could be restored.
+    if (!isOpen && (last === undefined || !isAll)) throw new ArchiveDamaged(`${path} is damaged`)
     if (last === undefined) {
-      if (!isOpen) throw new ArchiveDamaged(`${path} is damaged: it has no whole block`)
       rmSync(path)
       syncPath(runDir)
       continue
@@ -89,20 +92,27 @@ const sealAt = (open: string, sealed: string, bytes: number): void => {
   syncPath(dirname(sealed))
 }
 
+/** Throws if one of them is missing or damaged: a base that begins with them could not be used. */
 const firstSegmentOf = (runDir: string, segments: number[], generation: number): number => {
+  const paths = pathsOfRun(runDir)
   let first = segments.at(-1)!
   for (const number of segments.toReversed()) {
-    if (firstMeta(segmentPath(runDir, number)!)?.generation !== generation) break
+    if (number < first - 1) break
+    if (firstMeta(segmentPath(runDir, number)!).generation !== generation) return first
     first = number
   }
+  if (firstMeta(segmentPath(runDir, first)!).first > 1)
+    throw new ArchiveDamaged(`${paths.segment(first - 1)} is missing`)
   return first
 }
 
-const firstMeta = (path: string): BlockMeta | undefined => {
+const firstMeta = (path: string): BlockMeta => {
   const file = openSync(path, 'r')
   try {
-    if (readSync(file, Buffer.alloc(1), 0, 1, 0) === 0) return undefined
-    return readBlock(file, 0).meta
+    return readBlockMeta(file, 0).meta
+  } catch (error) {
+    if (!(error instanceof NotABlock)) throw error
+    throw new ArchiveDamaged(`${path} is damaged: ${error.message}`)
   } finally {
     closeSync(file)
   }
