@@ -3,6 +3,7 @@ import type { TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
 import { blobsOfRows, markDead } from '../files/dead-blobs.ts'
 import { belongsTo, removeRows } from '../records/remove-damaged.ts'
+import { changeDamaged } from '../runs/damaged-runs.ts'
 import { moveLease } from '../runs/leases.ts'
 
 // One step each, in the transaction that is open on `db`.
@@ -62,10 +63,10 @@ const purgeTask = (db: Connection, taskId: number, rowsMax: number): number => {
       'SELECT seq, lease_until AS leaseUntilMs FROM runs WHERE task_id = ?1 LIMIT ?2',
     )
     .all(taskId, rowsMax)
-  for (const { seq, leaseUntilMs } of runs) {
-    moveLease(db, { seq, taskId, leaseUntilMs }, { leaseUntilMs: null })
-    run(db, 'DELETE FROM runs WHERE seq = ?1', seq)
-  }
+  for (const { seq, leaseUntilMs } of runs) moveLease(db, { seq, taskId, leaseUntilMs }, { leaseUntilMs: null })
+  changeDamaged(db, () => {
+    for (const { seq } of runs) run(db, 'DELETE FROM runs WHERE seq = ?1', seq)
+  })
   const removed = runs.length
   if (removed < rowsMax) {
     run(db, 'DELETE FROM tasks WHERE table_id = ?1', taskId)

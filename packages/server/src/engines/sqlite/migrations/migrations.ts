@@ -1,11 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { takeChecksum } from '../../../core/records/checksum.ts'
 import type { Connection } from '../connection.ts'
+import { type RunRow, runColumns, storedPayload } from '../runs/run-rows.ts'
 
 export interface Migration {
   /** The version after it. It is applied to a store of the version before. */
   to: number
   /** Runs in its own transaction. Its time must not depend on the size of the store: work on all rows is done later, in steps. */
   run(db: Connection): void
+}
+
+/** The checksum covered the payload alone, and which run it is of. A damaged run stays as it is, and counts as damaged. */
+const checksumRuns = (db: Connection): void => {
+  const update = db.prepare<unknown, [number, string]>('UPDATE runs SET payload = ?2 WHERE seq = ?1')
+  for (const row of db.prepare<RunRow, []>(`SELECT ${runColumns} FROM runs`).all()) {
+    const { task_id: taskId, seq, id, payload: data } = row
+    const record = { hashKey: id, rangeKey: 'payload', data, ttlSeconds: null, updatedAtMs: seq }
+    if (takeChecksum(taskId, record) === 'intact') update.run(seq, storedPayload({ ...row, payload: record.data }))
+  }
 }
 
 /** In order. A migration is never changed after its release, so it uses no constant of the current schema. */
@@ -123,7 +135,8 @@ export const migrations: Migration[] = [
     // sign-in links are marked. API keys are few, as organizations are.
     //
     // What is due is found by organization. The column is in the table of tasks, which are few. Leases get a table of their
-    // own, which is filled by an index: there may be many finished runs, and a new column would read them all.
+    // own, which is filled by an index. The checksum of a run covers its whole row: all runs are read for it, because no release
+    // has any.
     to: 6,
     run(db) {
       const { secret } = db.prepare<{ secret: Uint8Array }, []>('SELECT secret FROM cursor_key').get()!
@@ -155,6 +168,7 @@ export const migrations: Migration[] = [
         INSERT INTO leases SELECT coalesce((SELECT org_id FROM tasks WHERE table_id = task_id), 0), lease_until, seq
           FROM runs INDEXED BY runs_by_lease WHERE status = 'running' AND lease_until IS NOT NULL;
       `)
+      checksumRuns(db)
     },
   },
 ]

@@ -13,8 +13,8 @@ export const applicationId = 0x43756279
 //
 // The bytes of small files have a table of their own, so that what reads the states of blobs does not read them.
 //
-// A row of `leases` is an entry of an index: the lease of a running run, by its organization. Runs have no column for the
-// organization, because adding one would read every run of an older store.
+// A row of `leases` is an entry of an index: the lease of a running run, by its organization. The checksum of a run is at the end of
+// `payload` (runs/run-rows.ts).
 
 /** What a new store begins with, each in hex. */
 export interface InitialStore {

@@ -1,4 +1,5 @@
 import { leaseSecondsMax } from '../../../core/limits.ts'
+import { isFinished } from '../../../core/tasks/run.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
 import { clockErrorMs, nextIfKnown, scheduleKey } from '../../../core/tasks/schedule.ts'
 import { expireAttempt, wakeRun } from '../../../core/tasks/transitions.ts'
@@ -6,7 +7,7 @@ import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import { isOfActive } from '../registry/rows.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { moveLease } from './leases.ts'
+import { failDamaged } from './damaged-runs.ts'
 import { leasesAhead } from './look-statements.ts'
 import { type RunRow, readRun, runColumns } from './run-rows.ts'
 import type { RunWrites } from './run-writes.ts'
@@ -47,28 +48,28 @@ export const expireLeases = (
   const references: RunReference[] = []
   for (const seq of seqs) {
     const row = find.get(seq)
-    // Finished or extended since it was found.
-    if (row === null || row.status !== 'running' || row.lease_until === null || row.lease_until > nowMs) continue
+    if (row === null) continue
     const run = readRun(row)
     const task = tasks.find(row.task_id)
     // Damage, which verify reports. It must not come back in every step.
     if (run === undefined || task === undefined) {
-      db.prepare<unknown, [number]>(
-        `UPDATE runs SET status = 'failed', lease = NULL, lease_until = NULL, finished_at = updated_at WHERE seq = ?1`,
-      ).run(row.seq)
-      moveLease(db, { seq, taskId: row.task_id, leaseUntilMs: row.lease_until }, { leaseUntilMs: null })
-      runs.release(row.task_id, row.key)
+      const { taskId, runningKey } = failDamaged(db, seq, nowMs)
+      runs.release(taskId, runningKey, nowMs)
       continue
     }
+    // Finished or extended since it was found.
+    if (run.status !== 'running' || run.leaseUntilMs! > nowMs) continue
     runs.replace(run, expireAttempt(run, task.declaration, runs.isQueued(run.taskId, run.key), Math.random(), nowMs))
     references.push({ taskId: run.taskId, id: run.id })
   }
   const ahead = db.prepare<{ seq: number }, [number, number]>(leasesAhead).all(nowMs + leaseMsMax, rowsMax)
   for (const { seq } of ahead) {
-    const { task_id: taskId, lease_until: before } = find.get(seq)!
-    const leaseUntilMs = nowMs + 1000 * (tasks.find(taskId)?.declaration.leaseSeconds ?? leaseSecondsMax)
-    db.prepare<unknown, [number, number]>('UPDATE runs SET lease_until = ?2 WHERE seq = ?1').run(seq, leaseUntilMs)
-    moveLease(db, { seq, taskId, leaseUntilMs: before }, { leaseUntilMs })
+    const run = readRun(find.get(seq)!)
+    if (run === undefined) failDamaged(db, seq, nowMs)
+    else {
+      const leaseSeconds = tasks.find(run.taskId)?.declaration.leaseSeconds ?? leaseSecondsMax
+      runs.replace(run, { ...run, leaseUntilMs: nowMs + 1000 * leaseSeconds })
+    }
   }
   return references
 }
@@ -120,10 +121,19 @@ export const fireSchedules = (
   return { created, ...(unknown > 0 && { unknown }) }
 }
 
-/** `seqs`: runs that were found to be finished for long. One that was retried since has another version. */
+/**
+ * `seqs`: runs that were found to be finished for long. One that was retried since has another version. A damaged one stays: its
+ * times cannot be trusted, and whoever reads it must learn of the damage.
+ */
 export const sweepFinished = (db: Connection, seqs: number[], before: number): number => {
-  const remove = db.prepare<unknown, [number, number]>(
-    `DELETE FROM runs WHERE seq = ?1 AND status IN ('succeeded', 'failed', 'cancelled') AND updated_at <= ?2`,
+  const find = db.prepare<RunRow & { keepSeconds: number | null }, [number]>(
+    `SELECT ${runColumns}, (SELECT keep_seconds FROM tasks WHERE table_id = task_id) AS keepSeconds FROM runs WHERE seq = ?1`,
   )
-  return seqs.reduce((count, seq) => count + remove.run(seq, before).changes, 0)
+  const remove = db.prepare<unknown, [number]>('DELETE FROM runs WHERE seq = ?1')
+  const isOver = (seq: number): boolean => {
+    const row = find.get(seq)
+    const run = row === null ? undefined : readRun(row)
+    return run !== undefined && isFinished(run) && run.updatedAtMs + 1000 * (row!.keepSeconds ?? 0) <= before
+  }
+  return seqs.filter(isOver).reduce((count, seq) => count + remove.run(seq).changes, 0)
 }

@@ -1,10 +1,11 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
+import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Run, RunErrorCode, RunStatus } from '../../../core/tasks/run.ts'
 import { damageHint } from '../disk/damage.ts'
 
-// Rows of runs as SQLite returns them, and their conversion. Payload and result are stored with a checksum behind them, as
-// the data of records is.
+// Rows of runs as SQLite returns them, and their conversion. The checksum behind the payload covers all columns of the row, the
+// one behind the result covers the result. Both are as those of the data of records.
 
 export interface RunRow {
   seq: number
@@ -28,24 +29,64 @@ export interface RunRow {
   result: string | null
 }
 
-export const runColumns = `seq, task_id, id, status, CAST(key AS TEXT) AS key, run_at, attempt, held, lease, lease_until,
-  done_lease, created_at, updated_at, finished_at, error_code, error_message, progress, payload, result`
+/** A key that is a text is damage: the column has bytes. */
+export const runColumns = `seq, task_id, id, status, iif(typeof(key) = 'text', 0, CAST(key AS TEXT)) AS key, run_at, attempt,
+  held, lease, lease_until, done_lease, created_at, updated_at, finished_at, error_code, error_message, progress, payload, result`
 
-type Place = Pick<Run, 'taskId' | 'seq' | 'id'>
+export type RunValue = string | number | null
 
-const withChecksum = ({ taskId, seq, id }: Place, field: 'payload' | 'result', text: string): string =>
-  storedData(taskId, { hashKey: id, rangeKey: field, data: text, ttlSeconds: null, updatedAtMs: seq })
+// The state of a run: all its columns between the ids and the long texts, in their order. The checksum of a stored row covers it
+// as JSON, where no value runs into the next: never change it without a migration.
 
-export const storedPayload = (run: Run): string => withChecksum(run, 'payload', run.payload)
+const stateOf = (run: Run): RunValue[] => [
+  run.id,
+  run.status,
+  run.key,
+  run.runAtMs,
+  run.attempt,
+  run.held ? 1 : 0,
+  run.lease,
+  run.leaseUntilMs,
+  run.doneLease,
+  run.createdAtMs,
+  run.updatedAtMs,
+  run.finishedAtMs,
+  run.error?.code ?? null,
+  run.error?.message ?? null,
+  run.progress,
+]
 
-export const storedResult = (run: Run): string | null =>
-  run.result === null ? null : withChecksum(run, 'result', run.result)
+const stateOfRow = (row: RunRow): RunValue[] => [
+  row.id,
+  row.status,
+  row.key,
+  row.run_at,
+  row.attempt,
+  row.held,
+  row.lease,
+  row.lease_until,
+  row.done_lease,
+  row.created_at,
+  row.updated_at,
+  row.finished_at,
+  row.error_code,
+  row.error_message,
+  row.progress,
+]
+
+/** What the checksum of the whole row covers. The one of the result covers the result: here it only is there or not. */
+const wholeRow = (seq: number, state: RunValue[], payload: string, hasResult: boolean): StoredRecord => ({
+  ...{ hashKey: JSON.stringify(state), rangeKey: hasResult ? 'run with result' : 'run', data: payload },
+  ...{ ttlSeconds: null, updatedAtMs: seq },
+})
+
+const onlyResult = (seq: number, id: string, result: string): StoredRecord => ({
+  ...{ hashKey: id, rangeKey: 'result', data: result, ttlSeconds: null, updatedAtMs: seq },
+})
 
 /** Undefined if it is damaged. */
-const withoutChecksum = ({ taskId, seq, id }: Place, field: 'payload' | 'result', text: string): string | undefined => {
-  const record = { hashKey: id, rangeKey: field, data: text, ttlSeconds: null, updatedAtMs: seq }
-  return takeChecksum(taskId, record) === 'intact' ? record.data : undefined
-}
+const withoutChecksum = (taskId: number, record: StoredRecord): string | undefined =>
+  takeChecksum(taskId, record) === 'intact' ? record.data : undefined
 
 export const damagedRun = (id: string): CubbyError =>
   new CubbyError('store_damaged', `The run ${id} is damaged on the disk.`, { hint: damageHint })
@@ -53,9 +94,8 @@ export const damagedRun = (id: string): CubbyError =>
 /** Undefined if the row is not as it was written. */
 export const readRun = (row: RunRow): Run | undefined => {
   const { task_id: taskId, seq, id } = row
-  const place = { taskId, seq, id }
-  const payload = withoutChecksum(place, 'payload', row.payload)
-  const result = row.result === null ? null : withoutChecksum(place, 'result', row.result)
+  const payload = withoutChecksum(taskId, wholeRow(seq, stateOfRow(row), row.payload, row.result !== null))
+  const result = row.result === null ? null : withoutChecksum(taskId, onlyResult(seq, id, row.result))
   if (payload === undefined || result === undefined) return undefined
   // One literal: each object that is spread into it would cost more than a member.
   return {
@@ -86,15 +126,27 @@ export const toRun = (row: RunRow): Run => {
   return run
 }
 
-export type RunValue = string | number | null
+/** The stored payload of a row that has its payload without a checksum. */
+export const storedPayload = (row: RunRow): string =>
+  storedData(row.task_id, wholeRow(row.seq, stateOfRow(row), row.payload, row.result !== null))
 
-/** ?1 to ?19 of `insertRun`. */
-export const runValues = (run: Run): RunValue[] => [
-  ...[run.seq, run.taskId, run.id, run.status, run.key, run.runAtMs, run.attempt, run.held ? 1 : 0],
-  ...[run.lease, run.leaseUntilMs, run.doneLease, run.createdAtMs, run.updatedAtMs, run.finishedAtMs],
-  ...[run.error?.code ?? null, run.error?.message ?? null, run.progress, storedPayload(run), storedResult(run)],
-]
+/** ?1 to ?19 of `insertRun` and `updateRun`. */
+export const runValues = (run: Run): RunValue[] => {
+  const { seq, taskId, id, payload, result } = run
+  const state = stateOf(run)
+  return [
+    ...[seq, taskId],
+    ...state,
+    storedData(taskId, wholeRow(seq, state, payload, result !== null)),
+    result === null ? null : storedData(taskId, onlyResult(seq, id, result)),
+  ]
+}
 
 export const insertRun = `INSERT INTO runs (seq, task_id, id, status, key, run_at, attempt, held, lease, lease_until, done_lease,
     created_at, updated_at, finished_at, error_code, error_message, progress, payload, result)
   VALUES (?1, ?2, ?3, ?4, CAST(?5 AS BLOB), ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)`
+
+/** All that can change. The payload has the checksum of the whole row. */
+export const updateRun = `UPDATE runs SET status = ?4, run_at = ?6, attempt = ?7, held = ?8, lease = ?9, lease_until = ?10,
+    done_lease = ?11, updated_at = ?13, finished_at = ?14, error_code = ?15, error_message = ?16, progress = ?17,
+    payload = ?18, result = ?19 WHERE seq = ?1`

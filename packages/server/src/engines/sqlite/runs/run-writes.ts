@@ -17,19 +17,10 @@ import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
+import { failDamaged } from './damaged-runs.ts'
 import { moveLease } from './leases.ts'
 import { countRunning, dueRunRows } from './look-statements.ts'
-import {
-  insertRun,
-  type RunRow,
-  type RunValue,
-  readRun,
-  runColumns,
-  runValues,
-  storedPayload,
-  storedResult,
-  toRun,
-} from './run-rows.ts'
+import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun, updateRun } from './run-rows.ts'
 
 /** What a short run counts in a claim: about what a record does whose writing takes as long. */
 export const claimedRowBytes = 4_096
@@ -41,13 +32,6 @@ export interface Extension {
 }
 
 const runById = `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`
-
-const updateTo = (more: '' | ', result = ?14'): string =>
-  `UPDATE runs SET status = ?2, run_at = ?3, attempt = ?4, held = ?5, lease = ?6, lease_until = ?7, done_lease = ?8,
-     updated_at = ?9, finished_at = ?10, error_code = ?11, error_message = ?12, progress = ?13${more} WHERE seq = ?1`
-
-const updateRun = updateTo('')
-const updateRunAndResult = updateTo(', result = ?14')
 
 /** Changes runs inside the transaction that is open on `db`. */
 export class RunWrites {
@@ -113,44 +97,21 @@ export class RunWrites {
     return created
   }
 
-  /** Writes a run over its row. Payload and result may be long and have checksums: they are written if they have changed. */
+  /** Writes a run over its row. */
   replace(before: Run, run: Run): Run {
-    const { seq } = run
-    if (run.payload !== before.payload)
-      this.#db
-        .prepare<unknown, RunValue[]>('UPDATE runs SET payload = ?2 WHERE seq = ?1')
-        .run(...[seq, storedPayload(run)])
-    const values: RunValue[] = [
-      seq,
-      run.status,
-      run.runAtMs,
-      run.attempt,
-      run.held ? 1 : 0,
-      run.lease,
-      run.leaseUntilMs,
-      run.doneLease,
-      run.updatedAtMs,
-      run.finishedAtMs,
-      run.error?.code ?? null,
-      run.error?.message ?? null,
-      run.progress,
-    ]
-    const keepsResult = run.result === before.result
-    if (!keepsResult) values.push(storedResult(run))
-    this.#db.prepare<unknown, RunValue[]>(keepsResult ? updateRun : updateRunAndResult).run(...values)
+    this.#db.prepare<unknown, RunValue[]>(updateRun).run(...runValues(run))
     moveLease(this.#db, before, run)
-    if (before.status === 'running' && run.status !== 'running') this.release(run.taskId, run.key)
+    if (before.status === 'running' && run.status !== 'running') this.release(run.taskId, run.key, run.updatedAtMs)
     return run
   }
 
   /** The running run of the key has ended: one that waited behind it can start. */
-  release(taskId: number, key: string | null): void {
-    if (key === null) return
-    this.#db
-      .prepare<unknown, RunValue[]>(
-        `UPDATE runs SET held = 0 WHERE task_id = ?1 AND key = CAST(?2 AS BLOB) AND status = 'queued'`,
-      )
-      .run(taskId, key)
+  release(taskId: number, key: string | null, nowMs: number): void {
+    const row = key === null ? undefined : this.#ofKey(taskId, key, 'queued')
+    if (row === undefined) return
+    const run = readRun(row)
+    if (run === undefined) failDamaged(this.#db, row.seq, nowMs)
+    else if (run.held) this.replace(run, { ...run, held: false })
   }
 
   add(taskId: number, run: NewRun, nowMs: number): AddResult {
@@ -200,18 +161,19 @@ export class RunWrites {
     const rowsMax =
       concurrency === null ? limit : Math.min(limit, concurrency - this.#countRunning(taskId, concurrency))
     if (rowsMax <= 0) return []
-    const rows: RunRow[] = []
+    const due: { seq: number; run: Run | undefined }[] = []
     let bytes = 0
     for (const row of this.#db.prepare<RunRow, RunValue[]>(dueRunRows).iterate(taskId, nowMs, rowsMax)) {
-      bytes += Buffer.byteLength(row.payload)
-      if (rows.length > 0 && bytes > claimBytesMax) break
-      rows.push(row)
-      this.claimedBytes += claimedRowBytes + row.payload.length
+      const run = readRun(row)
+      bytes += Buffer.byteLength(run?.payload ?? '')
+      if (due.length > 0 && bytes > claimBytesMax) break
+      due.push({ seq: row.seq, run })
+      this.claimedBytes += claimedRowBytes + (run?.payload.length ?? 0)
     }
     const runs: Run[] = []
-    for (const row of rows) {
-      const run = readRun(row)
-      if (run === undefined) this.#failDamaged(row.seq, nowMs)
+    for (const { seq, run } of due) {
+      // A damaged run is handed to nobody, and must not be in the way of the others.
+      if (run === undefined) failDamaged(this.#db, seq, nowMs)
       else runs.push(this.replace(run, startAttempt(run, newLease(), leaseMs, nowMs)))
     }
     return runs
@@ -219,16 +181,6 @@ export class RunWrites {
 
   #countRunning(taskId: number, most: number): number {
     return this.#one<{ n: number }>(countRunning, taskId, most)!.n
-  }
-
-  /** A damaged run is handed to nobody, and must not be in the way of the others. */
-  #failDamaged(seq: number, nowMs: number): void {
-    this.#db
-      .prepare<unknown, RunValue[]>(
-        `UPDATE runs SET status = 'failed', finished_at = ?2, updated_at = max(?2, updated_at + 1), error_code = 'worker',
-           error_message = 'The stored payload is damaged; the run was not handed out.' WHERE seq = ?1`,
-      )
-      .run(seq, nowMs)
   }
 
   extend(taskId: number, id: string, { lease, leaseMs, progress }: Extension, nowMs: number): RunChange {

@@ -125,26 +125,28 @@ export class SqliteRuns implements Runs {
   get({ id: taskId }: Table, id: string, nowMs: number): Run | undefined {
     return this.#read(() => {
       const row = this.#all<RunRow>(`SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`, taskId, id)[0]
-      if (row === undefined || !isKept({ finishedAtMs: row.finished_at }, this.#keepSeconds(taskId), nowMs)) return
-      return toRun(row)
+      const run = row && toRun(row)
+      return run && isKept(run, this.#keepSeconds(taskId), nowMs) ? run : undefined
     })
   }
 
   scan({ id }: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): RunPage {
     return this.#read(() => {
       const { from, order, values } = this.#select(id, status, scan, nowMs)
-      // One row more than the page: if it is present, there is a next page.
       const rows = this.#store.db
-        .prepare<RunRow, RunValue[]>(`SELECT ${runColumns} ${from} ${order} LIMIT ?${values.length + 1}`)
-        .iterate(...values, rowsMax + 1)
+        .prepare<RunRow, RunValue[]>(`SELECT ${runColumns} ${from} ${order}`)
+        .iterate(...values)
+      const keepSeconds = this.#keepSeconds(id)
       const runs: Run[] = []
       let bytes = 0
       let isMore = false
       for (const row of rows) {
-        bytes += row.payload.length + (row.result?.length ?? 0) + (row.progress?.length ?? 0)
+        const run = toRun(row)
+        if (!isKept(run, keepSeconds, nowMs)) continue
+        bytes += run.payload.length + (run.result?.length ?? 0) + (run.progress?.length ?? 0)
         isMore = runs.length === rowsMax || (runs.length > 0 && bytes > pageBytesMax)
         if (isMore) break
-        runs.push(toRun(row))
+        runs.push(run)
       }
       const last = runs.at(-1)
       return { runs, next: isMore ? { range: last!.updatedAtMs, id: last!.seq } : undefined }
@@ -154,21 +156,33 @@ export class SqliteRuns implements Runs {
   count({ id }: Table, status: RunStatus | undefined, scan: TimeScan, rowsMax: number, nowMs: number): CountPage {
     return this.#read(() => {
       const { from, order, values } = this.#select(id, status, scan, nowMs)
-      const rows = this.#all<{ range: number; id: number }>(
-        `SELECT updated_at AS range, seq AS id ${from} ${order} LIMIT ?${values.length + 1}`,
+      const rows = this.#all<{ range: number; id: number; isSure: number }>(
+        `SELECT updated_at AS range, seq AS id, coalesce(finished_at > ?5 AND finished_at <= updated_at
+           AND ${isFinishedSql}, finished_at IS NULL AND NOT ${isFinishedSql}) AS isSure
+         ${from} ${order} LIMIT ?${values.length + 1}`,
         ...[...values, rowsMax + 1],
       )
-      return { count: Math.min(rows.length, rowsMax), next: rows.length > rowsMax ? rows[rowsMax - 1] : undefined }
+      const keepSeconds = this.#keepSeconds(id)
+      const isCounted = (row: (typeof rows)[number]): boolean =>
+        row.isSure === 1 || isKept(toRun(this.#all<RunRow>(runBySeq, row.id)[0]!), keepSeconds, nowMs)
+      const { range, id: seq } = rows.at(rowsMax - 1) ?? {}
+      return {
+        count: rows.slice(0, rowsMax).filter(isCounted).length,
+        next: rows.length > rowsMax ? { range: range!, id: seq! } : undefined,
+      }
     })
   }
 
-  /** Bounds as `Scan` describes them. Runs that are no longer kept are few: the sweep removes them. */
+  /**
+   * Bounds as `Scan` describes them. Runs that are no longer kept are few: the sweep removes them. Three columns, one of them from
+   * the index, have to agree that a run is not kept, so that one damaged value does not hide it: its row is read and compared.
+   */
   #select(taskId: number, status: RunStatus | undefined, scan: TimeScan, nowMs: number) {
     const direction = scan.descending ? 'DESC' : 'ASC'
     const bounds = scan.descending
       ? 'updated_at >= ?2 AND (updated_at, seq) < (?3, ?4)'
       : '(updated_at, seq) > (?2, ?4) AND updated_at < ?3'
-    const where = `task_id = ?1 AND ${bounds} AND (finished_at IS NULL OR finished_at > ?5)`
+    const where = `task_id = ?1 AND ${bounds} AND NOT (coalesce(finished_at, ?5 + 1) <= ?5 AND updated_at <= ?5 AND ${isFinishedSql})`
     // Named, because SQLite would take the index of times for both.
     const from =
       status === undefined
@@ -456,5 +470,9 @@ export class SqliteRuns implements Runs {
     return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', seqs, before })
   }
 }
+
+const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
+
+const isFinishedSql = `status NOT IN ('queued', 'running')`
 
 const known = (ms: number): number | undefined => (ms === Number.POSITIVE_INFINITY ? undefined : ms)

@@ -1,0 +1,59 @@
+import type { Connection } from '../connection.ts'
+import { codeOf, isDamage } from '../disk/damage.ts'
+import { ownSqlOf } from '../migrations/check-schema.ts'
+
+const indexes = ['by_id', 'by_queued_key', 'by_running_key', 'due', 'by_lease', 'by_time', 'by_status']
+
+/**
+ * Changes rows that may be damaged, in the transaction that is open on `db`. SQLite looks for the index entries of a row by the
+ * values in the row, and fails if it does not find them, or if a value has the wrong type. Then the indexes are dropped first, and
+ * created again from the changed rows, which takes seconds per million runs.
+ */
+export const changeDamaged = (db: Connection, change: () => void, changeWithoutIndexes = change): void => {
+  db.run('SAVEPOINT damaged_run')
+  try {
+    change()
+  } catch (error) {
+    if (!isDamage(error) && !codeOf(error).startsWith('SQLITE_CONSTRAINT')) throw error
+    db.run('ROLLBACK TO damaged_run')
+    const remake = indexes.map((name) => ownSqlOf(`runs_${name}`))
+    for (const name of indexes) db.run(`DROP INDEX runs_${name}`)
+    changeWithoutIndexes()
+    for (const sql of remake) db.run(sql)
+  }
+  db.run('RELEASE damaged_run')
+}
+
+/** What the indexes have of a run: its row may have other values. */
+export interface IndexedRun {
+  taskId: number
+  id: string
+  /** Its key, if it was running: another run may wait behind it. */
+  runningKey: string | null
+}
+
+const indexed = `SELECT task_id AS taskId, id, (SELECT CAST(key AS TEXT) FROM runs INDEXED BY runs_by_running_key
+    WHERE status = 'running' AND key IS NOT NULL AND seq = ?1) AS runningKey
+  FROM runs INDEXED BY runs_by_id WHERE seq = ?1`
+
+/** The run is out of the way of the others, and whoever reads it still learns that it is damaged: its checksum stays wrong. */
+export const failDamaged = (db: Connection, seq: number, nowMs: number): IndexedRun => {
+  const failed = `status = 'failed', held = 0, lease = NULL, lease_until = NULL, updated_at = ?2, finished_at = ?2,
+    error_code = NULL, error_message = NULL`
+  const unknown: IndexedRun = { taskId: 0, id: `damaged-${seq}`, runningKey: null }
+  const run = db.prepare<IndexedRun, [number]>(indexed).get(seq) ?? unknown
+  const change = (sql: string, ...values: (number | string)[]) =>
+    db.prepare<unknown, (number | string)[]>(sql).run(seq, nowMs, ...values)
+  changeDamaged(
+    db,
+    () => change(`UPDATE runs SET ${failed} WHERE seq = ?1`),
+    () =>
+      change(
+        `UPDATE runs SET ${failed}, task_id = ?3, id = ?4, key = NULL, run_at = ?2, attempt = 0, done_lease = NULL,
+           created_at = ?2, progress = NULL, payload = coalesce(CAST(payload AS TEXT), ''), result = NULL WHERE seq = ?1`,
+        ...[run.taskId, run.id],
+      ),
+  )
+  db.prepare<unknown, [number]>('DELETE FROM leases WHERE seq = ?1').run(seq)
+  return run
+}
