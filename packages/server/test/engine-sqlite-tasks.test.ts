@@ -432,7 +432,7 @@ test('a store with tasks and runs is copied as it is', async () => {
 test('looks and claims seek in the indexes of what waits, never in finished or future runs', () => {
   const { runsToSweep, allTasks, ...others } = statements
   const db = new Database(':memory:')
-  db.run(makeSchema({ secret: '00'.repeat(32), archiveId: '' }))
+  db.run(makeSchema({ secret: '00'.repeat(32), archiveId: '', storeId: '' }))
   const planOf = (sql: string): string =>
     db
       .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)

@@ -29,7 +29,7 @@ const sweepStopMsMax = 1_000
  * store or with wrong settings. Its workers do not check again: while the place fails, they would be started over and over.
  */
 export const openFilePlace = async (
-  { files, filesAreGiven, smallFilesInStore, keepDeadBlobsMs, clock, log }: ServeOptions,
+  { files, filesAreGiven, adoptsFiles, smallFilesInStore, keepDeadBlobsMs, clock, log }: ServeOptions,
   engine: Engine,
   role: 'owner' | 'worker',
   counted?: CountedFiles,
@@ -37,7 +37,7 @@ export const openFilePlace = async (
   if (files === undefined) return undefined
   const made = await makePlace(files, { env: process.env, now: clock.now, log, batches: true })
   const place = new CheckedPlace(made, engine.files, log)
-  if (role === 'owner') await place.checkAtStart()
+  if (role === 'owner') await place.checkAtStart(adoptsFiles)
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
   const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
   const used = counted === undefined ? tracked(place, uploads) : countedPlace(tracked(place, uploads), counted)
@@ -76,7 +76,7 @@ export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace =>
   size: (id) => place.size(id),
   remove: (id) => place.remove(id),
   readMark: () => place.readMark(),
-  writeMark: (mark) => place.writeMark(mark),
+  writeMark: (mark, how) => place.writeMark(mark, how),
   close: () => place.close(),
 })
 

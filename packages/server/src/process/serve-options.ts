@@ -13,6 +13,8 @@ export interface ServeOptions {
   files: string | undefined
   /** Whether the operator chose it. */
   filesAreGiven: boolean
+  /** Whether the place of another store is taken over. */
+  adoptsFiles: boolean
   /** Whether the store keeps the bytes of small files itself. */
   smallFilesInStore: boolean
   /** How long the sweep keeps bytes that no file refers to any more, beyond the usual hour: for restores to a time. */

@@ -25,10 +25,13 @@ export interface BlobPlace {
   size(id: string): Promise<number | undefined>
   /** Removes a blob, finished or not, and whatever an interrupted write has left of it. It may be gone already. */
   remove(id: string): Promise<void>
-  /** The mark of the place; undefined if it has none yet. Throws if the place cannot be read: absence must be certain. */
+  /**
+   * The mark of the place, which may be damaged; undefined if it has none yet. Throws if the place cannot be read: absence must be
+   * certain.
+   */
   readMark(): Promise<string | undefined>
-  /** Writes the mark, durably, if the place has none. Returns the mark that it has then. */
-  writeMark(mark: string): Promise<string>
+  /** Writes the mark, durably, if the place has none, or over the one that it has. Returns the mark that it has then. */
+  writeMark(mark: string, how?: 'replace'): Promise<string>
   /**
    * For the start of a process, if a place has settings that can be wrong. Throws PlaceRefused if they are, and another
    * error if that cannot be known now.

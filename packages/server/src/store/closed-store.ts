@@ -37,9 +37,9 @@ export interface BackupContents {
 
 /**
  * Called with the checked copy before it gets its name: brings the bytes of its files along, or throws. Backups of the
- * store hold the sweep of blobs meanwhile.
+ * store hold the sweep of blobs meanwhile. `newMark`: for the place of a restored store, which is another one than that of the copy.
  */
-export type WithCopy = (copy: Dump) => Promise<void>
+export type WithCopy = (copy: Dump, newMark?: string) => Promise<void>
 
 /** A file, the bytes of one with its name for messages, or a moment of an archive. */
 export type BackupSource = string | BackupBytes | ArchiveMoment

@@ -97,6 +97,18 @@ export interface Files {
   forget(blobIds: string[]): Promise<void>
   /** `takeDue` returns nothing until then. A later call can only make it later. Also a guest may call it. */
   holdSweep(untilMs: number): Promise<void>
+  /**
+   * Which store this is, for the marks of places. It was made with the store, and never changes; a store that `restore` or `copy`
+   * makes is another one.
+   */
+  storeId(): Awaitable<string>
+  /**
+   * The place was that of another store: it may have written the bytes of every blob that this one has now, and may need them. They
+   * are never removed, `takeDue` does not return them. Returns how many there are.
+   */
+  adoptBlobs(): Promise<number>
+  /** How many blobs are such. Those that no file refers to any more are among them. */
+  countAdopted(): Awaitable<number>
   /** The mark of the place that the store's files are in; undefined before the first upload. */
   readMark(): Awaitable<string | undefined>
   /** Stores the mark if there is none. Returns the mark that the store has then. */

@@ -17,7 +17,7 @@ import type { Engine } from '../../src/store/engine.ts'
 import type { FileWriteResult } from '../../src/store/files.ts'
 import type { Condition } from '../../src/store/records.ts'
 import type { Table } from '../../src/store/tables.ts'
-import type { Case } from '../engine-conformance.ts'
+import { type Case, expectSound } from '../engine-conformance.ts'
 import {
   expectRefusal,
   makeTenant,
@@ -395,6 +395,30 @@ export const fileCases = (it: Case): void => {
     expect(await engine.files.writeMark('two')).toBe('one')
     expect(await (await openBeside()).files.readMark()).toBe('one')
     expect(await (await reopen()).files.readMark()).toBe('one')
+  })
+
+  it('the store: it has an id, which stays, and which no other store has', async ({ engine, openBeside, reopen }) => {
+    const id = await engine.files.storeId()
+    expect(id).toMatch(/^[0-9a-f]{32}$/)
+    expect(await (await openBeside()).files.storeId()).toBe(id)
+    expect(await (await reopen()).files.storeId()).toBe(id)
+  })
+
+  it('adopted: bytes of blobs that were there are never due, those of later ones are', async ({ engine }) => {
+    const { begin, commit, remove, blobOf } = await makeShelf(engine)
+    for (const name of ['kept', 'removed', 'replaced']) await commit(name, await begin())
+    await begin()
+    expect(await engine.files.adoptBlobs()).toBe(4)
+    const later = await begin()
+    await commit('later', later)
+    await remove('removed')
+    await remove('later')
+    await commit('replaced', await begin())
+    await expectSound(engine)
+    expect(await allDue(engine)).toEqual([later])
+    await engine.files.forget([later])
+    expect(await engine.files.countAdopted()).toBe(4)
+    expect(await liveBlobs(engine)).toEqual([(await blobOf('kept'))!, (await blobOf('replaced'))!].sort())
   })
 
   it('records: those of a table are not taken for files, whatever their third index holds', async ({ engine }) => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
-import { newPlaceMark } from '../../src/core/files/place-mark.ts'
+import { newPlaceMark, newStoreId } from '../../src/core/files/place-mark.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
 import { type FileCalls, fileCalls } from '../../src/files/places/file-calls.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
@@ -203,7 +203,7 @@ describe('a call that fails', () => {
   })
 
   test('a removal whose sync fails is not done; a place that may not be read has no absence', async () => {
-    const mark = await new DirectoryPlace(root).writeMark(newPlaceMark())
+    const mark = await new DirectoryPlace(root).writeMark(newPlaceMark(newStoreId()))
     let failing: [keyof FileCalls, string] | undefined
     const { place } = faultyPlace((name) => (failing?.[0] === name ? failing[1] : undefined))
     expect(await place.readMark()).toBe(mark)
@@ -412,7 +412,7 @@ test.skipIf(typeof disk === 'string')(`a disk that is full${whyNot}`, async () =
     // No room for a directory, or for the mark.
     disk.fill()
     const other = new DirectoryPlace(join(disk.outsideDir, 'other'))
-    await expect(other.writeMark(newPlaceMark())).rejects.toMatchObject({ code: 'storage_full' })
+    await expect(other.writeMark(newPlaceMark(newStoreId()))).rejects.toMatchObject({ code: 'storage_full' })
     expect(filesBelow(join(disk.outsideDir, 'other'))).toEqual([])
   } finally {
     await disk.remove()

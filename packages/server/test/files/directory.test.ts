@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
-import { newPlaceMark } from '../../src/core/files/place-mark.ts'
+import { newPlaceMark, newStoreId } from '../../src/core/files/place-mark.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
 import { FileBatches } from '../../src/files/places/file-batches.ts'
 import { writeBatch } from '../../src/files/places/write-batch.ts'
@@ -88,7 +88,7 @@ describe('write and read', () => {
       const writer = await place.write(id)
       expect(modeOf(join(root, `${blobPath(id)}.part`))).toBe('600')
       await writer.finish('')
-      await place.writeMark(newPlaceMark())
+      await place.writeMark(newPlaceMark(newStoreId()))
       expect(modeOf(join(root, blobPath(id)))).toBe('600')
       expect(modeOf(join(root, 'cubby-files.mark'))).toBe('600')
       const directory = dirname(join(root, blobPath(id)))
@@ -212,12 +212,12 @@ describe('abort and remove', () => {
 describe('the mark', () => {
   test('is written once: of two processes at the same time both have the same', async () => {
     expect(await place.readMark()).toBeUndefined()
-    const marks = Array.from({ length: 8 }, newPlaceMark)
+    const marks = Array.from({ length: 8 }, () => newPlaceMark(newStoreId()))
     const found = await Promise.all(marks.map((mark) => new DirectoryPlace(root).writeMark(mark)))
     expect(new Set(found).size).toBe(1)
     expect(marks).toContain(found[0]!)
     expect(await place.readMark()).toBe(found[0])
-    expect(await place.writeMark(newPlaceMark())).toBe(found[0]!)
+    expect(await place.writeMark(newPlaceMark(newStoreId()))).toBe(found[0]!)
     expect(readdirSync(root)).toEqual(['cubby-files.mark'])
   })
 
@@ -230,17 +230,21 @@ describe('the mark', () => {
     await expect(place.readMark()).rejects.toMatchObject({ code: 'unavailable' })
     rmSync(root, { recursive: true })
     mkdirSync(root)
-    for (const damaged of ['', 'abc', newPlaceMark() + newPlaceMark()]) {
+    // One that is damaged is a mark, and is not written over.
+    for (const damaged of ['', 'abc']) {
       writeFileSync(join(root, 'cubby-files.mark'), damaged)
-      await expect(place.readMark()).rejects.toMatchObject({ code: 'unavailable' })
-      await expect(place.writeMark(newPlaceMark())).rejects.toMatchObject({ code: 'unavailable' })
+      expect(await place.readMark()).toBe(damaged)
+      expect(await place.writeMark(newPlaceMark(newStoreId()))).toBe(damaged)
     }
+    const mark = newPlaceMark(newStoreId())
+    expect(await place.writeMark(mark, 'replace')).toBe(mark)
+    expect(readdirSync(root)).toEqual(['cubby-files.mark'])
   })
 
   // As if its disk was unmounted: the directory is there, and empty. Rows of blobs would be forgotten, records called
   // damaged, and new bytes written where nobody finds them.
   test('a place that has lost its mark: nothing is called missing, removed or written', async () => {
-    await place.writeMark(newPlaceMark())
+    await place.writeMark(newPlaceMark(newStoreId()))
     const id = newId()
     await put(place, id, content(5))
     rmSync(root, { recursive: true })
@@ -272,7 +276,7 @@ describe('a symbolic link', () => {
     mkdirSync(dirname(root))
     symlinkSync(outside(), root)
     const id = newId()
-    const mark = newPlaceMark()
+    const mark = newPlaceMark(newStoreId())
     await put(place, id, content(10))
     expect(await place.writeMark(mark)).toBe(mark)
     expect(await place.size(id)).toBe(10)
@@ -360,10 +364,10 @@ describe('a symbolic link', () => {
 
   test('in the place of the mark is none', async () => {
     mkdirSync(root, { recursive: true })
-    writeFileSync(outside(), `${newPlaceMark()}\n`)
+    writeFileSync(outside(), `${newPlaceMark(newStoreId())}\n`)
     symlinkSync(outside(), join(root, 'cubby-files.mark'))
     expect(await place.readMark()).toBeUndefined()
-    await expect(place.writeMark(newPlaceMark())).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(place.writeMark(newPlaceMark(newStoreId()))).rejects.toMatchObject({ code: 'unavailable' })
   })
 })
 

@@ -1,11 +1,16 @@
+import { newStoreId } from '../../src/core/files/place-mark.ts'
 import type { Files } from '../../src/store/files.ts'
 
 /** The rows of blobs and the mark of a store, without a store. */
-export class FakeFiles implements Pick<Files, 'takeDue' | 'forget' | 'keepAlive' | 'readMark' | 'writeMark'> {
+export class FakeFiles
+  implements Pick<Files, 'takeDue' | 'forget' | 'keepAlive' | 'storeId' | 'adoptBlobs' | 'readMark' | 'writeMark'>
+{
   /** Blobs that are due, by when. Those that were taken stay until they are forgotten. */
   readonly due = new Map<string, number>()
   readonly alive: Array<{ ids: string[]; nowMs: number }> = []
+  readonly id: string = newStoreId()
   mark: string | undefined
+  adoptions = 0
   /** The next call of any method throws it. */
   failure: Error | undefined
 
@@ -22,6 +27,16 @@ export class FakeFiles implements Pick<Files, 'takeDue' | 'forget' | 'keepAlive'
   async keepAlive(ids: string[], nowMs: number): Promise<void> {
     this.alive.push({ ids, nowMs })
     this.#fail()
+  }
+
+  storeId(): string {
+    return this.id
+  }
+
+  async adoptBlobs(): Promise<number> {
+    this.#fail()
+    this.adoptions++
+    return 0
   }
 
   readMark(): string | undefined {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
-import { isPlaceMark, newPlaceMark } from '../../src/core/files/place-mark.ts'
+import { isPlaceMark, newPlaceMark, newStoreId } from '../../src/core/files/place-mark.ts'
 import type { Log } from '../../src/core/log.ts'
 import { OperatorError } from '../../src/core/operator-error.ts'
 import { checkMark, makeMark } from '../../src/files/places/check-mark.ts'
@@ -56,11 +56,11 @@ describe('at the start', () => {
   })
 
   test('the store has a mark and the place has none, or another: refused, with what to do', async () => {
-    files.mark = newPlaceMark()
+    files.mark = newPlaceMark(files.id)
     const none = await refusal(checked().checkAtStart())
     expect(none).toContain(`${join(top, 'files')} is not where the files of this store are. It has no mark`)
     expect(none).toContain('--files')
-    await directory().writeMark(newPlaceMark())
+    await directory().writeMark(newPlaceMark(files.id))
     const other = await refusal(checked().checkAtStart())
     expect(other).toContain('another place')
     for (const message of [none, other]) expect(message).not.toContain('\n')
@@ -68,7 +68,7 @@ describe('at the start', () => {
   })
 
   test('a place that cannot be read is logged, not refused, and is not taken for one without a mark', async () => {
-    files.mark = newPlaceMark()
+    files.mark = newPlaceMark(files.id)
     writeFileSync(join(top, 'files'), 'not a directory')
     const place = checked()
     await place.checkAtStart()
@@ -78,11 +78,11 @@ describe('at the start', () => {
   })
 
   test('a place that does not answer does not hold the start up; nor does one that fails its probe', async () => {
-    files.mark = newPlaceMark()
+    files.mark = newPlaceMark(files.id)
     const silent = directory()
     silent.readMark = () => new Promise(() => {})
     const log: Log = (_, __, fields) => void logged.push(String(fields?.cause))
-    await new CheckedPlace(silent, files, log).checkAtStart(20)
+    await new CheckedPlace(silent, files, log).checkAtStart(false, 20)
     const failing = Object.assign(directory(), { probe: () => Promise.reject(new OperatorError('no answer')) })
     await new CheckedPlace(failing, files, log).checkAtStart()
     expect(logged).toEqual(['it did not answer within 0.02 s', 'no answer'])
@@ -90,6 +90,83 @@ describe('at the start', () => {
     // Also before the first upload.
     files.mark = undefined
     expect(await refusal(new CheckedPlace(wrong, files, log).checkAtStart())).toBe('no such bucket')
+  })
+})
+
+// A store that was restored or copied, and was given the files of the other one, would remove bytes that the other needs.
+describe('the place of another store', () => {
+  const markOf = async (name = 'files'): Promise<string> => (await directory(name).readMark())!
+
+  test('is refused at the start and at the first upload, also by a store without files', async () => {
+    const foreign = await directory().writeMark(newPlaceMark(newStoreId()))
+    const message = await refusal(checked().checkAtStart())
+    expect(message).toMatch(/It has the mark of another store\. .*--adopt-files/)
+    await expect(checked().write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    expect([await markOf(), files.mark]).toEqual([foreign, undefined])
+    expect(filesBelow(join(top, 'files'))).toEqual(['cubby-files.mark'])
+  })
+
+  test('a damaged mark is refused as well', async () => {
+    mkdirSync(join(top, 'files'))
+    for (const damaged of ['', 'abc', `${files.id}g`]) {
+      writeFileSync(join(top, 'files', 'cubby-files.mark'), damaged)
+      expect(await refusal(checked().checkAtStart())).toContain('Its mark is damaged.')
+    }
+  })
+
+  test('an old mark, which has no id, became the id of its store', async () => {
+    files.mark = files.id
+    await directory().writeMark(files.id)
+    await checked().checkAtStart()
+    await put(checked(), newId(), content(10))
+  })
+
+  test('is taken over with --adopt-files: the store before the place, and the earlier store is refused from then on', async () => {
+    const earlier = new FakeFiles()
+    const old = new CheckedPlace(directory(), earlier, () => {})
+    const id = newId()
+    await put(old, id, content(10))
+    const order: string[] = []
+    files.adoptBlobs = async () => {
+      order.push(`blobs, mark of the earlier: ${(await markOf()) === earlier.mark}`)
+      return 1
+    }
+    const place = checked()
+    await place.checkAtStart(true)
+    expect(order).toEqual(['blobs, mark of the earlier: true'])
+    expect([await markOf(), files.mark!.startsWith(files.id)]).toEqual([files.mark!, true])
+    expect(await collect(place, id, 0, 10)).toEqual(content(10))
+    expect(await refusal(new CheckedPlace(directory(), earlier, () => {}).checkAtStart())).toContain('another store')
+    // Also one that is running removes nothing from then on, and is refused once it has noticed.
+    await expect(old.remove(id)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(old.write(newId())).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await collect(place, id, 0, 10)).toEqual(content(10))
+    // Once more there is nothing to take over.
+    await checked().checkAtStart(true)
+    expect(order).toHaveLength(1)
+    expect(logged).toEqual([expect.stringContaining('warn: took over the files of another store')])
+  })
+
+  test('an adoption that was interrupted between store and place is still refused, and continued by the next', async () => {
+    const foreign = await directory().writeMark(newPlaceMark(newStoreId()))
+    const stuck = directory()
+    stuck.writeMark = () => Promise.reject(new Error('killed'))
+    await expect(new CheckedPlace(stuck, files, () => {}).checkAtStart(true)).rejects.toThrow('killed')
+    expect([await markOf(), files.adoptions]).toEqual([foreign, 1])
+    expect(await refusal(checked().checkAtStart())).toContain('another store')
+    await checked().checkAtStart(true)
+    expect([await markOf(), files.adoptions]).toEqual([files.mark!, 2])
+  })
+
+  test('a directory without a mark is not adopted: its disk may not be mounted', async () => {
+    files.mark = newPlaceMark(files.id)
+    expect(await refusal(checked().checkAtStart(true))).toContain('It has no mark')
+    expect([existsSync(join(top, 'files')), files.adoptions]).toEqual([false, 0])
+    // The operator who is sure of it gives it one that is none.
+    mkdirSync(join(top, 'files'))
+    writeFileSync(join(top, 'files', 'cubby-files.mark'), 'lost')
+    await checked().checkAtStart(true)
+    expect([await markOf(), files.adoptions]).toEqual([files.mark, 1])
   })
 })
 
@@ -154,7 +231,7 @@ describe('a process that was running when the mark appeared', () => {
     renameSync(join(top, 'files'), join(top, 'wrong'))
     expect(await collect(wrong, id, 0, 10)).toEqual(content(10))
     // It is not checked again, and a new fault is logged anew.
-    files.mark = newPlaceMark()
+    files.mark = newPlaceMark(files.id)
     expect(await wrong.size(id)).toBe(10)
     expect(logged).toHaveLength(1)
   })

@@ -104,6 +104,8 @@ describe.each(Object.entries(servers))('S3 place on %s', (_, start) => {
     const second = await open()
     expect(await second.writeMark('mark-2')).toBe('mark-1')
     expect(await second.readMark()).toBe('mark-1')
+    expect(await second.writeMark('mark-3', 'replace')).toBe('mark-3')
+    expect(await place.readMark()).toBe('mark-3')
     await second.close()
   })
 

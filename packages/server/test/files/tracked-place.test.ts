@@ -33,7 +33,11 @@ const eventsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
 // A row that is given up too early is forgotten, and nothing would ever remove bytes that come late.
 test('bytes may come late to S3, and to a directory only after it was closed; no part on the way changes that', async () => {
   const env = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'eu-west-1' }
-  const stored = { readMark: async () => undefined, writeMark: async (mark: string) => mark }
+  const stored = {
+    ...{ storeId: () => '', adoptBlobs: async () => 0 },
+    readMark: async () => undefined,
+    writeMark: async (mark: string) => mark,
+  }
   const late = async (files: string): Promise<[BlobPlace, boolean]> => {
     const made = await makePlace(files, { env, now: Date.now, batches: true })
     const used = countedPlace(tracked(new CheckedPlace(made, stored, () => {}), uploads), {

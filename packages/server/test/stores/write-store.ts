@@ -155,7 +155,8 @@ const writePostgres = async (work: string): Promise<void> => {
     await client.connect()
     try {
       // The bytes are kept once, for both.
-      await client.query('update cubby_store set file_mark = $1', [markOf(join(target, 'files'))])
+      const mark = markOf(join(target, 'files'))
+      await client.query('update cubby_store set file_mark = $1, store_id = $2', [mark, mark.slice(0, 32)])
       writeFileSync(join(target, 'cubby.sql'), await dumpSql(client))
     } finally {
       await client.end()

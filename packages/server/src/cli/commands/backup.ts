@@ -53,10 +53,13 @@ interface FileFacts {
   filesCopied?: number
 }
 
-/** Copies the bytes of all files between two places. The target gets the mark of the store, which is in the copy. */
+/**
+ * Copies the bytes of all files between two places. The target gets the mark of the store, which is in the copy, or that of the
+ * restored one: last, so that an interrupted restore can be repeated.
+ */
 const bringFiles =
   (args: Arguments, from: string, to: string, brought: Brought): WithCopy =>
-  async (copy) => {
+  async (copy, newMark) => {
     await requireNames(copy)
     if (args.flag('without-files')) return requireBytesInStore(copy)
     if (!(await hasFilesInPlace(copy))) {
@@ -71,8 +74,10 @@ const bringFiles =
     const [source, target] = [await openPlaceAt(from), await openPlaceAt(to)]
     try {
       await requireMark(source, mark)
-      if ((await target.writeMark(mark)) !== mark) throw otherStore(target)
+      const found = await target.readMark()
+      if (found !== undefined && found !== (newMark ?? mark)) throw otherStore(target)
       brought.files = await copyFiles(copy, { from: source, to: target })
+      if ((await target.writeMark(newMark ?? mark)) !== (newMark ?? mark)) throw otherStore(target)
     } finally {
       await source.close()
       await target.close()
@@ -110,9 +115,8 @@ const requireBytesInStore = async (copy: Dump): Promise<void> => {
  * A store that had files in a place has its mark, also if none is left there. The place of the restored store gets it: without
  * it a server would take the place for a wrong one.
  */
-const markPlace = async (args: Arguments, copy: Dump, to: string): Promise<void> => {
-  const mark = await copy.fileMark()
-  if (mark === undefined || args.flag('without-files') || (await hasFilesInPlace(copy))) return
+const markPlace = async (args: Arguments, copy: Dump, mark: string, to: string): Promise<void> => {
+  if ((await copy.fileMark()) === undefined || args.flag('without-files') || (await hasFilesInPlace(copy))) return
   const place = await openPlaceAt(to)
   try {
     if ((await place.writeMark(mark)) !== mark) throw otherStore(place)
@@ -204,13 +208,13 @@ are copied to the new data directory.`,
     const store = await findTargetStore(args)
     const brought = new Brought()
     const place = placeOfStore(args)
-    const contents = await store.restoreBackup(backup, async (copy) => {
+    const contents = await store.restoreBackup(backup, async (copy, newMark) => {
       if (file === '-') {
         await requireNames(copy)
         await refuseFiles(args, copy, 'standard input has no bytes of its files; give the FILE')
         await requireBytesInStore(copy)
-      } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy)
-      await markPlace(args, copy, place)
+      } else await bringFiles(args, filesOfBackup(resolve(file!)), place, brought)(copy, newMark)
+      await markPlace(args, copy, newMark!, place)
     })
     const data = store.describe()
     printLine(report(args, { data, ...contents, ...brought.facts }, `restored ${data}`))
@@ -228,14 +232,14 @@ const restoreMoment = async (args: Arguments): Promise<number> => {
   const store = await findTargetStore(args)
   const to = placeOf(storeLocation(args), undefined)!
   const brought = new Brought()
-  const contents = await store.restoreBackup(moment, async (copy) => {
+  const contents = await store.restoreBackup(moment, async (copy, newMark) => {
     const from = args.text('files')
     if (from === undefined && !args.flag('without-files') && (await hasFilesInPlace(copy))) {
       const why = 'give the place of the bytes of files of the archived server with --files'
       throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
     }
-    await bringFiles(args, from ?? to, to, brought)(copy)
-    await markPlace(args, copy, to)
+    await bringFiles(args, from ?? to, to, brought)(copy, newMark)
+    await markPlace(args, copy, newMark!, to)
   })
   const data = store.describe()
   const time = new Date(moment.atMs).toISOString()

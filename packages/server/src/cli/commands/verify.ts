@@ -70,7 +70,8 @@ const verify = async (args: Arguments, engine: Engine): Promise<number> => {
     add(line)
   }).catch((error) => add(`files: ${error.message}`))
   const tables = tableIds.size === 0 ? [] : await nameTables(engine, tableIds)
-  return report(args, { findings, tables, foreign, unchecked })
+  const adopted = await engine.files.countAdopted()
+  return report(args, { findings, tables, foreign, unchecked, adopted })
 }
 
 /** Names, and files with their bytes. */
@@ -103,19 +104,26 @@ interface Found {
   /** In the database, but not made by Cubby. */
   foreign?: string[]
   unchecked?: number
+  /** Blobs whose bytes another store may have written. */
+  adopted?: number
 }
 
 const report = async (args: Arguments, found: Found): Promise<number> => {
-  const { findings, tables = [], foreign = [], unchecked = 0 } = found
+  const { findings, tables = [], foreign = [], unchecked = 0, adopted = 0 } = found
   const place = (await findTargetStore(args)).describe()
   const ok = findings.length === 0
   const strangers = showForeign(foreign)
   if (args.flag('json')) {
-    const noted = { ...(unchecked === 0 ? {} : { unchecked }), ...(foreign.length === 0 ? {} : { foreign }) }
+    const noted = {
+      ...(unchecked === 0 ? {} : { unchecked }),
+      ...(adopted === 0 ? {} : { adopted }),
+      ...(foreign.length === 0 ? {} : { foreign }),
+    }
     printJson({ ok, findings, ...noted, ...(ok ? {} : { summary: { tables, next: nextStep } }) })
   } else if (ok) {
     const without = unchecked === 0 ? '' : `; ${showCount(unchecked)} of version 0.1 without a checksum yet`
-    printLine(`ok: ${place} is sound${without}${strangers}`)
+    const kept = adopted === 0 ? '' : `; ${showCount(adopted, 'blob')} with bytes of another store, never removed`
+    printLine(`ok: ${place} is sound${without}${kept}${strangers}`)
   }
   if (!ok) {
     const where = `${showCount(findings.length, 'finding')} in ${place}`

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
 
-/** A mark is random: two places never have the same one by chance. */
-export const newPlaceMark = (): string => randomBytes(16).toString('hex')
+/** Random: no two stores have the same one, unless one is a copy that some other tool made. */
+export const newStoreId = (): string => randomBytes(16).toString('hex')
 
-export const isPlaceMark = (text: string): boolean => /^[0-9a-f]{32}$/.test(text)
+/** The mark of a place begins with the id of the store whose files are there. The rest is random: two places never have the same. */
+export const newPlaceMark = (storeId: string): string => storeId + randomBytes(16).toString('hex')
+
+/** Earlier versions of the store had marks without an id: such a mark became the id of its store. */
+export const isPlaceMark = (text: string): boolean => /^([0-9a-f]{32}){1,2}$/.test(text)
+
+export const isMarkOf = (mark: string, storeId: string): boolean => isPlaceMark(mark) && mark.startsWith(storeId)

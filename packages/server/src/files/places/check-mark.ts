@@ -1,35 +1,63 @@
-import { newPlaceMark } from '../../core/files/place-mark.ts'
+import { isMarkOf, isPlaceMark, newPlaceMark } from '../../core/files/place-mark.ts'
 import { type BlobPlace, PlaceRefused } from '../../store/blob-place.ts'
 import type { Files } from '../../store/files.ts'
 
-// A store and the place of its files have the same random mark, from the first upload on. A process that was given another
-// place would answer that files are damaged, and write bytes where other processes do not find them.
+// A store and the place of its files have the same mark, from the first upload on. It begins with the id of the store. A process
+// that was given another place would answer that files are damaged, and write bytes where other processes do not find them. With
+// the place of another store it could remove the bytes of that one.
 
-export type StoredMark = Pick<Files, 'readMark' | 'writeMark'>
+export type StoredMark = Pick<Files, 'storeId' | 'readMark' | 'writeMark' | 'adoptBlobs'>
 
 const advice = 'Give every process on a store the same --files; if it is right, check that its disk is mounted.'
 
+const refuse = (place: BlobPlace, found: string): PlaceRefused =>
+  new PlaceRefused(`${place.description} is not where the files of this store are. ${found}`)
+
+/** Throws PlaceRefused if the mark is not one of this store. */
+const requireOwn = (place: BlobPlace, mark: string, storeId: string): void => {
+  if (isMarkOf(mark, storeId)) return
+  const found = isPlaceMark(mark) ? 'It has the mark of another store.' : 'Its mark is damaged.'
+  throw refuse(
+    place,
+    `${found} Give another --files; --adopt-files takes it over, and that store is refused from then on.`,
+  )
+}
+
 /**
- * Whether the store and the place have the same mark. False: the store has none yet. The place may have one then: of a first
- * upload that was interrupted, which the next one takes over.
+ * Whether the store and the place have the same mark. False: the store has none yet. The place may have one of this store then, of
+ * a first upload that was interrupted: the next one takes it over.
  */
 export const checkMark = async (place: BlobPlace, stored: StoredMark): Promise<boolean> => {
-  const inStore = await stored.readMark()
+  const [storeId, inStore, inPlace] = [await stored.storeId(), await stored.readMark(), await place.readMark()]
+  if (inPlace !== undefined) requireOwn(place, inPlace, storeId)
   if (inStore === undefined) return false
-  const inPlace = await place.readMark()
   if (inPlace === inStore) return true
   const found =
     inPlace === undefined
       ? 'It has no mark, and the store has files: their bytes are elsewhere.'
       : 'It has the mark of another place.'
-  throw new PlaceRefused(`${place.description} is not where the files of this store are. ${found} ${advice}`)
+  throw refuse(place, `${found} ${advice}`)
 }
 
 /** For the first upload: marks the place, and then the store. Of several processes at once, all end with the same mark. */
 export const makeMark = async (place: BlobPlace, stored: StoredMark): Promise<void> => {
-  const inPlace = await place.writeMark(newPlaceMark())
-  if ((await stored.writeMark(inPlace)) === inPlace) return
-  throw new PlaceRefused(
-    `${place.description} is not where the files of this store are: another process uses another place. ${advice}`,
-  )
+  const storeId = await stored.storeId()
+  const inPlace = await place.writeMark(newPlaceMark(storeId))
+  requireOwn(place, inPlace, storeId)
+  if ((await stored.writeMark(inPlace)) !== inPlace)
+    throw refuse(place, `Another process uses another place. ${advice}`)
+}
+
+/**
+ * Makes the place of another store that of this one. Returns how many blobs of the store it may have the bytes of, or undefined
+ * if there was nothing to do: the place is of this store, or has no mark because its disk is not mounted.
+ *
+ * The store is changed first. After a crash in between the place is still refused, and the next attempt continues.
+ */
+export const adoptPlace = async (place: BlobPlace, stored: StoredMark): Promise<number | undefined> => {
+  const [storeId, inPlace] = [await stored.storeId(), await place.readMark()]
+  if (inPlace === undefined || isMarkOf(inPlace, storeId)) return undefined
+  const blobs = await stored.adoptBlobs()
+  await place.writeMark(await stored.writeMark(newPlaceMark(storeId)), 'replace')
+  return blobs
 }

@@ -2,7 +2,7 @@ import type { Awaitable } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
-import { checkMark, makeMark, type StoredMark } from './check-mark.ts'
+import { adoptPlace, checkMark, makeMark, type StoredMark } from './check-mark.ts'
 import { PlaceUnusable } from './place-errors.ts'
 
 /** How long a start waits for a place that does not answer: a disk on the network can take forever. */
@@ -49,8 +49,12 @@ export class CheckedPlace implements BlobPlace {
   /**
    * For the start of a process. Throws PlaceRefused if this is another place, or its settings are wrong. A place that cannot
    * be reached, or not within `msMax`, is only logged: tables can be served without it, and it is checked at the first use.
+   * `adopts`: the place of another store is taken over first. That must succeed, however long it takes.
    */
-  async checkAtStart(msMax = startCheckMsMax): Promise<void> {
+  async checkAtStart(adopts = false, msMax = startCheckMsMax): Promise<void> {
+    const blobs = adopts ? await adoptPlace(this.#place, this.#stored) : undefined
+    if (blobs !== undefined)
+      this.#log('warn', 'took over the files of another store', { files: this.description, blobs })
     const check = async (): Promise<void> => {
       await this.#place.probe?.()
       this.#isChecked ||= await checkMark(this.#place, this.#stored)
@@ -106,16 +110,16 @@ export class CheckedPlace implements BlobPlace {
   }
 
   async remove(id: string): Promise<void> {
-    if (!this.#isChecked && !(await this.#readyToRead())) return
-    return this.#place.remove(id)
+    // Checked every time: another store may have taken the place over, and may need these bytes.
+    if (await this.#readyToRead()) await this.#place.remove(id)
   }
 
   readMark(): Promise<string | undefined> {
     return this.#place.readMark()
   }
 
-  writeMark(mark: string): Promise<string> {
-    return this.#place.writeMark(mark)
+  writeMark(mark: string, how?: 'replace'): Promise<string> {
+    return this.#place.writeMark(mark, how)
   }
 
   close(): Promise<void> {
@@ -144,10 +148,11 @@ export class CheckedPlace implements BlobPlace {
         await makeMark(this.#place, this.#stored)
         isChecked = true
       }
-      this.#isChecked ||= isChecked
+      this.#isChecked = isChecked
       this.#logged = undefined
       return isChecked
     } catch (error) {
+      if (error instanceof PlaceRefused) this.#isChecked = false
       this.#logOnce(error)
       if (error instanceof CubbyError) throw error
       throw new CubbyError('unavailable', 'This server cannot use the place of the files now; nothing was applied.', {

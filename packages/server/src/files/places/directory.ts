@@ -14,6 +14,8 @@ import { SharedSync } from './shared-sync.ts'
 
 const fileMode = 0o600
 const markName = 'cubby-files.mark'
+/** A mark is shorter. A longer one is damaged, which this much of it shows. */
+const markBytesMax = 128
 
 /** How often a directory is made anew if another process removes it before it has a file. */
 const attemptsMax = 3
@@ -189,7 +191,7 @@ export class DirectoryPlace implements BlobPlace {
     }
   }
 
-  async writeMark(mark: string): Promise<string> {
+  async writeMark(mark: string, how?: 'replace'): Promise<string> {
     if (!isPlaceMark(mark)) throw new Error(`not the mark of a place: ${JSON.stringify(mark)}`)
     const file = join(this.description, markName)
     // One that a killed process has left must not be in the way.
@@ -203,9 +205,11 @@ export class DirectoryPlace implements BlobPlace {
           await this.#calls.write(descriptor, Buffer.from(`${mark}\n`), 0, mark.length + 1)
           await this.#calls.sync(descriptor)
           // A link fails if there is a mark, and the mark is whole as soon as it is there.
-          await this.#calls.link(part, file).catch((error: unknown) => {
-            if (codeOf(error) !== 'EEXIST') throw error
-          })
+          if (how === 'replace') await this.#calls.rename(part, file)
+          else
+            await this.#calls.link(part, file).catch((error: unknown) => {
+              if (codeOf(error) !== 'EEXIST') throw error
+            })
         } finally {
           await this.#calls.close(descriptor).catch(() => {})
           await this.#calls.unlink(part).catch(() => {})
@@ -276,12 +280,10 @@ export class DirectoryPlace implements BlobPlace {
       throw error
     }
     try {
-      const bytes = new Uint8Array(64)
-      const text = Buffer.from(bytes.subarray(0, await readFully(this.#calls, descriptor, bytes, 0)))
+      const bytes = new Uint8Array(markBytesMax)
+      return Buffer.from(bytes.subarray(0, await readFully(this.#calls, descriptor, bytes, 0)))
         .toString()
         .trim()
-      if (!isPlaceMark(text)) throw new Error(`${path} is damaged: it must contain 32 hex digits`)
-      return text
     } finally {
       await this.#calls.close(descriptor).catch(() => {})
     }

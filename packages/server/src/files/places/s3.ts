@@ -135,8 +135,8 @@ class S3Place implements BlobPlace {
     return asCaller(this.#getMark())
   }
 
-  writeMark(mark: string): Promise<string> {
-    return asCaller(this.#putMark(mark))
+  writeMark(mark: string, how?: 'replace'): Promise<string> {
+    return asCaller(this.#putMark(mark, how))
   }
 
   async close(): Promise<void> {
@@ -149,12 +149,12 @@ class S3Place implements BlobPlace {
   }
 
   /** S3 keeps the first mark of several writers. Servers that do not know the condition may keep the last one. */
-  async #putMark(mark: string): Promise<string> {
+  async #putMark(mark: string, how?: 'replace'): Promise<string> {
     const found = await this.#getMark()
-    if (found !== undefined) return found
+    if (found !== undefined && how === undefined) return found
     const request = { method: 'PUT', name: markName, payload: textPayload(mark) } as const
     try {
-      await this.#requests.sendSmall({ ...request, headers: { 'if-none-match': '*' } })
+      await this.#requests.sendSmall(how === 'replace' ? request : { ...request, headers: { 'if-none-match': '*' } })
     } catch (error) {
       if (!(error instanceof S3Failure)) throw error
       if (lacksConditions(error)) await this.#requests.sendSmall(request)

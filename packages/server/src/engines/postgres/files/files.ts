@@ -1,3 +1,4 @@
+import { neverDueMs } from '../../../core/files/blob-id.ts'
 import { pendingBlobMs } from '../../../core/limits.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { FileChangeResult, FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
@@ -125,6 +126,21 @@ export class PostgresFiles implements Files {
 
   async holdSweep(untilMs: number): Promise<void> {
     await this.#db.write(noOrg, { statement: sql.holdSweep, values: [untilMs] })
+  }
+
+  async storeId(): Promise<string> {
+    const [result] = await this.#db.read(noOrg, { statement: sql.storeId, values: [] })
+    return result!.rows[0]![0]!
+  }
+
+  async adoptBlobs(): Promise<number> {
+    await this.#db.write(noOrg, { statement: sql.adoptBlobs, values: [neverDueMs] })
+    return this.countAdopted()
+  }
+
+  async countAdopted(): Promise<number> {
+    const [result] = await this.#db.read(noOrg, { statement: sql.countAdopted, values: [neverDueMs] })
+    return Number(result!.rows[0]![0])
   }
 
   async readMark(): Promise<string | undefined> {

@@ -65,8 +65,12 @@ export const isPending: Statement = {
   text: `select 1 from cubby_blob b where ${theBlob} and b.state = 'pending'`,
 }
 
-/** What becomes of a blob whose record is removed or replaced. A blob that has lost its row gets one: its bytes may exist. */
-const orDead = `on conflict (table_id, id) do update set state = 'dead', due_at_ms = excluded.due_at_ms where b.state = 'live'`
+/**
+ * What becomes of a blob whose record is removed or replaced. One that is never due stays so. A blob that has lost its row gets one:
+ * its bytes may exist.
+ */
+const orDead = `on conflict (table_id, id) do update set state = 'dead', due_at_ms = greatest(coalesce(b.due_at_ms, 0), excluded.due_at_ms)
+  where b.state = 'live'`
 
 export const makeDead: Statement = {
   name: 'blob_dead',
@@ -185,6 +189,19 @@ export const takeDueOfTable: Statement = {
 export const holdSweep: Statement = {
   name: 'blob_hold_sweep',
   text: 'update cubby_store set files_held_until = greatest(files_held_until, $1::bigint)',
+}
+
+export const storeId: Statement = { name: 'store_id', text: 'select s.store_id from cubby_store s' }
+
+/** $1 when they are due. Not those that the store keeps: their ids begin with f. */
+export const adoptBlobs: Statement = {
+  name: 'blobs_adopt',
+  text: `update cubby_blob as b set due_at_ms = $1::bigint where b.id < 'f'`,
+}
+
+export const countAdopted: Statement = {
+  name: 'blobs_count_adopted',
+  text: 'select count(*) from cubby_blob b where b.due_at_ms = $1::bigint',
 }
 
 export const readMark: Statement = { name: 'file_mark', text: 'select s.file_mark from cubby_store s' }

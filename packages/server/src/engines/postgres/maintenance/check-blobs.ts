@@ -1,4 +1,4 @@
-import { isBlobId, isStoreBlobId } from '../../../core/files/blob-id.ts'
+import { isBlobId, isStoreBlobId, neverDueMs } from '../../../core/files/blob-id.ts'
 import type { Statement } from '../connection/driver.ts'
 import { type Read, step } from './check-read.ts'
 
@@ -27,7 +27,7 @@ const strayBlobs: Statement = {
 /** A file that refers to a blob which is not live is found with that file. */
 const isSound = (id: string, state: string, due: string | null, files: string): boolean => {
   if (!isBlobId(id) && !isStoreBlobId(id)) return false
-  if (state === 'live') return due === null && files === '1'
+  if (state === 'live') return (due === null || Number(due) === neverDueMs) && files === '1'
   return ['pending', 'dead', 'removing'].includes(state) && due !== null
 }
 

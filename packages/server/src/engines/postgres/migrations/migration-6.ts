@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import type { Session } from '../connection/driver.ts'
 
-// Version 6 keeps earlier secrets beside the newest, so that they can be rotated, and marks the keys of sign-in links. It finds
+// Version 6 keeps earlier secrets beside the newest, so that they can be rotated, and marks the keys of sign-in links. The mark of
+// the place of files, if there is one, becomes the id of the store. It finds
 // what is due by organization: its schedules, and the leases of its running runs. Runs that are running now keep 0 as their
 // organization until they end: they take their turns together. The index of leases reads all runs once.
 //
@@ -11,6 +13,10 @@ import type { Session } from '../connection/driver.ts'
 export const migrateTo6 = async (session: Session): Promise<void> => {
   await session.run('alter table cubby_store add column if not exists secret_begins_at bigint not null default 0')
   await session.run(`alter table cubby_store add column if not exists earlier_secrets text not null default '[]'`)
+  await session.run(`alter table cubby_store add column if not exists store_id text not null default ''`)
+  await session.run(
+    `update cubby_store set store_id = coalesce(file_mark, '${randomBytes(16).toString('hex')}') where store_id = ''`,
+  )
   await session.run(`alter table cubby_api_key add column if not exists link text check (link in ('unused', 'used'))`)
   await session.run('alter table cubby_task add column if not exists org_id bigint not null default 0')
   await session.run(

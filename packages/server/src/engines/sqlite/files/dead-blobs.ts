@@ -18,11 +18,11 @@ export const blobsOfRows = (db: Connection, ids: number[]): BlobReference[] =>
 
 /**
  * After the rows that referred to them are gone. A blob that another row refers to stays: a damaged row may have named
- * the blob of another file.
+ * the blob of another file. One that is never due stays so.
  */
 export const markDead = (db: Connection, blobs: BlobReference[], nowMs: number): void => {
   const mark = db.prepare<unknown, [string, number, number]>(
-    `UPDATE blobs SET state = 'dead', due_at = ?3 WHERE id = ?1 AND table_id = ?2 AND state = 'live'
+    `UPDATE blobs SET state = 'dead', due_at = max(coalesce(due_at, 0), ?3) WHERE id = ?1 AND table_id = ?2 AND state = 'live'
      AND NOT EXISTS (SELECT 1 FROM records WHERE table_id = ?2 AND i3_hash = CAST('f' || ?1 AS BLOB))`,
   )
   for (const { tableId, blobId } of blobs) mark.run(blobId, tableId, nowMs + deadBlobMs)

@@ -1,5 +1,5 @@
 import { CubbyError } from '../../../core/errors.ts'
-import { isStoreBlobId } from '../../../core/files/blob-id.ts'
+import { isStoreBlobId, neverDueMs } from '../../../core/files/blob-id.ts'
 import { type FileContent, fileData, fileEntries, fileKey, readFileContent } from '../../../core/files/file-record.ts'
 import { deadBlobMs, pendingBlobMs } from '../../../core/limits.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
@@ -190,6 +190,10 @@ export class FileWrites {
 
   holdSweep(untilMs: number): void {
     this.#run(`UPDATE meta SET value = max(value, ?1) WHERE name = 'files_held_until'`, untilMs)
+  }
+
+  adoptBlobs(): number {
+    return this.#run(`UPDATE blobs SET due_at = ?1 WHERE id < 'f'`, neverDueMs)
   }
 
   writeMark(mark: string): string {

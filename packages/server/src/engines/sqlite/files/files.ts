@@ -1,3 +1,4 @@
+import { neverDueMs } from '../../../core/files/blob-id.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { FileChangeResult, FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition } from '../../../store/records.ts'
@@ -71,6 +72,18 @@ export class SqliteFiles implements Files {
 
   holdSweep(untilMs: number): Promise<undefined> {
     return this.#store.channel.submitMaintenance<'holdBlobs'>({ kind: 'holdBlobs', untilMs })
+  }
+
+  storeId(): string {
+    return this.#store.all<{ id: string }>('SELECT id FROM store_id')[0]!.id
+  }
+
+  adoptBlobs(): Promise<number> {
+    return this.#store.channel.submitMaintenance<'adoptBlobs'>({ kind: 'adoptBlobs' })
+  }
+
+  countAdopted(): number {
+    return this.#store.all<{ n: number }>('SELECT count(*) AS n FROM blobs WHERE due_at = ?1', neverDueMs)[0]!.n
   }
 
   readMark(): string | undefined {

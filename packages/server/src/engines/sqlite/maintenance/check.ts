@@ -1,3 +1,4 @@
+import { neverDueMs } from '../../../core/files/blob-id.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
 import { noRangeKey } from '../../../core/records/record-key.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
@@ -238,7 +239,7 @@ function* checkBlobs(db: Connection, notes: Notes): Iterable<string> {
   const blobs = db.prepare<{ id: string; tableId: number; state: string; due: number | null; files: number }, []>(
     `SELECT b.id, b.table_id AS tableId, b.state, b.due_at AS due,
        (SELECT count(*) FROM records r WHERE r.table_id = b.table_id AND r.i3_hash = CAST('f' || b.id AS BLOB)) AS files
-     FROM blobs b WHERE files <> (b.state = 'live') OR (b.due_at IS NULL) <> (b.state = 'live')
+     FROM blobs b WHERE files <> (b.state = 'live') OR iif(b.state = 'live', b.due_at <> ${neverDueMs}, b.due_at IS NULL)
        OR length(b.id) <> 32 OR b.id GLOB '*[^0-9a-f]*'`,
   )
   for (const { id, tableId, state, due, files } of blobs.iterate()) {

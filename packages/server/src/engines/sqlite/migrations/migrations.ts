@@ -131,8 +131,8 @@ export const migrations: Migration[] = [
     },
   },
   {
-    // Secrets can be rotated, so the id of the store's archive, which was a digest of the only one, is kept as it is. Keys of
-    // sign-in links are marked. API keys are few, as organizations are.
+    // Secrets can be rotated, so the id of the store's archive, which was a digest of the only one, is kept as it is. The mark of the
+    // place of files, if there is one, becomes the id of the store. Keys of sign-in links are marked. API keys are few, as organizations are.
     //
     // What is due is found by organization. The column is in the table of tasks, which are few. Leases get a table of their
     // own, which is filled by an index. The checksum of a run covers its whole row: all runs are read for it, because no release
@@ -153,6 +153,10 @@ export const migrations: Migration[] = [
           id TEXT NOT NULL
         ) STRICT;
         INSERT INTO archive_id VALUES ('${archiveId}');
+        CREATE TABLE store_id (
+          id TEXT NOT NULL
+        ) STRICT;
+        INSERT INTO store_id VALUES (coalesce((SELECT mark FROM file_place), '${randomBytes(16).toString('hex')}'));
         ALTER TABLE api_keys ADD COLUMN link TEXT CHECK (link IN ('unused', 'used'));
         ALTER TABLE tasks ADD COLUMN org_id INTEGER NOT NULL DEFAULT 0;
         UPDATE tasks SET org_id = coalesce((SELECT org_id FROM tables WHERE id = table_id), 0);

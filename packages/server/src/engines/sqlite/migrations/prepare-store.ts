@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
+import { newStoreId } from '../../../core/files/place-mark.ts'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { secretBytes } from '../../../core/store-secrets.ts'
@@ -125,7 +126,7 @@ export const migrate = (db: Connection, faults?: string): void => {
     const version = db.pragma('user_version')
     if (version === 0) {
       const [secret, archiveId] = [secretBytes, archiveIdBytes].map((bytes) => randomBytes(bytes).toString('hex'))
-      db.run(makeSchema({ secret: secret!, archiveId: archiveId! }))
+      db.run(makeSchema({ secret: secret!, archiveId: archiveId!, storeId: newStoreId() }))
       db.run(`PRAGMA application_id = ${applicationId}`)
       db.run(`PRAGMA user_version = ${schemaVersion}`)
     } else if (version < schemaVersion) {

@@ -20,10 +20,11 @@ export const applicationId = 0x43756279
 export interface InitialStore {
   secret: string
   archiveId: string
+  storeId: string
 }
 
 /** The schema of a new store. Migrations give an older store the same. */
-export const makeSchema = ({ secret, archiveId }: InitialStore): string => `
+export const makeSchema = ({ secret, archiveId, storeId }: InitialStore): string => `
   CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
@@ -41,6 +42,11 @@ export const makeSchema = ({ secret, archiveId }: InitialStore): string => `
     id TEXT NOT NULL
   ) STRICT;
   INSERT INTO archive_id VALUES ('${archiveId}');
+
+  CREATE TABLE store_id (
+    id TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO store_id VALUES ('${storeId}');
 
   CREATE TABLE organizations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

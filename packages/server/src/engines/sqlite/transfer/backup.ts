@@ -13,6 +13,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { neverDueMs } from '../../../core/files/blob-id.ts'
+import { newPlaceMark, newStoreId } from '../../../core/files/place-mark.ts'
 import { OperatorError } from '../../../core/operator-error.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
 import { moveIntoPlace } from '../../../files/sync.ts'
@@ -296,7 +298,10 @@ export const restoreStore = async (
     else await receive(backup, temporary)
     refuseCompressed(temporary, name)
     const counts = await verifyCopy(temporary, name)
-    await useCopy(temporary, withCopy)
+    const storeId = newStoreId()
+    const mark = newPlaceMark(storeId)
+    await useCopy(temporary, (copy) => withCopy(copy, mark))
+    makeAnotherStore(temporary, storeId, mark)
     refuseExistingStore(dataDir)
     moveIntoPlace(temporary, path)
     lock.release()
@@ -306,6 +311,23 @@ export const restoreStore = async (
     lock.release()
     if (isNew) removeNewDirectory(dataDir)
     throw error
+  }
+}
+
+/**
+ * Gives the copy an id of its own, and the mark that its place has got. The bytes of all its files were copied there, so they are
+ * its own. The id of the archive stays: an archive has the history of a store and of what is restored from it.
+ */
+const makeAnotherStore = (path: string, storeId: string, mark: string): void => {
+  const db = new Connection(path, 2_048)
+  try {
+    db.run(`BEGIN;
+      UPDATE store_id SET id = '${storeId}';
+      UPDATE file_place SET mark = '${mark}';
+      UPDATE blobs SET due_at = iif(state = 'live', NULL, 0) WHERE due_at = ${neverDueMs};
+      COMMIT`)
+  } finally {
+    db.close()
   }
 }
 

@@ -88,6 +88,7 @@ type FileCommand =
   | { kind: 'takeDueBlobs'; nowMs: number; rowsMax: number; keptMs: number }
   | { kind: 'forgetBlobs'; blobIds: string[] }
   | { kind: 'holdBlobs'; untilMs: number }
+  | { kind: 'adoptBlobs' }
   | { kind: 'writeFileMark'; mark: string }
 
 type TaskCommands =
@@ -162,6 +163,7 @@ export interface CommandResults {
   takeDueBlobs: string[]
   forgetBlobs: undefined
   holdBlobs: undefined
+  adoptBlobs: number
   writeFileMark: string
   declareTask: DeclareResult
   deleteTask: DeleteTaskResult | undefined

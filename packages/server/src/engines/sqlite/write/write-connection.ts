@@ -201,6 +201,8 @@ export class WriteConnection {
         return this.#files.forget(command.blobIds)
       case 'holdBlobs':
         return this.#files.holdSweep(command.untilMs)
+      case 'adoptBlobs':
+        return this.#files.adoptBlobs()
       case 'writeFileMark':
         return this.#files.writeMark(command.mark)
       case 'declareTask':
