@@ -10,6 +10,7 @@ import type { DumpedRecord, LoadedBlob } from '../src/store/transfer.ts'
 import { deleteOf, makeDesk, putOf, startMs, startSeconds } from './conformance/material.ts'
 import { makeBench } from './conformance/runs.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
+import { createCitus } from './postgres-citus.ts'
 import { makeBucket } from './postgres-files.ts'
 import { recordStatements, type Sent } from './postgres-recorder.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
@@ -176,23 +177,9 @@ let server: SharedPostgres
 let url = ''
 const recorder = recordStatements()
 
-/** A database that says of itself that it is Citus, so far as Cubby asks. */
-const createCitus = async (): Promise<string> => {
-  const made = await server.createDatabase()
-  await server.query(
-    `set allow_system_table_mods = on;
-     insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-       select 4000000, 'citus', oid, 'pg_catalog'::regnamespace, false, '13.2-1' from pg_roles where rolname = current_user;
-     create function create_distributed_table(text, text, colocate_with text default 'default') returns void
-       language sql as 'select'`,
-    made,
-  )
-  return made
-}
-
 beforeAll(async () => {
   server = await sharedPostgres()
-  url = await createCitus()
+  url = await createCitus(server)
 }, 120_000)
 
 afterAll(async () => {
@@ -330,7 +317,7 @@ describe('as on Citus', () => {
 
   test('a store is copied whole from one to another', async () => {
     const from = await open()
-    const target = await createCitus()
+    const target = await createCitus(server)
     const to = await openAt(target)
     try {
       const { table, put, tenant } = await makeDesk(from, { i1: { hashField: 'city' } })
@@ -388,7 +375,7 @@ describe('as on Citus', () => {
   })
 
   test('a store of version 1 is migrated, and answers', async () => {
-    const store = await createCitus()
+    const store = await createCitus(server)
     await server.query(readFileSync(join(folderOf('v1'), 'cubby.sql'), 'utf8'), store)
     const before = await server.query('select count(*)::int as count from cubby_records', store)
     const engine = await openAt(store)

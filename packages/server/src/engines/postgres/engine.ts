@@ -87,7 +87,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   return new PostgresEngine({
     pool,
     poolSize,
-    db: new Database(pool, statementMsMax, dialect.pipelinesAreTransactions),
+    db: new Database(pool, statementMsMax, dialect),
     dialect,
     store,
     sweepClock,

@@ -1,8 +1,9 @@
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { Coalescer, type CoalescerOptions } from './coalescer.ts'
 import type { Session, Step, StepResult } from './driver.ts'
-import { isDuplicate, isLost, isRaised, isRetryable, isUndone, toCallersError } from './failure.ts'
+import { isDuplicate, isLost, isRaised, isRetryable, isUndone, ofWorker, toCallersError } from './failure.ts'
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
@@ -38,12 +39,12 @@ export const holderOf = ({ orgId, apiKey }: Caller): Holder => ({ orgId, keySeq:
 export class Database {
   readonly #pool: Pool
   readonly #msMax: number
-  readonly #pipelinesAreTransactions: boolean
+  readonly #dialect: Dialect
   readonly #lookUps: Coalescer<Step>
 
-  constructor(pool: Pool, statementMsMax: number, pipelinesAreTransactions: boolean) {
+  constructor(pool: Pool, statementMsMax: number, dialect: Dialect) {
     this.#pool = pool
-    this.#pipelinesAreTransactions = pipelinesAreTransactions
+    this.#dialect = dialect
     this.#msMax = statementMsMax + answerGraceMs
     const options = {
       callsMax: lookUpsTogetherMax,
@@ -54,13 +55,17 @@ export class Database {
     this.#lookUps = this.coalesce(options, (step) => step, false)
   }
 
-  send(session: Session, steps: Step[]): Promise<StepResult[]> {
-    return session.send(steps, this.#msMax)
+  async send(session: Session, steps: Step[]): Promise<StepResult[]> {
+    try {
+      return await session.send(steps, this.#msMax)
+    } catch (error) {
+      throw this.#dialect.distributesRecords ? ofWorker(error) : error
+    }
   }
 
   /** A read may be repeated on another connection. */
   read(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
-    return this.#attempt(holder, false, (session) => session.send(steps, this.#msMax))
+    return this.#attempt(holder, false, (session) => this.send(session, steps))
   }
 
   /** One row by its key, together with other look-ups that wait: see coalescer.ts. */
@@ -89,10 +94,10 @@ export class Database {
    * `isRaised` and `isDuplicate`.
    */
   write(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
-    if (steps.length > 1 && !this.#pipelinesAreTransactions) {
+    if (steps.length > 1 && !this.#dialect.pipelinesAreTransactions) {
       return this.transaction(holder, ({ commit }) => commit(...steps))
     }
-    return this.#attempt(holder, true, (session) => session.send(steps, this.#msMax))
+    return this.#attempt(holder, true, (session) => this.send(session, steps))
   }
 
   /** For changes that must read before they write. Without `commit`, the transaction is rolled back. */
@@ -105,7 +110,7 @@ export class Database {
       const transaction: Transaction = {
         send: async (...steps) => {
           const all = first ? [begin, ...steps] : steps
-          const results = await session.send(all, this.#msMax)
+          const results = await this.send(session, all)
           if (first) results.shift()
           first = false
           return results
@@ -113,7 +118,7 @@ export class Database {
         commit: async (...steps) => {
           committing = true
           const all = first ? [begin, ...steps, commit] : [...steps, commit]
-          const results = await session.send(all, this.#msMax)
+          const results = await this.send(session, all)
           open = false
           return results.slice(first ? 1 : 0, -1)
         },

@@ -39,12 +39,15 @@ export class PipelineFailure extends Error {
   readonly sent: boolean
   /** Whether every statement was executed, so that only the commit was pending. */
   readonly executed: boolean
+  /** Whether the statement that failed was the last one. */
+  readonly atLast: boolean
 
-  constructor(message: string, about: { sqlState?: string; sent: boolean; executed: boolean }) {
+  constructor(message: string, about: { sqlState?: string; sent: boolean; executed: boolean; atLast?: boolean }) {
     super(message)
     this.sqlState = about.sqlState
     this.sent = about.sent
     this.executed = about.executed
+    this.atLast = about.atLast ?? false
   }
 }
 
@@ -119,8 +122,9 @@ class Pipeline implements pg.Submittable {
     for (const name of this.#parsed ?? []) this.#prepared.set(name, 'unsure')
     // Only errors that the server sent have a severity. Others come from the socket.
     const sqlState = error.severity === undefined ? undefined : error.code
-    const executed = this.#results.length === this.#steps.length
-    this.done.reject(new PipelineFailure(error.message, { sqlState, sent: this.#sent, executed }))
+    const left = this.#steps.length - this.#results.length
+    const about = { sqlState, sent: this.#sent, executed: left === 0, atLast: left === 1 }
+    this.done.reject(new PipelineFailure(error.message, about))
   }
 
   handleRowDescription(): void {}

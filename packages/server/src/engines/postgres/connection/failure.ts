@@ -44,6 +44,27 @@ export const endsSession = (error: unknown): boolean => {
   return state === undefined || /^(25006|25P03|26000|0A000|57P..)$/.test(state)
 }
 
+const lostWorkerTexts = /could not commit transaction for shard|server closed the connection|postmaster was shut down/
+const notConnectedTexts = /Connection refused|the database system is /
+
+/**
+ * Where records are on other servers: the same failure, as if the server that we are connected to had reported it. It
+ * reports a worker that it lost, or did not wait for any longer, as an error of the statement. But if that was the last
+ * statement, a single one or COMMIT, the worker may have committed it. So it counts as executed, unless the text says that
+ * the worker was not reached.
+ */
+export const ofWorker = (error: unknown): unknown => {
+  if (!(error instanceof PipelineFailure) || error.sqlState === undefined) return error
+  const { message, sent, sqlState } = error
+  const isLostWorker = sqlState === 'XX000' && lostWorkerTexts.test(message)
+  if (!isLost(error) && !isLostWorker && sqlState !== timeout) return error
+  const executed = error.executed || (error.atLast && !notConnectedTexts.test(message))
+  return new PipelineFailure(message, { sqlState: isLostWorker ? connectionFailure : sqlState, sent, executed })
+}
+
+const connectionFailure = '08006'
+const timeout = '57014'
+
 /** The connection broke, or the server announced that it closes it. */
 export const isLost = (error: unknown): boolean => {
   if (!(error instanceof PipelineFailure)) return false
@@ -69,7 +90,8 @@ export const isUndone = (error: unknown, commits: boolean): boolean => {
   if (!(error instanceof PipelineFailure)) return false
   if (error.sqlState === '40003') return false
   const brokenOff = error.sqlState !== undefined && !error.executed
-  return !isLost(error) || !commits || !error.sent || brokenOff
+  const mayBeLate = isLost(error) || error.sqlState === timeout
+  return !mayBeLate || !commits || !error.sent || brokenOff
 }
 
 /**

@@ -1,0 +1,277 @@
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { CubbyError } from '../src/core/errors.ts'
+import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
+import type { Engine } from '../src/store/engine.ts'
+import { type Desk, deleteOf, makeDesk, makeTenant, putOf, startMs } from './conformance/material.ts'
+import { makeBench } from './conformance/runs.ts'
+import { createCitus } from './postgres-citus.ts'
+import { makeBucket } from './postgres-files.ts'
+import { type Fault, type PostgresProxy, type ProxiedStatement, startPostgresProxy } from './postgres-proxy.ts'
+import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
+
+// The coordinator of Citus loses its connection to a worker. The proxy answers with the errors that the coordinator then has.
+
+setDefaultTimeout(120_000)
+
+let server: SharedPostgres
+let proxy: PostgresProxy
+let plainUrl = ''
+let citusUrl = ''
+const opened: Engine[] = []
+
+beforeAll(async () => {
+  server = await sharedPostgres()
+  plainUrl = await server.createDatabase()
+  citusUrl = await createCitus(server)
+  proxy = await startPostgresProxy(server.port)
+}, 120_000)
+
+afterEach(() => heal())
+
+afterAll(async () => {
+  await Promise.all(opened.map((engine) => engine.close()))
+  await proxy.close()
+  await server.remove()
+}, 120_000)
+
+const open = async (url: string): Promise<Engine> => {
+  const engine = await openPostgresEngine({ url, leaseMs: 1_000, sweepClock: 'caller' })
+  opened.push(engine)
+  return engine
+}
+
+const fail = (matches: (statement: ProxiedStatement) => boolean, fault: Omit<Fault, 'matches'>): void => {
+  proxy.sent = []
+  proxy.failed = 0
+  proxy.fault = { matches, ...fault }
+}
+
+const heal = (): void => {
+  proxy.fault = undefined
+}
+
+let tenants = 0
+const tenantOf = (engine: Engine) => makeTenant(engine, `org-${++tenants}`)
+
+/** The code of a failure, or the value. */
+const codeOf = (attempt: Promise<unknown>): Promise<unknown> =>
+  attempt.catch((error: unknown) => (error instanceof CubbyError ? error.code : String(error)))
+
+const broken = 'connection to the remote node cubby@worker-1:5432 failed with the following error: '
+/** SQLSTATE and text of errors after which a worker may have committed. */
+const lost: [sqlState: string, message: string][] = [
+  ['08006', `${broken}server closed the connection unexpectedly`],
+  ['08003', 'connection not open'],
+  ['57P01', 'terminating connection due to administrator command'],
+  ['XX000', 'could not commit transaction for shard 102008 on at least one active node'],
+  ['XX000', 'server closed the connection unexpectedly'],
+  ['XX000', 'terminating connection because the postmaster was shut down'],
+]
+/** Also when the coordinator waited for the worker no longer. */
+const unsure = [...lost, ['57014', 'canceling statement due to statement timeout'] as const]
+/** The same states when no connection was made. */
+const refused: [sqlState: string, message: string][] = [
+  ['08006', `${broken}connection to server at "worker-1", port 5432 failed: Connection refused`],
+  ['57P03', 'the database system is starting up'],
+  ['08006', `${broken}FATAL:  the database system is shutting down`],
+]
+
+const isWrite = ({ name }: ProxiedStatement): boolean => /^(put|delete)_/.test(name)
+const isCommit = ({ name }: ProxiedStatement): boolean => name === 'commit'
+const isGet = ({ name }: ProxiedStatement): boolean => name === 'get'
+
+/** Everything that is written to a distributed table, each prepared before the worker is lost. */
+const writes: Record<string, (engine: Engine) => Promise<() => Promise<unknown>>> = {
+  async 'a put'(engine) {
+    const { put } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    return () => put('k')
+  },
+  async 'a put with If-Match'(engine) {
+    const { put } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const version = await put('k')
+    return () => put('k', { condition: { version } })
+  },
+  async 'a delete'(engine) {
+    const { put, remove } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    await put('k')
+    return () => remove('k')
+  },
+  async 'a batch of puts'(engine) {
+    const { write, table } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    return () => write([putOf(table, 'a', { condition: 'absent' }), putOf(table, 'b')])
+  },
+  async 'a batch with a delete'(engine) {
+    const { put, write, table } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    await put('a')
+    return () => write([deleteOf('a'), putOf(table, 'b')])
+  },
+  async 'the begin of an upload'(engine) {
+    const { begin } = await makeBucket(engine, await tenantOf(engine))
+    return () => begin()
+  },
+  async 'the commit of a file'(engine) {
+    const { begin, commit } = await makeBucket(engine, await tenantOf(engine))
+    const blob = await begin()
+    return () => commit('f', blob)
+  },
+  async 'the change of a file'(engine) {
+    const tenant = await tenantOf(engine)
+    const { bucket, putFile } = await makeBucket(engine, tenant)
+    await putFile('f')
+    return () => engine.files.change(tenant.caller, bucket, 'f', { visibility: 'public' }, undefined, startMs)
+  },
+  async 'the removal of a file'(engine) {
+    const tenant = await tenantOf(engine)
+    const { bucket, putFile } = await makeBucket(engine, tenant)
+    await putFile('f')
+    return () => engine.files.remove(tenant.caller, bucket, 'f', undefined, startMs)
+  },
+  async 'a new run'(engine) {
+    const bench = await makeBench(engine, {}, { tenant: await tenantOf(engine) })
+    return () => bench.add()
+  },
+  async 'a new run with a key'(engine) {
+    const bench = await makeBench(engine, {}, { tenant: await tenantOf(engine) })
+    return () => bench.add({ key: 'k' })
+  },
+  async 'a claim'(engine) {
+    const bench = await makeBench(engine, {}, { tenant: await tenantOf(engine) })
+    await bench.add()
+    return () => bench.claim()
+  },
+  async 'an extension of a lease'(engine) {
+    const bench = await makeBench(engine, {}, { tenant: await tenantOf(engine) })
+    await bench.add()
+    const [run] = await bench.claim()
+    return () => bench.extend(run!, 60_000)
+  },
+  async 'a finish'(engine) {
+    const bench = await makeBench(engine, {}, { tenant: await tenantOf(engine) })
+    await bench.add()
+    const [run] = await bench.claim()
+    return () => bench.finish(run!)
+  },
+  async 'a cancel'(engine) {
+    const bench = await makeBench(engine, {}, { tenant: await tenantOf(engine) })
+    const run = await bench.add()
+    return () => bench.cancel(run)
+  },
+  async 'a retry'(engine) {
+    const bench = await makeBench(engine, {}, { tenant: await tenantOf(engine) })
+    const run = await bench.add()
+    await bench.cancel(run)
+    return () => bench.retry(run)
+  },
+  async 'a batch of records and runs'(engine) {
+    const tenant = await tenantOf(engine)
+    const { table } = await makeDesk(engine, {}, { tenant })
+    const { task } = await makeBench(engine, {}, { tenant })
+    const run = { id: 'one', isNamed: true, key: null, payload: '{}', at: { delayMs: 0 } }
+    return () =>
+      engine.runs.applyBatch(
+        tenant.caller,
+        { table, records: [putOf(table, 'k')], tasks: [{ op: 'run', task, run }] },
+        Date.now(),
+      )
+  },
+}
+
+/** Single statements commit by themselves; everything else with a COMMIT. */
+const isLastStep = (statement: ProxiedStatement): boolean =>
+  isWrite(statement) || isCommit(statement) || statement.name === 'blob_insert'
+
+describe('as on Citus, a worker is lost at the last step of', () => {
+  for (const [what, prepare] of Object.entries(writes)) {
+    test(`${what}: the outcome is unknown, and nothing is repeated`, async () => {
+      const engine = await open(proxy.urlOf(citusUrl))
+      for (const [sqlState, message] of unsure) {
+        const write = await prepare(engine)
+        fail(isLastStep, { sqlState, message, applied: true, timesMax: 1 })
+        expect([sqlState, message, await codeOf(write())]).toEqual([sqlState, message, 'outcome_unknown'])
+        expect(proxy.failed).toBe(1)
+        expect(proxy.sent.filter((name) => isLastStep({ name, text: '' }))).toHaveLength(1)
+        heal()
+      }
+    })
+  }
+})
+
+describe('as on Citus', () => {
+  const openDesk = async (): Promise<Desk> => {
+    const engine = await open(proxy.urlOf(citusUrl))
+    return makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+  }
+
+  test('what a worker had committed is there, although it was answered with an error', async () => {
+    const { put, remove, get } = await openDesk()
+    const version = await put('k')
+    const [sqlState, message] = lost[0]!
+    fail(isWrite, { sqlState, message, applied: true, timesMax: 1 })
+    expect(await codeOf(put('k', { data: { n: 1 }, condition: { version } }))).toBe('outcome_unknown')
+    expect((await get('k'))?.data).toBe('{"n":1}')
+    fail(isWrite, { sqlState, message, applied: true, timesMax: 1 })
+    expect(await codeOf(remove('k'))).toBe('outcome_unknown')
+    expect(await get('k')).toBeUndefined()
+  })
+
+  test('a write that reached no worker is repeated, and is 503 if that does not help', async () => {
+    const { put, write, table, get } = await openDesk()
+    for (const [sqlState, message] of refused) {
+      for (const isSingle of [true, false]) {
+        const attempt = () =>
+          isSingle ? put('k') : write([putOf(table, 'a'), putOf(table, 'b')]).then(({ applied }) => applied)
+        const matches = ({ name }: ProxiedStatement) => isWrite({ name, text: '' }) || name.startsWith('batch_put')
+        fail(matches, { sqlState, message, applied: false, timesMax: 1 })
+        expect(await codeOf(attempt())).not.toBeString()
+        expect(proxy.failed).toBe(1)
+        fail(matches, { sqlState, message, applied: false })
+        expect(await codeOf(attempt())).toBe('unavailable')
+        heal()
+      }
+    }
+    expect(await get('k')).toBeDefined()
+  })
+
+  test('a statement before the last one has written nothing: the transaction is repeated', async () => {
+    const { write, table, get } = await openDesk()
+    for (const [sqlState, message] of lost) {
+      const matches = ({ name }: ProxiedStatement) => name.startsWith('batch_put')
+      fail(matches, { sqlState, message, applied: false, timesMax: 1 })
+      expect(await codeOf(write([putOf(table, 'a'), putOf(table, 'b')]))).toMatchObject({ applied: true })
+      expect(proxy.failed).toBe(1)
+      fail(matches, { sqlState, message, applied: false })
+      expect(await codeOf(write([putOf(table, 'a'), putOf(table, 'c')]))).toBe('unavailable')
+      heal()
+      expect(await get('c')).toBeUndefined()
+    }
+  })
+
+  test('reads are repeated, and are 503 if that does not help', async () => {
+    const { put, get } = await openDesk()
+    await put('k', { data: { n: 1 } })
+    for (const [sqlState, message] of [...lost, ...refused]) {
+      fail(isGet, { sqlState, message, applied: false, timesMax: 1 })
+      expect(await codeOf(get('k'))).toMatchObject({ data: '{"n":1}' })
+      expect(proxy.failed).toBe(1)
+      fail(isGet, { sqlState, message, applied: false })
+      expect(await codeOf(get('k'))).toBe('unavailable')
+      heal()
+    }
+  })
+})
+
+describe('on PostgreSQL itself', () => {
+  test('an error of the server before the commit means that nothing was applied: the write is repeated', async () => {
+    const engine = await open(proxy.urlOf(plainUrl))
+    const { put, get } = await makeDesk(engine, {}, { tenant: await tenantOf(engine) })
+    const version = await put('k')
+    fail(isWrite, { sqlState: '57P01', message: lost[2]![1], applied: false, timesMax: 1 })
+    expect(await put('k', { condition: { version } })).toBe(version + 1)
+    fail(isWrite, { sqlState: '57P01', message: lost[2]![1], applied: false })
+    expect(await codeOf(put('k', { data: { n: 1 } }))).toBe('unavailable')
+    fail(isWrite, { sqlState: 'XX000', message: lost[4]![1], applied: false })
+    expect(await codeOf(put('k', { data: { n: 1 } }))).toStartWith('Error: PostgreSQL refused a statement: XX000')
+    heal()
+    expect((await get('k'))?.data).toBe('{}')
+  })
+})

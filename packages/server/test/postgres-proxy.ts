@@ -1,0 +1,164 @@
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
+
+// A proxy before PostgreSQL that answers chosen statements with an error, as the coordinator of Citus does when it loses a
+// worker. It knows as much of the wire protocol as that takes: https://www.postgresql.org/docs/current/protocol-message-formats.html
+
+/** A statement that the engine has sent. */
+export interface ProxiedStatement {
+  name: string
+  text: string
+}
+
+export interface Fault {
+  matches(statement: ProxiedStatement): boolean
+  sqlState: string
+  message: string
+  /** Whether the server has executed the statement before the error is answered. If not, the transaction is aborted. */
+  applied: boolean
+  /** How many statements fail. All of them, if it is not given. */
+  timesMax?: number
+}
+
+export interface PostgresProxy {
+  /** The same database through the proxy. */
+  urlOf(url: string): string
+  /** The fault from now on; undefined: none. */
+  fault: Fault | undefined
+  /** The names of all statements that were sent, in order. */
+  sent: string[]
+  /** How many statements were answered with an error. */
+  failed: number
+  close(): Promise<void>
+}
+
+const message = (type: string, body: Buffer): Buffer => {
+  const head = Buffer.alloc(5)
+  head.write(type, 0)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+const errorResponse = ({ sqlState, message: text }: Fault): Buffer =>
+  message('E', Buffer.from(`SERROR\0VERROR\0C${sqlState}\0M${text}\0\0`))
+
+/** Messages that raise the error on the server itself, in place of a statement. */
+const raising = ({ sqlState, message: text }: Fault): Buffer => {
+  const sql = `do $fault$ begin raise exception using errcode = '${sqlState}', message = $text$${text}$text$; end $fault$`
+  return Buffer.concat([
+    message('P', Buffer.from(`\0${sql}\0\0\0`)),
+    message('B', Buffer.from('\0\0\0\0\0\0\0\0')),
+    message('E', Buffer.from('\0\0\0\0\0')),
+  ])
+}
+
+/** Cuts a stream into messages. The first one of a client has no type. */
+const splitter = (isUntyped: boolean, take: (type: string, whole: Buffer) => void) => {
+  let rest: Buffer = Buffer.alloc(0)
+  let untyped = isUntyped
+  return (chunk: Buffer): void => {
+    rest = Buffer.concat([rest, chunk])
+    for (;;) {
+      const lengthAt = untyped ? 0 : 1
+      if (rest.length < lengthAt + 4) return
+      const size = lengthAt + rest.readInt32BE(lengthAt)
+      if (rest.length < size) return
+      take(untyped ? '' : String.fromCharCode(rest[0]!), rest.subarray(0, size))
+      untyped = false
+      rest = rest.subarray(size)
+    }
+  }
+}
+
+/** The text that ends with a zero byte, and where it ends. */
+const textAt = (whole: Buffer, at: number): [text: string, end: number] => {
+  const end = whole.indexOf(0, at)
+  return [whole.toString('utf8', at, end), end + 1]
+}
+
+/** One connection. `take` says which fault a statement meets. */
+const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement) => Fault | undefined): void => {
+  const texts = new Map<string, string>()
+  let bound = ''
+  /** For each Sync, the fault of each statement before it that is answered by the proxy. */
+  const pipelines: (Fault | undefined)[][] = [[]]
+  let done = 0
+  let isSkipping = false
+
+  const toServer = splitter(true, (type, whole) => {
+    let sent: Buffer = whole
+    if (type === 'P') {
+      const [name, at] = textAt(whole, 5)
+      texts.set(name, textAt(whole, at)[0])
+    } else if (type === 'B') {
+      bound = textAt(whole, textAt(whole, 5)[1])[0]
+    } else if (type === 'E') {
+      const fault = take({ name: bound, text: texts.get(bound) ?? '' })
+      if (fault?.applied === false) sent = raising(fault)
+      pipelines.at(-1)!.push(fault?.applied ? fault : undefined)
+    } else if (type === 'S' || type === 'Q') {
+      pipelines.push([])
+    }
+    server.write(sent)
+  })
+  const toClient = splitter(false, (type, whole) => {
+    // Ready for the next query: also once after the start of the session.
+    if (type === 'Z') {
+      if (isStarted) pipelines.shift()
+      isStarted = true
+      done = 0
+      isSkipping = false
+    }
+    if (isSkipping) return
+    const fault = pipelines[0]?.[done]
+    if (fault !== undefined && type === 'D') return
+    if (type === 'C' || type === 'I') {
+      done++
+      if (fault !== undefined) {
+        isSkipping = true
+        client.write(errorResponse(fault))
+        return
+      }
+    }
+    client.write(whole)
+  })
+  let isStarted = false
+  client.on('data', toServer)
+  server.on('data', toClient)
+  for (const [one, other] of [
+    [client, server],
+    [server, client],
+  ] as const) {
+    one.on('error', () => {})
+    one.on('close', () => other.destroy())
+  }
+}
+
+export const startPostgresProxy = async (port: number): Promise<PostgresProxy> => {
+  const open = new Set<Socket>()
+  const listener = createServer((client) => {
+    const server = connectSocket(port, '127.0.0.1')
+    open.add(client)
+    client.on('close', () => open.delete(client))
+    join(client, server, (statement) => {
+      proxy.sent.push(statement.name)
+      const { fault } = proxy
+      if (fault === undefined || !fault.matches(statement)) return undefined
+      if (proxy.failed >= (fault.timesMax ?? Number.POSITIVE_INFINITY)) return undefined
+      proxy.failed++
+      return fault
+    })
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const own = (listener.address() as { port: number }).port
+  const proxy: PostgresProxy = {
+    urlOf: (url) => url.replace(`:${port}/`, `:${own}/`),
+    fault: undefined,
+    sent: [],
+    failed: 0,
+    async close() {
+      for (const socket of open) socket.destroy()
+      await new Promise<void>((resolve) => listener.close(() => resolve()))
+    },
+  }
+  return proxy
+}
