@@ -16,8 +16,6 @@ const renamed = [
 /** Every statement can be repeated: see migrateTo2. */
 export const migrateTo3 = async (session: Session, dialect: Dialect): Promise<void> => {
   if (dialect.hasTransactionalDdl) await session.run('lock table cubby_record, cubby_table in access exclusive mode')
-  // Citus: DDL on several connections to one worker cannot be followed by more DDL in the same transaction (read).
-  if (dialect.distributesRecords) await session.run(`set local citus.multi_shard_modify_mode = 'sequential'`)
   for (const [table, from, to] of renamed) {
     if (await hasColumn(session, table, from)) await session.run(`alter table ${table} rename column ${from} to ${to}`)
   }

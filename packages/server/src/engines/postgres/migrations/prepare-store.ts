@@ -121,9 +121,11 @@ const makeStore = async (session: Session, { dialect, leaseMs }: PrepareOptions)
  * version last: no process serves a store whose migration has not ended.
  */
 const migrateStore = async (session: Session, { dialect, log }: PrepareOptions): Promise<void> => {
-  const { hasTransactionalDdl, hasAdvisoryLocks } = dialect
+  const { hasTransactionalDdl, hasAdvisoryLocks, distributesRecords } = dialect
   if (hasTransactionalDdl) {
     await session.run('begin isolation level read committed read write')
+    // Citus distributes no table in a transaction that has used several connections to one worker.
+    if (distributesRecords) await session.run(`set local citus.multi_shard_modify_mode = 'sequential'`)
     await session.run(`set local idle_in_transaction_session_timeout = ${idleMsMax}`)
     if (hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
     await session.run(`set local lock_timeout = ${tableLockMsMax}`)
