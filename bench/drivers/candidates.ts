@@ -48,7 +48,7 @@ const openPipelines = async (url: string, size: number, dialect: Dialect): Promi
   const place = parseStoreUrl(url)
   const connect = () => connectSession(place, dialect)
   const pool = new Pool({ size, waitMsMax: 60_000, connect, log: () => {} })
-  const db = new Database(pool, 60_000, dialect)
+  const db = new Database(pool, 60_000, dialect, () => {})
   return {
     name: 'pg, own pipelines',
     run: async (statement, values) => (await db.read(organization(1), { statement, values }))[0]!.rows.length,

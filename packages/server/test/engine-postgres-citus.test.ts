@@ -12,6 +12,7 @@ import { makeBench } from './conformance/runs.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { createCitus } from './postgres-citus.ts'
 import { makeBucket } from './postgres-files.ts'
+import { startPostgresProxy } from './postgres-proxy.ts'
 import { recordStatements, type Sent } from './postgres-recorder.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 import { folderOf } from './stores/kept-stores.ts'
@@ -286,6 +287,28 @@ describe('as on Citus', () => {
       expect(await engine.maintenance.sweepExpired(Date.now() + 365 * 86_400_000, 10)).toBe(1)
     } finally {
       await engine.close()
+      await server.empty(url)
+    }
+  })
+
+  test('tasks and tables are asked one by one while statements over all shards fail', async () => {
+    const proxy = await startPostgresProxy(server.port)
+    const engine = await openAt(proxy.urlOf(url))
+    try {
+      const desk = await makeDesk(engine)
+      await desk.put('k', { ttlSeconds: startSeconds - 10 })
+      const bench = await makeBench(engine, { url: 'https://example.com/' }, { tenant: desk.tenant })
+      await bench.add()
+      proxy.fault = {
+        matches: ({ name }) => spanning.includes(name),
+        ...{ sqlState: '08006', message: 'Connection refused', applied: false },
+      }
+      expect(await engine.maintenance.sweepExpired(startMs + sweepGraceMs, 8)).toBe(1)
+      expect((await engine.runs.duePushes(Date.now() + 1_000)).tasks).toHaveLength(1)
+      expect(await engine.runs.expireLeases(Date.now(), 8)).toEqual([])
+    } finally {
+      await engine.close()
+      await proxy.close()
       await server.empty(url)
     }
   })

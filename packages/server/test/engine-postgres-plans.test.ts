@@ -150,7 +150,11 @@ const onFiles: { statement: Statement; values: Value[]; looks: Record<string, Re
     looks: { cubby_table_by_public_id: /public_id =/, cubby_organization_pkey: /id =/ },
   },
   // The purge of an organization, beside those that are not deleted.
-  { statement: purges.takeOrganization, values: [5], looks: { cubby_organization_to_purge: /deleted_at_ms <=/ } },
+  {
+    statement: purges.takeOrganization,
+    values: [5, '{7}'],
+    looks: { cubby_organization_to_purge: /deleted_at_ms <=/ },
+  },
   { statement: purges.takeTables[0]!, values: [1], looks: { cubby_table_by_name: /org_id =/ } },
   { statement: purges.takeTables[1]!, values: [1], looks: { cubby_table_deleted_by_name: /org_id =/ } },
   { statement: purges.anyTables[0]!, values: [1], looks: { cubby_table_by_name: /org_id =/ } },

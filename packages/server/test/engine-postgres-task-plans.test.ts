@@ -106,10 +106,14 @@ const cases: { statement: Statement; values: Value[]; looks: Record<string, RegE
   },
   { statement: tasks.taskState, values: [1, null, nowMs], looks: anyRegistry() },
   { statement: tasks.lockLimit, values: [1], looks: anyRegistry() },
-  { statement: tasks.dueSchedules, values: [nowMs, dueRows], looks: { cubby_task_by_next_run: /next_run_at <=/ } },
+  {
+    statement: tasks.dueSchedules,
+    values: [nowMs, dueRows, '{7}'],
+    looks: { cubby_task_by_next_run: /next_run_at <=/ },
+  },
   {
     statement: tasks.dueSchedulesOf,
-    values: [nowMs, dueRows, 1],
+    values: [nowMs, dueRows, 1, '{7}'],
     looks: { cubby_task_by_org: /org_id >= .*ROW\(.* <=/ },
   },
   { statement: tasks.scheduledOrganizations, values: [nowMs, 100, -1], looks: { cubby_task_by_org: /org_id >/ } },

@@ -4,6 +4,9 @@ import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
 import { type Desk, deleteOf, makeDesk, makeTenant, putOf, startMs } from './conformance/material.ts'
 import { makeBench } from './conformance/runs.ts'
+import { eventually, runCubby, startServer } from './harness.ts'
+import { sumOf } from './metrics/exposition-rules.ts'
+import { metricsOn, scrape } from './metrics/scraping.ts'
 import { createCitus } from './postgres-citus.ts'
 import { makeBucket } from './postgres-files.ts'
 import { type Fault, type PostgresProxy, type ProxiedStatement, startPostgresProxy } from './postgres-proxy.ts'
@@ -76,9 +79,10 @@ const refused: [sqlState: string, message: string][] = [
   ['08006', `${broken}FATAL:  the database system is shutting down`],
 ]
 
-const isWrite = ({ name }: ProxiedStatement): boolean => /^(put|delete)_/.test(name)
-const isCommit = ({ name }: ProxiedStatement): boolean => name === 'commit'
-const isGet = ({ name }: ProxiedStatement): boolean => name === 'get'
+type Named = Pick<ProxiedStatement, 'name'>
+const isWrite = ({ name }: Named): boolean => /^(put|delete)_/.test(name)
+const isCommit = ({ name }: Named): boolean => name === 'commit'
+const isGet = ({ name }: Named): boolean => name === 'get'
 
 /** Everything that is written to a distributed table, each prepared before the worker is lost. */
 const writes: Record<string, (engine: Engine) => Promise<() => Promise<unknown>>> = {
@@ -177,7 +181,7 @@ const writes: Record<string, (engine: Engine) => Promise<() => Promise<unknown>>
 }
 
 /** Single statements commit by themselves; everything else with a COMMIT. */
-const isLastStep = (statement: ProxiedStatement): boolean =>
+const isLastStep = (statement: Named): boolean =>
   isWrite(statement) || isCommit(statement) || statement.name === 'blob_insert'
 
 describe('as on Citus, a worker is lost at the last step of', () => {
@@ -189,7 +193,7 @@ describe('as on Citus, a worker is lost at the last step of', () => {
         fail(isLastStep, { sqlState, message, applied: true, timesMax: 1 })
         expect([sqlState, message, await codeOf(write())]).toEqual([sqlState, message, 'outcome_unknown'])
         expect(proxy.failed).toBe(1)
-        expect(proxy.sent.filter((name) => isLastStep({ name, text: '' }))).toHaveLength(1)
+        expect(proxy.sent.filter((name) => isLastStep({ name }))).toHaveLength(1)
         heal()
       }
     })
@@ -220,7 +224,7 @@ describe('as on Citus', () => {
       for (const isSingle of [true, false]) {
         const attempt = () =>
           isSingle ? put('k') : write([putOf(table, 'a'), putOf(table, 'b')]).then(({ applied }) => applied)
-        const matches = ({ name }: ProxiedStatement) => isWrite({ name, text: '' }) || name.startsWith('batch_put')
+        const matches = ({ name }: ProxiedStatement) => isWrite({ name }) || name.startsWith('batch_put')
         fail(matches, { sqlState, message, applied: false, timesMax: 1 })
         expect(await codeOf(attempt())).not.toBeString()
         expect(proxy.failed).toBe(1)
@@ -256,6 +260,172 @@ describe('as on Citus', () => {
       fail(isGet, { sqlState, message, applied: false })
       expect(await codeOf(get('k'))).toBe('unavailable')
       heal()
+    }
+  })
+})
+
+/** Whether a statement needs the worker of one of these tables and tasks: also if it spans all workers. */
+const needsWorkerOf = ({ text, values }: ProxiedStatement, lostIds: number[]): boolean => {
+  if (!/\bcubby_(record|blob|run)\b/.test(text)) return false
+  const ids = lostIds.map(String)
+  if (/^\s*insert into/.test(text)) return values.slice(0, 2).some((value) => ids.includes(value ?? ''))
+  const places = [...text.matchAll(/\b(?:table|task)_id = \$(\d+)/g)].map(([, place]) => Number(place))
+  return places.length === 0 || places.some((place) => ids.includes(values[place - 1] ?? ''))
+}
+
+const loseWorkerOf = (...ids: number[]): void => {
+  const [sqlState, message] = refused[0]!
+  fail((statement) => needsWorkerOf(statement, ids), { sqlState, message, applied: false })
+}
+
+describe('as on Citus, while a worker is lost', () => {
+  const schedule = { every: 60, payload: '{}' }
+
+  /** An engine on a store of its own, and a tenant there. */
+  const openAlone = async () => {
+    const url = await createCitus(server)
+    const engine = await open(proxy.urlOf(url))
+    return { url, engine, tenant: await tenantOf(engine) }
+  }
+
+  test('schedules of other workers create their runs; those of the lost one when it is back', async () => {
+    const { url, engine, tenant } = await openAlone()
+    const lostOnes = []
+    for (let i = 0; i < 12; i++) lostOnes.push(await makeBench(engine, { schedule }, { tenant, name: `lost-${i}` }))
+    const other = await makeBench(engine, { schedule }, { tenant, name: 'other' })
+    const later = Date.now() + 90_000
+    loseWorkerOf(...lostOnes.map(({ task }) => task.id))
+    // The lost ones have been due longer, and fill the first steps.
+    const fired = []
+    for (let i = 0; i < 3; i++) fired.push(await engine.runs.fireSchedules(later, 5))
+    expect(fired.flatMap(({ created }) => created.map(({ taskId }) => taskId))).toEqual([other.task.id])
+    heal()
+    const after = await open(proxy.urlOf(url))
+    const { created } = await after.runs.fireSchedules(later, 50)
+    expect(created.map(({ taskId }) => taskId).sort()).toEqual(lostOnes.map(({ task }) => task.id).sort())
+  })
+
+  test('leases of other workers expire: a look asks at most 200 tasks', async () => {
+    const { engine, tenant } = await openAlone()
+    const names = Array.from({ length: 230 }, (_, i) => `task-${i}`)
+    const benches = []
+    for (const name of names) benches.push(await makeBench(engine, {}, { tenant, name }))
+    const [first, last] = [benches[0]!, benches.at(-1)!]
+    for (const bench of [first, last]) {
+      await bench.add()
+      await bench.claim(1, 1_000)
+    }
+    loseWorkerOf(first.task.id)
+    const later = Date.now() + 60_000
+    // Two looks ask all of them, unless the machine is busy: then a look ends early.
+    const expired = await eventually('the expired lease', async () => {
+      proxy.sent = []
+      const found = await engine.runs.expireLeases(later, 50)
+      // A read that fails is tried on three connections.
+      expect(proxy.sent.filter((name) => name === 'run_find_expired').length).toBeLessThanOrEqual(200 + 2)
+      return found.length > 0 ? found : undefined
+    })
+    expect(expired.map(({ taskId }) => taskId)).toEqual([last.task.id])
+    heal()
+    const found = await engine.runs.expireLeases(later, 50)
+    expect(found.map(({ taskId }) => taskId)).toEqual([first.task.id])
+  })
+
+  test('pushes of other workers are found', async () => {
+    const { engine, tenant } = await openAlone()
+    const url = 'https://example.com/'
+    const lostOne = await makeBench(engine, { url, concurrency: 1 }, { tenant, name: 'lost' })
+    const other = await makeBench(engine, { url, concurrency: 1 }, { tenant, name: 'other' })
+    for (const bench of [lostOne, other]) await bench.add()
+    const due = async () => (await engine.runs.duePushes(Date.now() + 1_000)).tasks.map(({ name }) => name)
+    expect(await due()).toEqual(['lost', 'other'])
+    loseWorkerOf(lostOne.task.id)
+    expect(await due()).toEqual(['other'])
+    expect((await engine.runs.claimPushes(other.task, 1, Date.now() + 1_000))?.runs).toHaveLength(1)
+  })
+
+  test('waits for runs of other workers end', async () => {
+    const { engine, tenant } = await openAlone()
+    const lostOne = await makeBench(engine, {}, { tenant, name: 'lost' })
+    const other = await makeBench(engine, {}, { tenant, name: 'other' })
+    const references = []
+    for (const { task, add, cancel } of [lostOne, other]) {
+      const run = await add()
+      await add()
+      await cancel(run)
+      references.push({ taskId: task.id, id: run.id })
+    }
+    const ids = [lostOne.task.id, other.task.id]
+    expect(await engine.runs.finishedAmong(references, Date.now())).toEqual(references)
+    expect(await engine.runs.dueAmong(ids, Date.now() + 1_000)).toEqual(ids)
+    loseWorkerOf(lostOne.task.id)
+    expect(await engine.runs.finishedAmong(references, Date.now())).toEqual(references.slice(1))
+    expect(await engine.runs.dueAmong(ids, Date.now() + 1_000)).toEqual(ids.slice(1))
+  })
+
+  test('sweeps and purges of other workers go on', async () => {
+    const { url, engine, tenant } = await openAlone()
+    const desks = [
+      await makeDesk(engine, {}, { tenant, name: 'lost' }),
+      await makeDesk(engine, {}, { tenant, name: 'other' }),
+    ]
+    const benches = [
+      await makeBench(engine, {}, { tenant, name: 'lost' }),
+      await makeBench(engine, {}, { tenant, name: 'other' }),
+    ]
+    for (const { put } of desks) await put('k', { ttlSeconds: startMs / 1000 - 10 })
+    for (const { add, cancel } of benches) await cancel(await add())
+    for (const { table } of desks) await engine.tables.delete(tenant.caller, 'app', table.name, startMs)
+    loseWorkerOf(desks[0]!.table.id, benches[0]!.task.id)
+    const later = Date.now() + 30 * 86_400_000
+    expect(await engine.maintenance.sweepExpired(startMs + 600_000, 50)).toBe(1)
+    expect(await engine.runs.sweepFinished(later, 50)).toBe(1)
+    const purged = []
+    for (let i = 0; i < 2; i++) purged.push(await engine.maintenance.purgeTables(later, 50))
+    expect(purged).toEqual([1, 1])
+    expect(await engine.maintenance.purgeTables(later, 50)).toBe(0)
+    expect(await server.query('select name from cubby_table order by id', url)).toEqual([
+      { name: 'lost' },
+      { name: 'lost' },
+      { name: 'other' },
+    ])
+    expect(await server.query('select count(*)::int as count from cubby_record', url)).toEqual([{ count: 1 }])
+    expect(await server.query('select count(*)::int as count from cubby_run', url)).toEqual([{ count: 1 }])
+  })
+
+  test('tasks are listed, the server is ready, and a metric and a line of the log say that a part is lost', async () => {
+    const url = await createCitus(server)
+    const serving = await startServer({ args: ['--store', proxy.urlOf(url), ...metricsOn] })
+    try {
+      const made = await runCubby(['orgs', 'create', 'acme', '--store', url, '--json'])
+      const api = serving.as(JSON.parse(made.stdout).secretKey)
+      for (const name of ['lost', 'other']) {
+        expect((await api.put(`/v1/app/_tasks/${name}`, { attempts: 1 })).status).toBe(201)
+        expect((await api.post(`/v1/app/_tasks/${name}/run`, {})).status).toBe(201)
+      }
+      const [row] = (await server.query(`select id::int from cubby_table where name = 'lost'`, url)) as [{ id: number }]
+      const lossOf = async () => sumOf(await scrape(serving), 'cubby_postgres_part_lost')
+      const lines = (text: string) => serving.log.filter(({ message }) => message.startsWith(text))
+      await eventually('a look at all runs', async () => ((await lossOf()) === 0 ? true : undefined))
+      loseWorkerOf(row.id)
+      await eventually('a look that fails', async () => ((await lossOf()) === 1 ? true : undefined))
+      const { status, body } = await api.get('/v1/app/_tasks')
+      expect(status).toBe(200)
+      const tasks = body.tasks as { task: string; oldestRunAt: number | null }[]
+      expect(tasks.map(({ task, oldestRunAt }) => [task, oldestRunAt === null])).toEqual([
+        ['lost', true],
+        ['other', false],
+      ])
+      expect((await api.get('/v1/app/_tasks/lost')).status).toBe(503)
+      expect((await api.get('/v1/app/_tasks/other')).status).toBe(200)
+      expect((await fetch(`${serving.url}/readyz`)).status).toBe(200)
+      expect(lines('a part of the database cannot be reached')).toHaveLength(1)
+      heal()
+      await eventually('a look at all runs', async () => ((await lossOf()) === 0 ? true : undefined))
+      expect(lines('all parts of the database can be reached again')).toHaveLength(1)
+      expect((await api.get('/v1/app/_tasks/lost')).status).toBe(200)
+    } finally {
+      await serving.stop()
     }
   })
 })

@@ -7,6 +7,8 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net'
 export interface ProxiedStatement {
   name: string
   text: string
+  /** As text; null too for what is sent as bytes. */
+  values: (string | null)[]
 }
 
 export interface Fault {
@@ -75,10 +77,28 @@ const textAt = (whole: Buffer, at: number): [text: string, end: number] => {
   return [whole.toString('utf8', at, end), end + 1]
 }
 
+/** The values of a Bind, from behind its two names on. */
+const valuesOf = (whole: Buffer, from: number): (string | null)[] => {
+  const formats = whole.readInt16BE(from)
+  let at = from + 2
+  const isBytes = Array.from({ length: formats }, (_, i) => whole.readInt16BE(at + 2 * i) === 1)
+  at += 2 * formats
+  const values: (string | null)[] = []
+  const count = whole.readInt16BE(at)
+  at += 2
+  for (let i = 0; i < count; i++) {
+    const size = whole.readInt32BE(at)
+    at += 4
+    values.push(size < 0 || isBytes[i] ? null : whole.toString('utf8', at, at + size))
+    at += Math.max(size, 0)
+  }
+  return values
+}
+
 /** One connection. `take` says which fault a statement meets. */
 const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement) => Fault | undefined): void => {
   const texts = new Map<string, string>()
-  let bound = ''
+  let bound: ProxiedStatement = { name: '', text: '', values: [] }
   /** For each Sync, the fault of each statement before it that is answered by the proxy. */
   const pipelines: (Fault | undefined)[][] = [[]]
   let done = 0
@@ -90,9 +110,10 @@ const join = (client: Socket, server: Socket, take: (statement: ProxiedStatement
       const [name, at] = textAt(whole, 5)
       texts.set(name, textAt(whole, at)[0])
     } else if (type === 'B') {
-      bound = textAt(whole, textAt(whole, 5)[1])[0]
+      const [name, at] = textAt(whole, textAt(whole, 5)[1])
+      bound = { name, text: texts.get(name) ?? '', values: valuesOf(whole, at) }
     } else if (type === 'E') {
-      const fault = take({ name: bound, text: texts.get(bound) ?? '' })
+      const fault = take(bound)
       if (fault?.applied === false) sent = raising(fault)
       pipelines.at(-1)!.push(fault?.applied ? fault : undefined)
     } else if (type === 'S' || type === 'Q') {

@@ -80,6 +80,10 @@ const measureStore = (registry: Registry, { measures, isOwner, keepDeadBlobsMs, 
     walBytes: gauge('cubby_wal_bytes', 'Size of cubby.db-wal.'),
     walPendingPages: gauge('cubby_wal_pending_pages', 'Pages of the WAL that are not in cubby.db yet.'),
     diskBytes: gauge('cubby_disk_bytes', 'Size of the file system of the data directory.'),
+    partLost: gauge(
+      'cubby_postgres_part_lost',
+      '1 while some tables and tasks cannot be reached, because a worker of Citus is lost, otherwise 0.',
+    ),
     diskFreeBytes: gauge('cubby_disk_free_bytes', 'Bytes that are free on it for this user.'),
   }
   const lag = registry.gauge({

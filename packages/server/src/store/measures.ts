@@ -33,6 +33,8 @@ export interface StoreMeasures {
   firstDeletedMs?: number
   /** When the first bytes that no file refers to could, or can, be removed. */
   firstDueBlobMs?: number
+  /** 1 while a part of the records and runs cannot be reached, otherwise 0. */
+  partLost?: number
   /** With `--archive`. */
   archive?: ArchiveState
 }

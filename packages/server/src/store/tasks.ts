@@ -11,8 +11,8 @@ export interface TaskState {
   updatedAtMs: number
   /** The next time of the schedule; null without one, and while the task is paused or deleted. */
   nextRunAtMs: number | null
-  /** `runAt` of the due run that waits longest, also one that is held back; null if none is due. */
-  oldestRunAtMs: number | null
+  /** `runAt` of the due run that waits longest, also one that is held back; null if none is due, undefined if that is not known now. */
+  oldestRunAtMs: number | null | undefined
 }
 
 /** What a PUT declares. */

@@ -87,7 +87,7 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
   return new PostgresEngine({
     pool,
     poolSize,
-    db: new Database(pool, statementMsMax, dialect),
+    db: new Database(pool, statementMsMax, dialect, log),
     dialect,
     store,
     sweepClock,
@@ -184,8 +184,7 @@ class PostgresEngine implements Engine {
       onSecrets: () => registry.cache.forgetLease(),
     })
     this.statistics = new PostgresStatistics(db)
-    // Others than PostgreSQL keep the records elsewhere.
-    this.measures = new PostgresMeasures(db, pool, dialect.hasBackendIds && !dialect.distributesRecords)
+    this.measures = new PostgresMeasures(db, pool, dialect)
   }
 
   /** Whether the database answers and accepts writes. Anybody may ask, so that all who wait get one answer. */

@@ -2,6 +2,7 @@ import type { Measures, ProcessMeasures, StoreMeasures } from '../../store/measu
 import { type Database, noOrg } from './connection/database.ts'
 import type { Statement } from './connection/driver.ts'
 import type { Pool } from './connection/pool.ts'
+import type { Dialect } from './dialects/dialect.ts'
 
 // Each of these reads one entry of each index that it needs.
 const firstExpiry: Statement = {
@@ -31,12 +32,14 @@ export class PostgresMeasures implements Measures {
   readonly #db: Database
   readonly #pool: Pool
   readonly #knowsBytes: boolean
+  readonly #knowsParts: boolean
 
-  /** `knowsBytes`: the tables are in files of this server. */
-  constructor(db: Database, pool: Pool, knowsBytes: boolean) {
+  constructor(db: Database, pool: Pool, { hasBackendIds, distributesRecords }: Dialect) {
     this.#db = db
     this.#pool = pool
-    this.#knowsBytes = knowsBytes
+    // Others than PostgreSQL keep the records elsewhere.
+    this.#knowsBytes = hasBackendIds && !distributesRecords
+    this.#knowsParts = distributesRecords
   }
 
   process(): ProcessMeasures {
@@ -47,7 +50,8 @@ export class PostgresMeasures implements Measures {
     // One after the other: a scrape takes one connection.
     const [firstExpiryMs, firstDeletedMs, firstDueBlobMs] = await this.#read(firstExpiry, firstDeleted, firstDueBlob)
     const [storeBytes] = this.#knowsBytes ? await this.#read(relationBytes) : []
-    return { storeBytes, firstExpiryMs, firstDeletedMs, firstDueBlobMs }
+    const partLost = this.#knowsParts ? Number(this.#db.lostPart.isLost) : undefined
+    return { storeBytes, firstExpiryMs, firstDeletedMs, firstDueBlobMs, partLost }
   }
 
   /** Undefined for each that there is none of; for all of them if the database does not tell. */

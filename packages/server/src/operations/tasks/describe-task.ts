@@ -1,11 +1,19 @@
+import { CubbyError } from '../../core/errors.ts'
+import { repeatLater } from '../../core/hint.ts'
 import type { Table } from '../../store/tables.ts'
 import type { Access } from '../access.ts'
 import { defineOperation } from '../operation.ts'
 import { type TaskAndState, taskJson } from './present-task.ts'
 import { parseTaskAddressAlone, requireTask, type TaskAddress, taskNotFound } from './task-access.ts'
 
-export const describeTask = async (access: Access, address: TaskAddress, nowMs: number): Promise<TaskAndState> =>
-  withState(access, address, await requireTask(access, address, nowMs), nowMs)
+export const describeTask = async (access: Access, address: TaskAddress, nowMs: number): Promise<TaskAndState> => {
+  const described = await withState(access, address, await requireTask(access, address, nowMs), nowMs)
+  if (described.state.oldestRunAtMs === undefined) throw runsUnreachable()
+  return described
+}
+
+const runsUnreachable = (): CubbyError =>
+  new CubbyError('unavailable', 'The database cannot reach the runs of the task.', { hint: repeatLater })
 
 /** A task that is gone since it was found is reported as not found. */
 export const withState = async (

@@ -26,7 +26,7 @@ export const taskJson = ({ task, state }: TaskAndState, secret?: string): string
     ...{ db: task.db, task: task.name, url, authorization: authorization === null ? null : hiddenAuthorization },
     ...{ leaseSeconds, attempts, backoffSeconds, concurrency, keepSeconds, paused },
   }
-  const after = { oldestRunAt: oldestRunAtMs, status, createdAt, updatedAt: updatedAtMs, ...deleted, secret }
+  const after = { oldestRunAt: oldestRunAtMs ?? null, status, createdAt, updatedAt: updatedAtMs, ...deleted, secret }
   const schedule = scheduleJson(declaration.schedule, nextRunAtMs)
   return `${JSON.stringify(before).slice(0, -1)},"schedule":${schedule},${JSON.stringify(after).slice(1)}`
 }

@@ -124,7 +124,7 @@ const taskFields = {
   oldestRunAt: nullable('integer', {
     ...exactIntegers,
     description:
-      'Since when the oldest due run has been waiting, also one that a key, the concurrency limit or a pause holds back; null if none is. Epoch milliseconds.',
+      'Since when the oldest due run has been waiting, also one that a key, the concurrency limit or a pause holds back; null if none is. Epoch milliseconds. In a listing also null while the database cannot reach the runs of the task.',
   }),
   createdAt: milliseconds('When the task was declared first.'),
   updatedAt: milliseconds('The version of the declaration.'),

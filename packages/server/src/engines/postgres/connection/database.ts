@@ -1,9 +1,11 @@
+import type { Log } from '../../../core/log.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { Coalescer, type CoalescerOptions } from './coalescer.ts'
 import type { Session, Step, StepResult } from './driver.ts'
 import { isDuplicate, isLost, isRaised, isRetryable, isUndone, ofWorker, toCallersError } from './failure.ts'
+import { isUnreachable, LostPart } from './lost-part.ts'
 import type { Pool } from './pool.ts'
 
 const attemptsMax = 6
@@ -14,6 +16,10 @@ const firstPauseMs = 4
 const answerGraceMs = 2_000
 
 const lookUpsTogetherMax = 8
+
+/** Reads that are sent one by one: so many at once, and for so long. The rest then counts as not read. */
+const readsAtOnce = 4
+const readEachMsMax = 2_000
 
 export interface Transaction {
   send(...steps: Step[]): Promise<StepResult[]>
@@ -41,9 +47,11 @@ export class Database {
   readonly #msMax: number
   readonly #dialect: Dialect
   readonly #lookUps: Coalescer<Step>
+  readonly lostPart: LostPart
 
-  constructor(pool: Pool, statementMsMax: number, dialect: Dialect) {
+  constructor(pool: Pool, statementMsMax: number, dialect: Dialect, log: Log) {
     this.#pool = pool
+    this.lostPart = new LostPart(log)
     this.#dialect = dialect
     this.#msMax = statementMsMax + answerGraceMs
     const options = {
@@ -66,6 +74,49 @@ export class Database {
   /** A read may be repeated on another connection. */
   read(holder: Holder, ...steps: Step[]): Promise<StepResult[]> {
     return this.#attempt(holder, false, (session) => this.send(session, steps))
+  }
+
+  /**
+   * For work on one of many tables or tasks. Undefined if its part of the database is lost: that must not end the work on the
+   * others. Only where records are on several servers.
+   */
+  async reach<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      this.requirePart(error)
+      return undefined
+    }
+  }
+
+  /** Throws the error, unless it can be that of a lost part, and others can be reached. */
+  requirePart(error: unknown): void {
+    if (!this.#dialect.distributesRecords || !isUnreachable(error)) throw error
+    this.lostPart.lost(error)
+  }
+
+  /** One by one, in any order. Undefined for those of a lost part, and for all that could not be asked in time. */
+  async readEach(holder: Holder, steps: Step[]): Promise<(StepResult | undefined)[]> {
+    const endsAt = performance.now() + readEachMsMax
+    const results: (StepResult | undefined)[] = steps.map(() => undefined)
+    const left = [...steps.keys()].sort(() => Math.random() - 0.5)
+    const readOn = async (): Promise<void> => {
+      for (let i = left.pop(); i !== undefined && performance.now() < endsAt; i = left.pop()) {
+        results[i] = (await this.reach(() => this.read(holder, steps[i!]!)))?.[0]
+      }
+    }
+    await Promise.all(Array.from({ length: readsAtOnce }, readOn))
+    return results
+  }
+
+  /** All in one round trip; while a part is lost, `registry` first, and then `each` as `readEach` has it. */
+  async readParts(holder: Holder, registry: Step[], each: Step[]): Promise<(StepResult | undefined)[]> {
+    try {
+      return await this.read(holder, ...registry, ...each)
+    } catch (error) {
+      if (!this.#dialect.distributesRecords || !isUnreachable(error)) throw error
+      return [...(await this.read(holder, ...registry)), ...(await this.readEach(holder, each))]
+    }
   }
 
   /** One row by its key, together with other look-ups that wait: see coalescer.ts. */

@@ -113,8 +113,9 @@ export class PostgresFiles implements Files {
     for (const [tableId, rows] of idsOfTable) {
       const ids = textArray(rows.map(([, id]) => id!).sort())
       const values = [tableId, ids, now, now + removingMs]
-      const [result] = await this.#db.write(noOrg, { statement: sql.takeDueOfTable, values })
-      taken.push(...result!.rows.map(([id]) => id!))
+      const take = { statement: sql.takeDueOfTable, values }
+      const result = await this.#db.reach(async () => (await this.#db.write(noOrg, take))[0]!)
+      taken.push(...(result?.rows ?? []).map(([id]) => id!))
     }
     return taken
   }

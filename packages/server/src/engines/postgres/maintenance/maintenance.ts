@@ -1,8 +1,10 @@
 import { deadBlobMs, recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
+import { bigintArray } from '../connection/arrays.ts'
 import { type Database, noOrg, type Transaction } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, Value } from '../connection/driver.ts'
+import { Postponed } from '../connection/lost-part.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
@@ -46,10 +48,18 @@ const removeExpired = (returning: string): Statement => ({
       and r.ttl_seconds <= $2::bigint${returning}`,
 })
 
+/** After $1, at most $2: what can have records. */
+const tablesToSweep: Statement = {
+  name: 'tables_to_sweep',
+  text: `select t.id, t.kind from cubby_table t where t.id > $1::bigint and t.kind <> 'task'
+    order by t.id limit $2::bigint`,
+}
+
+/** $1 deleted before, $2 without these. */
 const takeTable: Statement = {
   name: 'take_table',
-  text: `select t.id, t.kind from cubby_table t where t.deleted_at_ms <= $1::bigint order by t.deleted_at_ms limit 1
-    for update skip locked`,
+  text: `select t.id, t.kind from cubby_table t where t.deleted_at_ms <= $1::bigint
+    and t.id <> all ($2::bigint[]) order by t.deleted_at_ms limit 1 for update skip locked`,
 }
 
 // Marked first: if a clock steps back, a table that has lost rows must not be restored.
@@ -97,6 +107,10 @@ const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_
 /** How often a sweep looks again after other processes removed what it found. */
 const sweepLooksMax = 10
 
+/** Tables that one step asks while not all records can be looked at, and for how long. The next step goes on behind them. */
+const tablesAskedMax = 200
+const tablesAskedMs = 5_000
+
 export interface MaintenanceOptions {
   db: Database
   /** Which clock: a process whose clock runs ahead must not remove what is live by the database's clock. */
@@ -108,6 +122,8 @@ export interface MaintenanceOptions {
 
 export class PostgresMaintenance implements Maintenance {
   readonly #options: MaintenanceOptions
+  readonly #postponed = { tables: new Postponed(), organizations: new Postponed() }
+  #lastTableId = 0
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
@@ -132,18 +148,47 @@ export class PostgresMaintenance implements Maintenance {
   async #sweepByTable(before: number, rowsMax: number, dueMs: number): Promise<number> {
     const { db } = this.#options
     for (let look = 1; look <= sweepLooksMax; look++) {
-      const [found] = await db.read(noOrg, step(findExpired, before, rowsMax))
-      if (found!.rows.length === 0) return 0
+      let found: Row[]
+      try {
+        found = (await db.read(noOrg, step(findExpired, before, rowsMax)))[0]!.rows
+      } catch (error) {
+        return this.#sweepSomeTables(before, rowsMax, dueMs, error)
+      }
+      if (found.length === 0) return 0
       let removed = 0
-      for (const [tableId, rows] of Map.groupBy(found!.rows, ([id]) => id!)) {
-        const values = [tableId, before, rows.length]
-        removed += rows.some(([, isFile]) => isFile === 't')
-          ? await this.#sweepBucket(tableId, values, dueMs)
-          : (await db.write(noOrg, step(removals.table, ...values)))[0]!.count
+      for (const [tableId, rows] of Map.groupBy(found, ([id]) => id!)) {
+        const hasFiles = rows.some(([, isFile]) => isFile === 't')
+        removed += await this.#sweepTable(tableId, hasFiles, [tableId, before, rows.length], dueMs)
       }
       if (removed > 0) return removed
     }
     return 0
+  }
+
+  /** While not all records can be looked at: tables in the order of their ids. */
+  async #sweepSomeTables(before: number, rowsMax: number, dueMs: number, error: unknown): Promise<number> {
+    const { db } = this.#options
+    const [found] = await db.read(noOrg, step(tablesToSweep, this.#lastTableId, tablesAskedMax))
+    db.requirePart(error)
+    const endsAt = performance.now() + tablesAskedMs
+    let removed = 0
+    for (const [id, kind] of found!.rows) {
+      removed += await this.#sweepTable(id!, kind === 'bucket', [id!, before, rowsMax - removed], dueMs)
+      this.#lastTableId = Number(id)
+      if (removed >= rowsMax || performance.now() >= endsAt) return removed
+    }
+    if (found!.rows.length < tablesAskedMax) this.#lastTableId = 0
+    return removed
+  }
+
+  async #sweepTable(tableId: string, hasFiles: boolean, values: Value[], dueMs: number): Promise<number> {
+    const { db } = this.#options
+    const removed = await db.reach(async () =>
+      hasFiles
+        ? this.#sweepBucket(tableId, values, dueMs)
+        : (await db.write(noOrg, step(removals.table, ...values)))[0]!.count,
+    )
+    return removed ?? 0
   }
 
   #sweepBucket(tableId: string, values: Value[], dueMs: number): Promise<number> {
@@ -158,12 +203,35 @@ export class PostgresMaintenance implements Maintenance {
   async purgeTables(nowMs: number, rowsMax: number): Promise<number> {
     const now = await this.#now(nowMs)
     const before = now - recoveryMs - sweepGraceMs
-    return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
-      const [taken] = await send(step(takeTable, before))
-      const [id, kind] = taken!.rows[0] ?? []
+    return this.#purgeOne(this.#postponed.tables, async ({ send, commit }, take) => {
+      const [id, kind] = await take(takeTable, before)
       if (id == null) return 0
       return this.#purgeTable({ send, commit }, id, kind as PurgedKind, now, rowsMax, step(markPurging, id))
     })
+  }
+
+  /** One that cannot be reached now is left out for a while, and the next is purged: its purge counts as a row. */
+  async #purgeOne(
+    postponed: Postponed,
+    purge: (transaction: Transaction, take: (statement: Statement, before: number) => Promise<Row>) => Promise<number>,
+  ): Promise<number> {
+    const { db } = this.#options
+    let takenId: string | null | undefined
+    try {
+      return await db.transaction(noOrg, (transaction) =>
+        purge(transaction, async (statement, before) => {
+          const [taken] = await transaction.send(step(statement, before, bigintArray(postponed.ids)))
+          const row = taken!.rows[0] ?? []
+          takenId = row[0]
+          return row
+        }),
+      )
+    } catch (error) {
+      if (takenId == null) throw error
+      db.requirePart(error)
+      postponed.add(Number(takenId))
+      return 1
+    }
   }
 
   /** Of a table whose row is locked, and which nobody can restore. */
@@ -190,9 +258,8 @@ export class PostgresMaintenance implements Maintenance {
   async purgeOrganizations(nowMs: number, rowsMax: number): Promise<number> {
     const now = await this.#now(nowMs)
     const before = now - recoveryMs - sweepGraceMs
-    return this.#options.db.transaction(noOrg, async ({ send, commit }) => {
-      const [taken] = await send(step(organizations.takeOrganization, before))
-      const id = taken!.rows[0]?.[0]
+    return this.#purgeOne(this.#postponed.organizations, async ({ send, commit }, take) => {
+      const [id] = await take(organizations.takeOrganization, before)
       if (id == null) return 0
       const [, ...found] = await send(
         step(organizations.markPurging, id),

@@ -3,11 +3,11 @@ import type { Statement } from '../connection/driver.ts'
 // The statements on the registry that purge an organization. Several processes purge at once: each skips the rows that another
 // one has locked.
 
-/** $1 deleted before. */
+/** $1 deleted before, $2 without these. */
 export const takeOrganization: Statement = {
   name: 'take_org',
-  text: `select o.id from cubby_organization o where o.deleted_at_ms <= $1::bigint order by o.deleted_at_ms limit 1
-    for update skip locked`,
+  text: `select o.id from cubby_organization o where o.deleted_at_ms <= $1::bigint
+    and o.id <> all ($2::bigint[]) order by o.deleted_at_ms limit 1 for update skip locked`,
 }
 
 // Marked first: if a clock steps back, an organization that has lost rows must not be restored.

@@ -5,8 +5,10 @@ import type { Table } from '../../../store/tables.ts'
 import { bigintArray } from '../connection/arrays.ts'
 import { type Database, noOrg } from '../connection/database.ts'
 import { toTable } from '../registry/rows.ts'
+import { tasksAskedMax } from './due-runs.ts'
 import { step } from './run-transaction.ts'
 import * as sql from './statements.ts'
+import type { TaskTurns } from './task-turns.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
@@ -19,6 +21,8 @@ export type Without = NonNullable<Parameters<Runs['duePushes']>[1]>
 interface Queued {
   queued: QueuedTask[]
   nowMs: number
+  /** Whether tasks are left for the next look. */
+  isMore: boolean
 }
 
 interface QueuedTask {
@@ -42,39 +46,72 @@ const readQueued = async (
   )
   for (const [orgId, taskId] of stops!.rows) positions.stop(Number(orgId), Number(taskId))
   const queued = found!.rows.map((row) => ({ task: toTable(row), runAtMs: Number(row.at(-2)) }))
-  return { queued, nowMs: Number(found!.rows[0]?.at(-1) ?? 0) }
+  return { queued, nowMs: Number(found!.rows[0]?.at(-1) ?? 0), isMore: positions.end() }
 }
 
-/** Where no statement may name runs and tasks. */
-const readQueuedInTwo = async (db: Database, at: number | null, without: Without): Promise<Queued> => {
-  const [tasks, runs] = await db.read(noOrg, step(sql.allPushingTasks, at), step(sql.findQueued))
-  const runAtOf = new Map(runs!.rows.map(([id, runAt]) => [Number(id), Number(runAt)]))
-  const queued = tasks!.rows.flatMap((row) => {
-    const task = toTable(row)
+/** Where no statement may name runs and tasks. While not all runs can be looked at, some of the tasks are asked. */
+const readQueuedInTwo = async (
+  db: Database,
+  at: number | null,
+  { orgIds, taskIds }: Without,
+  turns: TaskTurns,
+): Promise<Queued> => {
+  const allTasks = step(sql.allPushingTasks, at)
+  const [found, runs] = await db.read(noOrg, allTasks, step(sql.findQueued)).catch(async (error: unknown) => {
+    const registry = await db.read(noOrg, allTasks)
+    db.requirePart(error)
+    return registry
+  })
+  const tasks = found!.rows.map((row) => toTable(row))
+  const wanted = tasks.filter(({ id, orgId }) => !orgIds.includes(orgId) && !taskIds.includes(id))
+  const asked = runs === undefined ? turns.next(wanted, tasksAskedMax) : wanted
+  const runAtOf =
+    runs === undefined
+      ? await firstOfEach(db, asked)
+      : new Map(runs.rows.map(([id, runAt]) => [Number(id), Number(runAt)]))
+  const queued = asked.flatMap((task) => {
     const runAtMs = runAtOf.get(task.id)
-    const isLeftOut = without.orgIds.includes(task.orgId) || without.taskIds.includes(task.id)
-    return runAtMs === undefined || isLeftOut ? [] : [{ task, runAtMs }]
+    return runAtMs === undefined ? [] : [{ task, runAtMs }]
   })
   queued.sort((a, b) => a.runAtMs - b.runAtMs)
-  return { queued: takeTurns(queued, ({ task }) => task.orgId), nowMs: Number(tasks!.rows[0]?.at(-1) ?? 0) }
+  return {
+    queued: takeTurns(queued, ({ task }) => task.orgId),
+    nowMs: Number(found!.rows[0]?.at(-1) ?? 0),
+    isMore: asked.length < wanted.length,
+  }
 }
+
+const firstOfEach = async (db: Database, tasks: Table[]): Promise<Map<number, number>> => {
+  const looks = tasks.map(({ id }) => step(sql.findFirstQueued, id))
+  const found = await db.readEach(noOrg, looks)
+  return new Map(
+    tasks.flatMap(({ id }, i) => {
+      const runAt = found[i]?.rows[0]?.[0]
+      return runAt == null ? [] : [[id, Number(runAt)]]
+    }),
+  )
+}
+
+/** Where looks for pushes go on: in the tasks of each organization, or where no statement may name runs and tasks, in all. */
+export type PushLooks = { positions: PushPositions } | { turns: TaskTurns }
 
 export const findDuePushes = async (
   db: Database,
   at: number | null,
-  /** Undefined where no statement may name runs and tasks. */
-  positions: PushPositions | undefined,
+  looks: PushLooks,
   callersMs: number,
   without: Without = { orgIds: [], taskIds: [] },
 ): Promise<DuePushes> => {
-  const { queued, nowMs } =
-    positions === undefined ? await readQueuedInTwo(db, at, without) : await readQueued(db, at, without, positions)
+  const { queued, nowMs, isMore } =
+    'turns' in looks
+      ? await readQueuedInTwo(db, at, without, looks.turns)
+      : await readQueued(db, at, without, looks.positions)
   const due = queued.filter(({ runAtMs }) => runAtMs <= nowMs).slice(0, duePushTasksMax)
   const next = queued.reduce((least, { runAtMs }) => (runAtMs > nowMs ? Math.min(least, runAtMs) : least), Infinity)
   return {
     tasks: due.map(({ task }) => task),
     // For a sleep of the caller, so by the caller's clock.
     nextAtMs: next === Infinity ? undefined : next - nowMs + callersMs,
-    isMore: positions?.end() ?? false,
+    isMore,
   }
 }

@@ -1,14 +1,15 @@
 import { leaseSecondsMax, sweepGraceMs } from '../../../core/limits.ts'
-import type { Due, DueLooks, DueOrganization, DueTurns } from '../../../core/tasks/due-turns.ts'
+import { type Due, type DueLooks, type DueOrganization, DueTurns } from '../../../core/tasks/due-turns.ts'
 import type { Run } from '../../../core/tasks/run.ts'
 import { newRunId } from '../../../core/tasks/run-id.ts'
 import { clockErrorMs, nextIfKnown, scheduleKey } from '../../../core/tasks/schedule.ts'
 import { createRun, expireAttempt, wakeRun } from '../../../core/tasks/transitions.ts'
 import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
-import { bytesArray, textArray } from '../connection/arrays.ts'
+import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { fromHex, toBytes } from '../connection/bytes.ts'
 import { type Database, noOrg } from '../connection/database.ts'
-import type { Row, Statement, Step } from '../connection/driver.ts'
+import type { Row, Statement, Step, Value } from '../connection/driver.ts'
+import { Postponed } from '../connection/lost-part.ts'
 import { drawIds } from '../records/statements.ts'
 import * as tasks from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
@@ -16,6 +17,7 @@ import { toRun } from './run-rows.ts'
 import { insertSteps, keyLocks, replaceSteps } from './run-steps.ts'
 import { changeRuns, type LockedTask, retryDuplicates, stateStep, step } from './run-transaction.ts'
 import * as sql from './statements.ts'
+import { TaskTurns } from './task-turns.ts'
 
 // What time does to runs. Every process on the store does it: each skips what another has locked.
 
@@ -31,7 +33,7 @@ interface DueRow extends Due {
 }
 
 interface LookStatements {
-  /** $1 the time of a test, $2 rows at most. */
+  /** $1 the time of a test, $2 rows at most. For schedules also the last of each: without these tasks. */
   first: Statement
   /** $3 organization. */
   firstOf: Statement
@@ -46,13 +48,18 @@ const leaseLook: LookStatements = {
   ...{ first: sql.findExpired, firstOf: sql.findExpiredOf, organizations: sql.leasedOrganizations },
 }
 
-const looksWith = (db: Database, at: number | null, statements: LookStatements): DueLooks<DueRow> => {
+const looksWith = (
+  db: Database,
+  at: number | null,
+  statements: LookStatements,
+  without: Value[] = [],
+): DueLooks<DueRow> => {
   const { first, firstOf, organizations } = statements
   const toOrganization = ([id, isDue]: Row): DueOrganization => ({ id: Number(id), isDue: isDue === 't' })
   return {
     organizationsMax: organizations === undefined ? organizationsMaxWithoutWalks : organizationsMax,
     async first(rowsMax) {
-      const [found] = await db.read(noOrg, step(first, at, rowsMax))
+      const [found] = await db.read(noOrg, step(first, at, rowsMax, ...without))
       return found!.rows.map(toDue)
     },
     async organizations(afterId, rowsMax) {
@@ -69,7 +76,7 @@ const looksWith = (db: Database, at: number | null, statements: LookStatements):
       return all
     },
     async firstOf(orgIds, rowsMax) {
-      const found = await db.read(noOrg, ...orgIds.map((orgId) => step(firstOf, at, rowsMax, orgId)))
+      const found = await db.read(noOrg, ...orgIds.map((orgId) => step(firstOf, at, rowsMax, orgId, ...without)))
       return found.flatMap(({ rows }) => rows.map(toDue))
     },
   }
@@ -80,25 +87,56 @@ const toDue = (row: Row): DueRow => ({ id: row.slice(0, -1).join('/'), orgId: Nu
 
 // ── Leases ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `walks`: whether a statement may walk through the runs of all tasks. */
-export const expireLeases = async (
-  db: Database,
-  at: number | null,
-  rowsMax: number,
-  turns: DueTurns,
-  walks: boolean,
-): Promise<RunReference[]> => {
-  const look = walks ? leaseLook : { ...leaseLook, organizations: undefined }
-  const [{ chosen }, [ahead]] = await Promise.all([
-    turns.choose(looksWith(db, at, look), rowsMax),
-    db.read(noOrg, step(sql.findAhead, at, rowsMax, leaseMsMax)),
-  ])
-  const references: RunReference[] = []
-  const rows = [...chosen.map(({ row }) => row), ...ahead!.rows]
-  for (const [taskId, ofTask] of Map.groupBy(rows, ([id]) => Number(id))) {
-    references.push(...(await expireOfTask(db, taskId, ofTask, at)))
+/** Tasks that one look asks while not all runs can be looked at. */
+export const tasksAskedMax = 200
+
+/** Finds leases that have expired, and applies that. */
+export class LeaseLooks {
+  readonly #db: Database
+  readonly #walks: boolean
+  readonly #dueTurns = new DueTurns()
+  readonly #taskTurns = new TaskTurns()
+
+  /** `walks`: whether a statement may walk through the runs of all tasks. */
+  constructor(db: Database, walks: boolean) {
+    this.#db = db
+    this.#walks = walks
   }
-  return references
+
+  async expire(at: number | null, rowsMax: number): Promise<RunReference[]> {
+    const references: RunReference[] = []
+    const rows = await this.#find(at, rowsMax)
+    for (const [taskId, ofTask] of Map.groupBy(rows, ([id]) => Number(id))) {
+      references.push(...((await this.#db.reach(() => expireOfTask(this.#db, taskId, ofTask, at))) ?? []))
+    }
+    return references
+  }
+
+  async #find(at: number | null, rowsMax: number): Promise<Row[]> {
+    try {
+      const look = this.#walks ? leaseLook : { ...leaseLook, organizations: undefined }
+      const [{ chosen }, [ahead]] = await Promise.all([
+        this.#dueTurns.choose(looksWith(this.#db, at, look), rowsMax),
+        this.#db.read(noOrg, step(sql.findAhead, at, rowsMax, leaseMsMax)),
+      ])
+      this.#db.lostPart.found()
+      return [...chosen.map(({ row }) => row), ...ahead!.rows]
+    } catch (error) {
+      return this.#findByTask(at, rowsMax, error)
+    }
+  }
+
+  async #findByTask(at: number | null, rowsMax: number, error: unknown): Promise<Row[]> {
+    const [all] = await this.#db.read(noOrg, step(tasks.everyTask))
+    this.#db.requirePart(error)
+    const asked = this.#taskTurns.next(
+      all!.rows.map(([id, orgId]) => ({ id: Number(id), orgId: Number(orgId) })),
+      tasksAskedMax,
+    )
+    const looks = asked.map(({ id }) => step(sql.findExpiredOfTask, at, rowsMax, leaseMsMax, id))
+    const found = await this.#db.readEach(noOrg, looks)
+    return found.flatMap((result) => result?.rows ?? []).slice(0, rowsMax)
+  }
 }
 
 const expireOfTask = (db: Database, taskId: number, rows: Row[], at: number | null): Promise<RunReference[]> => {
@@ -161,25 +199,34 @@ export const wakeRuns = async (db: Database, at: number | null, rowsMax: number)
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
 
-export const fireSchedules = async (
-  db: Database,
-  at: number | null,
-  rowsMax: number,
-  turns: DueTurns,
-): Promise<FiredSchedules> => {
-  const [{ chosen }, [ahead]] = await Promise.all([
-    turns.choose(looksWith(db, at, scheduleLook), rowsMax),
-    db.read(noOrg, step(tasks.servedAhead, at, rowsMax, clockErrorMs)),
-  ])
-  const created: RunReference[] = []
-  let unknown = 0
-  for (const { row } of chosen) {
-    const made = await fireSchedule(db, Number(row[0]), at)
-    if (made === 'unknown') unknown++
-    else created.push(...made)
+/** Creates the runs of schedules that are due. */
+export class ScheduleLooks {
+  readonly #db: Database
+  readonly #turns = new DueTurns()
+  readonly #postponed = new Postponed()
+
+  constructor(db: Database) {
+    this.#db = db
   }
-  for (const [id] of ahead!.rows) await resetSchedule(db, Number(id), at)
-  return { due: chosen.length, created, ...(unknown > 0 && { unknown }) }
+
+  async fire(at: number | null, rowsMax: number): Promise<FiredSchedules> {
+    const db = this.#db
+    const [{ chosen }, [ahead]] = await Promise.all([
+      this.#turns.choose(looksWith(db, at, scheduleLook, [bigintArray(this.#postponed.ids)]), rowsMax),
+      db.read(noOrg, step(tasks.servedAhead, at, rowsMax, clockErrorMs)),
+    ])
+    const created: RunReference[] = []
+    let unknown = 0
+    for (const { row } of chosen) {
+      const taskId = Number(row[0])
+      const made = await db.reach(() => fireSchedule(db, taskId, at))
+      if (made === undefined) this.#postponed.add(taskId)
+      else if (made === 'unknown') unknown++
+      else created.push(...made)
+    }
+    for (const [id] of ahead!.rows) await resetSchedule(db, Number(id), at)
+    return { due: chosen.length, created, ...(unknown > 0 && { unknown }) }
+  }
 }
 
 /** Of several processes one creates the run: the row of the task is locked, and looked at again. */
@@ -225,6 +272,8 @@ const resetSchedule = (db: Database, taskId: number, at: number | null): Promise
 // ── Finished runs that are no longer kept ──────────────────────────────────────────────────────────────────
 
 const tasksPerLook = 500
+/** A step that meets tasks of a lost part ends after this time. The next step goes on behind them. */
+const stepMsMax = 5_000
 const beforeAllTasks = Number.MIN_SAFE_INTEGER
 
 /** Sweeps in steps. Each begins after the task at which the last one ended: one task may have more to sweep than all others. */
@@ -243,7 +292,8 @@ export class FinishedSweep {
     const startAt = this.#afterId
     this.#afterId = beforeAllTasks
     const removed = await this.#sweep(at, rowsMax, startAt)
-    return removed > 0 || startAt === beforeAllTasks ? removed : this.#sweep(at, rowsMax, beforeAllTasks)
+    const isDone = removed > 0 || startAt === beforeAllTasks || this.#afterId !== beforeAllTasks
+    return isDone ? removed : this.#sweep(at, rowsMax, beforeAllTasks)
   }
 
   #sweep(at: number | null, rowsMax: number, afterId: number): Promise<number> {
@@ -259,6 +309,7 @@ export class FinishedSweep {
 
   async #sweepByTask(at: number | null, rowsMax: number, afterId: number): Promise<number> {
     let removed = 0
+    const endsAt = performance.now() + stepMsMax
     for (let last = afterId; ; ) {
       const [clock, found] = await this.#db.read(
         noOrg,
@@ -268,8 +319,12 @@ export class FinishedSweep {
       const before = Number(clock!.rows[0]![0]) - sweepGraceMs
       for (const [id, keepSeconds] of found!.rows) {
         const values = [id!, before - 1000 * Number(keepSeconds), rowsMax - removed]
-        removed += (await this.#db.write(noOrg, step(sql.sweepTask, ...values)))[0]!.count
-        if (removed < rowsMax) continue
+        const swept = await this.#db.reach(
+          async () => (await this.#db.write(noOrg, step(sql.sweepTask, ...values)))[0]!,
+        )
+        removed += swept?.count ?? 0
+        const isLate = swept === undefined && performance.now() > endsAt
+        if (removed < rowsMax && !isLate) continue
         this.#afterId = Number(id)
         return removed
       }

@@ -1,5 +1,4 @@
 import type { TimeScan } from '../../../core/records/scan.ts'
-import { DueTurns } from '../../../core/tasks/due-turns.ts'
 import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
@@ -24,13 +23,14 @@ import { type Database, noOrg, organization } from '../connection/database.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import { notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
-import { findDuePushes, type Without } from './due-pushes.ts'
-import { expireLeases, FinishedSweep, fireSchedules, wakeRuns } from './due-runs.ts'
+import { findDuePushes, type PushLooks, type Without } from './due-pushes.ts'
+import { FinishedSweep, LeaseLooks, ScheduleLooks, wakeRuns } from './due-runs.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
 import { toRun } from './run-rows.ts'
 import { type Clock, step } from './run-transaction.ts'
 import { type Extension, RunWrites } from './run-writes.ts'
 import { activeTasks, anyDue, getRun, unfinished } from './statements.ts'
+import { TaskTurns } from './task-turns.ts'
 
 export interface RunsOptions {
   db: Database
@@ -50,17 +50,20 @@ export class PostgresRuns implements Runs {
   readonly #writes: RunWrites
   readonly #batches: BatchWrites
   readonly #wakes = new WakeLooks()
-  readonly #leaseTurns = new DueTurns()
-  readonly #scheduleTurns = new DueTurns()
+  readonly #leases: LeaseLooks
+  readonly #schedules: ScheduleLooks
   readonly #sweep: FinishedSweep
-  readonly #positions = new PushPositions()
+  readonly #pushLooks: PushLooks
 
   constructor(options: RunsOptions) {
-    const { db, clock, records } = options
+    const { db, clock, records, namesManyTables } = options
     this.#options = options
     this.#db = db
     this.#clock = clock
-    this.#sweep = new FinishedSweep(db, options.namesManyTables)
+    this.#leases = new LeaseLooks(db, namesManyTables)
+    this.#schedules = new ScheduleLooks(db)
+    this.#sweep = new FinishedSweep(db, namesManyTables)
+    this.#pushLooks = namesManyTables ? { positions: new PushPositions() } : { turns: new TaskTurns() }
     this.#writes = new RunWrites(db, clock)
     this.#batches = new BatchWrites(db, records, clock)
   }
@@ -134,12 +137,12 @@ export class PostgresRuns implements Runs {
   async finishedAmong(runs: RunReference[]): Promise<RunReference[]> {
     if (runs.length === 0) return []
     const byTask = [...Map.groupBy(runs, ({ taskId }) => taskId)]
-    const answers = await this.#db.read(
-      noOrg,
-      ...byTask.map(([taskId, group]) => step(unfinished, taskId, textArray(group.map(({ id }) => id)))),
-    )
+    const looks = byTask.map(([taskId, group]) => step(unfinished, taskId, textArray(group.map(({ id }) => id))))
+    const answers = await this.#db.readParts(noOrg, [], looks)
     return byTask.flatMap(([, group], i) => {
-      const open = new Set(answers[i]!.rows.map(([id]) => id))
+      const answer = answers[i]
+      if (answer === undefined) return []
+      const open = new Set(answer.rows.map(([id]) => id))
       return group.filter(({ id }) => !open.has(id))
     })
   }
@@ -147,13 +150,10 @@ export class PostgresRuns implements Runs {
   async dueAmong(taskIds: number[], nowMs: number): Promise<number[]> {
     if (taskIds.length === 0) return []
     const at = this.#clock(nowMs)
-    const [active, ...due] = await this.#db.read(
-      noOrg,
-      step(notPaused, bigintArray(taskIds)),
-      ...taskIds.map((id) => step(anyDue, id, at)),
-    )
+    const looks = taskIds.map((id) => step(anyDue, id, at))
+    const [active, ...due] = await this.#db.readParts(noOrg, [step(notPaused, bigintArray(taskIds))], looks)
     const open = new Set(active!.rows.map(([id]) => Number(id)))
-    return taskIds.filter((id, i) => open.has(id) && due[i]!.rows.length > 0)
+    return taskIds.filter((id, i) => open.has(id) && (due[i]?.rows.length ?? 0) > 0)
   }
 
   async goneAmong(taskIds: number[]): Promise<number[]> {
@@ -166,8 +166,7 @@ export class PostgresRuns implements Runs {
   // ── For the dispatcher and the scheduler ─────────────────────────────────────────────────────────────────
 
   duePushes(nowMs: number, without?: Without): Promise<DuePushes> {
-    const positions = this.#options.namesManyTables ? this.#positions : undefined
-    return findDuePushes(this.#db, this.#clock(nowMs), positions, nowMs, without)
+    return findDuePushes(this.#db, this.#clock(nowMs), this.#pushLooks, nowMs, without)
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
@@ -179,11 +178,11 @@ export class PostgresRuns implements Runs {
     const { namesManyTables } = this.#options
     if (namesManyTables && this.#wakes.isDue(nowMs) && !(await wakeRuns(this.#db, at, rowsMax)))
       this.#wakes.looked(nowMs)
-    return expireLeases(this.#db, at, rowsMax, this.#leaseTurns, namesManyTables)
+    return this.#leases.expire(at, rowsMax)
   }
 
   fireSchedules(nowMs: number, rowsMax: number): Promise<FiredSchedules> {
-    return fireSchedules(this.#db, this.#clock(nowMs), rowsMax, this.#scheduleTurns)
+    return this.#schedules.fire(this.#clock(nowMs), rowsMax)
   }
 
   sweepFinished(nowMs: number, rowsMax: number): Promise<number> {

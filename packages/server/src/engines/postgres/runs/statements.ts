@@ -212,6 +212,13 @@ export const findFromAhead: Statement = {
     ) as f order by row_number() over (partition by k.org_id) limit $2::bigint`,
 }
 
+/** Of one task, expired or too far ahead: $4 task. While not all runs can be looked at. */
+export const findExpiredOfTask: Statement = {
+  name: 'run_find_expired',
+  text: `select r.task_id, r.id, r.key from cubby_run as r where r.task_id = $4::bigint and r.status = 'running'
+    and (r.lease_until <= ${statementNow(1)} or r.lease_until > ${statementNow(1)} + $3::bigint) limit $2::bigint`,
+}
+
 /** $2 ids. Another process that has locked one deals with it. */
 export const lockRunning: Statement = {
   name: 'run_lock_running',
@@ -316,6 +323,13 @@ export const findQueued: Statement = {
   name: 'runs_find_queued',
   text: `select r.task_id, min(r.run_at) from cubby_run as r where r.status = 'queued' and r.held = false
     group by r.task_id`,
+}
+
+/** The same for one task, while not all runs can be looked at. */
+export const findFirstQueued: Statement = {
+  name: 'run_first_queued',
+  text: `select r.run_at from cubby_run as r where r.task_id = $1::bigint and r.status = 'queued' and r.held = false
+    ${inOrder} limit 1`,
 }
 
 const finished = ['succeeded', 'failed', 'cancelled'].map((status) => `'${status}'`).join(', ')

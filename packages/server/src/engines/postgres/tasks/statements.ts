@@ -104,10 +104,12 @@ export const notPaused: Statement = {
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────
 
-/** $1 the time of a test, $2 rows at most. */
+const notIn = (place: number): string => `k.table_id <> all ($${place}::bigint[])`
+
+/** $1 the time of a test, $2 rows at most, $3 without these. */
 export const dueSchedules: Statement = {
   name: 'tasks_due',
-  text: `select k.table_id, k.org_id from cubby_task k where k.next_run_at <= ${statementNow(1)}
+  text: `select k.table_id, k.org_id from cubby_task k where k.next_run_at <= ${statementNow(1)} and ${notIn(3)}
     order by k.next_run_at limit $2::bigint`,
 }
 
@@ -118,11 +120,11 @@ export const dueSchedules: Statement = {
 export const isDueOf = (at: string): string => `k.org_id >= $3::bigint
   and (k.org_id, k.${at}) <= ($3::bigint, ${statementNow(1)}) order by k.org_id, k.${at}`
 
-/** $3 organization. */
+/** $3 organization, $4 without these. */
 export const dueSchedulesOf: Statement = {
   name: 'tasks_due_of',
   text: `select k.table_id, k.org_id from cubby_task k
-    where k.next_run_at is not null and ${isDueOf('next_run_at')} limit $2::bigint`,
+    where k.next_run_at is not null and ${notIn(4)} and ${isDueOf('next_run_at')} limit $2::bigint`,
 }
 
 /**
@@ -156,6 +158,9 @@ export const setSchedule: Statement = {
   name: 'task_set_schedule',
   text: 'update cubby_task set next_run_at = $2::bigint, served_at = $3::bigint where table_id = $1::bigint',
 }
+
+/** All tasks, with their organizations. */
+export const everyTask: Statement = { name: 'tasks_all', text: 'select k.table_id, k.org_id from cubby_task k' }
 
 /** After $1, at most $2: for the sweep of finished runs. */
 export const tasksToSweep: Statement = {

@@ -24,9 +24,10 @@ export const oldestDue = ([row]: Row[], nowMs: number): number | null => {
   return oldest <= nowMs ? oldest : null
 }
 
-export const stateOf = (task: DumpedTask, oldest: Row[], nowMs: number): TaskState => {
+/** `oldest`: undefined while the runs of the task cannot be reached. */
+export const stateOf = (task: DumpedTask, oldest: Row[] | undefined, nowMs: number): TaskState => {
   const { declaration, updatedAtMs, nextRunAtMs } = task
-  return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldestDue(oldest, nowMs) }
+  return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldest && oldestDue(oldest, nowMs) }
 }
 
 /** The active task of a name, and the time. */

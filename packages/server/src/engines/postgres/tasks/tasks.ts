@@ -30,17 +30,17 @@ export class PostgresTasks extends TableReads implements Tasks {
   async read(tasks: Table[], nowMs: number): Promise<(TaskState | undefined)[]> {
     if (tasks.length === 0) return []
     const { db, clock } = this.#options
-    const [clockRows, found, ...oldest] = await db.read(
-      organization(tasks[0]!.orgId),
+    const registry = [
       { statement: readClock, values: [clock(nowMs)] },
       { statement: readTasks, values: [bigintArray(tasks.map(({ id }) => id))] },
-      ...tasks.map(({ id }) => ({ statement: oldestRun, values: [id] })),
-    )
+    ]
+    const looks = tasks.map(({ id }) => ({ statement: oldestRun, values: [id] }))
+    const [clockRows, found, ...oldest] = await db.readParts(organization(tasks[0]!.orgId), registry, looks)
     const now = Number(clockRows!.rows[0]![0])
     const stored = new Map(found!.rows.map((row) => [Number(row[0]), toTask(row)]))
     return tasks.map(({ id }, i) => {
       const task = stored.get(id)
-      return task && stateOf(task, oldest[i]!.rows, now)
+      return task && stateOf(task, oldest[i]?.rows, now)
     })
   }
 
