@@ -61,7 +61,7 @@ describe.skipIf(pgbouncer === null)('behind PgBouncer', () => {
   }, 120_000)
 
   /** The URL of a new database through a pooler of its own. */
-  const startPooler = async (mode: 'session' | 'transaction'): Promise<string> => {
+  const startPooler = async (mode: 'session' | 'transaction', setting = ''): Promise<string> => {
     const database = new URL(await server.createDatabase()).pathname.slice(1)
     const port = await freePort()
     const file = join(folder, `${mode}-${port}.ini`)
@@ -75,6 +75,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
+${setting}
 `,
     )
     // It refuses to run as root.
@@ -106,6 +107,23 @@ pool_mode = ${mode}
     expect(serving.stderr).toMatch(/^cubby: [^\n]+\n$/)
     expect(serving.stderr).toContain(whatToDo)
     expect(await server.query(`select to_regclass('cubby_store') as made`, store)).toEqual([{ made: null }])
+  })
+
+  test('in transaction mode with connections in rotation, no start goes through', async () => {
+    const store = await startPooler('transaction', 'server_round_robin = 1')
+    // Two connections to the server are open, of transactions that ran at once.
+    await Promise.all(Array.from({ length: 2 }, () => server.query('select pg_sleep(0.3)', store)))
+    const starts: string[] = []
+    for (let i = 0; i < 8; i++) {
+      const opening = openPostgresEngine({ url: store })
+      starts.push(
+        await opening.then(
+          (engine) => engine.close().then(() => 'opened'),
+          (error: Error) => error.message,
+        ),
+      )
+    }
+    expect(starts.filter((said) => !said.includes(whatToDo))).toEqual([])
   })
 
   test('in transaction mode a call that meets another’s statements is told so, should the start not have noticed', async () => {

@@ -24,11 +24,14 @@ export const connectSession = async (url: StoreUrl, dialect: Dialect): Promise<S
   }
 }
 
-/** Whether two sessions share connections to the server, as behind a pooler in transaction mode. */
+/**
+ * Whether two sessions share connections to the server, as behind a pooler in transaction mode. One of them is asked twice in
+ * a row: a pooler whose connections rotate gives it another one, and might give both their first ones if they took turns.
+ */
 export const shareConnections = async (one: Session, other: Session): Promise<boolean> => {
   const backendOf = async (session: Session) => (await session.run('select pg_backend_pid()'))[0]![0]
   const first = await backendOf(one)
-  return (await backendOf(other)) === first || (await backendOf(one)) !== first
+  return (await backendOf(one)) !== first || (await backendOf(other)) === first
 }
 
 /** For reading a whole store: a connection outside the pool, without its time limits. */
