@@ -32,6 +32,8 @@ setDefaultTimeout(120_000)
 const spanning = [
   ...['find_expired', 'blobs_find_due', 'blobs_keep_alive', 'blobs_abandon', 'blobs_forget', 'dump_blobs'],
   ...['runs_find_expired', 'runs_find_expired_of', 'runs_next_leased', 'runs_find_ahead', 'runs_find_queued'],
+  // For an operator who takes the files of another store over, and for verify.
+  ...['blobs_adopt', 'blobs_count_adopted'],
   // For the metrics: one entry of an index.
   ...['first_expiry', 'first_due_blob'],
 ]

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { newBlobId } from '../../core/files/blob-id.ts'
 import { OperatorError } from '../../core/operator-error.ts'
 import { parseIsoDateTime } from '../../core/text/iso-date-time.ts'
 import { verifyArchive, verifyBackup } from '../../engines/open-engine.ts'
@@ -54,8 +55,8 @@ interface FileFacts {
 }
 
 /**
- * Copies the bytes of all files between two places. The target gets the mark of the store, which is in the copy, or that of the
- * restored one: last, so that an interrupted restore can be repeated.
+ * Copies the bytes of all files between two places. The target gets the mark of the store, which is in the copy. The place of a
+ * restored store gets `newMark`, which the next attempt would not know: last, so that an interrupted restore can be repeated.
  */
 const bringFiles =
   (args: Arguments, from: string, to: string, brought: Brought): WithCopy =>
@@ -74,15 +75,21 @@ const bringFiles =
     const [source, target] = [await openPlaceAt(from), await openPlaceAt(to)]
     try {
       await requireMark(source, mark)
-      const found = await target.readMark()
-      if (found !== undefined && found !== (newMark ?? mark)) throw otherStore(target)
+      if (newMark === undefined) await markTarget(target, mark)
+      else if ((await target.readMark()) !== undefined) throw otherStore(target)
+      // Makes a directory that is not there yet.
+      else await (await target.write(newBlobId(Date.now()))).abort()
       brought.files = await copyFiles(copy, { from: source, to: target })
-      if ((await target.writeMark(newMark ?? mark)) !== (newMark ?? mark)) throw otherStore(target)
+      await markTarget(target, newMark ?? mark)
     } finally {
       await source.close()
       await target.close()
     }
   }
+
+const markTarget = async (place: BlobPlace, mark: string): Promise<void> => {
+  if ((await place.writeMark(mark)) !== mark) throw otherStore(place)
+}
 
 /** A backup with the bytes of its files is checked with them; one without them has no directory. */
 const checkBytesOf =
@@ -119,7 +126,7 @@ const markPlace = async (args: Arguments, copy: Dump, mark: string, to: string):
   if ((await copy.fileMark()) === undefined || args.flag('without-files') || (await hasFilesInPlace(copy))) return
   const place = await openPlaceAt(to)
   try {
-    if ((await place.writeMark(mark)) !== mark) throw otherStore(place)
+    await markTarget(place, mark)
   } finally {
     await place.close()
   }
