@@ -1,8 +1,18 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { deadBlobMs } from '../../src/core/limits.ts'
 import { filesBelow } from '../files/material.ts'
-import { type Api, eventually, makeTempDir, removeTempDir, runCubby, Server, storeUrl } from '../harness.ts'
+import {
+  type Api,
+  eventually,
+  makeTempDir,
+  removeTempDir,
+  runCubby,
+  Server,
+  storeIsEmbedded,
+  storeUrl,
+} from '../harness.ts'
 import { ok } from './service.ts'
 
 // Two stores on the files of one of them: each would remove bytes that the other needs, and no request would tell.
@@ -106,3 +116,29 @@ test('a copy on the files of the original is refused; with --adopt-files it remo
   const again = await serve('original', '--adopt-files')
   for (const name of ['a', 'b']) expect(await read(again, secretKey, name)).toBe(bytesOf(name))
 })
+
+test.skipIf(!storeIsEmbedded())(
+  'a restored store is another one: it is refused on the files of the original, and has its own',
+  async () => {
+    const original = await serve('original')
+    const { secretKey } = await original.createOrganization()
+    const api = original.as(secretKey)
+    ok(await api.post(bucket), 201)
+    await put(api, 'a')
+    const backup = join(top, 'store.backup')
+    const run = async (...args: string[]): Promise<void> =>
+      expect(await runCubby(['backup', ...args])).toMatchObject({ exitCode: 0 })
+    await run('create', backup, '--data', join(top, 'original'), '--files', files)
+    // What a restore that was killed has left is no hindrance: its bytes are there, and no mark.
+    mkdirSync(join(top, 'restored'))
+    cpSync(`${backup}.files`, join(top, 'restored', 'files'), { recursive: true })
+    rmSync(join(top, 'restored', 'files', 'cubby-files.mark'))
+    await run('restore', backup, '--data', join(top, 'restored'))
+    await refusalOf('restored')
+    files = join(top, 'restored', 'files')
+    const restored = await serve('restored')
+    expect(await read(restored, secretKey, 'a')).toBe(bytesOf('a'))
+    const verified = await restored.cubby('verify')
+    expect([verified.exitCode, verified.stdout]).toEqual([0, expect.not.stringContaining('another store')])
+  },
+)
