@@ -2,12 +2,22 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newStoreBlobId } from '../src/core/files/blob-id.ts'
-import { recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
+import { batchOperationsMax, recoveryMs, sweepGraceMs } from '../src/core/limits.ts'
 import { slots } from '../src/core/tables/indices.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import type { Engine } from '../src/store/engine.ts'
 import type { DumpedRecord, LoadedBlob } from '../src/store/transfer.ts'
-import { deleteOf, makeDesk, putOf, startMs, startSeconds } from './conformance/material.ts'
+import {
+  deleteOf,
+  fillAtOnce,
+  indexScan,
+  makeDesk,
+  numbered,
+  putOf,
+  startMs,
+  startSeconds,
+  versionsOf,
+} from './conformance/material.ts'
 import { makeBench } from './conformance/runs.ts'
 import { describeEngine, expectSound } from './engine-conformance.ts'
 import { createCitus } from './postgres-citus.ts'
@@ -208,6 +218,27 @@ describe('as on Citus', () => {
     expect(texts.some((text) => text.includes('create_reference_table'))).toBe(false)
   })
 
+  test('a step of a sweep removes 1,000 expired records, but of files 50', async () => {
+    const engine = await open()
+    try {
+      expect(engine.maintenance.sweepStepRows).toBe(1_000)
+      const desk = await makeDesk(engine)
+      const ttlSeconds = startSeconds - 10
+      await fillAtOnce(
+        desk,
+        numbered(150).map((name) => putOf(desk.table, name, { ttlSeconds })),
+      )
+      const { putFile } = await makeBucket(engine, desk.tenant)
+      for (let i = 0; i < 60; i++) await putFile(`f${i}`, { ttlSeconds })
+      const step = () => engine.maintenance.sweepExpired(startMs + sweepGraceMs, 1_000)
+      expect([await step(), await step(), await step()]).toEqual([150 + 50, 10, 0])
+      await expectSound(engine)
+    } finally {
+      await engine.close()
+      await server.empty(url)
+    }
+  })
+
   test('a sweep removes what has expired of many tables, in steps of so many rows, and nothing else', async () => {
     const engine = await open()
     try {
@@ -336,6 +367,48 @@ describe('as on Citus', () => {
       expect(await get('new')).toBeUndefined()
     } finally {
       await engine.close()
+      await server.empty(url)
+    }
+  })
+
+  test('the puts of a batch are one statement; with others in between, one for each row of puts', async () => {
+    const proxy = await startPostgresProxy(server.port)
+    const engine = await openAt(proxy.urlOf(url))
+    try {
+      const { table, write, put, get, names } = await makeDesk(engine, { i1: { hashField: 'city' } })
+      const expired = await put('k03', { ttlSeconds: startSeconds - 10 }, startMs + 5_000)
+      const live = await put('k04', {}, startMs + 5_000)
+      const putsOf = (count: number) =>
+        numbered(count, 'k').map((_, i) =>
+          putOf(table, `k${String(count - 1 - i).padStart(2, '0')}`, { data: { city: 'Oslo', i } }),
+        )
+      proxy.sent = []
+      const versions = versionsOf(await write(putsOf(batchOperationsMax)))
+      const inserts = () => proxy.sent.filter((name) => name.startsWith('batch_put'))
+      expect(inserts()).toHaveLength(1)
+      // A record that has expired is created, one that is there gets a higher version.
+      expect(versions.toSorted((a, b) => a - b)).toEqual([...new Array(batchOperationsMax - 1).fill(startMs), live + 1])
+      expect(expired).toBeGreaterThan(startMs)
+      expect(versions[batchOperationsMax - 1 - 4]).toBe(live + 1)
+      expect((await get('k24'))?.data).toBe('{"city":"Oslo","i":0}')
+      // Equal in the index: in the order in which they were created, which is that of the batch.
+      const created = putsOf(batchOperationsMax).map(({ hashKey }) => hashKey)
+      const inOrder = [created[20]!, ...created.filter((_, i) => i !== 20)]
+      expect(await names(indexScan('i1', 'Oslo'))).toEqual(inOrder)
+      proxy.sent = []
+      const mixed = [
+        ...[putOf(table, 'a'), deleteOf('k05'), putOf(table, 'b'), putOf(table, 'x', { condition: 'absent' })],
+        ...[putOf(table, 'z'), putOf(table, 'y'), deleteOf('nowhere')],
+      ]
+      const result = await write(mixed, startMs + 1)
+      expect(inserts()).toEqual(['batch_put_rows_2', 'batch_put_absent', 'batch_put_rows_2'])
+      const [put1, delete1] = [{ updatedAtMs: startMs + 1 }, { deleted: true }]
+      const results = [put1, delete1, put1, put1, put1, put1, { deleted: false }]
+      expect(result).toEqual({ applied: true, results })
+      await expectSound(engine)
+    } finally {
+      await engine.close()
+      await proxy.close()
       await server.empty(url)
     }
   })

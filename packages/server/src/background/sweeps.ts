@@ -6,7 +6,7 @@ import { type Job, PacedSteps } from './paced-steps.ts'
 import { makeWaryClock } from '../core/wary-clock.ts'
 
 export interface SweepOptions {
-  maintenance: Pick<Maintenance, 'sweepExpired' | 'purgeTables' | 'purgeOrganizations'>
+  maintenance: Pick<Maintenance, 'sweepExpired' | 'sweepStepRows' | 'purgeTables' | 'purgeOrganizations'>
   runs: Pick<Runs, 'sweepFinished'>
   now(): number
   log: Log
@@ -31,7 +31,7 @@ export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }
 
   const failed = (error: unknown): void => log('warn', 'sweep failed; it is retried later', { cause: String(error) })
   const jobs: Job[] = [
-    { step: () => maintenance.sweepExpired(waryNow(), sweepRowsMax), failed },
+    { step: () => maintenance.sweepExpired(waryNow(), maintenance.sweepStepRows ?? sweepRowsMax), failed },
     { step: () => runs.sweepFinished(waryNow(), sweepRowsMax), failed },
     { step: () => maintenance.purgeTables(waryNow(), sweepRowsMax), failed },
     { step: () => maintenance.purgeOrganizations(waryNow(), sweepRowsMax), failed },

@@ -11,6 +11,8 @@ export interface CheckNotes {
 export interface Maintenance {
   /** Removes at most `rowsMax` expired rows, after the grace period (`sweepGraceMs`). Returns how many it removed. */
   sweepExpired(nowMs: number, rowsMax: number): Promise<number>
+  /** Rows of a step of `sweepExpired`, if not `sweepRowsMax`: for an engine in which a step has a high cost of its own. */
+  readonly sweepStepRows?: number
   /**
    * Removes at most `rowsMax` rows of tables that can no longer be restored, after the same grace period. Returns 0 if there
    * is nothing left to do; any other result is not a count of rows.

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { type Background, startSweeps } from '../../src/background/sweeps.ts'
+import { sweepRowsMax } from '../../src/core/limits.ts'
 import { eventually } from '../harness.ts'
 
 // A tenant decides how much one kind of sweep has to do: records that expire as fast as they are removed, or a row on a damaged
@@ -41,6 +42,27 @@ const until = (what: string, holds: () => boolean): Promise<true> =>
   eventually(what, () => (holds() ? true : undefined), { waitMsMax: 30_000, pauseMs: 2 })
 
 const countOf = (kind: Kind): number => steps.filter((one) => one === kind).length
+
+test('an engine says how many expired records a step removes, if it is not the usual number', async () => {
+  const rows: number[] = []
+  const none = async (): Promise<number> => 0
+  const sweepExpired = async (_: number, rowsMax: number): Promise<number> => {
+    rows.push(rowsMax)
+    return 0
+  }
+  const others = { purgeTables: none, purgeOrganizations: none }
+  for (const own of [{}, { sweepStepRows: 1_000 }]) {
+    const count = rows.length
+    sweeps = startSweeps({
+      maintenance: { sweepExpired, ...others, ...own },
+      runs: { sweepFinished: none },
+      ...{ now: () => 1_000_000, jumpHoldMs: 0, everyMs: 60_000, log: () => {} },
+    })
+    await until('a step', () => rows.length > count)
+    await sweeps.stop()
+  }
+  expect(rows).toEqual([sweepRowsMax, 1_000])
+})
 
 test('a sweep that never comes to an end keeps no other from its work', async () => {
   outcome.expired = () => 50

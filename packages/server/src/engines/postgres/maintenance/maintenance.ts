@@ -1,4 +1,4 @@
-import { deadBlobMs, recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
+import { deadBlobMs, recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import { bigintArray } from '../connection/arrays.ts'
@@ -107,6 +107,10 @@ const removeTable: Statement = { name: 'remove_table', text: 'delete from cubby_
 /** How often a sweep looks again after other processes removed what it found. */
 const sweepLooksMax = 10
 
+/** Each step looks at all servers first. Files of a bucket are fewer: the blob of each is a statement of its own. */
+const distributedStepRows = 1_000
+const bucketStepRows = 50
+
 /** Tables that one step asks while not all records can be looked at, and for how long. The next step goes on behind them. */
 const tablesAskedMax = 200
 const tablesAskedMs = 5_000
@@ -121,12 +125,14 @@ export interface MaintenanceOptions {
 }
 
 export class PostgresMaintenance implements Maintenance {
+  readonly sweepStepRows: number
   readonly #options: MaintenanceOptions
   readonly #postponed = { tables: new Postponed(), organizations: new Postponed() }
   #lastTableId = 0
 
   constructor(options: MaintenanceOptions) {
     this.#options = options
+    this.sweepStepRows = options.namesManyTables ? sweepRowsMax : distributedStepRows
   }
 
   async #now(nowMs: number): Promise<number> {
@@ -158,7 +164,7 @@ export class PostgresMaintenance implements Maintenance {
       let removed = 0
       for (const [tableId, rows] of Map.groupBy(found, ([id]) => id!)) {
         const hasFiles = rows.some(([, isFile]) => isFile === 't')
-        removed += await this.#sweepTable(tableId, hasFiles, [tableId, before, rows.length], dueMs)
+        removed += await this.#sweepTable(tableId, hasFiles, before, rows.length, dueMs)
       }
       if (removed > 0) return removed
     }
@@ -173,7 +179,7 @@ export class PostgresMaintenance implements Maintenance {
     const endsAt = performance.now() + tablesAskedMs
     let removed = 0
     for (const [id, kind] of found!.rows) {
-      removed += await this.#sweepTable(id!, kind === 'bucket', [id!, before, rowsMax - removed], dueMs)
+      removed += await this.#sweepTable(id!, kind === 'bucket', before, rowsMax - removed, dueMs)
       this.#lastTableId = Number(id)
       if (removed >= rowsMax || performance.now() >= endsAt) return removed
     }
@@ -181,12 +187,18 @@ export class PostgresMaintenance implements Maintenance {
     return removed
   }
 
-  async #sweepTable(tableId: string, hasFiles: boolean, values: Value[], dueMs: number): Promise<number> {
+  async #sweepTable(
+    tableId: string,
+    hasFiles: boolean,
+    before: number,
+    rowsMax: number,
+    dueMs: number,
+  ): Promise<number> {
     const { db } = this.#options
     const removed = await db.reach(async () =>
       hasFiles
-        ? this.#sweepBucket(tableId, values, dueMs)
-        : (await db.write(noOrg, step(removals.table, ...values)))[0]!.count,
+        ? this.#sweepBucket(tableId, [tableId, before, Math.min(rowsMax, bucketStepRows)], dueMs)
+        : (await db.write(noOrg, step(removals.table, tableId, before, rowsMax)))[0]!.count,
     )
     return removed ?? 0
   }

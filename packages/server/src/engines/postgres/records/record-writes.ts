@@ -30,6 +30,8 @@ const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.Condit
 
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
+/** By the number of rows. */
+const putRows = Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count))
 
 /** Whether a record with this version, or none, meets the condition. */
 export const holds = (condition: Condition, current: number | undefined): boolean => {
@@ -95,6 +97,28 @@ const batchStep = (table: Table, operation: RecordOperation, place: number, nowM
   return { statement: putInBatch[kind], values: [...change, ...id, ...version] }
 }
 
+/** The places of operations in locking order. Puts without a condition that follow one another are one statement. */
+const inGroups = (operations: RecordOperation[]): number[][] => {
+  const groups: number[][] = []
+  let last: RecordOperation | undefined
+  for (const place of inLockOrder(operations)) {
+    const operation = operations[place]!
+    if (last !== undefined && isPlainPut(last) && isPlainPut(operation)) groups.at(-1)!.push(place)
+    else groups.push([place])
+    last = operation
+  }
+  return groups
+}
+
+const rowsStep = (table: Table, operations: RecordOperation[], places: number[], nowMs: number): Step => {
+  const rows = places.flatMap((place): Value[] => {
+    const { hashKey, rangeKey, data, ttlSeconds, updatedAtMs = nowMs, entries } = operations[place] as PutOperation
+    const key = [toBytes(hashKey), toBytes(rangeKey)]
+    return [place, ...key, data, ttlSeconds, updatedAtMs, ...entries.map(toBytesOrNull)]
+  })
+  return { statement: putRows[places.length]!, values: [table.id, nowSeconds(nowMs), ...rows] }
+}
+
 /** Statements of one transaction, and what their answers mean. */
 export interface BatchSteps {
   steps: Step[]
@@ -107,15 +131,22 @@ export const batchSteps = (table: Table, operations: RecordOperation[], nowMs: n
   if (operations.some(({ op }) => op === 'put')) steps.push({ statement: sql.drawIds, values: [] })
   /** For each operation, the index of its step. */
   const answerAt: number[] = new Array(operations.length)
-  for (const place of inLockOrder(operations)) {
+  for (const group of inGroups(operations)) {
+    const [place] = group as [number]
     const operation = operations[place]!
     if (operation.op === 'delete') steps.push({ statement: sql.lockInBatch, values: keyValues(table, operation) })
-    answerAt[place] = steps.push(batchStep(table, operation, place, nowMs)) - 1
+    const step =
+      group.length > 1 ? rowsStep(table, operations, group, nowMs) : batchStep(table, operation, place, nowMs)
+    steps.push(step)
+    for (const one of group) answerAt[one] = steps.length - 1
   }
   const readResults = (answers: StepResult[]): OperationResult[] =>
-    operations.map(({ op }, i) => {
-      const row = answers[answerAt[i]!]!.rows[0]!
-      return op === 'put' ? { updatedAtMs: Number(row[0]) } : { deleted: row[0] === 't' }
+    operations.map(({ op, hashKey, rangeKey }, i) => {
+      const { rows } = answers[answerAt[i]!]!
+      if (op === 'delete') return { deleted: rows[0]![0] === 't' }
+      const [hash, range] = [toHex(hashKey), toHex(rangeKey)]
+      const row = rows.length === 1 ? rows[0] : rows.find((one) => one[1] === hash && one[2] === range)
+      return { updatedAtMs: Number(row![0]) }
     })
   return { steps, readResults }
 }

@@ -123,6 +123,22 @@ const insertRows = (tableId: string, source: string, guarded: string): string =>
     from ${source} where ${guarded}
     ${overwrite.replaceAll(`$${nowPlace}::`, '$1::')}`
 
+/**
+ * Several puts of a batch as plain rows. $1 table, $2 now in seconds, then the values of each row, the rows in locking order.
+ * Version and record key of each.
+ */
+export const putRows = (count: number): Statement => {
+  const row = (_: unknown, i: number): string => {
+    const [place, ...values] = rowTypes.map((type, column) => `$${3 + i * rowTypes.length + column}::${type}`)
+    return `(currval('cubby_record_id') + ${place}, $1::bigint, ${values.join(', ')})`
+  }
+  return {
+    name: `batch_put_rows_${count}`,
+    text: `insert into cubby_record as r (${recordColumns}) values ${Array.from({ length: count }, row).join(', ')}
+      ${overwrite.replaceAll(`$${nowPlace}::`, '$2::')} returning r.updated_at, r.hash_key, r.range_key`,
+  }
+}
+
 const behindRows = rowTypes.length + 2
 
 /** The puts of a batch. No row: the guard does not hold. Otherwise the record key and version of each, in any order. */
