@@ -5,6 +5,8 @@ export interface AnswerStream {
   readonly bytes: number | undefined
   /** Resolves when the next chunk may be produced. */
   turn(): Promise<void>
+  /** Called for each chunk before any byte of it is sent. If it throws, the answer is cut off there. */
+  check?(chunk: Uint8Array): void
   /** The chunk is being produced, and the client waits for us. */
   onWaiting(): void
   /** A piece of this length was passed to the socket, and we wait for the client. */
@@ -57,6 +59,7 @@ export const sendChunks = (
     if (answer.bytes !== undefined && sentBytes + value.length > answer.bytes) {
       throw new Error(wrongLength(sentBytes + value.length, answer.bytes))
     }
+    answer.check?.(value)
     chunk = value
     at = 0
     return true

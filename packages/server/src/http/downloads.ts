@@ -2,7 +2,7 @@ import { readerBytesPerSecondMin, readerJudgedAfterMs } from '../core/limits.ts'
 import { type Peer, readSendQueues, type SendQueues } from './send-queues.ts'
 
 /** Why a download was refused, or cut. */
-export type DownloadRefusal = 'full' | 'slow' | 'idle'
+export type DownloadRefusal = 'full' | 'slow' | 'idle' | 'damaged'
 
 /** A file that is sent as a stream. */
 export interface Download {

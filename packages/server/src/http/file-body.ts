@@ -4,7 +4,7 @@ import { connectionIdleSecondsMax, fileIdleMsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
 import type { BytesSource } from '../operations/files/bytes-source.ts'
-import { BlobMissing } from '../store/blob-place.ts'
+import { BlobChanged, BlobMissing } from '../store/blob-place.ts'
 import type { AnswerEnds } from './answer-ends.ts'
 import { noteStream } from './answer-notes.ts'
 import { type Answers, unread } from './answers.ts'
@@ -27,6 +27,8 @@ export type FileBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | nu
 export interface StoredBytes extends ByteRange {
   source: BytesSource
   blob: string
+  /** The digest of all bytes, if these are all. The last of them are not sent before they were compared with it. */
+  sha256?: string
 }
 
 /** The request that the bytes are for, and who is charged for them. */
@@ -46,15 +48,41 @@ export interface Sending {
   setIdleTimeout(request: Request, seconds: number): void
 }
 
-const damaged = (): CubbyError =>
+const missing = (): CubbyError =>
   new CubbyError('store_damaged', 'The bytes of this file are missing; its record is not.', {
     hint: 'Put the file again, or restore a backup. Other files are served. For the operator: cubby verify lists what is missing.',
   })
 
-/** Logs what the operator must know, and gives the error for the caller. */
-const missing = ({ log }: Sending, { requestId }: FileReader, { source, blob }: StoredBytes): CubbyError => {
-  log('error', 'the bytes of a file are missing', { requestId, blob, place: source.description })
-  return damaged()
+const changed = (): CubbyError =>
+  new CubbyError('store_damaged', 'The bytes of this file are not those that were uploaded; its record is unchanged.', {
+    hint: 'Put the file again, or restore a backup. Other files are served. For the operator: cubby verify --bytes lists such files.',
+  })
+
+/** If the error says that bytes are damaged: logs and counts it, and gives the error for the caller. Otherwise the same error. */
+const damageOf = (
+  sending: Sending,
+  { requestId }: FileReader,
+  { source, blob }: StoredBytes,
+  error: unknown,
+): unknown => {
+  const isChanged = error instanceof BlobChanged
+  if (!isChanged && !(error instanceof BlobMissing)) return error
+  const what = isChanged ? 'not those that were uploaded' : 'missing'
+  sending.log('error', `the bytes of a file are ${what}`, { requestId, blob, place: source.description })
+  sending.downloads.onRefused('damaged')
+  return isChanged ? changed() : missing()
+}
+
+/** Call it with the chunks of the file, in their order. It throws at the last one if they are not as they were uploaded. */
+const comparing = ({ source, blob, start, end, sha256 }: StoredBytes): ((chunk: Uint8Array) => void) | undefined => {
+  if (sha256 === undefined || source.isCompared) return undefined
+  const hash = new Bun.CryptoHasher('sha256')
+  let leftBytes = end - start
+  return (chunk) => {
+    hash.update(chunk)
+    leftBytes -= chunk.length
+    if (leftBytes === 0 && hash.digest('hex') !== sha256) throw new BlobChanged(blob, source.description)
+  }
 }
 
 /** Opens the bytes. If they are not there, that is known before anything is sent. */
@@ -66,29 +94,47 @@ const openBytes = async (
   try {
     return await stored.source.read(stored.blob, stored.start, stored.end)
   } catch (error) {
-    throw error instanceof BlobMissing ? missing(sending, reader, stored) : error
+    throw damageOf(sending, reader, stored, error)
   }
 }
 
-/** Undefined if the place has fewer bytes, or more. */
-const collect = async (
-  chunks: AsyncIterable<Uint8Array>,
-  bytes: number,
-): Promise<Uint8Array<ArrayBuffer> | undefined> => {
-  const whole = new Uint8Array(bytes)
-  let at = 0
-  for await (const chunk of chunks) {
-    if (at + chunk.length > bytes) return undefined
-    whole.set(chunk, at)
-    at += chunk.length
+/** Reads and compares all bytes. */
+const readBytes = async (
+  sending: Sending,
+  reader: FileReader,
+  stored: StoredBytes,
+  take: (chunk: Uint8Array, at: number) => void = () => {},
+): Promise<void> => {
+  const { source, blob, start, end } = stored
+  const compare = comparing(stored)
+  let at = start
+  try {
+    for await (const chunk of await source.read(blob, start, end)) {
+      if (at + chunk.length > end) throw new BlobMissing(blob, source.description)
+      compare?.(chunk)
+      take(chunk, at - start)
+      at += chunk.length
+    }
+    if (at < end) throw new BlobMissing(blob, source.description)
+  } catch (error) {
+    throw damageOf(sending, reader, stored, error)
   }
-  return at === bytes ? whole : undefined
 }
 
 const collectBytes = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
-  const whole = await collect(await openBytes(sending, reader, stored), stored.end - stored.start)
-  if (whole === undefined) throw missing(sending, reader, stored)
+  const whole = new Uint8Array(stored.end - stored.start)
+  await readBytes(sending, reader, stored, (chunk, at) => whole.set(chunk, at))
   return whole
+}
+
+/** For HEAD: the bytes are there, as far as that can be known without reading them. */
+const requireBytes = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<void> => {
+  const { source, blob, end } = stored
+  try {
+    if (((await source.size(blob)) ?? -1) < end) throw new BlobMissing(blob, source.description)
+  } catch (error) {
+    throw damageOf(sending, reader, stored, error)
+  }
 }
 
 const withRoom = async <T>(release: () => void, work: () => Promise<T>): Promise<T> => {
@@ -122,14 +168,16 @@ const roomForStream = async ({ answers, downloads }: Sending, reader: FileReader
  * The body of the answer with these bytes. Few bytes are collected; many are a stream, each chunk of which is read when the
  * client has taken the one before. Both count as unread until the client has them. A client that takes nothing for
  * `fileIdleMsMax` is disconnected, and a slow one when others need its room. Throws `unavailable` if there is no room,
- * `store_damaged` if the bytes are missing.
+ * `store_damaged` if the bytes are missing, or are few and were changed. A stream of changed bytes breaks off before its last chunk.
  */
 export const fileBody = async (sending: Sending, reader: FileReader, stored: StoredBytes): Promise<FileBody> => {
   const { request, requestId } = reader
   const { answers, answerEnds, downloads, log } = sending
   const bytes = stored.end - stored.start
-  if (request.method === 'HEAD') return null
-  if (bytes === 0) return new Uint8Array()
+  if (request.method === 'HEAD') {
+    await requireBytes(sending, reader, stored)
+    return null
+  }
   const setIdle = (seconds: number): void => sending.setIdleTimeout(request, seconds)
   if (bytes < countedFromBytes) return collectBytes(sending, reader, stored)
   const wholeRoom = bytes <= wholeFileBytesMax ? roomFor(sending, reader, bytes) : undefined
@@ -145,13 +193,18 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
     }
   }
   const release = await roomForStream(sending, reader)
-  const chunks = await withRoom(release, () => openBytes(sending, reader, stored))
+  const chunks = await withRoom(release, async () => {
+    // Without room for all of its bytes a file of this length is read twice, so that the answer is an error and not a cut.
+    if (bytes <= wholeFileBytesMax && stored.sha256 !== undefined) await readBytes(sending, reader, stored)
+    return openBytes(sending, reader, stored)
+  })
   const waitForUs = (): void => setIdle(connectionIdleSecondsMax)
   let sentAtMs = performance.now()
   const { stream, cut } = answers.streamFile(reader, {
     chunks,
     bytes,
     turn: () => reader.turn(),
+    check: comparing(stored),
     onWaiting: waitForUs,
     onSending(pieceBytes) {
       sentAtMs = performance.now()
@@ -163,7 +216,10 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
       downloads.remove(download)
       if (isCancelled && performance.now() - sentAtMs >= fileIdleMsMax) downloads.onRefused('idle')
     },
-    onFault: (error) => log('error', 'answer cut off', { requestId, cause: causeOf(error) }),
+    onFault(error) {
+      if (damageOf(sending, reader, stored, error) !== error) return
+      log('error', 'answer cut off', { requestId, cause: causeOf(error) })
+    },
   })
   const download: Download = { orgId: reader.orgId, request, startedAtMs: sentAtMs, handedBytes: 0, cut }
   downloads.add(download)

@@ -86,7 +86,8 @@ const rangeOf = ({ method, headers }: Request, size: number, tag: string): Retur
 
 /**
  * The bytes of a file: 200, 206, 304, 412, 416, and the answer to HEAD. Conditions are judged in the order of RFC 9110,
- * section 13.2.2. Throws `store_damaged` if the source does not have the bytes, and `unavailable`.
+ * section 13.2.2. Throws `unavailable`, and `store_damaged` if the source does not have the bytes. A range is not compared with
+ * the digest: that would take all bytes of the file.
  */
 export const respondFile = async (
   exchange: FileRequest,
@@ -119,7 +120,7 @@ export const respondFile = async (
     return response
   }
   const { start, end }: ByteRange = range ?? { start: 0, end: size }
-  const body = await exchange.fileBodyOf({ source, blob, start, end })
+  const body = await exchange.fileBodyOf({ source, blob, start, end, sha256: range === undefined ? sha256 : undefined })
   headers['Content-Type'] = contentType
   if (range !== undefined) headers['Content-Range'] = contentRange(range, size)
   if (request.method === 'HEAD') headers['Content-Length'] = String(size)

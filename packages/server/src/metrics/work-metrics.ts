@@ -67,7 +67,7 @@ export interface CountedFiles {
 }
 
 const uploadRefusals = ['url', 'organization', 'full', 'replaced', 'slow'] as const
-const downloadRefusals = ['full', 'slow', 'idle'] as const
+const downloadRefusals = ['full', 'slow', 'idle', 'damaged'] as const
 
 export const countFiles = (registry: Registry): CountedFiles => {
   const bytes = registry.counter({
@@ -82,7 +82,7 @@ export const countFiles = (registry: Registry): CountedFiles => {
   })
   const downloadsRefused = registry.counter({
     name: 'cubby_file_downloads_refused_total',
-    help: 'Downloads that were refused because there was no room for them, and those that were cut, by reason.',
+    help: 'Downloads that were refused because there was no room or their bytes are damaged, and those that were cut.',
     labels: [{ name: 'reason', values: downloadRefusals }],
   })
   return {

@@ -64,6 +64,13 @@ export class BlobMissing extends Error {
   }
 }
 
+/** The bytes of a blob are not those that were uploaded: their digest is another one. */
+export class BlobChanged extends Error {
+  constructor(id: string, place: string) {
+    super(`the bytes of blob ${id} in ${place} are not those that were uploaded`)
+  }
+}
+
 /** The place is not the one that the store was used with, or cannot be one. The message is for the operator. */
 export class PlaceRefused extends OperatorError {
   override readonly name = 'PlaceRefused'

@@ -1,34 +1,37 @@
 import { isStoreBlobId } from '../../core/files/blob-id.ts'
-import { BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
+import { sha256Of } from '../../core/files/content-digest.ts'
+import { BlobChanged, BlobMissing, type BlobPlace } from '../../store/blob-place.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { StoredFile } from './file-access.ts'
 
 /** Where the bytes of one file are read. */
-export type BytesSource = Pick<BlobPlace, 'description' | 'read'>
+export interface BytesSource extends Pick<BlobPlace, 'description' | 'read' | 'size'> {
+  /** It has compared all bytes with their digest before it gives any. */
+  readonly isCompared?: true
+}
 
 async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   if (chunk.length > 0) yield chunk
 }
 
-/**
- * The bytes of a small file, from the store. They are in the same pages as records, which have checksums, so they are
- * compared with their digest: a changed bit must not be served. `BlobMissing` then too.
- */
+/** The bytes of a small file, from the store. They are read as a whole, also for a range or for their length. */
 const storeSource = (
   engine: Pick<Engine, 'files' | 'description'>,
   { bucket, content }: Pick<StoredFile, 'bucket' | 'content'>,
   keySeq: number,
 ): BytesSource => {
   const description = `the store (${engine.description})`
+  const readAll = async (id: string): Promise<Uint8Array> => {
+    const bytes = await engine.files.readBytes(bucket, id, keySeq)
+    if (bytes === undefined) throw new BlobMissing(id, description)
+    if (sha256Of(bytes) !== content.sha256) throw new BlobChanged(id, description)
+    return bytes
+  }
   return {
     description,
-    async read(id, start, end) {
-      const bytes = await engine.files.readBytes(bucket, id, keySeq)
-      const isWhole =
-        bytes !== undefined && new Bun.CryptoHasher('sha256').update(bytes).digest('hex') === content.sha256
-      if (!isWhole) throw new BlobMissing(id, description)
-      return oneChunk(bytes.subarray(start, end))
-    },
+    isCompared: true,
+    read: async (id, start, end) => oneChunk((await readAll(id)).subarray(start, end)),
+    size: async (id) => (await readAll(id)).length,
   }
 }
 
