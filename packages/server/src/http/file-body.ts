@@ -1,5 +1,6 @@
 import { CubbyError } from '../core/errors.ts'
 import type { ByteRange } from '../core/files/byte-range.ts'
+import type { FileContent } from '../core/files/file-record.ts'
 import { connectionIdleSecondsMax, fileIdleMsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
@@ -27,8 +28,8 @@ export type FileBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | nu
 export interface StoredBytes extends ByteRange {
   source: BytesSource
   blob: string
-  /** The digest of all bytes, if these are all. The last of them are not sent before they were compared with it. */
-  sha256?: string
+  /** Given for all bytes of a file: the last of them are not sent before they were compared. */
+  digests?: Pick<FileContent, 'sha256' | 'crc32'>
 }
 
 /** The request that the bytes are for, and who is charged for them. */
@@ -73,15 +74,24 @@ const damageOf = (
   return isChanged ? changed() : missing()
 }
 
-/** Call it with the chunks of the file, in their order. It throws at the last one if they are not as they were uploaded. */
-const comparing = ({ source, blob, start, end, sha256 }: StoredBytes): ((chunk: Uint8Array) => void) | undefined => {
-  if (sha256 === undefined || source.isCompared) return undefined
-  const hash = new Bun.CryptoHasher('sha256')
+/**
+ * Call it with the chunks of the file, in their order. It throws at the last one if they are not as they were uploaded. Long
+ * files are compared with their CRC-32: SHA-256 takes as much time as all other work of a download.
+ */
+const comparing = ({ source, blob, start, end, digests }: StoredBytes): ((chunk: Uint8Array) => void) | undefined => {
+  if (digests === undefined || source.isCompared) return undefined
+  const { sha256, crc32 } = digests
+  const isLong = end - start > wholeFileBytesMax && crc32 !== undefined
+  const hash = isLong ? undefined : new Bun.CryptoHasher('sha256')
+  let sum = 0
   let leftBytes = end - start
   return (chunk) => {
-    hash.update(chunk)
+    if (hash === undefined) sum = Bun.hash.crc32(chunk, sum)
+    else hash.update(chunk)
     leftBytes -= chunk.length
-    if (leftBytes === 0 && hash.digest('hex') !== sha256) throw new BlobChanged(blob, source.description)
+    if (leftBytes > 0) return
+    const isSame = hash === undefined ? sum === crc32 : hash.digest('hex') === sha256
+    if (!isSame) throw new BlobChanged(blob, source.description)
   }
 }
 
@@ -195,7 +205,7 @@ export const fileBody = async (sending: Sending, reader: FileReader, stored: Sto
   const release = await roomForStream(sending, reader)
   const chunks = await withRoom(release, async () => {
     // Without room for all of its bytes a file of this length is read twice, so that the answer is an error and not a cut.
-    if (bytes <= wholeFileBytesMax && stored.sha256 !== undefined) await readBytes(sending, reader, stored)
+    if (bytes <= wholeFileBytesMax && stored.digests !== undefined) await readBytes(sending, reader, stored)
     return openBytes(sending, reader, stored)
   })
   const waitForUs = (): void => setIdle(connectionIdleSecondsMax)

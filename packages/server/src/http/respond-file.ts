@@ -120,7 +120,13 @@ export const respondFile = async (
     return response
   }
   const { start, end }: ByteRange = range ?? { start: 0, end: size }
-  const body = await exchange.fileBodyOf({ source, blob, start, end, sha256: range === undefined ? sha256 : undefined })
+  const body = await exchange.fileBodyOf({
+    source,
+    blob,
+    start,
+    end,
+    digests: range === undefined ? content : undefined,
+  })
   headers['Content-Type'] = contentType
   if (range !== undefined) headers['Content-Range'] = contentRange(range, size)
   if (request.method === 'HEAD') headers['Content-Length'] = String(size)

@@ -113,8 +113,8 @@ const countedChunks = (
   [Symbol.asyncIterator]() {
     const source = chunks[Symbol.asyncIterator]()
     return {
-      async next() {
-        const result = await source.next()
+      async next(used?: Uint8Array) {
+        const result = await source.next(used)
         if (result.done !== true) counted.read(result.value.length)
         return result
       },

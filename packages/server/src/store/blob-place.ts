@@ -19,7 +19,10 @@ export interface BlobPlace {
    * Starts a new blob. `bytes`: its length, if it is known. The id must be new (`newBlobId`) and its row committed.
    */
   write(id: string, bytes?: number): Promise<BlobWriter>
-  /** The bytes from `start` to before `end`. Throws BlobMissing before the first byte if there is no such blob. */
+  /**
+   * The bytes from `start` to before `end`. Throws BlobMissing before the first byte if there is no such blob. A chunk that is
+   * passed to `next` of the iterator may be overwritten.
+   */
   read(id: string, start: number, end: number): Promise<AsyncIterable<Uint8Array>>
   /** The length in bytes; undefined if there is no such blob. */
   size(id: string): Promise<number | undefined>

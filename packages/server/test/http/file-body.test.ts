@@ -9,10 +9,11 @@ import {
 import { AnswerEnds } from '../../src/http/answer-ends.ts'
 import { Answers } from '../../src/http/answers.ts'
 import { type DownloadRefusal, Downloads } from '../../src/http/downloads.ts'
-import { fileBody, wholeFileBytesMax } from '../../src/http/file-body.ts'
+import { fileBody, type StoredBytes, wholeFileBytesMax } from '../../src/http/file-body.ts'
 import type { BlobPlace } from '../../src/store/blob-place.ts'
 import { eventually } from '../harness.ts'
 import { holdClock } from '../held-timers.ts'
+import { sha256 } from './bucket.ts'
 
 // How long a reader may take nothing, and how much unread files may hold: over HTTP the first takes half a minute to see.
 
@@ -54,12 +55,13 @@ const stage = () => {
     log: () => {},
     setIdleTimeout: (_: Request, seconds: number) => void idle.push(seconds),
   }
-  const ask = (length: number, orgId = 1) => {
+  const ask = (length: number, orgId = 1, digests?: StoredBytes['digests']) => {
     const request = new Request('http://x/')
     open.add(request)
     const port = ports.push(request) - 1
     const reader = { request, requestId: 'r', orgId, keySeq: 1, turn: async () => {} }
-    const body = fileBody(sending, reader, { source: place as unknown as BlobPlace, blob: 'b', start: 0, end: length })
+    const source = place as unknown as BlobPlace
+    const body = fileBody(sending, reader, { source, blob: 'b', start: 0, end: length, digests })
     return { request, body, port }
   }
   return { idle, open, answerEnds, ask, sources: () => sources, refusals, queues }
@@ -105,6 +107,39 @@ test('unread bytes are bounded: whole answers first, then streams, then none; th
   for (const body of streams) await ((await body) as ReadableStream).cancel()
   await eventually('the sources are closed', () => (sources() === 0 ? true : undefined))
   expect(await ask(10 * mib).body).toBeInstanceOf(ReadableStream)
+})
+
+test('changed bytes of a file up to 1 MiB are an error also if it must be a stream; a longer one breaks off before its last chunk', async () => {
+  const { ask, answerEnds, refusals, sources } = stage()
+  ends = answerEnds
+  const right = (bytes: number) => ({
+    sha256: sha256(new Uint8Array(bytes)),
+    crc32: Bun.hash.crc32(new Uint8Array(bytes)),
+  })
+  const wrong = { sha256: sha256('other'), crc32: 1 }
+  while (!((await ask(mib).body) instanceof ReadableStream));
+  const whole = (await ask(mib, 1, right(mib)).body) as ReadableStream<Uint8Array>
+  expect(await new Response(whole).bytes()).toEqual(new Uint8Array(mib))
+  expect(refusals).toEqual([])
+  await expect(ask(mib, 1, wrong).body).rejects.toThrow('not those that were uploaded')
+  expect(refusals).toEqual(['damaged'])
+  // Without a CRC-32, as files of earlier versions are, the SHA-256 decides.
+  for (const digests of [right(3 * mib), { sha256: right(3 * mib).sha256 }]) {
+    const body = (await ask(3 * mib, 2, digests).body) as ReadableStream<Uint8Array>
+    expect((await new Response(body).bytes()).length).toBe(3 * mib)
+  }
+  for (const digests of [wrong, { sha256: wrong.sha256 }]) {
+    const body = (await ask(3 * mib, 2, digests).body) as ReadableStream<Uint8Array>
+    let bytes = 0
+    await expect(
+      (async () => {
+        for await (const piece of body) bytes += piece.length
+      })(),
+    ).rejects.toBeUndefined()
+    expect(bytes).toBe(3 * mib - roomBytes)
+  }
+  expect(refusals).toEqual(['damaged', 'damaged', 'damaged'])
+  await eventually('only the first stream is open', () => (sources() <= 1 ? true : undefined))
 })
 
 describe('when the room is used up', () => {

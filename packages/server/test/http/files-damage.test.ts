@@ -169,6 +169,43 @@ test('changed bytes with --workers: every process refuses them', async () => {
   }
 })
 
+/** The body of a chunked answer. */
+const withoutFrames = (answer: Buffer): Buffer => {
+  const pieces: Buffer[] = []
+  let at = answer.indexOf('\r\n\r\n') + 4
+  for (;;) {
+    const lineEnd = answer.indexOf('\r\n', at)
+    const length = Number.parseInt(answer.toString('latin1', at, lineEnd), 16)
+    if (length === 0) return Buffer.concat(pieces)
+    pieces.push(answer.subarray(lineEnd + 2, lineEnd + 2 + length))
+    at = lineEnd + 2 + length + 2
+  }
+}
+
+// The place overwrites the chunk that was sent before. If some of it were not sent yet, a reader would get bytes from elsewhere.
+test('readers that pause get every byte in its place', async () => {
+  const bucket = await makeBucket(service.api)
+  const content = Buffer.from(Uint32Array.from({ length: 3 * 1024 * 1024 }, (_, i) => i).buffer)
+  await bucket.put('f', content, { query: { visibility: 'public' } })
+  const read = (pauseEvery: number): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      const socket = connect({ port: service.server.port, host: '127.0.0.1' })
+      const received: Buffer[] = []
+      let reads = 0
+      socket.on('data', (data: Buffer) => {
+        received.push(data)
+        if (++reads % pauseEvery !== 0) return
+        socket.pause()
+        setTimeout(() => socket.resume(), 5)
+      })
+      socket.on('error', reject)
+      socket.on('close', () => resolve(Buffer.concat(received)))
+      socket.write(`GET /files/${bucket.created.id}/f HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    })
+  const answers = await Promise.all([1, 2, 3, 5, 8, 1_000].map(read))
+  for (const answer of answers) expect(withoutFrames(answer).equals(content)).toBe(true)
+})
+
 test('readers that do not read hold a bounded part of the server, by organization and key, and no bytes of others', async () => {
   // More than the system's buffers hold.
   const largeBytes = 24 * 1024 * 1024

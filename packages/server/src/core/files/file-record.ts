@@ -15,6 +15,8 @@ export interface FileContent {
   visibility: Visibility
   /** Hex. */
   sha256: string
+  /** Of the bytes too: a long download would take nearly twice as long if it were compared with `sha256`. */
+  crc32?: number
   /** The id of its bytes. */
   blob: string
   /** JSON text, as it was sent. */
@@ -27,8 +29,8 @@ export const fileHashKey = '#'
 export const fileKey = (name: string): RecordKey => ({ hashKey: fileHashKey, rangeKey: name })
 
 /** The `data` of the record. `metadata` is last and unchanged. */
-export const fileData = ({ size, contentType, visibility, sha256, blob, metadata }: FileContent): string => {
-  const head = JSON.stringify({ size, contentType, visibility, sha256, blob })
+export const fileData = ({ size, contentType, visibility, sha256, crc32, blob, metadata }: FileContent): string => {
+  const head = JSON.stringify({ size, contentType, visibility, sha256, crc32, blob })
   return `${head.slice(0, -1)},"metadata":${metadata}}`
 }
 

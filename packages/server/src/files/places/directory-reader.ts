@@ -39,9 +39,10 @@ export class DirectoryReader implements AsyncIterableIterator<Uint8Array> {
     return this
   }
 
-  next(): Promise<IteratorResult<Uint8Array>> {
+  /** `used`: a chunk that the caller does not need any more. The next one may overwrite it. */
+  next(used?: Uint8Array): Promise<IteratorResult<Uint8Array>> {
     // One after the other, whatever the caller does.
-    const next = this.#reading.then(() => this.#next())
+    const next = this.#reading.then(() => this.#next(used))
     this.#reading = next.catch(() => {})
     return next
   }
@@ -52,11 +53,12 @@ export class DirectoryReader implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined }
   }
 
-  async #next(): Promise<IteratorResult<Uint8Array>> {
+  async #next(used: Uint8Array | undefined): Promise<IteratorResult<Uint8Array>> {
     const descriptor = this.#descriptor
     if (descriptor === undefined) return { done: true, value: undefined }
     try {
-      const value = new Uint8Array(Math.min(readChunkBytes, this.#end - this.#position))
+      const length = Math.min(readChunkBytes, this.#end - this.#position)
+      const value = used?.length === length ? used : new Uint8Array(length)
       const bytes = await readFully(this.#calls, descriptor, value, this.#position)
       if (bytes < value.length) throw new Error(`a blob ends at ${this.#position + bytes}, before ${this.#end}`)
       this.#position += bytes

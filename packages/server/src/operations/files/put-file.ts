@@ -40,18 +40,20 @@ const writeBytes = async (
   writer: BlobWriter,
   chunks: Chunks,
   { sha256: declared, bytesMax }: PutFileInput,
-): Promise<{ size: number; sha256: string }> => {
+): Promise<{ size: number; sha256: string; crc32: number }> => {
   const hasher = new Bun.CryptoHasher('sha256')
   let size = 0
+  let crc32 = 0
   for await (const chunk of chunks) {
     size += chunk.length
     if (size > bytesMax) throw fileTooLarge(bytesMax)
     hasher.update(chunk)
+    crc32 = Bun.hash.crc32(chunk, crc32)
     await writer.write(chunk)
   }
   const sha256 = hasher.digest('hex')
   if (declared !== undefined) refuseOtherDigest(declared, sha256)
-  return { size, sha256 }
+  return { size, sha256, crc32 }
 }
 
 /**
@@ -101,14 +103,14 @@ const storeInPlace = async (
   let mayArriveLater = false
   try {
     writer = await place.write(blob, input.bytes)
-    const { size, sha256 } = await writeBytes(writer, chunks, input)
+    const { size, sha256, crc32 } = await writeBytes(writer, chunks, input)
     const finishing = writer
     // Once it is finished, the blob may only be removed by way of its row: a commit whose outcome is unknown may refer to it.
     writer = undefined
     mayArriveLater = true
     await finishing.finish(sha256)
     mayArriveLater = false
-    const content: FileContent = { size, contentType, visibility, sha256, blob, metadata }
+    const content: FileContent = { size, contentType, visibility, sha256, crc32, blob, metadata }
     const nowMs = now()
     const written = await writeInBucket(access, input, nowMs, () =>
       engine.files.commit(caller, bucket, { name, content, ttlSeconds, condition }, nowMs),
