@@ -59,19 +59,19 @@ const changed = (): CubbyError =>
     hint: 'Put the file again, or restore a backup. Other files are served. For the operator: cubby verify --bytes lists such files.',
   })
 
-/** If the error says that bytes are damaged: logs and counts it, and gives the error for the caller. Otherwise the same error. */
+/** Logs and counts damaged bytes, and gives the error for the caller. Any other error is given as it is. */
 const damageOf = (
-  sending: Sending,
+  { log, downloads }: Sending,
   { requestId }: FileReader,
   { source, blob }: StoredBytes,
   error: unknown,
 ): unknown => {
-  const isChanged = error instanceof BlobChanged
-  if (!isChanged && !(error instanceof BlobMissing)) return error
-  const what = isChanged ? 'not those that were uploaded' : 'missing'
-  sending.log('error', `the bytes of a file are ${what}`, { requestId, blob, place: source.description })
-  sending.downloads.onRefused('damaged')
-  return isChanged ? changed() : missing()
+  const fields = { requestId, blob, place: source.description }
+  if (error instanceof BlobMissing) log('error', 'the bytes of a file are missing', fields)
+  else if (error instanceof BlobChanged) log('error', 'the bytes of a file are not those that were uploaded', fields)
+  else return error
+  downloads.onRefused('damaged')
+  return error instanceof BlobMissing ? missing() : changed()
 }
 
 /**

@@ -128,6 +128,9 @@ const bytesAnswers = {
   },
   304: { description: 'The copy is current.', headers: ['ETag: bytes or record' as const] },
 }
+const damagedBytes =
+  'If bytes of more than 1 MiB are damaged, the connection is cut before the last of them. Parts are not compared.'
+
 const signedUrls =
   'A signed URL has further parameters: use it exactly as it was given. Any change, also another method or an added parameter, is `invalid_signature`. It is valid until it expires, or until the API key that signed it expires or is revoked.'
 const urlCodes = [
@@ -256,7 +259,7 @@ export const operations = {
   }),
   getFile: routed('getFile', {
     tag: 'Files',
-    note: 'The answer is the bytes of the file, with its own content type and its SHA-256 as the `ETag`; with `record=true` it is the record as JSON, with the version as the `ETag`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With `record=true` only `If-None-Match` is allowed. HEAD answers the headers alone.',
+    note: `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`,
     headers: ['record', ...bytesParameters],
     answers: {
       200: {
@@ -342,7 +345,7 @@ export const operations = {
   readFileByUrl: {
     tag: 'Files',
     summary: 'Get a file by its URL',
-    description: `The bytes of a public file at its permanent URL, or of any file at a signed one. No API key is needed, and none is read. An unknown bucket, an unknown file and a private file without a signature give the same answer. Conditions and one range work as HTTP defines. At a permanent URL unknown parameters are ignored. ${signedUrls}`,
+    description: `The bytes of a public file at its permanent URL, or of any file at a signed one. No API key is needed, and none is read. An unknown bucket, an unknown file and a private file without a signature give the same answer. Conditions and one range work as HTTP defines. At a permanent URL unknown parameters are ignored. ${damagedBytes} ${signedUrls}`,
     byUrl: true,
     parameters: [...urlParameters, ...bytesParameters],
     answers: {

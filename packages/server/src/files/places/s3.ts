@@ -4,7 +4,7 @@ import { blobPath, isBlobId } from '../../core/files/blob-id.ts'
 import type { Log } from '../../core/log.ts'
 import { BlobMissing, type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
 import { openDownload } from './s3/download.ts'
-import { isMissing, lacksConditions, S3Failure, toCallersError, toStartError } from './s3/failure.ts'
+import { isMissing, isOtherRange, lacksConditions, S3Failure, toCallersError, toStartError } from './s3/failure.ts'
 import { defaultTiming, type Payload, S3Requests, type Timing } from './s3/requests.ts'
 import { describeS3, type Environment, readS3Settings, type S3Settings } from './s3/settings.ts'
 import { removeLeftovers, Spool } from './s3/spool.ts'
@@ -110,8 +110,9 @@ class S3Place implements BlobPlace {
       return (async function* () {})()
     }
     return asCaller(
-      openDownload(this.#requests, { name: objectName(id), start, end }).catch((error) => {
-        throw isMissing(error) ? new BlobMissing(id, this.description) : error
+      openDownload(this.#requests, { name: objectName(id), start, end }).catch(async (error) => {
+        const isLost = isMissing(error) || (isOtherRange(error) && ((await this.size(id)) ?? 0) < end)
+        throw isLost ? new BlobMissing(id, this.description) : error
       }),
     )
   }

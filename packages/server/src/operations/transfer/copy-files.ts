@@ -9,7 +9,7 @@ import type { Dump } from '../../store/transfer.ts'
 // The bytes of files, for backups, copies and checks of a whole store. The list of files is a snapshot; a hold of the sweep
 // keeps the bytes of all of them where they are.
 
-export interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'blob' | 'contentType'> {
+export interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'crc32' | 'blob' | 'contentType'> {
   /** `db/bucket`. */
   bucket: string
   /** Of the bucket. */
@@ -23,8 +23,8 @@ export async function* filesOf(dump: Dump): AsyncIterable<FileBytes> {
     if (kind !== 'bucket') continue
     for await (const records of dump.records(id, 0)) {
       for (const { rangeKey, data } of records) {
-        const { size, sha256, blob, contentType } = readFileContent(data)
-        yield { bucket: `${db}/${bucket}`, tableId: id, name: rangeKey, size, sha256, blob, contentType }
+        const { size, sha256, crc32, blob, contentType } = readFileContent(data)
+        yield { bucket: `${db}/${bucket}`, tableId: id, name: rangeKey, size, sha256, crc32, blob, contentType }
       }
     }
   }
@@ -182,10 +182,15 @@ const findFault = async (file: FileBytes, place: BlobPlace, readBytes: boolean):
   if (size !== file.size) return `it has ${file.size} bytes, but blob ${file.blob} has ${size}`
   if (!readBytes) return undefined
   const hash = createHash('sha256')
+  let sum = 0
   try {
-    for await (const chunk of await place.read(file.blob, 0, file.size)) hash.update(chunk)
+    for await (const chunk of await place.read(file.blob, 0, file.size)) {
+      hash.update(chunk)
+      sum = Bun.hash.crc32(chunk, sum)
+    }
   } catch (error) {
     return `its bytes cannot be read: ${(error as Error).message}`
   }
-  return hash.digest('hex') === file.sha256 ? undefined : `${changedBytes(place)} (blob ${file.blob})`
+  const isSame = hash.digest('hex') === file.sha256 && sum === (file.crc32 ?? sum)
+  return isSame ? undefined : `${changedBytes(place)} (blob ${file.blob})`
 }

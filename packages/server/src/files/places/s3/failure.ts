@@ -39,6 +39,10 @@ export const isRetryable = (error: unknown): boolean => {
 /** There is no such object. A 404 alone is not certain: it may be about the bucket, or come from a proxy. */
 export const isMissing = (error: unknown): boolean => error instanceof S3Failure && error.code === 'NoSuchKey'
 
+/** S3 answered, but not with the bytes that were asked for: the object may be shorter. */
+export const isOtherRange = (error: unknown): boolean =>
+  error instanceof S3Failure && [200, 206, 416].includes(error.status ?? 0)
+
 /** Conditions of writes are newer than S3: the server does not know them. */
 export const lacksConditions = ({ status, code }: S3Failure): boolean =>
   status === 501 || code === 'NotImplemented' || code === 'InvalidArgument'
