@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileData } from '../src/core/files/file-record.ts'
+import { checkFiles } from '../src/operations/transfer/copy-files.ts'
 import { startCommand } from './data-tools/commands.ts'
 import { filesBelow } from './files/material.ts'
 import { eventually, makeTempDir, removeTempDir, runCubby, startServer, storeIsEmbedded } from './harness.ts'
@@ -26,6 +28,33 @@ const fileCount = Object.keys(contents).length
 const inPlaceCount = fileCount - 1
 
 const blobsIn = (place: string): string[] => filesBelow(place).filter((name) => /\/[0-9a-f]{32}$/.test(name))
+
+test('verify --bytes finds a file whose bytes agree with its SHA-256 and not with its CRC-32, which downloads rely on', async () => {
+  const bytes = Buffer.from('bytes')
+  const content = {
+    size: 5,
+    contentType: 'text/plain',
+    visibility: 'public',
+    blob: '0'.repeat(32),
+    metadata: '{}',
+  } as const
+  const crc32 = Bun.hash.crc32(bytes)
+  const datas = [crc32, crc32 + 1, undefined].map((crc32) => fileData({ ...content, sha256: sha256(bytes), crc32 }))
+  const dump = {
+    async *tables() {
+      yield { id: 1, kind: 'bucket', db: 'app', name: 'b' }
+    },
+    async *records() {
+      yield datas.map((data, i) => ({ rangeKey: `f${i}`, data }))
+    },
+  }
+  const place = { description: 'a place', size: async () => 5, read: async () => [bytes] }
+  const findings: string[] = []
+  await checkFiles(dump as never, place as never, true, ({ line }) => findings.push(line))
+  expect(findings).toEqual([
+    expect.stringContaining('file "f1" of app/b: its bytes in a place are not those that were uploaded'),
+  ])
+})
 
 describe.skipIf(!storeIsEmbedded())('cubby copy of a store with files', () => {
   let postgres: SharedPostgres

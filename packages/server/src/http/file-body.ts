@@ -75,14 +75,13 @@ const damageOf = (
 }
 
 /**
- * Call it with the chunks of the file, in their order. It throws at the last one if they are not as they were uploaded. Long
- * files are compared with their CRC-32: SHA-256 takes as much time as all other work of a download.
+ * Call it with the chunks of the file, in their order. It throws at the last one if they are not as they were uploaded. They are
+ * compared with their CRC-32 if there is one: SHA-256 takes as much time as all other work of a download.
  */
 const comparing = ({ source, blob, start, end, digests }: StoredBytes): ((chunk: Uint8Array) => void) | undefined => {
   if (digests === undefined || source.isCompared) return undefined
   const { sha256, crc32 } = digests
-  const isLong = end - start > wholeFileBytesMax && crc32 !== undefined
-  const hash = isLong ? undefined : new Bun.CryptoHasher('sha256')
+  const hash = crc32 === undefined ? new Bun.CryptoHasher('sha256') : undefined
   let sum = 0
   let leftBytes = end - start
   return (chunk) => {
@@ -118,8 +117,11 @@ const readBytes = async (
   const { source, blob, start, end } = stored
   const compare = comparing(stored)
   let at = start
+  let chunks: AsyncIterator<Uint8Array> | undefined
   try {
-    for await (const chunk of await source.read(blob, start, end)) {
+    chunks = (await source.read(blob, start, end))[Symbol.asyncIterator]()
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next(next.value)) {
+      const chunk = next.value
       if (at + chunk.length > end) throw new BlobMissing(blob, source.description)
       compare?.(chunk)
       take(chunk, at - start)
@@ -127,6 +129,7 @@ const readBytes = async (
     }
     if (at < end) throw new BlobMissing(blob, source.description)
   } catch (error) {
+    await chunks?.return?.()
     throw damageOf(sending, reader, stored, error)
   }
 }

@@ -123,7 +123,7 @@ test('changed bytes of a file up to 1 MiB are an error also if it must be a stre
   expect(refusals).toEqual([])
   await expect(ask(mib, 1, wrong).body).rejects.toThrow('not those that were uploaded')
   expect(refusals).toEqual(['damaged'])
-  // Without a CRC-32, as files of earlier versions are, the SHA-256 decides.
+  // Without a CRC-32 the SHA-256 decides.
   for (const digests of [right(3 * mib), { sha256: right(3 * mib).sha256 }]) {
     const body = (await ask(3 * mib, 2, digests).body) as ReadableStream<Uint8Array>
     expect((await new Response(body).bytes()).length).toBe(3 * mib)

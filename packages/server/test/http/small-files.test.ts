@@ -166,6 +166,7 @@ test.skipIf(!storeIsEmbedded())(
     await bucket.put('whole', content(201))
     for (const name of ['changed', 'missing']) {
       refused(await bucket.api.get(bucket.at(name)), 500, 'store_damaged')
+      expect((await bucket.api.request('HEAD', bucket.at(name))).status).toBe(500)
       expect(ok(await bucket.record(name)).size).toBe(200)
     }
     expect((await fetchBytes(bucket.at('whole'))).bytes.equals(content(201))).toBe(true)

@@ -15,7 +15,7 @@ export interface FileContent {
   visibility: Visibility
   /** Hex. */
   sha256: string
-  /** Of the bytes too: a long download would take nearly twice as long if it were compared with `sha256`. */
+  /** Downloads are compared with it: with `sha256` they would take nearly twice as long. Absent if the store keeps the bytes. */
   crc32?: number
   /** The id of its bytes. */
   blob: string
