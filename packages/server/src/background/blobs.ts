@@ -1,11 +1,11 @@
 import { isBlobId } from '../core/files/blob-id.ts'
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
+import { makeWaryClock } from '../core/wary-clock.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
 import type { Files } from '../store/files.ts'
 import { PacedSteps } from './paced-steps.ts'
 import type { Background } from './sweeps.ts'
-import { makeWaryClock } from '../core/wary-clock.ts'
 
 export interface BlobSweepOptions {
   files: Pick<Files, 'takeDue' | 'forget'>

@@ -1,9 +1,9 @@
 import { sweepRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
+import { makeWaryClock } from '../core/wary-clock.ts'
 import type { Maintenance } from '../store/maintenance.ts'
 import type { Runs } from '../store/runs.ts'
 import { type Job, PacedSteps } from './paced-steps.ts'
-import { makeWaryClock } from '../core/wary-clock.ts'
 
 export interface SweepOptions {
   maintenance: Pick<Maintenance, 'sweepExpired' | 'sweepStepRows' | 'purgeTables' | 'purgeOrganizations'>
