@@ -120,6 +120,16 @@ describe.skipIf(!storeIsEmbedded())('an archive with a file that is lost or chan
     expect(await restored(moments[4]!)).toBe(moments[4]!.records)
   })
 
+  test('the time of a commit is changed: it is not believed', async () => {
+    const path = join(copied(), first, segmentsOf(first)[0]!)
+    const bytes = readFileSync(path)
+    const at = bytes.indexOf('"commits":[[') + '"commits":[[12,1'.length
+    bytes[at]! ^= 1
+    writeFileSync(path, bytes)
+    expect((await verify(copy)).findings).toEqual([expect.stringContaining(`${path} is damaged`)])
+    expect(await restored(moments[0]!)).toContain(`${path} is damaged`)
+  })
+
   test('a description has a member that is none: it is refused, whatever its checksum says', async () => {
     const path = join(copied(), second, 'base-00000001.json')
     const { checksum, ...info } = JSON.parse(readFileSync(path, 'utf8'))
