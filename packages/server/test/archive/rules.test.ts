@@ -31,6 +31,11 @@ describe('a start continues the last run', () => {
     expect(decide({ wal: { salt1: 9, salt2: 99, checksumAt: undefined } })).toHaveProperty('gap')
     const atEnd = { number: 1, ended: false, last: { ...last, salt1: 0xffffffff }, isWhole: true }
     expect(decide({ run: atEnd, wal: { salt1: 0, salt2: 1, checksumAt: undefined } })).toEqual({ from: 'generation' })
+    // The WAL has nothing of the generation before: what is missing of it cannot be archived again.
+    const cut = { number: 1, ended: false, last, isWhole: false }
+    const missing = { gap: 'the last segments of the archive are missing' }
+    expect(decide({ run: cut, wal: { salt1: 8, salt2: 99, checksumAt: undefined } })).toEqual(missing)
+    expect(decide({ run: cut })).toEqual({ from: 'lastFrame' })
   })
 
   test('if nothing was copied into the closed database file since', () => {
