@@ -125,7 +125,7 @@ test('retention waits after a start, and for a jump of the clock to last', () =>
   )
   const runDir = makeRunDir(dir, 1)
   let nowMs = Date.now()
-  const position = { segment: 1, generation: 1, frame: 1 }
+  const position = { segment: 1, generation: 1, frame: 1, chain: '' }
   for (const [number, ageMs] of [
     [1, 3 * dayMs],
     [2, 2 * hourMs],

@@ -92,7 +92,6 @@ describe.skipIf(!storeIsEmbedded())('an archive', () => {
     const killedMs = Date.now()
     const [times] = readdirSync(server.dataDir).filter((name) => name.startsWith('archive-times-')) as [string]
     rmSync(join(server.dataDir, times))
-    writeFileSync(join(server.dataDir, times.replace(/.{8}$/, '00000000')), '')
     await server.start()
     const afterMs = await untilArchived(archive)
     expect(warnings()).toEqual([])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { parseDuration, showDuration } from '../../src/core/text/duration.ts'
-import type { Position } from '../../src/engines/sqlite/archive/archive-files.ts'
+import { type Position, startOf } from '../../src/engines/sqlite/archive/archive-files.ts'
 import { ClockWatch } from '../../src/engines/sqlite/archive/clock-watch.ts'
 import type { CommitTime } from '../../src/engines/sqlite/archive/commit-times.ts'
 import { decideContinuation, type Found } from '../../src/engines/sqlite/archive/continuation.ts'
@@ -13,8 +13,8 @@ describe('a start continues the last run', () => {
   const last = { salt1: 7, salt2: 8, frame: 3, checksum: [1, 2] as [number, number] }
   const found: Found = {
     archive: 'a',
-    run: { number: 1, ended: false, last, isWhole: true },
-    token: { archive: 'a', run: 1, closed: 'f1', last },
+    run: { number: 1, ended: false, last, isWhole: true, wasSetBack: false },
+    token: { archive: 'a', run: 1, closed: 'f1', last, reached: startOf('a', 1) },
     wal: { salt1: 7, salt2: 8, checksumAt: [1, 2] },
     fingerprint: 'f2',
   }
@@ -29,10 +29,10 @@ describe('a start continues the last run', () => {
   test('with the next generation of the WAL, and with no other', () => {
     expect(decide({ wal: { salt1: 8, salt2: 99, checksumAt: undefined } })).toEqual({ from: 'generation' })
     expect(decide({ wal: { salt1: 9, salt2: 99, checksumAt: undefined } })).toHaveProperty('gap')
-    const atEnd = { number: 1, ended: false, last: { ...last, salt1: 0xffffffff }, isWhole: true }
+    const atEnd = { ...found.run!, last: { ...last, salt1: 0xffffffff } }
     expect(decide({ run: atEnd, wal: { salt1: 0, salt2: 1, checksumAt: undefined } })).toEqual({ from: 'generation' })
     // The WAL has nothing of the generation before: what is missing of it cannot be archived again.
-    const cut = { number: 1, ended: false, last, isWhole: false }
+    const cut = { ...found.run!, isWhole: false }
     const missing = { gap: 'the last segments of the archive are missing' }
     expect(decide({ run: cut, wal: { salt1: 8, salt2: 99, checksumAt: undefined } })).toEqual(missing)
     expect(decide({ run: cut })).toEqual({ from: 'lastFrame' })
@@ -42,19 +42,20 @@ describe('a start continues the last run', () => {
     expect(decide({ wal: undefined, fingerprint: 'f1' })).toEqual({ from: 'generation' })
     expect(decide({ wal: undefined })).toHaveProperty('gap')
     // The disk of the store was set back: its token tells of an earlier end of the run.
-    const earlier = { archive: 'a', run: 1, closed: 'f1', last: { ...last, frame: 2 } }
+    const earlier = { ...found.token!, last: { ...last, frame: 2 } }
     expect(decide({ wal: undefined, token: earlier, fingerprint: 'f1' })).toHaveProperty('gap')
     expect(decide({ wal: undefined, token: { ...earlier, last: null }, fingerprint: 'f1' })).toHaveProperty('gap')
-    const unclosed = { archive: 'a', run: 1, closed: null, last: null }
+    const unclosed = { ...found.token!, closed: null, last: null }
     expect(decide({ wal: undefined, token: unclosed, fingerprint: 'f1' })).toHaveProperty('gap')
   })
 
   test('never if the archive had failed or was not used since', () => {
     expect(decide({ token: undefined })).toHaveProperty('gap')
-    const token = { archive: 'a', run: 1, closed: null, last: null }
+    const token = { ...found.token!, closed: null, last: null }
     expect(decide({ token: { ...token, archive: 'b' } })).toHaveProperty('gap')
     expect(decide({ token: { ...token, run: 2 } })).toHaveProperty('gap')
-    expect(decide({ run: { number: 1, ended: true, last, isWhole: true } })).toHaveProperty('gap')
+    expect(decide({ run: { ...found.run!, ended: true } })).toHaveProperty('gap')
+    expect(decide({ run: { ...found.run!, wasSetBack: true } })).toHaveProperty('gap')
     expect(decide({ run: undefined })).toEqual({ gap: 'the archive is new' })
   })
 })
@@ -123,7 +124,7 @@ describe('what is too old', () => {
 
 describe('stretches of the clock', () => {
   const piece = { run: {}, bases: [], broken: undefined } as unknown as Piece
-  const at = (frame: number): Position => ({ segment: 1, generation: 1, frame })
+  const at = (frame: number): Position => ({ segment: 1, generation: 1, frame, chain: '' })
   const stretch = (fromMs: number, toMs: number, end: number, of = piece): Stretch => ({
     ...{ piece: of, fromMs, toMs, end: at(end), at: at(end - 1), unsure: null },
   })
@@ -137,15 +138,24 @@ describe('stretches of the clock', () => {
 
   test('a start with a clock far behind makes nothing unrestorable', () => {
     // A stop, a start in the past for a moment, then the right time.
-    const stretches = [
-      stretch(1_000, 5_000, 10),
-      stretch(6_000, 7_000, 20),
-      stretch(10, 14, 30),
-      stretch(8_000, 9_000, 40),
-    ]
-    expect([3_000, 5_500, 6_500, 12, 7_500, 8_500].map((ms) => frameAt(stretches, ms))).toEqual([9, 10, 19, 29, 30, 39])
+    const right = [stretch(1_000, 5_000, 10), stretch(6_000, 7_000, 20)]
+    const stretches = [...right, stretch(10, 14, 30), stretch(9_500, 9_900, 40)]
+    const times = [3_000, 5_500, 6_500, 12, 9_000, 9_700]
+    expect(times.map((ms) => frameAt(stretches, ms))).toEqual([9, 10, 19, 29, 30, 39])
     // The clock passed over these when it was set right, but what was committed by then began later.
     expect([100, 900].map((ms) => frameAt(stretches, ms))).toEqual([undefined, undefined])
+  })
+
+  test('a clock that was ahead for a moment makes no earlier state of what came after it', () => {
+    const ahead = [stretch(1_000, 5_000, 10), stretch(100_000, 100_010, 20), stretch(5_020, 6_000, 30)]
+    expect([5_010, 5_500].map((ms) => frameAt(ahead, ms))).toEqual([10, 29])
+    // After the end of the archive, and in a time when it was stopped.
+    expect(frameAt(ahead, 50_000)).toBeUndefined()
+    const stopped = [...ahead, stretch(8_000, 9_000, 40)]
+    expect([7_500, 50_000].map((ms) => frameAt(stopped, ms))).toEqual([30, undefined])
+    // In a gap anything may have been committed.
+    const gap = [...ahead.slice(0, 2), stretch(8_000, 9_000, 40, { ...piece })]
+    expect(frameAt(gap, 7_500)).toBeUndefined()
   })
 
   test('nothing is restored from between two pieces', () => {

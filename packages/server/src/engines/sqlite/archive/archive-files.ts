@@ -3,6 +3,7 @@ import {
   constants,
   existsSync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -52,7 +53,14 @@ export interface Position {
   segment: number
   generation: number
   frame: number
+  /** See `chainOf`: the same point of another run has another one. */
+  chain: string
 }
+
+/** Where a run begins. Every block names the one before it, so a block that is lost or of another run is noticed. */
+export const startOf = (archive: string, run: number): Position => ({
+  ...{ segment: 0, generation: 0, frame: 0, chain: `${archive}-${run}` },
+})
 
 export const isBefore = (a: Position, b: Position): boolean =>
   a.generation < b.generation || (a.generation === b.generation && a.frame < b.frame)
@@ -114,7 +122,7 @@ export const hasShape =
     return Object.keys(given).length === checks.length && checks.every(([name, check]) => check(given[name]))
   }
 
-const position = hasShape<Position>({ segment: isCount, generation: isCount, frame: isCount })
+export const position = hasShape<Position>({ segment: isCount, generation: isCount, frame: isCount, chain: isText })
 const reach = {
   last: position,
   base: isCount,
@@ -157,6 +165,7 @@ const numbersOf = (dir: string, pattern: RegExp): number[] =>
 
 export const runsOf = (dir: string): number[] => numbersOf(dir, /^run-(\d{6,})$/)
 export const basesOf = (runDir: string): number[] => numbersOf(runDir, /^base-(\d{8,})\.json$/)
+export const baseCopiesOf = (runDir: string): number[] => numbersOf(runDir, /^base-(\d{8,})\.db$/)
 export const segmentsOf = (runDir: string): number[] => [...new Set(numbersOf(runDir, /^(\d{8,})\.(?:seg|open)$/))]
 
 /** The path of a segment, whatever its name is; undefined if it is not there. */
@@ -249,6 +258,9 @@ export const openHeartbeat = (dir: string): number => {
 export const writeHeartbeat = (file: number, heartbeat: Heartbeat): void => {
   writeSync(file, Buffer.from(`${encode(heartbeat)}\n`.padEnd(heartbeatBytes)), 0, heartbeatBytes, 0)
 }
+
+/** The run that it was about is not there any more. */
+export const clearHeartbeat = (file: number): void => ftruncateSync(file, 0)
 
 export const readHeartbeat = (dir: string): Heartbeat | undefined => {
   const [line = ''] = readText(pathsOf(dir).heartbeat)?.split('\n') ?? []

@@ -6,6 +6,7 @@ import { ArchiveDirectory } from './archive-directory.ts'
 import {
   ArchiveDamaged,
   basesOf,
+  clearHeartbeat,
   type Heartbeat,
   isBefore,
   type Manifest,
@@ -18,6 +19,7 @@ import {
   readJson,
   runsOf,
   shapes,
+  startOf,
   writeHeartbeat,
 } from './archive-files.ts'
 import { Bases, type BasesOptions } from './bases.ts'
@@ -169,7 +171,10 @@ export class Archiver {
       // What is archived only now was committed by another process, and is not in the file that was looked at.
       const isClosed = closed !== undefined && !isBefore(position, run.position)
       const token = this.#tokenOf(run)
-      writeToken(this.#options.dataDir, isClosed ? { ...token, closed, last: closeTail(run.dir).last ?? null } : token)
+      writeToken(
+        this.#options.dataDir,
+        isClosed ? { ...token, closed, last: closeTail(run.dir, run.position).last ?? null } : token,
+      )
     })
     this.#bases.giveUp(this.#isLost)
     this.#leavePlace()
@@ -228,13 +233,15 @@ export class Archiver {
     const earlierRun = this.#readEarlierRun()
     const { number, tail, beat } = earlierRun ?? {}
     const header = this.#wal.readHeader()
+    const token = held && readToken(dataDir)
     const found = {
       archive: this.#place.manifest.id,
       run: earlierRun && {
         ...{ number: earlierRun.number, ended: earlierRun.isEnded, last: tail?.last },
         isWhole: tail !== undefined && beat !== undefined && !isBefore(tail.position, beat.last),
+        wasSetBack: tail !== undefined && token !== undefined && isBefore(tail.position, token.reached),
       },
-      token: held && readToken(dataDir),
+      token,
       wal: header && { ...header, checksumAt: tail?.last && this.#wal.checksumAt(header, tail.last.frame) },
       fingerprint: fingerprintOf(this.#databasePath),
     }
@@ -258,15 +265,15 @@ export class Archiver {
       run.clock = ClockWatch.resume(reachOf(tail!, beat), beat?.driftMs)
       this.#run = run
       this.state.run = run.number
-      // What it says of the closed store holds until something of the next WAL is archived: see decideContinuation.
-      writeToken(dataDir, { ...readToken(dataDir)!, run: run.number })
       for (const times of earlier.times) this.#times.add(times, true)
       this.#times.startOver()
-      // Of commits without a time the machine may have lost the time, if it was started since. The times of this start are
-      // read after that: a commit of it would lend its time to those before it.
+      // Commits without a time are of a command that ran meanwhile, or the machine has lost their times. The times of this start
+      // are read after that: a commit of it would lend its time to those before it.
       this.#readsTimes = false
-      this.#archive(run, 'flush', earlier.mayBeIncomplete ? run.clock.seen.coveredMs : undefined)
+      this.#archive(run, 'flush', run.clock.seen.coveredMs)
       this.#readsTimes = true
+      // What it says of the closed store holds until something of the next WAL is archived: see decideContinuation.
+      writeToken(dataDir, { ...token!, reached: run.position })
       if (run.base === undefined) this.#bases.begin(run)
     }
     for (const path of earlier.paths) rmSync(path, { force: true })
@@ -282,7 +289,7 @@ export class Archiver {
     const found: EarlierRun = { number, isEnded: existsSync(pathsOfRun(runDir).end), tail: undefined, beat: undefined }
     if (heartbeat?.run === number) found.beat = heartbeat
     try {
-      found.tail = closeTail(runDir)
+      found.tail = closeTail(runDir, startOf(this.#place!.manifest.id, number))
       const newest = basesOf(runDir).at(-1)
       if (newest !== undefined) readJson(pathsOfRun(runDir).baseInfo(newest), shapes.base)
     } catch (error) {
@@ -318,7 +325,7 @@ export class Archiver {
     this.#times.clear()
     this.#times.add(this.#timeReader.read(), true)
     this.#untimedFrame = 0
-    const run = Run.begin(dir, now(), reason)
+    const run = Run.begin(dir, this.#place!.manifest.id, now(), reason)
     this.#run = run
     this.state.run = run.number
     this.#archive(run, 'flush')
@@ -330,8 +337,8 @@ export class Archiver {
     writeToken(dataDir, this.#tokenOf(run))
   }
 
-  #tokenOf({ number }: Run): Token {
-    return { archive: this.#place!.manifest.id, run: number, closed: null, last: null }
+  #tokenOf({ number, position: reached }: Run): Token {
+    return { archive: this.#place!.manifest.id, run: number, closed: null, last: null, reached }
   }
 
   #retry(): void {
@@ -388,8 +395,10 @@ export class Archiver {
     }
     try {
       // Without a base, nothing can be restored from it.
-      if (run.base === undefined) rmSync(run.dir, { recursive: true, force: true })
-      else writeRunEnd(dir, run.number, end)
+      if (run.base === undefined) {
+        clearHeartbeat(this.#place!.heartbeat)
+        rmSync(run.dir, { recursive: true, force: true })
+      } else writeRunEnd(dir, run.number, end)
     } catch {
       this.#unwrittenEnd ??= unwritten
     }
@@ -491,6 +500,7 @@ export class Archiver {
     const fromMs = isUntimed ? (unsureFromMs ?? missingFromMs) : missingFromMs
     const meta: BlockMeta = {
       generation: run.generation,
+      previous: run.position.chain,
       salts: [header.salt1, header.salt2],
       first: run.frame + 1,
       count: found.frames,
@@ -513,6 +523,7 @@ export class Archiver {
 
   #note(run: Run, look: Look): void {
     run.clock.look(look)
+    run.settle()
     this.state.coveredMs = look.ms
     writeHeartbeat(this.#place!.heartbeat, { run: run.number, ...run.reach, driftMs: look.driftMs })
   }

@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs'
-import { hasShape, isCount, isPair, isTime, type Shape } from './archive-files.ts'
+import { hasShape, isCount, isPair, isText, isTime, type Shape } from './archive-files.ts'
 
 // A segment is a file of blocks. A block has frames of one WAL generation as they were in the WAL, and the times of the
 // commits that end in it. It is written and synced as a whole: a block whose hash agrees was archived.
@@ -7,6 +7,8 @@ import { hasShape, isCount, isPair, isTime, type Shape } from './archive-files.t
 export interface BlockMeta {
   /** The number of the WAL generation, counted within the run. */
   generation: number
+  /** The chain of the block before it: see `chainOf`. */
+  previous: string
   salts: [number, number]
   /** The number in its generation of the first frame, and how many there are. The last one ends a commit. */
   first: number
@@ -31,13 +33,21 @@ const isListOf =
     Array.isArray(value) && value.every((one) => Array.isArray(one) && one.length === length && one.every(isTime))
 
 const shape: Shape<BlockMeta> = {
-  ...{ generation: isCount, salts: isPair(isCount), first: isCount, count: isCount, pageBytes: isCount },
+  ...{
+    generation: isCount,
+    previous: isText,
+    salts: isPair(isCount),
+    first: isCount,
+    count: isCount,
+    pageBytes: isCount,
+  },
   ...{ coveredMs: isTime, commits: isListOf(2), cuts: isListOf(3) },
   unsure: (value) => value === null || isPair(isTime)(value),
 }
 
 export interface Block {
   meta: BlockMeta
+  chain: string
   frames: Buffer
 }
 
@@ -47,7 +57,7 @@ const metaBytesMax = 64 * 1024 * 1024
 
 const hashOf = (bytes: Uint8Array): bigint => Bun.hash.xxHash3(bytes) as unknown as bigint
 
-export const encodeBlock = ({ meta, frames }: Block): Buffer[] => {
+export const encodeBlock = ({ meta, frames }: Pick<Block, 'meta' | 'frames'>): { parts: Buffer[]; chain: string } => {
   const text = Buffer.from(JSON.stringify(meta))
   const prefix = Buffer.alloc(prefixBytes)
   prefix.writeUInt32LE(magic, 0)
@@ -56,11 +66,15 @@ export const encodeBlock = ({ meta, frames }: Block): Buffer[] => {
   prefix.writeBigUInt64LE(hashOf(text), 12)
   prefix.writeBigUInt64LE(hashOf(frames), 20)
   prefix.writeUInt32LE(Bun.hash.crc32(prefix.subarray(0, 28)), 28)
-  return [prefix, text, frames]
+  return { parts: [prefix, text, frames], chain: chainOf(prefix) }
 }
+
+/** Stands for the block and all blocks before it: the description has the chain of the one before. */
+const chainOf = (prefix: Uint8Array): string => hashOf(prefix).toString(16)
 
 export interface FoundBlock {
   meta: BlockMeta
+  chain: string
   /** Where its frames begin in the file, and where the block ends. */
   framesAt: number
   end: number
@@ -101,13 +115,14 @@ export const readBlockMeta = (file: number, at: number): FoundBlock & { framesHa
   if (hashOf(text) !== prefix.readBigUInt64LE(12)) throw damaged(at)
   const meta = JSON.parse(text.toString())
   if (!hasShape(shape)(meta)) throw damaged(at)
-  return { meta, framesAt, end: framesAt + frameBytes, framesHash: prefix.readBigUInt64LE(20) }
+  const found = { meta, chain: chainOf(prefix), framesAt, end: framesAt + frameBytes }
+  return { ...found, framesHash: prefix.readBigUInt64LE(20) }
 }
 
 /** The whole block; its hashes agree. */
 export const readBlock = (file: number, at: number): Block & { end: number } => {
-  const { meta, framesAt, end, framesHash } = readBlockMeta(file, at)
+  const { meta, chain, framesAt, end, framesHash } = readBlockMeta(file, at)
   const frames = readAt(file, end - framesAt, framesAt)
   if (hashOf(frames) !== framesHash) throw damaged(at)
-  return { meta, frames, end }
+  return { meta, chain, frames, end }
 }

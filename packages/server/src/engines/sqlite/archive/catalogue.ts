@@ -4,6 +4,7 @@ import { readManifest } from './archive-directory.ts'
 import {
   ArchiveDamaged,
   type BaseInfo,
+  baseCopiesOf,
   basesOf,
   pathsOf,
   pathsOfRun,
@@ -54,7 +55,7 @@ export const readArchive = (dir: string): KnownArchive => {
   const newest = numbers.at(-1) ?? 0
   if (heartbeat === undefined) {
     notes.push(`${paths.heartbeat} is missing or damaged: the newest run ends with its last commit`)
-  } else if (heartbeat.run > newest) notes.push(`${paths.run(heartbeat.run)} is missing: the copy was made before it`)
+  } else if (heartbeat.run > newest) findings.push(`${paths.run(heartbeat.run)} is missing`)
   for (const number of missingIn(numbers, numbers[0], newest)) findings.push(`${paths.run(number)} is missing`)
   const readPart = <T>(read: () => T | undefined): T | undefined => {
     try {
@@ -78,8 +79,13 @@ export const readArchive = (dir: string): KnownArchive => {
     const found = basesOf(runDir)
     // Only the oldest run can have lost bases to its age.
     const oldestBase = number === numbers[0] ? found[0] : 1
-    for (const base of missingIn(found, oldestBase, reach?.base ?? 0))
-      findings.push(`${files.baseInfo(base)} is missing`)
+    const missing = new Set(missingIn(found, oldestBase, reach?.base ?? 0))
+    for (const base of baseCopiesOf(runDir)) if (base < (found[0] ?? 0)) missing.add(base)
+    for (const base of missing) {
+      const isOfCopy = isNewest && end === undefined && base > (found.at(-1) ?? 0)
+      const said = isOfCopy ? notes : findings
+      said.push(`${files.baseInfo(base)} is missing`)
+    }
     const bases = found.flatMap((base) => {
       const info = readPart(() => readJson(files.baseInfo(base), shapes.base))
       return info === undefined ? [] : [{ ...info, number: base }]
@@ -109,7 +115,8 @@ const required = <T>(path: string, value: T | undefined): T => {
 /** Opens a segment. The server may have given it its final name since the directory was read. */
 const openSegment = (runDir: string, number: number): { file: number; path: string } => {
   const paths = pathsOfRun(runDir)
-  for (const path of [paths.openSegment(number), paths.segment(number)]) {
+  // It may get its final name in between. A copy may have an older state of it under the name of an open one.
+  for (const path of [paths.segment(number), paths.openSegment(number), paths.segment(number)]) {
     try {
       return { file: openSync(path, 'r'), path }
     } catch (error) {

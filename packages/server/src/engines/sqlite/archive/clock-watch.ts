@@ -13,15 +13,13 @@ export interface Reading {
 
 /** Routine corrections of a clock are smaller. */
 export const aheadMsMax = 60_000
-/** The drift is known less exactly than the time itself: the time since the start is that of another clock. */
+/** The drift is known less exactly than the time itself. */
 const backMsMax = 2_000
 /** More stretches without a commit than this, and those in the middle are forgotten. */
 const stretchesMax = 8
 
-/** The time since the machine was started, when the clock of this thread began. */
-const originMs = uptime() * 1_000 - performance.now()
-
-export const driftOf = (ms: number): number => Math.round(ms - originMs - performance.now())
+/** The time since the start goes on while the machine sleeps, and is the same for all threads. It is known to the second. */
+export const driftOf = (ms: number): number => Math.round(ms - uptime() * 1_000)
 
 interface Stretch {
   fromMs: number
@@ -75,13 +73,16 @@ export class ClockWatch {
     found.fromMs = Math.min(found.fromMs, ms)
     found.driftMs ??= driftMs
     this.#stretches.splice(0, this.#stretches.indexOf(found))
-    return isSame ? undefined : [Math.max(known.seenMs, known.commitMs), found.fromMs]
+    return isSame ? undefined : [lastOf(known), found.fromMs]
   }
 
   get seen(): Seen {
     const [known, ...others] = this.#stretches
     const now = others.at(-1)
-    return { coveredMs: known?.seenMs ?? 0, later: now === undefined ? null : [now.fromMs, now.seenMs] }
+    return {
+      coveredMs: known === undefined ? 0 : lastOf(known),
+      later: now === undefined ? null : [now.fromMs, now.seenMs],
+    }
   }
 
   #stretchFor(ms: number, driftMs: number | undefined): Stretch {
@@ -97,6 +98,9 @@ export class ClockWatch {
     return begun
   }
 }
+
+/** The last time that is known to be in it. */
+const lastOf = ({ seenMs, commitMs }: Stretch): number => Math.max(seenMs, commitMs)
 
 const stretchOf = (ms: number, driftMs: number | undefined): Stretch => ({
   ...{ fromMs: ms, seenMs: ms, commitMs: Number.NEGATIVE_INFINITY, driftMs },

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { driftOf } from './clock-watch.ts'
 import { type Salts, walHeaderBytes } from './wal-format.ts'
@@ -27,18 +27,8 @@ const slotBytes = 40
 const slots = 65_536
 const namePrefix = 'archive-times-'
 
-/** Changes with every start of the machine. Undefined where the system does not tell: then it counts as another one. */
-export const bootId = (): string | undefined => {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  } catch {
-    return undefined
-  }
-}
-
-/** A name for the file of this start. It says at which start of the machine it was written. */
-export const timesName = (startedMs: number): string =>
-  `${namePrefix}${String(startedMs).padStart(15, '0')}-${bootId() ?? 'unknown'}`
+/** A name for the file of this start. */
+export const timesName = (startedMs: number): string => `${namePrefix}${String(startedMs).padStart(15, '0')}`
 
 const hashOf = (slot: Buffer): number => Bun.hash.crc32(slot.subarray(0, slotBytes - 4))
 
@@ -183,8 +173,6 @@ export interface EarlierTimes {
   paths: string[]
   /** A list for each start. */
   times: CommitTime[][]
-  /** Whether the machine was started since: then the last slots may be lost. */
-  mayBeIncomplete: boolean
 }
 
 /** What earlier starts left in the data directory, oldest first. `current` is the file of this start. */
@@ -192,7 +180,6 @@ export const readEarlierTimes = (dataDir: string, current: string): EarlierTimes
   const names = readdirSync(dataDir)
     .filter((name) => name.startsWith(namePrefix) && name !== current)
     .sort()
-  const boot = bootId()
   const paths = names.map((name) => join(dataDir, name))
   const times = paths.map((path) => {
     const reader = new CommitTimeReader(path)
@@ -202,7 +189,7 @@ export const readEarlierTimes = (dataDir: string, current: string): EarlierTimes
       reader.close()
     }
   })
-  return { paths, times, mayBeIncomplete: boot === undefined || names.some((name) => !name.endsWith(boot)) }
+  return { paths, times }
 }
 
 /** All files of times in the data directory: a server without an archive has no use for them. */

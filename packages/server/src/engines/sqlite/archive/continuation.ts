@@ -4,10 +4,20 @@ import { type Checksum, isNextGeneration, type LastFrame, type Salts, sameSalts 
 // Whether a starting server may continue the last run of its archive. It may if every frame since the last archived one
 // is in the WAL that it finds. A pure rule: everything it needs is given.
 
+export interface KnownEnd {
+  number: number
+  ended: boolean
+  last: LastFrame | undefined
+  /** Its segments go as far as the heartbeat says. */
+  isWhole: boolean
+  /** It goes less far than when the token was written. */
+  wasSetBack: boolean
+}
+
 export interface Found {
   archive: string
-  /** The last run; undefined if the archive has none. `isWhole`: its segments go as far as the heartbeat says. */
-  run: { number: number; ended: boolean; last: LastFrame | undefined; isWhole: boolean } | undefined
+  /** The last run; undefined if the archive has none. */
+  run: KnownEnd | undefined
   token: Token | undefined
   /** The WAL; undefined if there is none or it is empty. `checksumAt`: of the frame with the number of the last archived one. */
   wal: (Salts & { checksumAt: Checksum | undefined }) | undefined
@@ -24,6 +34,7 @@ export const decideContinuation = ({ archive, run, token, wal, fingerprint }: Fo
   if (token === undefined || token.archive !== archive || token.run !== run.number) {
     return { gap: 'a server without this archive, or one whose archive had failed, has used the store since' }
   }
+  if (run.wasSetBack) return { gap: 'the archive is an older one than the store: its disk was set back' }
   const { last } = run
   if (wal !== undefined && last !== undefined) {
     if (sameSalts(wal, last)) {

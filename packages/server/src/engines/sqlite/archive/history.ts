@@ -1,5 +1,5 @@
 import { ArchiveDamaged, isBefore, type Position, pathsOfRun } from './archive-files.ts'
-import type { BlockMeta } from './block.ts'
+import type { Block, BlockMeta } from './block.ts'
 import { blockMetas, type KnownRun } from './catalogue.ts'
 
 // The commits of a run, as far as they are there, and the times that the clock showed meanwhile. A piece begins with a base and has
@@ -34,12 +34,13 @@ export interface Stretch {
   unsure: BlockMeta['unsure']
 }
 
+type KnownBlock = Pick<Block, 'meta' | 'chain'>
+type ReadBlocks = (runDir: string, segment: number) => Iterable<KnownBlock>
+
+const nowhere: Position = { segment: 0, generation: 0, frame: 0, chain: '' }
+
 /** `atMs`: the time that is asked for. `read`: the blocks of a segment; with their frames, these are checked too. */
-export const readPieces = (
-  run: KnownRun,
-  atMs: number,
-  read: (runDir: string, segment: number) => Iterable<{ meta: BlockMeta }> = blockMetas,
-): Piece[] => {
+export const readPieces = (run: KnownRun, atMs: number, read: ReadBlocks = blockMetas): Piece[] => {
   const pieces: Piece[] = []
   for (const base of run.bases) {
     const broken = pieces.at(-1)?.broken
@@ -58,7 +59,7 @@ class PieceReader {
   /** The last commit that was read. */
   #position: Position
   #isUsable = false
-  #last: BlockMeta | undefined
+  #last: KnownBlock | undefined
 
   constructor(run: KnownRun, base: KnownRun['bases'][number], atMs: number) {
     this.#run = run
@@ -68,17 +69,17 @@ class PieceReader {
     this.#piece = { run, bases, stretches: [], broken: undefined }
     // What was committed before the generation of the base is in the base itself.
     const isWhole = base.end.segment < base.firstSegment
-    this.#position = isWhole ? base.end : { segment: 0, generation: 0, frame: 0 }
+    this.#position = isWhole ? base.end : nowhere
     this.#now = this.#stretchFrom(base.usableFromMs)
     if (isWhole) this.#beginToUse(base.usableFromMs)
   }
 
-  read(readBlocks: (runDir: string, segment: number) => Iterable<{ meta: BlockMeta }>): Piece {
+  read(readBlocks: ReadBlocks): Piece {
     const { segments, reach, dir } = this.#run
     const lastSegment = Math.max(segments.at(-1) ?? 0, reach?.last.segment ?? 0)
     for (let segment = this.#base.firstSegment; segment <= lastSegment; segment++) {
       try {
-        for (const { meta } of readBlocks(dir, segment)) this.#add(segment, meta)
+        for (const block of readBlocks(dir, segment)) this.#add(segment, block)
       } catch (error) {
         if (!(error instanceof ArchiveDamaged)) throw error
         return this.#end(segment, error.message)
@@ -87,19 +88,31 @@ class PieceReader {
     return this.#end(lastSegment)
   }
 
-  #add(segment: number, meta: BlockMeta): void {
-    requireNext(segmentName(this.#run, segment), this.#last, meta)
-    this.#last = meta
+  #add(segment: number, block: KnownBlock): void {
+    const path = segmentName(this.#run, segment)
+    requireNext(path, this.#last, block)
+    const { meta, chain } = block
+    // The base names the block that it ends with.
+    if (this.#position === this.#base.end) requireChain(path, meta.previous, this.#base.end)
+    this.#last = block
     const { generation, cuts, unsure } = meta
+    this.#noteUnsure(unsure)
     for (const [frame, beganMs] of meta.commits) {
       const cut = cuts.find(([cutFrame]) => cutFrame === frame)
       if (cut !== undefined) this.#beginStretch(cut[1], cut[2])
-      this.#position = { segment, generation, frame }
+      this.#position = { segment, generation, frame, chain }
       this.#now.end = this.#position
       if (beganMs < this.#atMs) this.#now.at = this.#position
       if (!this.#isUsable && !isBefore(this.#position, this.#base.end)) this.#beginToUse(beganMs + 1)
     }
+    const { end } = this.#base
+    if (generation === end.generation && meta.first + meta.count - 1 === end.frame) requireChain(path, chain, end)
     this.#now.toMs = Math.max(this.#now.toMs, meta.coveredMs)
+    this.#noteUnsure(unsure)
+  }
+
+  /** The clock may have been set while the times were lost: before it and after it, nothing is known. */
+  #noteUnsure(unsure: BlockMeta['unsure']): void {
     if (unsure !== null && unsure[0] < this.#atMs && this.#atMs <= unsure[1]) this.#now.unsure = unsure
   }
 
@@ -130,12 +143,17 @@ class PieceReader {
     // Behind what the heartbeat promises, the server was writing when the machine stopped.
     const isUnfinished = damage !== undefined && mayBeCopy && isLast && reach !== undefined && !isShort
     if (damage !== undefined && !isUnfinished) {
-      const isMissing = segment > (segments.at(-1) ?? 0)
-      this.#piece.broken = { segment, message: damage, isCopy: mayBeCopy && isMissing }
+      const needed = Math.max(segments.at(-1) ?? 0, ...this.#run.bases.map((base) => base.end.segment))
+      this.#piece.broken = { segment, message: damage, isCopy: mayBeCopy && segment > needed }
     } else if (isShort) {
       const message = `${segmentName(this.#run, segment)} ends too early: commits are missing`
       this.#piece.broken = { segment, message, isCopy: mayBeCopy }
     } else if (reach !== undefined && !isBefore(reach.last, this.#position)) {
+      if (this.#position !== nowhere && reach.last.chain !== this.#position.chain) {
+        const message = `${segmentName(this.#run, segment)} is not that of this run`
+        this.#piece.broken = { segment, message, isCopy: false }
+        return this.#piece
+      }
       this.#now.toMs = Math.max(this.#now.toMs, reach.coveredMs)
       if (reach.later !== null) {
         this.#beginStretch(reach.coveredMs, reach.later[0])
@@ -148,28 +166,44 @@ class PieceReader {
 
 const segmentName = ({ dir }: KnownRun, segment: number): string => pathsOfRun(dir).segment(segment)
 
-/** Throws unless `next` follows `last`, the block before it. */
-export const requireNext = (path: string, last: BlockMeta | undefined, next: BlockMeta): void => {
-  const follows =
-    last === undefined || next.generation === last.generation + 1
-      ? next.first === 1
-      : next.generation === last.generation &&
-        next.first === last.first + last.count &&
-        next.salts[0] === last.salts[0] &&
-        next.salts[1] === last.salts[1]
-  if (!follows) throw new ArchiveDamaged(`${path} does not continue the segment before it: frames are missing`)
+const requireChain = (path: string, chain: string, position: Position): void => {
+  if (chain !== position.chain) throw new ArchiveDamaged(`${path} is not what the base was made with`)
 }
 
-/**
- * Where each stretch is followed by a later time, of which the clock showed nothing: the server was stopped, or the clock was set
- * ahead. Nothing was committed in between, so these times can be restored, too.
- */
-export const passedOver = (stretches: readonly Stretch[]): { stretch: Stretch; fromMs: number; toMs: number }[] => {
-  let latestMs = Number.NEGATIVE_INFINITY
-  return stretches.flatMap((stretch, i) => {
-    latestMs = Math.max(latestMs, stretch.toMs)
-    const next = stretches[i + 1]
-    const isPassed = next !== undefined && next.piece === stretch.piece && latestMs < next.fromMs
-    return isPassed ? [{ stretch, fromMs: latestMs, toMs: next.fromMs }] : []
-  })
+/** Throws unless `next` follows `last`, the block before it. */
+export const requireNext = (path: string, last: KnownBlock | undefined, { meta: next }: KnownBlock): void => {
+  const before = last?.meta
+  const follows =
+    before === undefined || next.generation === before.generation + 1
+      ? next.first === 1
+      : next.generation === before.generation &&
+        next.first === before.first + before.count &&
+        next.salts[0] === before.salts[0] &&
+        next.salts[1] === before.salts[1]
+  if (!follows || (last !== undefined && next.previous !== last.chain))
+    throw new ArchiveDamaged(`${path} does not continue the segment before it: frames are missing`)
 }
+
+/** A stretch goes on for at most about this long after the archive has looked at the clock for the last time. */
+const lookMsMax = 1_000
+
+/**
+ * Where a stretch is followed by a later time, and the clock showed nothing in between: the server was stopped, or the clock was set
+ * ahead. Nothing was committed there, so these times can be restored too, unless the clock showed them before or after that. The
+ * stretches are those of the whole archive.
+ */
+export const passedOver = (stretches: readonly Stretch[]): { stretch: Stretch; fromMs: number; toMs: number }[] =>
+  stretches.flatMap((stretch, i) => {
+    const next = stretches[i + 1]
+    if (next === undefined || next.piece !== stretch.piece) return []
+    let [fromMs, toMs] = [stretch.toMs, next.fromMs]
+    for (const before of stretches.slice(0, i)) {
+      if (before.fromMs < next.fromMs) fromMs = Math.max(fromMs, before.toMs + lookMsMax)
+    }
+    for (const after of stretches.slice(i + 2)) {
+      // In a gap anything may have been committed, at any time that the clock showed.
+      if (after.piece !== stretch.piece && after.fromMs < next.fromMs) return []
+      if (after.fromMs > stretch.toMs) toMs = Math.min(toMs, after.fromMs)
+    }
+    return fromMs < toMs ? [{ stretch, fromMs, toMs }] : []
+  })

@@ -73,11 +73,11 @@ const copyBase = ({ run, bases }: Target, database: number): Base => {
 /** Applies the commits up to the target. Returns the size of the database in pages; undefined if there were none. */
 const replay = ({ run, position }: Target, base: Base, database: number): number | undefined => {
   let pages: number | undefined
-  let last: BlockMeta | undefined
+  let last: Block | undefined
   for (let segment = base.firstSegment; segment <= position.segment; segment++) {
     for (const block of wholeBlocks(run.dir, segment)) {
-      requireNext(pathsOfRun(run.dir).segment(segment), last, block.meta)
-      last = block.meta
+      requireNext(pathsOfRun(run.dir).segment(segment), last, block)
+      last = block
       const count = framesUpTo(block.meta, position)
       if (count > 0) pages = apply(block, count, database)
       if (count < block.meta.count) return pages

@@ -1,4 +1,14 @@
-import { basesOf, pathsOf, pathsOfRun, readJson, runsOf, segmentPath, segmentsOf, shapes } from './archive-files.ts'
+import {
+  baseCopiesOf,
+  basesOf,
+  pathsOf,
+  pathsOfRun,
+  readJson,
+  runsOf,
+  segmentPath,
+  segmentsOf,
+  shapes,
+} from './archive-files.ts'
 
 /** A base, for the decision what is dropped. */
 export interface KnownBase {
@@ -44,8 +54,9 @@ export const dropOld = (dir: string, sinceMs: number, nowMs: number): string[] =
     if (run !== oldest.run) continue
     const paths = pathsOfRun(runDir)
     for (const number of basesOf(runDir)) {
-      if (number < oldest.number) dropped.push(paths.baseInfo(number), paths.base(number))
+      if (number < oldest.number) dropped.push(paths.baseInfo(number))
     }
+    for (const number of baseCopiesOf(runDir)) if (number < oldest.number) dropped.push(paths.base(number))
     for (const number of segmentsOf(runDir)) {
       if (number < oldest.firstSegment) dropped.push(segmentPath(runDir, number)!)
     }

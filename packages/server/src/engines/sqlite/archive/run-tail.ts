@@ -15,11 +15,6 @@ export interface RunTail {
   last: LastFrame | undefined
 }
 
-const emptyTail: RunTail = {
-  ...{ position: { segment: 0, generation: 0, frame: 0 }, generationFirstSegment: 1, coveredMs: 0 },
-  last: undefined,
-}
-
 interface WholeBlocks {
   last: { block: FoundBlock; checksum: LastFrame['checksum'] } | undefined
   bytes: number
@@ -33,9 +28,9 @@ const readWhole = (path: string): WholeBlocks => {
   try {
     const { size } = fstatSync(file)
     while (found.bytes < size) {
-      const { meta, frames, end } = readBlock(file, found.bytes)
+      const { meta, chain, frames, end } = readBlock(file, found.bytes)
       const lastFrameAt = (meta.count - 1) * frameBytesOf(meta.pageBytes)
-      const block = { meta, framesAt: end - frames.length, end }
+      const block = { meta, chain, framesAt: end - frames.length, end }
       found.last = { block, checksum: readFrameChecksum(frames, lastFrameAt) }
       found.bytes = end
     }
@@ -50,13 +45,13 @@ const readWhole = (path: string): WholeBlocks => {
 
 /**
  * Finds the end of a run, and gives the segment that was open its final name, so that a new one follows it. An open
- * segment without a whole block is removed.
+ * segment without a whole block is removed. `start`: where the run begins.
  */
-export const closeTail = (runDir: string): RunTail => {
+export const closeTail = (runDir: string, start: Position): RunTail => {
   for (;;) {
     const segments = segmentsOf(runDir)
     const lastSegment = segments.at(-1)
-    if (lastSegment === undefined) return emptyTail
+    if (lastSegment === undefined) return { position: start, generationFirstSegment: 1, coveredMs: 0, last: undefined }
     const paths = pathsOfRun(runDir)
     const path = segmentPath(runDir, lastSegment)!
     const { last, bytes, isAll } = readWhole(path)
@@ -72,7 +67,7 @@ export const closeTail = (runDir: string): RunTail => {
     const { meta } = last.block
     const { generation, coveredMs, salts, first, count } = meta
     return {
-      position: { segment: lastSegment, generation, frame: first + count - 1 },
+      position: { segment: lastSegment, generation, frame: first + count - 1, chain: last.block.chain },
       coveredMs,
       generationFirstSegment: firstSegmentOf(runDir, segments, generation),
       last: { salt1: salts[0], salt2: salts[1], frame: first + count - 1, checksum: last.checksum },

@@ -10,6 +10,7 @@ import {
   readJson,
   runsOf,
   shapes,
+  startOf,
   writeJson,
 } from './archive-files.ts'
 import type { BlockMeta } from './block.ts'
@@ -31,7 +32,9 @@ export class Run {
   frame = 0
   checksum: Checksum = [0, 0]
   /** The last archived commit, also if the WAL is empty now or another generation has begun. */
-  position: Position = { segment: 0, generation: 0, frame: 0 }
+  position: Position
+  /** How far it goes. A block that could not be written is not in it. */
+  reach: RunReach
   generationFirstSegment = 1
   lastSegment = 0
   clock = new ClockWatch()
@@ -42,14 +45,17 @@ export class Run {
   private constructor(
     dir: string,
     readonly number: number,
+    position: Position,
   ) {
     this.dir = pathsOf(dir).run(number)
+    this.position = position
+    this.reach = { last: position, base: 0, coveredMs: 0, later: null }
   }
 
-  static begin(dir: string, nowMs: number, reason: string): Run {
+  static begin(dir: string, archive: string, nowMs: number, reason: string): Run {
     const number = (runsOf(dir).at(-1) ?? 0) + 1
     makeRunDir(dir, number)
-    const run = new Run(dir, number)
+    const run = new Run(dir, number, startOf(archive, number))
     writeJson(pathsOfRun(run.dir).start, { startedAtMs: nowMs, reason })
     return run
   }
@@ -62,10 +68,9 @@ export class Run {
     header: WalHeader | undefined,
     isSameGeneration: boolean,
   ): Run {
-    const run = new Run(dir, number)
+    const run = new Run(dir, number, tail.position)
     run.lastSegment = tail.position.segment
     run.generation = tail.position.generation
-    run.position = tail.position
     run.generationFirstSegment = tail.generationFirstSegment
     const newest = basesOf(run.dir).at(-1)
     if (newest !== undefined) {
@@ -96,14 +101,16 @@ export class Run {
     if (this.#segment !== undefined && this.#segment.bytes >= segmentBytesMax) this.sealSegment()
     this.#segment ??= new SegmentWriter(this.dir, this.lastSegment + 1)
     this.lastSegment = this.#segment.number
-    this.#segment.append({ meta, frames })
+    const chain = this.#segment.append({ meta, frames })
     this.frame = meta.first + meta.count - 1
-    this.position = { segment: this.lastSegment, generation: meta.generation, frame: this.frame }
+    this.position = { segment: this.lastSegment, generation: meta.generation, frame: this.frame, chain }
     this.checksum = checksum
+    this.settle()
   }
 
-  get reach(): RunReach {
-    return { last: this.position, base: this.base?.number ?? 0, ...this.clock.seen }
+  /** Everything that the watch of the clock has seen is archived. */
+  settle(): void {
+    this.reach = { last: this.position, base: this.base?.number ?? 0, ...this.clock.seen }
   }
 
   sealSegment(): void {

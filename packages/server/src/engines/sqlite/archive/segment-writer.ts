@@ -27,11 +27,13 @@ export class SegmentWriter {
     }
   }
 
-  /** Durable when it returns. */
-  append(block: Block): void {
-    const bytes = writeAll(this.#file, encodeBlock(block))
+  /** Durable when it returns. Returns the chain of the block. */
+  append(block: Pick<Block, 'meta' | 'frames'>): string {
+    const { parts, chain } = encodeBlock(block)
+    const bytes = writeAll(this.#file, parts)
     fdatasyncSync(this.#file)
     this.bytes += bytes
+    return chain
   }
 
   seal(): void {

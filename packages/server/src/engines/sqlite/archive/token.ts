@@ -1,7 +1,17 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '../../../files/sync.ts'
-import { hasShape, isCount, isPair, isText, readJson, type Shape, writeJson } from './archive-files.ts'
+import {
+  hasShape,
+  isCount,
+  isPair,
+  isText,
+  type Position,
+  position,
+  readJson,
+  type Shape,
+  writeJson,
+} from './archive-files.ts'
 import type { LastFrame } from './wal-format.ts'
 
 // A file in the data directory says which run of which archive has every frame of this store. It is removed before the first
@@ -15,6 +25,8 @@ export interface Token {
   closed: Fingerprint | null
   /** With `closed`: where the run ended then. A disk that was set back to an older state has an older one. */
   last: LastFrame | null
+  /** How far the run went when the times of earlier starts were removed. An archive that was set back has less. */
+  reached: Position
 }
 
 const orNull =
@@ -24,6 +36,7 @@ const orNull =
 
 const shape: Shape<Token> = {
   ...{ archive: isText, run: isCount, closed: orNull(isText) },
+  reached: position,
   last: orNull(hasShape<LastFrame>({ salt1: isCount, salt2: isCount, frame: isCount, checksum: isPair(isCount) })),
 }
 

@@ -29,7 +29,8 @@ export const verifyArchive = (dir: string): ArchiveReport => {
     }
   }
   const usable = pieces.filter(({ stretches }) => stretches.some(isUsable))
-  const ranges = usable.flatMap(rangesOf)
+  const isPassed = new Set(passedOver(usable.flatMap(({ stretches }) => stretches)).map(({ stretch }) => stretch))
+  const ranges = usable.flatMap((piece) => rangesOf(piece, isPassed))
   const gaps = usable.slice(1).map((piece, i) => {
     const before = usable[i]!
     const reason = before.broken?.message ?? before.run.end?.reason ?? piece.run.start?.reason ?? 'not known'
@@ -42,10 +43,9 @@ export const verifyArchive = (dir: string): ArchiveReport => {
 const isUsable = ({ fromMs, toMs }: Stretch): boolean => fromMs <= toMs
 
 /** The times that a piece covers. More than one range only if the clock was set back. */
-const rangesOf = ({ stretches, bases, run }: Piece): ArchiveReport['ranges'] => {
+const rangesOf = ({ stretches, bases, run }: Piece, isPassed: Set<Stretch>): ArchiveReport['ranges'] => {
   const usable = stretches.filter(isUsable)
   const counts = { bases: bases.length, segments: run.segments.length }
-  const isPassed = new Set(passedOver(usable).map(({ stretch }) => stretch))
   const ranges: ArchiveReport['ranges'] = []
   usable.forEach(({ fromMs, toMs }, i) => {
     const before = usable[i - 1]
