@@ -117,7 +117,8 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
   })
 
   test('of the files, with --small-files-in-store: small files go to the store, which has room', async () => {
-    const stage = await start('files', '--small-files-in-store')
+    // The disk still has the files of the store before.
+    const stage = await start('files', '--small-files-in-store', '--adopt-files')
     disk.fill()
     refused(await stage.api().put(file, content(20_000)), 507, 'storage_full')
     ok(await stage.api().put(`${file}/small`, 'small'))

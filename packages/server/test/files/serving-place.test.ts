@@ -83,7 +83,7 @@ describe('the first upload', () => {
     ok(await api.post('/v1/app/_buckets/avatars'), 201)
     expect(existsSync(place)).toBe(false)
     ok(await put(api, 'tom'))
-    expect(readFileSync(join(place, markName), 'utf8').trim()).toMatch(/^[0-9a-f]{32}$/)
+    expect(readFileSync(join(place, markName), 'utf8').trim()).toMatch(/^[0-9a-f]{64}$/)
     expect(statSync(place).mode & 0o777).toBe(0o700)
     expect(blobsIn(place).length).toBe(1)
     expect(statSync(join(place, blobsIn(place)[0]!)).mode & 0o777).toBe(0o600)
@@ -133,7 +133,7 @@ describe('a server does not start, with one line and exit code 1', () => {
     const { exitCode, stderr } = await startAgain(mine, '--files', theirs.place)
     expect(exitCode).toBe(1)
     expect(stderr).toContain(
-      `${theirs.place} is not where the files of this store are. It has the mark of another place.`,
+      `${theirs.place} is not where the files of this store are. It has the mark of another store.`,
     )
     expect(stderr.trim().split('\n').length).toBe(1)
     expect(await get(theirs)).toEqual([200, 'tom'])
