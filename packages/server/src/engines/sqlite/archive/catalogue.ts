@@ -80,9 +80,10 @@ export const readArchive = (dir: string): KnownArchive => {
     // Only the oldest run can have lost bases to its age.
     const oldestBase = number === numbers[0] ? found[0] : 1
     const missing = new Set(missingIn(found, oldestBase, reach?.base ?? 0))
-    for (const base of baseCopiesOf(runDir)) if (base < (found[0] ?? 0)) missing.add(base)
+    const copies = new Set(baseCopiesOf(runDir))
+    for (const base of copies) if (base < (found[0] ?? 0)) missing.add(base)
     for (const base of missing) {
-      const isOfCopy = isNewest && end === undefined && base > (found.at(-1) ?? 0)
+      const isOfCopy = isNewest && end === undefined && base > (found.at(-1) ?? 0) && !copies.has(base)
       const said = isOfCopy ? notes : findings
       said.push(`${files.baseInfo(base)} is missing`)
     }
