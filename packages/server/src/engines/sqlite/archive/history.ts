@@ -143,8 +143,9 @@ class PieceReader {
     // Behind what the heartbeat promises, the server was writing when the machine stopped.
     const isUnfinished = damage !== undefined && mayBeCopy && isLast && reach !== undefined && !isShort
     if (damage !== undefined && !isUnfinished) {
-      const needed = Math.max(segments.at(-1) ?? 0, ...this.#run.bases.map((base) => base.end.segment))
-      this.#piece.broken = { segment, message: damage, isCopy: mayBeCopy && segment > needed }
+      // The open segment gets another name while it is copied. A base may end in it, but not in one that is after it.
+      const isTail = segment > (segments.at(-1) ?? 0) && this.#run.bases.every((base) => base.end.segment <= segment)
+      this.#piece.broken = { segment, message: damage, isCopy: mayBeCopy && isTail }
     } else if (isShort) {
       const message = `${segmentName(this.#run, segment)} ends too early: commits are missing`
       this.#piece.broken = { segment, message, isCopy: mayBeCopy }
