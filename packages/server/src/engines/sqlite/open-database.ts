@@ -9,7 +9,7 @@ import { hasToken } from './archive/token.ts'
 export const openDatabase = (path: string): Database => {
   const db = new Database(path, { readwrite: true })
   db.run('PRAGMA trusted_schema = OFF')
-  if (hasToken(dirname(path))) keepWal(db, true)
+  if (path !== ':memory:' && hasToken(dirname(path))) keepWal(db, true)
   return db
 }
 
