@@ -60,7 +60,7 @@ export interface ArchiveMoment {
 export interface ArchiveReport {
   /** Files that are damaged or missing. */
   findings: string[]
-  /** What a copy that was made while the server wrote may lack. */
+  /** Files that a copy may lack if it was made while the server wrote. */
   notes: string[]
   /** The times that can be restored. */
   ranges: { fromMs: number; toMs: number; bases: number; segments: number }[]

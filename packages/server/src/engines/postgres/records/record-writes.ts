@@ -30,7 +30,7 @@ const byKind = (make: (kind: sql.ConditionKind) => Statement): Record<sql.Condit
 
 const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
-/** By the number of rows. */
+/** The statements by their number of rows. */
 const putRows = Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count))
 
 /** Whether a record with this version, or none, meets the condition. */

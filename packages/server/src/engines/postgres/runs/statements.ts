@@ -212,7 +212,7 @@ export const findFromAhead: Statement = {
     ) as f order by row_number() over (partition by k.org_id) limit $2::bigint`,
 }
 
-/** Of one task, expired or too far ahead: $4 task. While not all runs can be looked at. */
+/** Leases of one task that have expired or are too far ahead, for when not all runs can be looked at: $4 task. */
 export const findExpiredOfTask: Statement = {
   name: 'run_find_expired',
   text: `select r.task_id, r.id, r.key from cubby_run as r where r.task_id = $4::bigint and r.status = 'running'

@@ -111,7 +111,7 @@ export class Archiver {
   #skippedSeen: number
   /** Frames without a time at the last look: they are archived at the next one. */
   #untimedFrame = 0
-  /** By the clock that nobody sets. */
+  /** The time of the next attempt, by the clock that nobody sets. */
   #retryAt = 0
   #retryMs = retryMsMin
   /** The end of a run that could not be written yet. */
@@ -272,7 +272,7 @@ export class Archiver {
       this.#readsTimes = false
       this.#archive(run, 'flush', run.clock.seen.coveredMs)
       this.#readsTimes = true
-      // What it says of the closed store holds until something of the next WAL is archived: see decideContinuation.
+      // The token's words on the closed store hold until something of the next WAL is archived: see decideContinuation.
       writeToken(dataDir, { ...token!, reached: run.position })
       if (run.base === undefined) this.#bases.begin(run)
     }

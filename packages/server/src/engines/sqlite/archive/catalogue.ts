@@ -40,7 +40,7 @@ export interface KnownArchive {
   runs: KnownRun[]
   /** Files that are damaged or missing, as far as their descriptions tell. */
   findings: string[]
-  /** What a copy that was made while the server wrote may lack. */
+  /** Files that a copy may lack if it was made while the server wrote. */
   notes: string[]
 }
 

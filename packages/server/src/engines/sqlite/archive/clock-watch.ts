@@ -26,6 +26,8 @@ interface Stretch {
   /** The last look, and the beginning of the last commit. */
   seenMs: number
   commitMs: number
+  /** The later of the two. A commit whose beginning is not known does not count: others may have begun before it was seen. */
+  coveredMs: number
   driftMs: number | undefined
 }
 
@@ -56,6 +58,7 @@ export class ClockWatch {
     const aheadMs = now === undefined ? 0 : stepOf(now, ms, driftMs)
     if (now !== undefined && aheadMs >= 0 && aheadMs <= aheadMsMax) {
       now.seenMs = ms
+      now.coveredMs = Math.max(now.coveredMs, ms)
       now.driftMs = driftMs
       return
     }
@@ -70,17 +73,18 @@ export class ClockWatch {
     const found = this.#stretchFor(ms, driftMs)
     const isSame = known === undefined || found === known
     found.commitMs = ms
+    if (driftMs !== undefined) found.coveredMs = Math.max(found.coveredMs, ms)
     found.fromMs = Math.min(found.fromMs, ms)
     found.driftMs ??= driftMs
     this.#stretches.splice(0, this.#stretches.indexOf(found))
-    return isSame ? undefined : [lastOf(known), found.fromMs]
+    return isSame ? undefined : [Math.max(known.coveredMs, known.commitMs), found.fromMs]
   }
 
   get seen(): Seen {
     const [known, ...others] = this.#stretches
     const now = others.at(-1)
     return {
-      coveredMs: known === undefined ? 0 : lastOf(known),
+      coveredMs: known?.coveredMs ?? 0,
       later: now === undefined ? null : [now.fromMs, now.seenMs],
     }
   }
@@ -88,7 +92,7 @@ export class ClockWatch {
   #stretchFor(ms: number, driftMs: number | undefined): Stretch {
     const distance = (stretch: Stretch): number =>
       driftMs === undefined || stretch.driftMs === undefined ? 0 : Math.abs(driftMs - stretch.driftMs)
-    // Of two that are as near, the later one: what another process committed has just been seen.
+    // The later of two that are as near: another process has committed just before this look.
     const [nearest] = this.#stretches.toReversed().sort((a, b) => distance(a) - distance(b))
     if (nearest !== undefined && distance(nearest) <= aheadMsMax && ms >= nearest.commitMs) return nearest
     const begun = stretchOf(ms, driftMs)
@@ -99,14 +103,11 @@ export class ClockWatch {
   }
 }
 
-/** The last time that is known to be in it. */
-const lastOf = ({ seenMs, commitMs }: Stretch): number => Math.max(seenMs, commitMs)
-
 const stretchOf = (ms: number, driftMs: number | undefined): Stretch => ({
-  ...{ fromMs: ms, seenMs: ms, commitMs: Number.NEGATIVE_INFINITY, driftMs },
+  ...{ fromMs: ms, seenMs: ms, commitMs: Number.NEGATIVE_INFINITY, coveredMs: ms, driftMs },
 })
 
-/** By how much the clock was set since the last look; 0 if it ran steadily. */
+/** The difference by which the clock was set since the last look; 0 if it ran steadily. */
 const stepOf = (last: Stretch, ms: number, driftMs: number | undefined): number => {
   if (ms < last.seenMs) return ms - last.seenMs
   if (last.driftMs === undefined || driftMs === undefined) return ms - last.seenMs

@@ -67,7 +67,7 @@ class PieceReader {
     this.#atMs = atMs
     const bases = run.bases.filter(({ firstSegment }) => firstSegment >= base.firstSegment)
     this.#piece = { run, bases, stretches: [], broken: undefined }
-    // What was committed before the generation of the base is in the base itself.
+    // The base itself has everything that was committed before its generation.
     const isWhole = base.end.segment < base.firstSegment
     this.#position = isWhole ? base.end : nowhere
     this.#now = this.#stretchFrom(base.usableFromMs)

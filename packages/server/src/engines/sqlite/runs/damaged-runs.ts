@@ -24,7 +24,7 @@ export const changeDamaged = (db: Connection, change: () => void, changeWithoutI
   db.run('RELEASE damaged_run')
 }
 
-/** What the indexes have of a run: its row may have other values. */
+/** A run as its indexes have it: its row may have other values. */
 export interface IndexedRun {
   taskId: number
   id: string

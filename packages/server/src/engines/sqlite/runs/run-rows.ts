@@ -74,7 +74,7 @@ const stateOfRow = (row: RunRow): RunValue[] => [
   row.progress,
 ]
 
-/** What the checksum of the whole row covers. The one of the result covers the result: here it only is there or not. */
+/** The checksum of the whole row covers this. That of the result covers the result: here it only is there or not. */
 const wholeRow = (seq: number, state: RunValue[], payload: string, hasResult: boolean): StoredRecord => ({
   ...{ hashKey: JSON.stringify(state), rangeKey: hasResult ? 'run with result' : 'run', data: payload },
   ...{ ttlSeconds: null, updatedAtMs: seq },
