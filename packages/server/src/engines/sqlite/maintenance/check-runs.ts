@@ -52,6 +52,11 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
       continue
     }
     if (rows.length === 0) break
+    // A damaged page can lead back to rows that were read before.
+    if (rows.some((row, i) => row.seq <= (rows[i - 1]?.seq ?? last))) {
+      yield `runs after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
+      break
+    }
     for (const row of rows) {
       const findings = findingsOf(row, tasks)
       if (findings.length > 0) table(row.task_id)

@@ -171,6 +171,11 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       continue
     }
     if (rows.length === 0) break
+    // A damaged page can lead back to rows that were read before.
+    if (rows.some((row, i) => row.id <= (rows[i - 1]?.id ?? last))) {
+      yield `records after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
+      break
+    }
     for (const row of rows) {
       const result = takeChecksum(row.table_id, row)
       const findings: string[] = []

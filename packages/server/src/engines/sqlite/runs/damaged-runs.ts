@@ -24,6 +24,46 @@ export const changeDamaged = (db: Connection, change: () => void, changeWithoutI
   db.run('RELEASE damaged_run')
 }
 
+const repairEveryMs = 3_600_000
+let repairedAt = Number.NEGATIVE_INFINITY
+
+const isDamagedRun = (error: unknown): boolean => /^SQLITE_(CORRUPT|CONSTRAINT)/.test(codeOf(error))
+
+/** Undefined if damage keeps the work from being done; nothing of it is applied then. */
+const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
+  db.prepare('SAVEPOINT run_work').run()
+  try {
+    const done = work()
+    db.prepare('RELEASE run_work').run()
+    return { done }
+  } catch (error) {
+    // After other errors SQLite may have ended the transaction.
+    if (!isDamagedRun(error)) throw error
+    db.run('ROLLBACK TO run_work')
+    db.run('RELEASE run_work')
+    return undefined
+  }
+}
+
+/**
+ * Does the work on each of the items, in the transaction that is open on `db`. Runs that damage keeps from being changed are left
+ * out, so that they hold up no others. The indexes of runs are made again first, at most once an hour: that repairs them.
+ */
+export const onEach = <I, T>(db: Connection, items: I[], work: (item: I) => T): T[] => {
+  const all = () => items.map(work)
+  const together = attempt(db, all)
+  if (together !== undefined) return together.done
+  if (performance.now() - repairedAt > repairEveryMs) {
+    repairedAt = performance.now()
+    const repaired = attempt(db, () => {
+      db.run('REINDEX runs')
+      return all()
+    })
+    if (repaired !== undefined) return repaired.done
+  }
+  return items.flatMap((item) => attempt(db, () => work(item))?.done ?? [])
+}
+
 /** A run as its indexes have it: its row may have other values. */
 export interface IndexedRun {
   taskId: number

@@ -7,7 +7,7 @@ import type { FiredSchedules, RunReference } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import { isOfActive } from '../registry/rows.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { failDamaged } from './damaged-runs.ts'
+import { failDamaged, onEach } from './damaged-runs.ts'
 import { leasesAhead } from './look-statements.ts'
 import { type RunRow, readRun, runColumns } from './run-rows.ts'
 import type { RunWrites } from './run-writes.ts'
@@ -45,43 +45,44 @@ export const expireLeases = (
 ): RunReference[] => {
   wakeRuns(db, runs, wakes, nowMs)
   const find = db.prepare<RunRow, [number]>(runBySeq)
-  const references: RunReference[] = []
-  for (const seq of seqs) {
+  const expire = (seq: number): RunReference | undefined => {
     const row = find.get(seq)
-    if (row === null) continue
+    if (row === null) return undefined
     const run = readRun(row)
     const task = tasks.find(row.task_id)
     // Damage, which verify reports. It must not come back in every step.
     if (run === undefined || task === undefined) {
       const { taskId, runningKey } = failDamaged(db, seq, nowMs)
       runs.release(taskId, runningKey, nowMs)
-      continue
+      return undefined
     }
     // Finished or extended since it was found.
-    if (run.status !== 'running' || run.leaseUntilMs! > nowMs) continue
+    if (run.status !== 'running' || run.leaseUntilMs! > nowMs) return undefined
     runs.replace(run, expireAttempt(run, task.declaration, runs.isQueued(run.taskId, run.key), Math.random(), nowMs))
-    references.push({ taskId: run.taskId, id: run.id })
+    return { taskId: run.taskId, id: run.id }
   }
+  const references = onEach(db, seqs, expire).filter((reference) => reference !== undefined)
   const ahead = db.prepare<{ seq: number }, [number, number]>(leasesAhead).all(nowMs + leaseMsMax, rowsMax)
-  for (const { seq } of ahead) {
-    const run = readRun(find.get(seq)!)
+  onEach(db, ahead, ({ seq }) => {
+    const row = find.get(seq)
+    const run = row === null ? undefined : readRun(row)
     if (run === undefined) failDamaged(db, seq, nowMs)
     else {
       const leaseSeconds = tasks.find(run.taskId)?.declaration.leaseSeconds ?? leaseSecondsMax
       runs.replace(run, { ...run, leaseUntilMs: nowMs + 1000 * leaseSeconds })
     }
-  }
+  })
   return references
 }
 
 /** The clock was set back: see `wakeRun`. */
 const wakeRuns = (db: Connection, runs: RunWrites, seqs: number[], nowMs: number): void => {
-  for (const seq of seqs) {
+  onEach(db, seqs, (seq) => {
     const row = db.prepare<RunRow, [number]>(runBySeq).get(seq)
     const run = row === null ? undefined : readRun(row)
     const woken = run && wakeRun(run, nowMs)
     if (woken !== undefined) runs.replace(run!, woken)
-  }
+  })
 }
 
 export const fireSchedules = (
@@ -90,27 +91,26 @@ export const fireSchedules = (
   runs: RunWrites,
   { taskIds, resets, nowMs }: FireStep,
 ): Omit<FiredSchedules, 'due'> => {
-  const created: RunReference[] = []
-  let unknown = 0
   const ofActive = db.prepare<unknown, [number]>(`SELECT 1 FROM tables WHERE id = ?1 AND ${isOfActive('org_id')}`)
-  for (const taskId of taskIds) {
+  const fire = (taskId: number): RunReference | 'unknown' | undefined => {
     const task = tasks.find(taskId)
     // Served, paused or deleted since it was found.
-    if (task === undefined || task.nextRunAtMs === null || task.nextRunAtMs > nowMs) continue
+    if (task === undefined || task.nextRunAtMs === null || task.nextRunAtMs > nowMs) return undefined
     const { schedule } = task.declaration
     const next = nextIfKnown(schedule, nowMs, nowMs)
-    if (next === undefined) {
-      unknown++
-      continue
-    }
+    if (next === undefined) return 'unknown'
+    tasks.setSchedule(taskId, next, nowMs)
     // The times of a deleted organization pass without runs: once it is restored, its schedules go on at their next times.
     if (schedule !== null && ofActive.get(taskId) !== null && !runs.isQueued(taskId, scheduleKey)) {
       const at = { runAtMs: task.nextRunAtMs }
       const run = { id: newRunId(), isNamed: false, key: scheduleKey, payload: schedule.payload, at }
-      created.push({ taskId, id: runs.insert(taskId, run, nowMs).id })
+      return { taskId, id: runs.insert(taskId, run, nowMs).id }
     }
-    tasks.setSchedule(taskId, next, nowMs)
+    return undefined
   }
+  const fired = onEach(db, taskIds, fire)
+  const created = fired.filter((one) => one !== undefined && one !== 'unknown')
+  const unknown = fired.filter((one) => one === 'unknown').length
   for (const id of resets) {
     const task = tasks.find(id)
     // Served, paused or deleted since it was found.
@@ -135,5 +135,6 @@ export const sweepFinished = (db: Connection, seqs: number[], before: number): n
     const run = row === null ? undefined : readRun(row)
     return run !== undefined && isFinished(run) && run.updatedAtMs + 1000 * (row!.keepSeconds ?? 0) <= before
   }
-  return seqs.filter(isOver).reduce((count, seq) => count + remove.run(seq).changes, 0)
+  const removed = onEach(db, seqs, (seq) => (isOver(seq) ? remove.run(seq).changes : 0))
+  return removed.reduce((count, changes) => count + changes, 0)
 }

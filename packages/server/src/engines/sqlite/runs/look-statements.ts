@@ -1,5 +1,4 @@
 import { clockErrorMs, scheduleKey } from '../../../core/tasks/schedule.ts'
-import { runColumns } from './run-rows.ts'
 
 // The statements that run again and again while nothing may be due. Each is a seek in an index that holds only what waits,
 // however many runs are finished or lie in the future. A test reads their plans.
@@ -7,10 +6,8 @@ import { runColumns } from './run-rows.ts'
 /** ?1 task, ?2 now, ?3 rows. */
 const due = `FROM runs WHERE task_id = ?1 AND held = 0 AND status = 'queued' AND run_at <= ?2 ORDER BY run_at, seq LIMIT ?3`
 
-export const dueRuns = `SELECT seq, octet_length(payload) AS bytes ${due}`
-
-/** The same runs, whole. */
-export const dueRunRows = `SELECT ${runColumns} ${due}`
+/** From the index alone. */
+export const dueRuns = `SELECT seq ${due}`
 
 /** ?1 task, ?2 the most that matters. */
 export const countRunning = `SELECT count(*) AS n FROM (

@@ -16,10 +16,11 @@ import {
 import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
+import { damaged, orDamage } from '../disk/damage.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { failDamaged } from './damaged-runs.ts'
+import { failDamaged, onEach } from './damaged-runs.ts'
 import { moveLease } from './leases.ts'
-import { countRunning, dueRunRows } from './look-statements.ts'
+import { countRunning, dueRuns } from './look-statements.ts'
 import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun, updateRun } from './run-rows.ts'
 
 /** What a short run counts in a claim: about what a record does whose writing takes as long. */
@@ -31,6 +32,13 @@ export interface Extension {
   progress: string | undefined
 }
 
+/** So many runs that cannot be read may be due before others, and hold up none. */
+const unreadableMax = 20
+
+const isDue = (run: Run, taskId: number, nowMs: number): boolean =>
+  run.taskId === taskId && run.status === 'queued' && !run.held && run.runAtMs <= nowMs
+
+const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
 const runById = `SELECT ${runColumns} FROM runs WHERE task_id = ?1 AND id = ?2`
 
 /** Changes runs inside the transaction that is open on `db`. */
@@ -118,10 +126,10 @@ export class RunWrites {
     const { declaration } = this.#task(taskId)
     if (run.key !== null) {
       const queued = this.#ofKey(taskId, run.key, 'queued')
-      if (queued !== undefined) {
-        const before = toRun(queued)
-        return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
-      }
+      const before = queued && readRun(queued)
+      if (before !== undefined) return { run: this.replace(before, mergeRun(before, run, nowMs)), created: false }
+      // A damaged run keeps no other of its key from being added.
+      if (queued !== undefined) failDamaged(this.#db, queued.seq, nowMs)
     } else if (run.isNamed) {
       const present = this.#find(taskId, run.id)
       if (present !== undefined && isKept(present, declaration.keepSeconds, nowMs))
@@ -163,20 +171,25 @@ export class RunWrites {
     if (rowsMax <= 0) return []
     const due: { seq: number; run: Run | undefined }[] = []
     let bytes = 0
-    for (const row of this.#db.prepare<RunRow, RunValue[]>(dueRunRows).iterate(taskId, nowMs, rowsMax)) {
+    const seqs = this.#db.prepare<{ seq: number }, RunValue[]>(dueRuns).all(taskId, nowMs, rowsMax + unreadableMax)
+    for (const { seq } of seqs) {
+      if (due.length === rowsMax) break
+      // By its number alone: where the index and the row differ, a row that was found by the index would have some of each.
+      const row = orDamage(() => this.#one<RunRow>(runBySeq, seq))
+      if (row === damaged || row === undefined) continue
       const run = readRun(row)
+      if (run !== undefined && !isDue(run, taskId, nowMs)) continue
       bytes += Buffer.byteLength(run?.payload ?? '')
       if (due.length > 0 && bytes > claimBytesMax) break
-      due.push({ seq: row.seq, run })
+      due.push({ seq, run })
       this.claimedBytes += claimedRowBytes + (run?.payload.length ?? 0)
     }
-    const runs: Run[] = []
-    for (const { seq, run } of due) {
+    return onEach(this.#db, due, ({ seq, run }) => {
       // A damaged run is handed to nobody, and must not be in the way of the others.
-      if (run === undefined) failDamaged(this.#db, seq, nowMs)
-      else runs.push(this.replace(run, startAttempt(run, newLease(), leaseMs, nowMs)))
-    }
-    return runs
+      if (run !== undefined) return this.replace(run, startAttempt(run, newLease(), leaseMs, nowMs))
+      failDamaged(this.#db, seq, nowMs)
+      return undefined
+    }).filter((run) => run !== undefined)
   }
 
   #countRunning(taskId: number, most: number): number {
