@@ -27,7 +27,24 @@ export const changeDamaged = (db: Connection, change: () => void, changeWithoutI
 const repairEveryMs = 3_600_000
 let repairedAt = Number.NEGATIVE_INFINITY
 
-const isDamagedRun = (error: unknown): boolean => /^SQLITE_(CORRUPT|CONSTRAINT)/.test(codeOf(error))
+/** Rows that SQLite cannot read. Having met one it commits nothing any more, so the next transaction must not look at it. */
+const unreadable = new Set<number>()
+const unreadableMax = 1_000
+
+export const isUnreadable = (seq: number): boolean => unreadable.has(seq)
+
+/** Reads something of a run. If it cannot be read, that is remembered and thrown. */
+export const readOrNote = <T>(seq: number, read: () => T): T => {
+  try {
+    return read()
+  } catch (error) {
+    if (codeOf(error) === 'SQLITE_CORRUPT') {
+      if (unreadable.size >= unreadableMax) unreadable.clear()
+      unreadable.add(seq)
+    }
+    throw error
+  }
+}
 
 /** Undefined if damage keeps the work from being done; nothing of it is applied then. */
 const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
@@ -37,8 +54,8 @@ const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
     db.prepare('RELEASE run_work').run()
     return { done }
   } catch (error) {
-    // After other errors SQLite may have ended the transaction.
-    if (!isDamagedRun(error)) throw error
+    // After other errors the transaction is over.
+    if (!/^SQLITE_(CORRUPT_INDEX|CONSTRAINT)/.test(codeOf(error))) throw error
     db.run('ROLLBACK TO run_work')
     db.run('RELEASE run_work')
     return undefined
@@ -46,11 +63,13 @@ const attempt = <T>(db: Connection, work: () => T): { done: T } | undefined => {
 }
 
 /**
- * Does the work on each of the items, in the transaction that is open on `db`. Runs that damage keeps from being changed are left
+ * Does the work on each of the runs, in the transaction that is open on `db`. Those that damage keeps from being changed are left
  * out, so that they hold up no others. The indexes of runs are made again first, at most once an hour: that repairs them.
  */
-export const onEach = <I, T>(db: Connection, items: I[], work: (item: I) => T): T[] => {
-  const all = () => items.map(work)
+export const onEach = <I, T>(db: Connection, items: I[], seqOf: (item: I) => number, work: (item: I) => T): T[] => {
+  const readable = items.filter((item) => !unreadable.has(seqOf(item)))
+  const one = (item: I): T => readOrNote(seqOf(item), () => work(item))
+  const all = () => readable.map(one)
   const together = attempt(db, all)
   if (together !== undefined) return together.done
   if (performance.now() - repairedAt > repairEveryMs) {
@@ -61,7 +80,7 @@ export const onEach = <I, T>(db: Connection, items: I[], work: (item: I) => T): 
     })
     if (repaired !== undefined) return repaired.done
   }
-  return items.flatMap((item) => attempt(db, () => work(item))?.done ?? [])
+  return readable.flatMap((item) => attempt(db, () => one(item))?.done ?? [])
 }
 
 /** A run as its indexes have it: its row may have other values. */

@@ -35,6 +35,8 @@ export interface FireStep {
 /** A lease is never this far ahead, unless the clock was set back after it was given. */
 const leaseMsMax = leaseSecondsMax * 1000
 
+const itself = (seq: number): number => seq
+
 const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
 
 export const expireLeases = (
@@ -61,9 +63,10 @@ export const expireLeases = (
     runs.replace(run, expireAttempt(run, task.declaration, runs.isQueued(run.taskId, run.key), Math.random(), nowMs))
     return { taskId: run.taskId, id: run.id }
   }
-  const references = onEach(db, seqs, expire).filter((reference) => reference !== undefined)
+  const references = onEach(db, seqs, itself, expire).filter((reference) => reference !== undefined)
   const ahead = db.prepare<{ seq: number }, [number, number]>(leasesAhead).all(nowMs + leaseMsMax, rowsMax)
-  onEach(db, ahead, ({ seq }) => {
+  const aheadSeqs = ahead.map(({ seq }) => seq)
+  onEach(db, aheadSeqs, itself, (seq) => {
     const row = find.get(seq)
     const run = row === null ? undefined : readRun(row)
     if (run === undefined) failDamaged(db, seq, nowMs)
@@ -77,7 +80,7 @@ export const expireLeases = (
 
 /** The clock was set back: see `wakeRun`. */
 const wakeRuns = (db: Connection, runs: RunWrites, seqs: number[], nowMs: number): void => {
-  onEach(db, seqs, (seq) => {
+  onEach(db, seqs, itself, (seq) => {
     const row = db.prepare<RunRow, [number]>(runBySeq).get(seq)
     const run = row === null ? undefined : readRun(row)
     const woken = run && wakeRun(run, nowMs)
@@ -108,7 +111,8 @@ export const fireSchedules = (
     }
     return undefined
   }
-  const fired = onEach(db, taskIds, fire)
+  // Runs have positive numbers.
+  const fired = onEach(db, taskIds, (taskId) => -taskId, fire)
   const created = fired.filter((one) => one !== undefined && one !== 'unknown')
   const unknown = fired.filter((one) => one === 'unknown').length
   for (const id of resets) {
@@ -135,6 +139,6 @@ export const sweepFinished = (db: Connection, seqs: number[], before: number): n
     const run = row === null ? undefined : readRun(row)
     return run !== undefined && isFinished(run) && run.updatedAtMs + 1000 * (row!.keepSeconds ?? 0) <= before
   }
-  const removed = onEach(db, seqs, (seq) => (isOver(seq) ? remove.run(seq).changes : 0))
+  const removed = onEach(db, seqs, itself, (seq) => (isOver(seq) ? remove.run(seq).changes : 0))
   return removed.reduce((count, changes) => count + changes, 0)
 }

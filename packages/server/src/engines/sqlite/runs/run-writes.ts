@@ -16,9 +16,8 @@ import {
 import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
-import { damaged, orDamage } from '../disk/damage.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
-import { failDamaged, onEach } from './damaged-runs.ts'
+import { failDamaged, isUnreadable, onEach, readOrNote } from './damaged-runs.ts'
 import { moveLease } from './leases.ts'
 import { countRunning, dueRuns } from './look-statements.ts'
 import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun, updateRun } from './run-rows.ts'
@@ -33,7 +32,7 @@ export interface Extension {
 }
 
 /** So many runs that cannot be read may be due before others, and hold up none. */
-const unreadableMax = 20
+const unreadableDueMax = 20
 
 const isDue = (run: Run, taskId: number, nowMs: number): boolean =>
   run.taskId === taskId && run.status === 'queued' && !run.held && run.runAtMs <= nowMs
@@ -171,20 +170,22 @@ export class RunWrites {
     if (rowsMax <= 0) return []
     const due: { seq: number; run: Run | undefined }[] = []
     let bytes = 0
-    const seqs = this.#db.prepare<{ seq: number }, RunValue[]>(dueRuns).all(taskId, nowMs, rowsMax + unreadableMax)
+    const seqs = this.#db.prepare<{ seq: number }, RunValue[]>(dueRuns).all(taskId, nowMs, rowsMax + unreadableDueMax)
     for (const { seq } of seqs) {
       if (due.length === rowsMax) break
+      if (isUnreadable(seq)) continue
       // By its number alone: where the index and the row differ, a row that was found by the index would have some of each.
-      const row = orDamage(() => this.#one<RunRow>(runBySeq, seq))
-      if (row === damaged || row === undefined) continue
-      const run = readRun(row)
+      const row = readOrNote(seq, () => this.#one<RunRow>(runBySeq, seq))
+      const run = row && readRun(row)
+      if (row === undefined) continue
       if (run !== undefined && !isDue(run, taskId, nowMs)) continue
       bytes += Buffer.byteLength(run?.payload ?? '')
       if (due.length > 0 && bytes > claimBytesMax) break
       due.push({ seq, run })
       this.claimedBytes += claimedRowBytes + (run?.payload.length ?? 0)
     }
-    return onEach(this.#db, due, ({ seq, run }) => {
+    const seqOf = ({ seq }: (typeof due)[number]): number => seq
+    return onEach(this.#db, due, seqOf, ({ seq, run }) => {
       // A damaged run is handed to nobody, and must not be in the way of the others.
       if (run !== undefined) return this.replace(run, startAttempt(run, newLease(), leaseMs, nowMs))
       failDamaged(this.#db, seq, nowMs)
