@@ -104,7 +104,7 @@ export interface Files {
   storeId(): Awaitable<string>
   /**
    * The place was that of another store: it may have written the bytes of every blob that this one has now, and may need them. They
-   * are never removed, `takeDue` does not return them. Returns how many there are.
+   * are never removed, `takeDue` does not return them. Returns how many there are. The store has no mark after that.
    */
   adoptBlobs(): Promise<number>
   /** How many blobs are such. Those that no file refers to any more are among them. */

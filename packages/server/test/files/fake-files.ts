@@ -36,6 +36,7 @@ export class FakeFiles
   async adoptBlobs(): Promise<number> {
     this.#fail()
     this.adoptions++
+    this.mark = undefined
     return 0
   }
 

@@ -147,6 +147,18 @@ describe('the place of another store', () => {
     expect(logged).toEqual([expect.stringContaining('warn: took over the files of another store')])
   })
 
+  test('the place that the store had before is refused after an adoption, and a damaged mark of the store is replaced', async () => {
+    const own = newPlaceMark(files.id)
+    files.mark = own
+    await directory().writeMark(newPlaceMark(newStoreId()))
+    await checked().checkAtStart(true)
+    expect([await markOf(), files.mark === own]).toEqual([files.mark, false])
+    files.mark = newPlaceMark(files.id)
+    expect(await refusal(checked().checkAtStart())).toContain('It has the mark of another place')
+    await checked().checkAtStart(true)
+    expect([await markOf(), files.adoptions]).toEqual([files.mark, 2])
+  })
+
   test('an adoption that was interrupted between store and place is still refused, and continued by the next', async () => {
     const foreign = await directory().writeMark(newPlaceMark(newStoreId()))
     const stuck = directory()

@@ -59,7 +59,7 @@ interface FileFacts {
  * restored store gets `newMark`, which the next attempt would not know: last, so that an interrupted restore can be repeated.
  */
 const bringFiles =
-  (args: Arguments, from: string, to: string, brought: Brought): WithCopy =>
+  (args: Arguments, from: string, to: string, brought: Brought, ofAnyStore = false): WithCopy =>
   async (copy, newMark) => {
     await requireNames(copy)
     if (args.flag('without-files')) return requireBytesInStore(copy)
@@ -74,7 +74,7 @@ const bringFiles =
     }
     const [source, target] = [await openPlaceAt(from), await openPlaceAt(to)]
     try {
-      await requireMark(source, mark)
+      await requireMark(source, ofAnyStore ? undefined : mark)
       if (newMark === undefined) await markTarget(target, mark)
       else if ((await target.readMark()) !== undefined) throw otherStore(target)
       // Makes a directory that is not there yet.
@@ -132,10 +132,11 @@ const markPlace = async (args: Arguments, copy: Dump, mark: string, to: string):
   }
 }
 
-const requireMark = async (place: BlobPlace, mark: string): Promise<void> => {
+/** `mark`: undefined if that of any store will do. */
+const requireMark = async (place: BlobPlace, mark: string | undefined): Promise<void> => {
   const found = await place.readMark()
   if (found === undefined) throw new OperatorError(`${place.description} has no mark: it is not the place of files`)
-  if (found !== mark) throw otherStore(place)
+  if (mark !== undefined && found !== mark) throw otherStore(place)
 }
 
 const otherStore = ({ description }: BlobPlace): OperatorError =>
@@ -245,7 +246,8 @@ const restoreMoment = async (args: Arguments): Promise<number> => {
       const why = 'give the place of the bytes of files of the archived server with --files'
       throw new OperatorError(`the store of that time has files: ${why}, or leave them out with --without-files`)
     }
-    await bringFiles(args, from ?? to, to, brought)(copy, newMark)
+    // The store may have been restored since that time: then its place has another mark. All bytes are compared.
+    await bringFiles(args, from ?? to, to, brought, true)(copy, newMark)
     await markPlace(args, copy, newMark!, to)
   })
   const data = store.describe()

@@ -52,11 +52,12 @@ export const makeMark = async (place: BlobPlace, stored: StoredMark): Promise<vo
  * Makes the place of another store that of this one. Returns how many blobs of the store it may have the bytes of, or undefined
  * if there was nothing to do: the place is of this store, or has no mark because its disk is not mounted.
  *
- * The store is changed first. After a crash in between the place is still refused, and the next attempt continues.
+ * The store is changed first, and gets another mark, so that a place that it had before is refused. After a crash in between the place is still refused, and the next attempt continues.
  */
 export const adoptPlace = async (place: BlobPlace, stored: StoredMark): Promise<number | undefined> => {
-  const [storeId, inPlace] = [await stored.storeId(), await place.readMark()]
-  if (inPlace === undefined || isMarkOf(inPlace, storeId)) return undefined
+  const [storeId, inStore, inPlace] = [await stored.storeId(), await stored.readMark(), await place.readMark()]
+  if (inPlace === undefined) return undefined
+  if (isMarkOf(inPlace, storeId) && (inStore === undefined || inStore === inPlace)) return undefined
   const blobs = await stored.adoptBlobs()
   await place.writeMark(await stored.writeMark(newPlaceMark(storeId)), 'replace')
   return blobs

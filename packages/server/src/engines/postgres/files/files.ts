@@ -135,7 +135,8 @@ export class PostgresFiles implements Files {
   }
 
   async adoptBlobs(): Promise<number> {
-    await this.#db.write(noOrg, { statement: sql.adoptBlobs, values: [neverDueMs] })
+    const forget = { statement: sql.forgetMark, values: [] }
+    await this.#db.write(noOrg, forget, { statement: sql.adoptBlobs, values: [neverDueMs] })
     return this.countAdopted()
   }
 

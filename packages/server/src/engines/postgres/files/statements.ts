@@ -199,6 +199,11 @@ export const adoptBlobs: Statement = {
   text: `update cubby_blob as b set due_at_ms = $1::bigint where b.id < 'f'`,
 }
 
+export const forgetMark: Statement = {
+  name: 'file_mark_forget',
+  text: 'update cubby_store as s set file_mark = null',
+}
+
 export const countAdopted: Statement = {
   name: 'blobs_count_adopted',
   text: 'select count(*) from cubby_blob b where b.due_at_ms = $1::bigint',

@@ -193,6 +193,7 @@ export class FileWrites {
   }
 
   adoptBlobs(): number {
+    this.#run('DELETE FROM file_place')
     return this.#run(`UPDATE blobs SET due_at = ?1 WHERE id < 'f'`, neverDueMs)
   }
 
