@@ -123,10 +123,7 @@ const SignedIn = ({ keyId }: { keyId: string }) => {
   )
 }
 
-const replaceAndGoHome = async (): Promise<void> => {
-  await replaceSession()
-  navigate('#/', { replace: true })
-}
+const replaceAndGoHome = (): Promise<void> => replaceSession(() => navigate('#/', { replace: true }))
 
 const ReplaceSession = ({ link }: { link: NonNullable<typeof waitingLink.value> }) => {
   const { organization, masked } = session.value!.self

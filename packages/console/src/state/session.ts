@@ -178,12 +178,14 @@ const exchangeLink = async ({ key, self }: SignInLink): Promise<SignInLink> => {
 
 /**
  * The reader has agreed. The session is left only when there is another one. The tab keeps that one, because the link works only
- * once, and a reload of the page has no other key.
+ * once, and a reload of the page has no other key. `goHome` is called before the new session begins, which has nothing of what
+ * the address shows.
  */
-export const replaceSession = async (): Promise<void> => {
+export const replaceSession = async (goHome = () => {}): Promise<void> => {
   if (waitingLink.value === undefined) return
   const own = await exchangeLink(waitingLink.value)
   const revokeOwn = leaveSession()
+  goHome()
   begin(own.key, own.self, true)
   keepInTab(true)
   await revokeOwn()
