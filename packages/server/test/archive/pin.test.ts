@@ -87,7 +87,10 @@ test('the first commit after a reset makes the WAL small: an archive keeps an id
       // Whole until it is cut by a commit: it grows by the commits made here, and is never emptied in between.
       expect(walBytes()).toBeGreaterThanOrEqual(large)
       await commit()
-      return walBytes() === 4 * 1024 * 1024 || undefined
+      if (walBytes() === 4 * 1024 * 1024) return true
+      // It came before the checkpoint had ended, and its page alone is not worth another one.
+      beside.run('INSERT INTO probe SELECT text FROM probe LIMIT 3000')
+      return undefined
     })
   } finally {
     await channel.close()
