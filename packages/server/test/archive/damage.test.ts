@@ -130,6 +130,14 @@ describe.skipIf(!storeIsEmbedded())('an archive with a file that is lost or chan
     expect(await restored(moments[0]!)).toContain(`${path} is damaged`)
   })
 
+  test('a newer base is that of another run: it is not used, and verify names it', async () => {
+    const [from, to] = [join(copied(), first), join(copy, second)]
+    for (const kind of ['db', 'json']) cpSync(join(from, `base-00000001.${kind}`), join(to, `base-00000002.${kind}`))
+    const path = join(to, 'base-00000002.json')
+    expect((await verify(copy)).findings).toEqual([`${path} is not of this run`])
+    for (const moment of moments) expect(await restored(moment)).toBe(moment.records)
+  })
+
   test('a description has a member that is none: it is refused, whatever its checksum says', async () => {
     const path = join(copied(), second, 'base-00000001.json')
     const { checksum, ...info } = JSON.parse(readFileSync(path, 'utf8'))

@@ -65,8 +65,8 @@ class PieceReader {
     this.#run = run
     this.#base = base
     this.#atMs = atMs
-    const bases = run.bases.filter(({ firstSegment }) => firstSegment >= base.firstSegment)
-    this.#piece = { run, bases, stretches: [], broken: undefined }
+    this.#piece = { run, bases: [], stretches: [], broken: undefined }
+    this.#addBases(base.end)
     // The base itself has everything that was committed before its generation.
     const isWhole = base.end.segment < base.firstSegment
     this.#position = isWhole ? base.end : nowhere
@@ -107,8 +107,18 @@ class PieceReader {
     }
     const { end } = this.#base
     if (generation === end.generation && meta.first + meta.count - 1 === end.frame) requireChain(path, chain, end)
+    this.#addBases(this.#position)
     this.#now.toMs = Math.max(this.#now.toMs, meta.coveredMs)
     this.#noteUnsure(unsure)
+  }
+
+  /** Bases that end here. One of another run ends at another block, and is not used. */
+  #addBases(position: Position): void {
+    const { bases } = this.#piece
+    for (const base of this.#run.bases) {
+      const isOfPiece = base.firstSegment >= this.#base.firstSegment && base.end.chain === position.chain
+      if (isOfPiece && !bases.includes(base)) bases.push(base)
+    }
   }
 
   /** The clock may have been set while the times were lost: before it and after it, nothing is known. */

@@ -1,5 +1,6 @@
 import { OperatorError } from '../../../core/operator-error.ts'
 import type { ArchiveReport } from '../../../store/closed-store.ts'
+import { pathsOfRun } from './archive-files.ts'
 import { readArchive, wholeBlocks } from './catalogue.ts'
 import { showTime } from './find-target.ts'
 import { type Piece, passedOver, readPieces, type Stretch } from './history.ts'
@@ -26,6 +27,13 @@ export const verifyArchive = (dir: string): ArchiveReport => {
       const last = stretches.findLast(isUsable)
       const reach = last === undefined ? 'nothing of it can be restored' : `it reaches until ${showTime(last.toMs)}`
       notes.push(`${broken.message}, as in a copy that was made while the server wrote: ${reach}`)
+    }
+  }
+  for (const run of runs) {
+    const ofRun = pieces.filter((piece) => piece.run === run)
+    if (ofRun.some(({ broken }) => broken !== undefined)) continue
+    for (const base of run.bases.filter((one) => !ofRun.some(({ bases }) => bases.includes(one)))) {
+      findings.push(`${pathsOfRun(run.dir).baseInfo(base.number)} is not of this run`)
     }
   }
   const usable = pieces.filter(({ stretches }) => stretches.some(isUsable))
