@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { CubbyError } from '../../src/core/errors.ts'
 import { pageExpiredRowsMax, recoveryMs, sweepGraceMs } from '../../src/core/limits.ts'
@@ -27,6 +27,7 @@ import {
 import { makeTempDir, removeTempDir } from '../harness.ts'
 import { Random, testSeed } from '../model/random.ts'
 import { rootPage } from './damaged-store.ts'
+import { copyStore, flipBit } from './flip-bit.ts'
 
 // A disk may return another bit than was written, and SQLite does not notice. Without a checksum of every row, damaged
 // records would be served, exported and copied as if they were good.
@@ -91,23 +92,6 @@ const recordPages = (type = '%'): number[] => {
 }
 
 let copies = 0
-/** A copy of the store after `damage`. */
-const copyStore = (damage: (handle: number) => void): string => {
-  const dataDir = join(top, `copy-${++copies}`)
-  mkdirSync(dataDir)
-  copyFileSync(file, join(dataDir, 'cubby.db'))
-  const handle = openSync(join(dataDir, 'cubby.db'), 'r+')
-  damage(handle)
-  closeSync(handle)
-  return dataDir
-}
-
-const flipBit = (handle: number, at: number, bit: number): void => {
-  const byte = Buffer.alloc(1)
-  readSync(handle, byte, 0, 1, at)
-  byte[0]! ^= 1 << bit
-  writeSync(handle, byte, 0, 1, at)
-}
 
 /** The error of a request, or of a command. */
 const isDamage = (error: unknown): boolean =>
@@ -190,7 +174,7 @@ let expectedOf: StoredRecord[][] = []
 let dumpedRecords: unknown
 
 test('the sound store is read in every way, and is found sound', async () => {
-  const engine = await openSqliteEngine({ dataDir: copyStore(() => {}) })
+  const engine = await openSqliteEngine({ dataDir: copyStore(top, file, () => {}) })
   try {
     const desk = await deskThrough(engine, writtenDesk)
     expectedOf = await Promise.all(scans.map((scan) => desk.list(scan, nowMs, 1_000)))
@@ -218,7 +202,7 @@ test('a single changed bit in the pages of records never changes an answer; the 
   for (let i = 0; i < flips; i++) {
     const [page, at, bit] = [random.pick(pages), random.int(0, pageBytes - 1), random.int(0, 7)]
     const where = `bit ${bit} of byte ${at} of page ${page}`
-    const dataDir = copyStore((handle) => flipBit(handle, (page - 1) * pageBytes + at, bit))
+    const dataDir = copyStore(top, file, (handle) => flipBit(handle, (page - 1) * pageBytes + at, bit))
     try {
       const engine = await openSqliteEngine({ dataDir })
       try {
@@ -271,7 +255,7 @@ test('a row whose id became that of a counted one: no count leads back, and none
       const other = (Number(rangeKey.slice(1)) + 1) ^ (1 << bit)
       const row = live.get(`key ${other - 1}`)
       if (row === undefined) continue
-      const dataDir = copyStore((handle) =>
+      const dataDir = copyStore(top, file, (handle) =>
         flipId(handle, findBytes(handle, Buffer.from(`${row.hashKey}#`)), other, bit),
       )
       const engine = await openSqliteEngine({ dataDir })
@@ -330,7 +314,7 @@ describe('a record of which one bit was changed', () => {
   })
 
   test('its id: a dump fails instead of leaving it out', async () => {
-    const dataDir = copyStore((handle) => flipId(handle, rowStart(handle), 5, 6))
+    const dataDir = copyStore(top, file, (handle) => flipId(handle, rowStart(handle), 5, 6))
     const engine = await openSqliteEngine({ dataDir })
     try {
       const dump = await engine.transfer.openDump()
@@ -347,7 +331,7 @@ describe('a record of which one bit was changed', () => {
       const open = async (use: (engine: Engine, desk: Desk, log: string[]) => Promise<void>): Promise<void> => {
         const log: string[] = []
         const engine = await openSqliteEngine({
-          dataDir: copyStore(damage),
+          dataDir: copyStore(top, file, damage),
           log: (_, message, fields) => log.push(`${message} ${JSON.stringify(fields)}`),
         })
         try {
@@ -731,7 +715,7 @@ test('every bit of the header of a row, one by one', async () => {
   let refused = 0
   for (let bit = 0; bit < 8; bit++) {
     for (const fromEnd of [1, 2, 'length'] as const) {
-      const dataDir = copyStore((handle) => {
+      const dataDir = copyStore(top, file, (handle) => {
         const row = findBytes(handle, Buffer.from(`${name}#`))
         flipBit(handle, fromEnd === 'length' ? headerAt(handle, row, 5) : row - fromEnd, bit)
       })
@@ -748,7 +732,7 @@ test('every bit of the header of a row, one by one', async () => {
 })
 
 test('however many records are damaged, the log is bounded', async () => {
-  const dataDir = copyStore(() => {})
+  const dataDir = copyStore(top, file, () => {})
   const db = new Database(join(dataDir, 'cubby.db'))
   db.run(`WITH RECURSIVE series (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM series WHERE value < 300)
     INSERT INTO records (id, table_id, hash_key, range_key, updated_at, data)

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { closeSync, copyFileSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { CubbyError } from '../../src/core/errors.ts'
 import { sweepGraceMs } from '../../src/core/limits.ts'
@@ -14,6 +14,7 @@ import { makeBench } from '../conformance/runs.ts'
 import { eventually, type Json, makeTempDir, removeTempDir, startServer } from '../harness.ts'
 import { ok, refused } from '../http/service.ts'
 import { Random, testSeed } from '../model/random.ts'
+import { copyStore, flipBit } from './flip-bit.ts'
 
 // A changed bit in the row of a run would change when it is due, who holds it or how it ended, or make it vanish, if the
 // checksum covered its texts only.
@@ -115,24 +116,6 @@ test('another value in any column of a run is 500 store_damaged for every reques
 
 // ── Single bits ────────────────────────────────────────────────────────────────────────────────────────────
 
-let copies = 0
-const copyStore = (file: string, damage: (handle: number) => void): string => {
-  const dataDir = join(top, `copy-${++copies}`)
-  mkdirSync(dataDir)
-  copyFileSync(file, join(dataDir, 'cubby.db'))
-  const handle = openSync(join(dataDir, 'cubby.db'), 'r+')
-  damage(handle)
-  closeSync(handle)
-  return dataDir
-}
-
-const flipBit = (handle: number, at: number, bit: number): void => {
-  const byte = Buffer.alloc(1)
-  readSync(handle, byte, 0, 1, at)
-  byte[0]! ^= 1 << bit
-  writeSync(handle, byte, 0, 1, at)
-}
-
 /** Runs in every state, in a file without unused pages. */
 const writeRuns = async (): Promise<{ file: string; task: Table; runs: Run[] }> => {
   const engine = await openSqliteEngine({ dataDir: join(top, 'sound') })
@@ -231,7 +214,7 @@ test('a single changed bit in the pages of runs never changes an answer; the che
   for (let i = 0; i <= flips; i++) {
     const [page, at, bit] = [random.pick(pages), random.int(0, pageBytes - 1), random.int(0, 7)]
     const where = `CUBBY_TEST_SEED=${seed}: ${i === 0 ? 'no bit' : `bit ${bit} of byte ${at} of page ${page}`}`
-    const dataDir = copyStore(file, (handle) => i > 0 && flipBit(handle, (page - 1) * pageBytes + at, bit))
+    const dataDir = copyStore(top, file, (handle) => i > 0 && flipBit(handle, (page - 1) * pageBytes + at, bit))
     const engine = await openSqliteEngine({ dataDir })
     try {
       const refusedReads = await readEverything(engine, task, runs, nowMs)
