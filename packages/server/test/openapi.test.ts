@@ -3,8 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import packageJson from '../package.json' with { type: 'json' }
 import { errorCodes } from '../src/core/error-codes.ts'
 import { doorPath, doorRoutes } from '../src/http/files-door.ts'
-import { isVerbAsKey } from '../src/http/routes/operation-routes.ts'
-import { openRoutes, routes } from '../src/http/routes.ts'
+import { isVerbAsKey, openRoutes, routes } from '../src/http/routes.ts'
 import { statusOf } from '../src/http/status.ts'
 import { type Json, type Server, startServer } from './harness.ts'
 import {

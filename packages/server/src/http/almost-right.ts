@@ -2,9 +2,9 @@ import { CubbyError, type ErrorCode } from '../core/errors.ts'
 import { divideCollection } from '../core/items/collection.ts'
 import { isName } from '../core/names.ts'
 import { queryFields } from '../core/records/query.ts'
+import type { RoutedOperationId } from '../operations/catalogue.ts'
+import { filePath } from './file-paths.ts'
 import { httpHint, type Names } from './hint-text.ts'
-import { filePath } from './routes/file-paths.ts'
-import type { RoutedOperationId } from './routes/operation-routes.ts'
 
 // Requests that newcomers and agents send because another service would take them. Each keeps its status and its code; the
 // hint names the request that is meant. A hint depends on nothing but the request, so it tells nothing about the store.

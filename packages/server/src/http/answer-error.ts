@@ -3,17 +3,16 @@ import type { Log } from '../core/log.ts'
 import { revoked } from './authenticate.ts'
 import { BodyAbandoned } from './body-faults.ts'
 import { causeOf } from './cause-of.ts'
-import type { Names } from './hint-text.ts'
-import { respondError } from './respond.ts'
+import { type ErrorContext, respondError } from './respond.ts'
 
 /** Turns any thrown value into an answer. Faults of the server are logged with the request id. */
-export const answerError = (log: Log, requestId: string, error: unknown, names?: Names): Response => {
+export const answerError = (log: Log, requestId: string, error: unknown, context?: ErrorContext): Response => {
   if (error instanceof CubbyError) {
     if (error.code === 'internal' || error.code === 'outcome_unknown') {
       log('error', 'request failed', { requestId, code: error.code, cause: error.cause })
     }
     // The engine's error only has the code; the message for the caller is here.
-    const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error, { names })
+    const response = respondError(requestId, error.code === 'revoked_api_key' ? revoked() : error, context)
     if (error instanceof BodyAbandoned) response.headers.set('Connection', 'close')
     return response
   }

@@ -61,8 +61,15 @@ export const refuseIfMatchOnRead = (headers: Headers): void => {
   if (headers.has('if-match')) refuse('If-Match', 'is not allowed on GET.', 'Use If-None-Match to revalidate a copy.')
 }
 
-/** `Prefer: return=minimal`, alone or among other preferences, in upper or lower case. */
-export const wantsMinimal = (headers: Headers): boolean => {
+const prefers = (headers: Headers, preference: RegExp): boolean => {
   const value = headers.get('prefer')
-  return value !== null && /(?:^|[,;])\s*return\s*=\s*"?minimal"?\s*(?:$|[,;])/i.test(value)
+  return value !== null && preference.test(value)
 }
+
+/** `Prefer: return=minimal`, alone or among other preferences, in upper or lower case. */
+export const wantsMinimal = (headers: Headers): boolean =>
+  prefers(headers, /(?:^|[,;])\s*return\s*=\s*"?minimal"?\s*(?:$|[,;])/i)
+
+/** `Prefer: hints=shell`: the caller is a command of the shell. */
+export const wantsShellHints = (headers: Headers): boolean =>
+  prefers(headers, /(?:^|[,;])\s*hints\s*=\s*"?shell"?\s*(?:$|[,;])/i)

@@ -4,6 +4,7 @@ import { CubbyError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Holder } from '../core/shares.ts'
 import type { McpServer } from '../mcp/server.ts'
+import type { Method } from '../operations/operation.ts'
 import { Admission } from './admit.ts'
 import { lostPathHint, namesIn, withBetterHint, wrongMethodHint } from './almost-right.ts'
 import { AnswerEnds } from './answer-ends.ts'
@@ -12,7 +13,9 @@ import { Answers } from './answers.ts'
 import { Arrivals } from './arrivals.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import { BodyReader } from './body.ts'
+import { wantsShellHints } from './conditions.ts'
 import { type DownloadRefusal, Downloads } from './downloads.ts'
+import { hasEmptySegment, longNameParameters } from './file-paths.ts'
 import { DoorExchange, type DoorOptions, type DoorRoute, doorRoutes } from './files-door.ts'
 import { foreignCaller, type McpDoorOptions, McpExchange, mcpRoute, respondForeign } from './mcp-door.ts'
 import { type AnswerCounter, type Answered, Observers, observed, type Place, pathOf } from './observe.ts'
@@ -21,8 +24,8 @@ import { requestIdOf } from './request-id.ts'
 import { logAnswered } from './request-log.ts'
 import { respondError, respondJson, respondPreflight } from './respond.ts'
 import { asUrlAnswer } from './respond-file.ts'
-import { hasEmptySegment, longNameParameters } from './routes/file-paths.ts'
-import { allowedMethods, literalParameter, type Method, type Route } from './routes.ts'
+import { allowedMethods, type Route } from './routes.ts'
+import { literalParameter } from './targets.ts'
 import { Turns } from './turns.ts'
 import { UploadBodies } from './upload-body.ts'
 import { type UploadRefusal, Uploads } from './uploads.ts'
@@ -412,7 +415,10 @@ export class Pipeline implements Shared {
   #answerError(exchange: RequestExchange, error: unknown): Awaitable<Response> {
     const { request, requestId, route, params } = exchange
     const hinted = error instanceof CubbyError ? withBetterHint(route.operationId, params, error) : error
-    const response = answerError(this.log, requestId, hinted, namesIn(params))
+    const response = answerError(this.log, requestId, hinted, {
+      names: namesIn(params),
+      forShell: wantsShellHints(request.headers),
+    })
     return route.body === 'upload' ? exchange.leaveUpload(response) : closingIfUnread(request, response)
   }
 }

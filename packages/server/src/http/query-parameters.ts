@@ -1,6 +1,5 @@
 import { CubbyError } from '../core/errors.ts'
-import { pageRowsDefault, pageRowsMax } from '../core/limits.ts'
-import { parseFlag, parseLimit } from '../core/members.ts'
+import { parseFlag } from '../core/members.ts'
 
 /** The query parameters, decoded as a form, one after another: behind a wrong one there may be thousands. */
 function* parametersOf(url: string): Generator<[name: string, value: string]> {
@@ -35,11 +34,14 @@ export const parseParameters = (url: string, known: readonly string[]): Record<s
 export const parseIntegerParameter = (value: string | undefined): number | string | undefined =>
   value !== undefined && /^[0-9]+$/.test(value) ? Number(value) : value
 
-export const parseLimitParameter = (value: string | undefined): number =>
-  parseLimit(parseIntegerParameter(value), pageRowsDefault, pageRowsMax)
-
 /** The JSON value of each text. */
 const flagValues: Record<string, boolean> = { true: true, false: false }
 
 export const parseFlagParameter = (value: string | undefined, name: string): boolean =>
   parseFlag(value === undefined ? undefined : (flagValues[value] ?? value), name)
+
+/** A parameter as the member of an input that it is. */
+export const jsonValue = (name: string, text: string): unknown => {
+  if (name === 'limit') return parseIntegerParameter(text)
+  return name === 'deleted' ? (flagValues[text] ?? text) : text
+}

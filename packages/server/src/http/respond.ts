@@ -4,7 +4,7 @@ import type { StoredRecord } from '../core/records/stored-record.ts'
 import { noteBody, noteCode } from './answer-notes.ts'
 import type { AnswerBody } from './answers.ts'
 import type { Exchange } from './exchange.ts'
-import { docsNote, httpHint, type Names } from './hint-text.ts'
+import { docsNote, httpHint, type Names, shellHint } from './hint-text.ts'
 import { retryAfterSeconds, statusOf } from './status.ts'
 
 export const exposedHeaders =
@@ -104,31 +104,25 @@ export const respondRedirect = (requestId: string, path: string): Response => {
   return response
 }
 
-/** Bytes produced while they are sent. Bun sends a stream's length only in the answer to HEAD (oven-sh/bun #10507). */
-export const respondStream = (
-  exchange: Exchange,
-  chunks: AsyncIterable<Uint8Array>,
-  { type, bytes }: { type: string; bytes?: number },
-): Response => {
-  const response = respond(exchange.requestId, exchange.streamOf(chunks, bytes))
-  response.headers.set('Content-Type', type)
-  if (bytes !== undefined) response.headers.set('Content-Length', String(bytes))
-  return response
-}
-
-interface ErrorContext {
+export interface ErrorContext {
   /** For `method_not_allowed`. */
   allow?: string
   /** What a call in the hint is about, if it does not say so itself. */
   names?: Names
+  /** The hint names commands of the shell. */
+  forShell?: boolean
 }
 
-export const respondError = (requestId: string, error: CubbyError, { allow, names }: ErrorContext = {}): Response => {
+export const respondError = (
+  requestId: string,
+  error: CubbyError,
+  { allow, names, forShell }: ErrorContext = {},
+): Response => {
   const { code, message, field } = error
   const status = statusOf[code]
   const isLost = status === 401 || code === 'route_not_found'
-  const own = httpHint(error.hint, names)
-  const hint = isLost ? [own, docsNote].join(' ').trimStart() : own
+  const own = forShell ? shellHint(error.hint, names) : httpHint(error.hint, names)
+  const hint = isLost && !forShell ? [own, docsNote].join(' ').trimStart() : own
   const response = respondJson(requestId, { error: { code, message, field, hint, requestId } }, status)
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer')
   if (status === 503) response.headers.set('Retry-After', String(retryAfterSeconds))

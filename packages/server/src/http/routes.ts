@@ -1,19 +1,15 @@
 import type { Awaitable } from '../core/awaitable.ts'
-import type { KeyNeeded } from '../operations/operation.ts'
+import { type RoutedOperationId, routedOperations as routed } from '../operations/catalogue.ts'
+import type { KeyNeeded, Method } from '../operations/operation.ts'
+import { pathNames } from '../operations/parse-input.ts'
 import type { Exchange } from './exchange.ts'
-import { apiKeyHandlers } from './handlers/api-keys.ts'
-import { bucketHandlers } from './handlers/buckets.ts'
+import { withFilePaths } from './file-paths.ts'
 import { fileHandlers } from './handlers/files.ts'
 import { itemHandlers } from './handlers/items.ts'
 import { recordHandlers } from './handlers/records.ts'
 import { runHandlers } from './handlers/runs.ts'
-import { tableHandlers } from './handlers/tables.ts'
-import { taskHandlers } from './handlers/tasks.ts'
-import { withFilePaths } from './routes/file-paths.ts'
-import { operationRoutes, type RoutedOperationId } from './routes/operation-routes.ts'
-import type { Method } from './routes/route.ts'
-
-export { literalParameter, type Method } from './routes/route.ts'
+import { plainHandler } from './plain-handler.ts'
+import { literalHashKey, pathsOf } from './targets.ts'
 
 type Handler = (exchange: Exchange) => Awaitable<Response>
 
@@ -31,33 +27,40 @@ export interface Route<Id extends string = RoutedOperationId> {
   handler: Handler
 }
 
-const handlers: Record<RoutedOperationId, Handler> = {
-  ...tableHandlers,
+/** Written by hand, where speed or streams demand it. */
+const handlers: Partial<Record<string, Handler>> = {
   ...recordHandlers,
   ...itemHandlers,
-  ...bucketHandlers,
   ...fileHandlers,
-  ...taskHandlers,
   ...runHandlers,
-  ...apiKeyHandlers,
 }
 
 export type RouteTable = Record<string, Partial<Record<Method, Route>>>
 
+/** The verbs for POST below a table, which are ordinary hash keys for other methods. */
+export const verbs: readonly string[] = routed.flatMap(({ route }) => literalHashKey(route!.path) ?? []).sort()
+
+const isOfRecord = (path: string): boolean => pathNames(path).includes('hashKey')
+
+/** Whether the path names a record by a word that is a verb for POST: `GET /v1/:db/:table/query`. */
+export const isVerbAsKey = (path: string, operationId: string): boolean =>
+  literalHashKey(path) !== undefined && routed.some(({ id, route }) => id === operationId && isOfRecord(route!.path))
+
 const pathTable = (): RouteTable => {
   const table: RouteTable = {}
-  for (const operationId of Object.keys(operationRoutes) as RoutedOperationId[]) {
-    const { operation, method, paths, ...more } = operationRoutes[operationId]
-    const { keyNeeded } = operation
-    const route = {
-      operationId,
+  for (const operation of routed) {
+    const { id, keyNeeded } = operation
+    const { method, path, bytes, body } = operation.route!
+    const route: Route = {
+      operationId: id as RoutedOperationId,
       keyNeeded,
-      body: 'bytes' in more ? ('upload' as const) : 'body' in more ? ('text' as const) : undefined,
-      handler: handlers[operationId],
+      body: bytes !== undefined ? 'upload' : body !== undefined ? 'text' : undefined,
+      handler: handlers[id] ?? plainHandler(operation),
     }
-    for (const path of paths) {
-      table[path] ??= {}
-      table[path][method] = route
+    const words = isOfRecord(path) ? verbs.map((verb) => `/v1/:db/:table/${verb}`) : []
+    for (const one of [...pathsOf(operation.route!), ...words]) {
+      table[one] ??= {}
+      table[one][method] = route
     }
   }
   return table

@@ -13,7 +13,6 @@ import { httpHint } from './hint-text.ts'
 import { mcpPath } from './mcp-door.ts'
 import { type AgentPages, type AgentPath, type ConsolePages, type Pages, respondPage } from './pages.ts'
 import { type Handler, type OpenAnswer, Pipeline, type PipelineOptions } from './pipeline.ts'
-import { tasksPath } from './routes/tasks.ts'
 import { openRoutes, type RouteTable, servedRoutes } from './routes.ts'
 
 export interface HttpOptions extends PipelineOptions {
@@ -100,7 +99,8 @@ export const startHttp = (options: HttpOptions): HttpServer => {
       ]),
     ),
     // Otherwise these paths would be those of records.
-    [`${tasksPath}/*`]: pipeline.notFound(),
+    // What is below it and has no route is never the key of a record.
+    '/v1/:db/_tasks/*': pipeline.notFound(),
     ...openHandlersOf(pipeline, options),
     ...(options.console && consoleHandlers(pipeline, options.console)),
     ...mcpHandlers(pipeline, options),

@@ -1,38 +1,20 @@
 import type { HintLanguage, SuggestedCall } from '../core/hint.ts'
+import { findOperation } from '../operations/catalogue.ts'
 import type { ApiKey } from '../store/api-keys.ts'
 import { type Endpoint, tools } from './tools.ts'
 
-/** The tool that does what an operation does, if there is one, with what its arguments need beside the known input. */
-const toolOf: Readonly<Record<string, string>> = {
-  listDatabases: 'list_tables',
-  listTables: 'list_tables',
-  listBuckets: 'list_tables',
-  listTasks: 'list_tables',
-  describeTable: 'describe_table',
-  createTable: 'create_table',
-  deleteTable: 'delete_table',
-  restoreTable: 'restore_table',
-  getRecord: 'get_records',
-  findRecords: 'get_records',
-  putRecord: 'put_records',
-  deleteRecord: 'delete_records',
-  queryRecords: 'query_records',
-  runTask: 'run_task',
-  getRun: 'get_run',
-  queryFiles: 'list_files',
-  getFileUrl: 'get_file_url',
-}
+const toolOf = (operation: string): string | undefined => findOperation(operation)?.tool
 
 const argumentsOf = ({ operation, input }: SuggestedCall): Record<string, unknown> => {
   const { hashKey, rangeKey, ...rest } = input
   if (operation === 'deleteTable') return { ...rest, confirm: `${input.db}/${input.table}` }
   if (hashKey === undefined) return rest
   const key = rangeKey === undefined ? { hashKey } : { hashKey, rangeKey }
-  return { ...rest, [toolOf[operation] === 'get_records' ? 'keys' : 'records']: [key] }
+  return { ...rest, [toolOf(operation) === 'get_records' ? 'keys' : 'records']: [key] }
 }
 
 /** What only looks. Everything else needs a secret key, and an endpoint that is not read-only. */
-const isRead = (operation: string): boolean => /^(?:list|get|describe|query|find|check)/.test(operation)
+const isRead = (operation: string): boolean => findOperation(operation)?.effect === 'reads'
 
 /**
  * Hints that name tools. `known`: names in the call; `endpoint`: if it names the database, calls do not; `otherwise`: what has no
@@ -55,7 +37,7 @@ export const toolLanguage = (
           : ''
     // A name that is not there is more often a typo than a table that is missing.
     const first = operation === 'createTable' ? 'after a look at list_tables, ' : ''
-    const name = toolOf[operation]
+    const name = toolOf(operation)
     if (name === undefined) return `${otherwise(suggested)}${barrier}`
     const { properties } = tools.find((tool) => tool.name === name)!
     // The call that failed may have names that this tool does not take.

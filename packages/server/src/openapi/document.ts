@@ -1,10 +1,10 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { errorCodes } from '../core/error-codes.ts'
 import { doorPath, doorRoutes } from '../http/files-door.ts'
-import { isVerbAsKey, type RoutedOperationId } from '../http/routes/operation-routes.ts'
-import { type Method, openRoutes, type Route, routes } from '../http/routes.ts'
+import { isVerbAsKey, openRoutes, type Route, routes } from '../http/routes.ts'
+import type { RoutedOperationId } from '../operations/catalogue.ts'
 import { exampleStore } from '../operations/example.ts'
-import type { KeyNeeded } from '../operations/operation.ts'
+import type { KeyNeeded, Method } from '../operations/operation.ts'
 import { errorBody, meanings, sharedErrors } from './errors.ts'
 import { givenStep } from './examples/http-example.ts'
 import { introduction } from './introduction.ts'

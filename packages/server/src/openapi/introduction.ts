@@ -6,12 +6,7 @@ import {
   requestHeadBytesMax,
   requestIdCharactersMax,
 } from '../core/limits.ts'
-
-/** `64 KiB`, `12 MiB`, `5 GiB`. */
-export const binaryBytes = (bytes: number): string => {
-  if (bytes < 1_048_576) return `${bytes / 1_024} KiB`
-  return bytes < 1_073_741_824 ? `${bytes / 1_048_576} MiB` : `${bytes / 1_073_741_824} GiB`
-}
+import { binaryBytes } from '../operations/schema.ts'
 
 /** The rules for all requests, to be read first. Only Markdown paragraphs, lists and headings (see `page/markdown.ts`). */
 export const introduction = `Cubby stores JSON records in tables, and files in buckets, and sees that the runs of tasks are done. Tables, buckets and tasks belong to a database, and a database belongs to the organization of the API key.

@@ -1,18 +1,20 @@
 import type { ErrorCode } from '../core/errors.ts'
-import { fileBytesMax } from '../core/limits.ts'
+import { plainBodyBytesMax } from '../core/limits.ts'
 import type { DoorOperationId } from '../http/files-door.ts'
-import { findRoute, type RoutedOperationId, verbs } from '../http/routes/operation-routes.ts'
-import type { OperationRoute } from '../http/routes/route.ts'
-import type { OpenOperationId } from '../http/routes.ts'
-import { catalogue, codesOf } from '../operations/catalogue.ts'
-import type { CatalogueEntry } from '../operations/catalogue-entry.ts'
+import { type OpenOperationId, verbs } from '../http/routes.ts'
+import {
+  type CatalogueEntry,
+  catalogue,
+  codesOf,
+  type RoutedOperationId,
+  routedOperations,
+} from '../operations/catalogue.ts'
+import type { Area } from '../operations/operation.ts'
+import { binaryBytes, type Schema } from '../operations/schema.ts'
 import * as files from './examples/files.ts'
 import { type HttpExample, toHttpExample } from './examples/http-example.ts'
-import * as items from './examples/items.ts'
 import * as records from './examples/records.ts'
-import * as runs from './examples/runs.ts'
 import * as service from './examples/service.ts'
-import { binaryBytes } from './introduction.ts'
 import { type HeaderName, type ParameterName, parameterAt } from './parameters.ts'
 import type { SchemaName } from './schemas.ts'
 
@@ -46,6 +48,8 @@ export interface Answer {
 /** The description of an operation over HTTP. */
 export interface HttpOperation {
   tag: keyof typeof tags
+  /** In the contents of the page, where each has one line. Default: the summary. */
+  title?: string
   summary: string
   description: string
   /** The summary on a path that ends with the range key. */
@@ -67,48 +71,106 @@ export interface HttpOperation {
 
 const verbsAreKeys = `The words ${verbs.map((verb) => `\`${verb}\``).join(', ')} are verbs only for POST: here they are ordinary hash keys.`
 
-/** What HTTP adds to the catalogue's description. */
-interface HttpNotes extends Partial<Pick<HttpOperation, 'summary' | 'summaryWithRangeKey' | 'answers'>> {
-  tag: keyof typeof tags
-  /** Appended to the description. */
-  note?: string
-  headers?: ParameterName[]
-  /** Codes that only HTTP has. */
-  codes?: ErrorCode[]
-  examples?: HttpExample[]
+const tagOf: Record<Exclude<Area, 'organizations'>, keyof typeof tags> = {
+  tables: 'Tables',
+  records: 'Records',
+  items: 'Items',
+  buckets: 'Buckets',
+  files: 'Files',
+  tasks: 'Tasks',
+  runs: 'Runs',
+  'api-keys': 'API keys',
 }
 
-const outputName = ({ output }: CatalogueEntry): SchemaName => output.$ref!.split('/').at(-1) as SchemaName
+const nameOf = ({ $ref }: Schema): SchemaName => $ref!.split('/').at(-1) as SchemaName
 
-const bodyOf = ({ schema, required, bytesMax }: NonNullable<OperationRoute['body']>): HttpOperation['body'] => ({
-  schema,
-  required,
-  description: `JSON in UTF-8, at most ${binaryBytes(bytesMax)}.`,
-})
+/** What follows from the route and the condition of an operation. */
+const notesOf = ({ route, condition, note }: CatalogueEntry): string[] => {
+  const { method, body, bytes, path } = route!
+  if (bytes !== undefined) return [note!]
+  const notes: string[] = []
+  if (body !== undefined && body.required === undefined) notes.push('The body may be empty.')
+  if (method === 'DELETE') {
+    notes.push(`The request has no body${condition === undefined ? '' : '; `If-None-Match` is not allowed here'}.`)
+  } else if (condition === 'put') notes.push('Send the condition as `If-Match` or `If-None-Match`.')
+  else if (condition === 'change') notes.push('Send the condition as `If-Match`.')
+  else if (condition === 'read') notes.push('`If-Match` is not allowed here.')
+  if (path.endsWith(':rangeKey?')) notes.push(verbsAreKeys)
+  return note === undefined ? notes : [...notes, note]
+}
+
+/** Without the parameter that it always has here, the answer of the route is bytes. */
+const answersBytes = ({ route }: CatalogueEntry): boolean => route!.queryAlways !== undefined
+
+const headersOf = (entry: CatalogueEntry): ParameterName[] => {
+  const { route, condition, answersMinimal } = entry
+  return [
+    ...(answersBytes(entry) ? (['record', ...bytesParameters] as const) : []),
+    ...(route!.bytes === undefined ? [] : (['Content-Digest'] as const)),
+    ...(condition === 'put' || condition === 'change' ? (['If-Match'] as const) : []),
+    ...(condition === 'put' ? (['If-None-Match: *'] as const) : []),
+    ...(condition === 'read' ? (['If-None-Match'] as const) : []),
+    ...(answersMinimal ? (['Prefer'] as const) : []),
+  ]
+}
+
+const answersOf = (entry: CatalogueEntry): Record<number, Answer> => {
+  const { area, condition, answers, answersMinimal, minimalOutput, returns, output, version } = entry
+  const headers: HeaderName[] | undefined = version && ['ETag']
+  const answer = (description: string): Answer => ({ description, schema: nameOf(output), ...(headers && { headers }) })
+  if (answersBytes(entry)) return recordOrBytes
+  if (answers !== undefined) {
+    const created = { 201: answer(answers.created) }
+    return answers.existing === undefined ? created : { 200: answer(answers.existing), ...created }
+  }
+  if (minimalOutput !== undefined) {
+    const description = `${returns} With \`Prefer: return=minimal\` it has no \`data\`.`
+    return { 200: { ...answer(description), schema: [nameOf(output), nameOf(minimalOutput)] } }
+  }
+  const done: Record<number, Answer> = { 200: answer(returns) }
+  if (answersMinimal) done[204] = { description: 'Written; the answer to `Prefer: return=minimal`.', headers }
+  if (condition === 'read') {
+    done[304] = { description: `The ${area === 'runs' ? 'run' : 'record'} is still at that version.`, headers }
+  }
+  return done
+}
 
 /** The HTTP description of an operation of the catalogue. */
-const routed = (id: RoutedOperationId, notes: HttpNotes): HttpOperation => {
-  const { tag, note, headers = [], examples = [], codes = [], ...more } = notes
-  const entry: CatalogueEntry = catalogue[id]
-  const route = findRoute(id)!
-  const answers = more.answers ?? { 200: { description: entry.returns, schema: outputName(entry) } }
+const routed = (entry: CatalogueEntry): HttpOperation => {
+  const { area } = entry
+  const hasBytes = answersBytes(entry)
+  const route = entry.route!
+  const answers = answersOf(entry)
   // An answer without a body is one that the request asks for by a header.
   const statuses = Object.keys(answers)
     .map(Number)
     .filter((status) => status < 300 && status !== 206 && answers[status]!.schema !== undefined)
   const status = { done: Math.max(...statuses), unchanged: Math.min(...statuses) }
   const tagged = answers[status.done]!.headers?.includes('ETag') ?? false
+  const summaries = route.path.endsWith('?')
+    ? {
+        summary: `${entry.title} without a range key`,
+        summaryWithRangeKey: `${entry.title} with a range key`,
+      }
+    : { summary: entry.summary }
   return {
-    tag,
-    summary: entry.summary,
-    ...more,
-    description: note === undefined ? entry.description : `${entry.description} ${note}`,
-    parameters: [...(route.query ?? []).map((name) => parameterAt(route.paths[0]!, name)), ...headers],
-    body: route.body && bodyOf(route.body),
+    tag: (entry.tag as keyof typeof tags | undefined) ?? tagOf[area as keyof typeof tagOf],
+    title: entry.title,
+    ...summaries,
+    description: [entry.description, ...notesOf(entry), ...(hasBytes ? [bytesNote] : [])].join(' '),
+    parameters: [...(route.query ?? []).map((name) => parameterAt(route.path, name)), ...headersOf(entry)],
+    body: route.body && {
+      schema: route.body.schema,
+      required: route.body.required === true,
+      description: `JSON in UTF-8, at most ${binaryBytes(route.body.bytesMax ?? plainBodyBytesMax)}.`,
+    },
     ...(route.bytes && { bytes: { description: entry.input.properties![route.bytes]!.description! } }),
     answers,
-    codes: [...codesOf(entry), ...codes],
-    examples: [...entry.examples.map((example) => toHttpExample(route, example, status, tagged)), ...examples],
+    codes: [...codesOf(entry), ...(hasBytes ? (['precondition_failed', 'range_not_satisfiable'] as const) : [])],
+    examples: [
+      ...entry.examples.map((example) => toHttpExample(entry, example, status, tagged)),
+      ...(hasBytes ? files.getFile : []),
+    ],
   }
 }
 
@@ -131,6 +193,17 @@ const bytesAnswers = {
 const damagedBytes =
   'If bytes of more than 1 MiB are damaged, the connection is cut before the last of them. Parts are not compared.'
 
+const recordOrBytes: Record<number, Answer> = {
+  200: {
+    description: 'The bytes of the file, or its record.',
+    schema: 'FileRecord',
+    bytes: 'or JSON',
+    headers: ['ETag: bytes or record'],
+  },
+  ...bytesAnswers,
+}
+const bytesNote = `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`
+
 const signedUrls =
   'A signed URL has further parameters: use it exactly as it was given. Any change, also another method or an added parameter, is `invalid_signature`. It is valid until it expires, or until the API key that signed it expires or is revoked.'
 const urlCodes = [
@@ -147,202 +220,33 @@ const urlCodes = [
 const urlParameters: ParameterName[] = ['v', 'download', 'expires', 'key', 'signature']
 const foundRecord = { 304: { description: 'The record is still at that version.', headers: ['ETag' as const] } }
 
-/** The description of each route. A route without one does not compile. */
-export const operations = {
-  listDatabases: routed('listDatabases', { tag: 'Tables' }),
-  listTables: routed('listTables', { tag: 'Tables' }),
-  createTable: routed('createTable', {
-    tag: 'Tables',
-    note: 'The body may be empty.',
-    answers: {
-      200: { description: 'The table already exists with the same indices.', schema: 'ActiveTable' },
-      201: { description: 'Created.', schema: 'ActiveTable' },
-    },
-  }),
-  describeTable: routed('describeTable', { tag: 'Tables' }),
-  deleteTable: routed('deleteTable', { tag: 'Tables', note: 'The request has no body.' }),
-  restoreTable: routed('restoreTable', { tag: 'Tables', note: 'The body may be empty.' }),
+const entries = catalogue()
 
-  putRecord: routed('putRecord', {
-    tag: 'Records',
-    note: 'Send the condition as `If-Match` or `If-None-Match`.',
-    headers: ['If-Match', 'If-None-Match: *', 'Prefer'],
-    answers: {
-      200: {
-        description: 'The record. With `Prefer: return=minimal` it has no `data`.',
-        schema: ['StoredRecord', 'MinimalRecord'],
-        headers: ['ETag'],
-      },
-    },
-    examples: records.putRecord,
-  }),
-  getRecord: routed('getRecord', {
-    tag: 'Records',
-    summary: 'Get a record without a range key',
-    summaryWithRangeKey: 'Get a record with a range key',
-    note: `\`If-Match\` is not allowed here. ${verbsAreKeys}`,
-    headers: ['If-None-Match'],
-    answers: { 200: { description: 'The record.', schema: 'StoredRecord', headers: ['ETag'] }, ...foundRecord },
-    examples: records.getRecord,
-  }),
+/** The endpoints that no operation owns. */
+const endpoints = {
   headRecord: {
+    title: 'Check a record',
     tag: 'Records',
     summary: 'Check for a record without a range key',
     summaryWithRangeKey: 'Check for a record with a range key',
     description: 'Like GET, but without a body: tells whether the record exists, and its version.',
     parameters: ['If-None-Match'],
     answers: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
-    codes: codesOf(catalogue.getRecord),
+    codes: codesOf(entries.getRecord),
     examples: records.headRecord,
   },
-  deleteRecord: routed('deleteRecord', {
-    tag: 'Records',
-    summary: 'Delete a record without a range key',
-    summaryWithRangeKey: 'Delete a record with a range key',
-    note: `The request has no body; \`If-None-Match\` is not allowed here. ${verbsAreKeys}`,
-    headers: ['If-Match'],
-  }),
-
-  queryRecords: routed('queryRecords', { tag: 'Queries and batches' }),
-  findRecords: routed('findRecords', { tag: 'Queries and batches' }),
-  applyBatch: routed('applyBatch', { tag: 'Queries and batches' }),
-
-  getItem: routed('getItem', {
-    tag: 'Items',
-    note: '`If-Match` is not allowed here.',
-    headers: ['If-None-Match'],
-    answers: { 200: { description: 'The document.', schema: 'Item', headers: ['ETag'] }, ...foundRecord },
-    examples: items.getItem,
-  }),
   headItem: {
+    title: 'Check an item',
     tag: 'Items',
     summary: 'Check for an item',
     description: 'Like GET, but without a body: tells whether the record exists, and its version.',
     parameters: ['itemRangeKey', 'If-None-Match'],
     answers: { 200: { description: 'The record exists.', headers: ['ETag'] }, ...foundRecord },
-    codes: codesOf(catalogue.getItem),
-    examples: items.headItem,
+    codes: codesOf(entries.getItem),
+    examples: records.headItem,
   },
-  putItem: routed('putItem', {
-    tag: 'Items',
-    note: 'Send the condition as `If-Match` or `If-None-Match`.',
-    headers: ['If-Match', 'If-None-Match: *', 'Prefer'],
-    answers: {
-      200: { description: 'The document.', schema: 'Item', headers: ['ETag'] },
-      204: { description: 'Written; the answer to `Prefer: return=minimal`.', headers: ['ETag'] },
-    },
-    examples: items.putItem,
-  }),
-  deleteItem: routed('deleteItem', {
-    tag: 'Items',
-    note: 'The request has no body; `If-None-Match` is not allowed here.',
-    headers: ['If-Match'],
-  }),
-  listBuckets: routed('listBuckets', { tag: 'Buckets' }),
-  createBucket: routed('createBucket', {
-    tag: 'Buckets',
-    note: 'The body may be empty.',
-    answers: {
-      200: { description: 'The bucket already exists.', schema: 'ActiveBucket' },
-      201: { description: 'Created.', schema: 'ActiveBucket' },
-    },
-  }),
-  describeBucket: routed('describeBucket', { tag: 'Buckets' }),
-  deleteBucket: routed('deleteBucket', { tag: 'Buckets', note: 'The request has no body.' }),
-  restoreBucket: routed('restoreBucket', { tag: 'Buckets', note: 'The body may be empty.' }),
-
-  putFile: routed('putFile', {
-    tag: 'Files',
-    note: `The body is the bytes of the file, with a \`Content-Length\` or chunked, at most ${binaryBytes(fileBytesMax)}; it may be empty. Send the condition as \`If-Match\` or \`If-None-Match\`. \`Content-Type\` is the type of the file; \`application/x-www-form-urlencoded\`, which some tools add, counts as none, and \`multipart/form-data\` is rejected. What the head of the request decides is answered without waiting for the body.`,
-    headers: ['Content-Digest', 'If-Match', 'If-None-Match: *'],
-    answers: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
-  }),
-  getFile: routed('getFile', {
-    tag: 'Files',
-    note: `The answer is the bytes of the file, with its own content type and its SHA-256 as the \`ETag\`; with \`record=true\` it is the record as JSON, with the version as the \`ETag\`. Of the bytes, conditions and one range work as HTTP defines: 206 with a part, 304, 412 and 416. With \`record=true\` only \`If-None-Match\` is allowed. HEAD answers the headers alone. ${damagedBytes}`,
-    headers: ['record', ...bytesParameters],
-    answers: {
-      200: {
-        description: 'The bytes of the file, or its record.',
-        schema: 'FileRecord',
-        bytes: 'or JSON',
-        headers: ['ETag: bytes or record'],
-      },
-      ...bytesAnswers,
-    },
-    codes: ['precondition_failed', 'range_not_satisfiable'],
-    examples: files.getFile,
-  }),
-  changeFile: routed('changeFile', {
-    tag: 'Files',
-    note: 'Send the condition as `If-Match`.',
-    headers: ['If-Match'],
-    answers: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
-  }),
-  deleteFile: routed('deleteFile', {
-    tag: 'Files',
-    note: 'The request has no body.',
-    headers: ['If-Match'],
-  }),
-  getFileUrl: routed('getFileUrl', {
-    tag: 'Files',
-    note: 'A public key gets the permanent URLs of public files only. Use the URL without an API key: GET and HEAD read the file, PUT uploads it.',
-  }),
-  queryFiles: routed('queryFiles', { tag: 'Files', note: 'The body may be empty.' }),
-
-  listTasks: routed('listTasks', { tag: 'Tasks' }),
-  declareTask: routed('declareTask', {
-    tag: 'Tasks',
-    note: 'The body may be empty. Send the condition as `If-Match` or `If-None-Match`.',
-    headers: ['If-Match', 'If-None-Match: *'],
-    answers: {
-      200: { description: 'The task existed; it has the new declaration.', schema: 'DeclaredTask', headers: ['ETag'] },
-      201: { description: 'Created.', schema: 'DeclaredTask', headers: ['ETag'] },
-    },
-  }),
-  describeTask: routed('describeTask', {
-    tag: 'Tasks',
-    note: 'The answer is never 304, because `oldestRunAt` and `nextRunAt` change without a new version. `If-Match` is not allowed here.',
-    answers: { 200: { description: 'The task.', schema: 'ActiveTask', headers: ['ETag'] } },
-  }),
-  deleteTask: routed('deleteTask', {
-    tag: 'Tasks',
-    note: 'The request has no body; `If-None-Match` is not allowed here.',
-    headers: ['If-Match'],
-  }),
-  restoreTask: routed('restoreTask', { tag: 'Tasks', note: 'The body may be empty.' }),
-  createTaskSecret: routed('createTaskSecret', { tag: 'Tasks', note: 'The body may be empty.' }),
-
-  runTask: routed('runTask', {
-    tag: 'Runs',
-    note: 'The body may be empty.',
-    answers: {
-      200: { description: 'The run with that id, or the queued run of that key.', schema: 'Run' },
-      201: { description: 'Created.', schema: 'Run' },
-    },
-  }),
-  getRun: routed('getRun', {
-    tag: 'Runs',
-    note: '`If-Match` is not allowed here.',
-    headers: ['If-None-Match'],
-    answers: {
-      200: { description: 'The run.', schema: 'RunView', headers: ['ETag'] },
-      304: { description: 'The run is still at that version.', headers: ['ETag'] },
-    },
-    examples: runs.getRun,
-  }),
-  queryRuns: routed('queryRuns', { tag: 'Runs', note: 'The body may be empty.' }),
-  claimRuns: routed('claimRuns', {
-    tag: 'Runs',
-    note: 'The body may be empty. For a caller that closes its connection while it waits, nothing is claimed.',
-  }),
-  extendRun: routed('extendRun', { tag: 'Runs' }),
-  finishRun: routed('finishRun', { tag: 'Runs' }),
-  cancelRun: routed('cancelRun', { tag: 'Runs', note: 'The body may be empty.' }),
-  retryRun: routed('retryRun', { tag: 'Runs', note: 'The body may be empty.' }),
-  applyTaskBatch: routed('applyTaskBatch', { tag: 'Runs' }),
-
   readFileByUrl: {
+    title: 'Get by URL',
     tag: 'Files',
     summary: 'Get a file by its URL',
     description: `The bytes of a public file at its permanent URL, or of any file at a signed one. No API key is needed, and none is read. An unknown bucket, an unknown file and a private file without a signature give the same answer. Conditions and one range work as HTTP defines. At a permanent URL unknown parameters are ignored. ${damagedBytes} ${signedUrls}`,
@@ -357,6 +261,7 @@ export const operations = {
     examples: files.readFileByUrl,
   },
   headFileByUrl: {
+    title: 'Check by URL',
     tag: 'Files',
     summary: 'Check for a file by its URL',
     description: 'Like GET, but without a body: tells whether the file exists, its size, its type and its tag.',
@@ -370,12 +275,13 @@ export const operations = {
     examples: files.headFileByUrl,
   },
   putFileByUrl: {
+    title: 'Upload to a URL',
     tag: 'Files',
     summary: 'Upload a file to a signed URL',
     description: `Whoever has a URL for an upload may put that one file, without an API key: ask for the URL with \`method: "PUT"\`. What the URL was made with counts: its type, the most bytes, the visibility, the metadata, the ttl and whether it may replace a file. Condition headers are rejected. Without a signature the answer is 404. ${signedUrls}`,
     byUrl: true,
     parameters: ['expires', 'key', 'signature', 'Content-Digest'],
-    bytes: { description: catalogue.putFile.input.properties!.content!.description! },
+    bytes: { description: entries.putFile.input.properties!.content!.description! },
     answers: { 200: { description: 'The record of the file.', schema: 'FileRecord', headers: ['ETag'] } },
     codes: [
       ...urlCodes,
@@ -388,15 +294,6 @@ export const operations = {
     ],
     examples: files.putFileByUrl,
   },
-
-  createApiKey: routed('createApiKey', {
-    tag: 'API keys',
-    answers: { 201: { description: 'The new key.', schema: 'CreateKeyResponse' } },
-  }),
-  listApiKeys: routed('listApiKeys', { tag: 'API keys' }),
-  describeOwnApiKey: routed('describeOwnApiKey', { tag: 'API keys' }),
-  revokeApiKey: routed('revokeApiKey', { tag: 'API keys', note: 'The request has no body.' }),
-
   // ── Service: about the process, not a store ──────────────────────────────────────────────────────────────────
 
   getEntryPoint: {
@@ -412,6 +309,7 @@ export const operations = {
     examples: service.getEntryPoint,
   },
   checkHealth: {
+    title: 'Is it alive?',
     tag: 'Service',
     summary: 'Is the process alive?',
     description: 'Liveness probe.',
@@ -420,6 +318,7 @@ export const operations = {
     examples: service.checkHealth,
   },
   checkReadiness: {
+    title: 'Is it ready?',
     tag: 'Service',
     summary: 'Can the process serve requests?',
     description: 'Readiness probe: 503 while the store cannot be used.',
@@ -428,6 +327,7 @@ export const operations = {
     examples: service.checkReadiness,
   },
   getDescription: {
+    title: 'OpenAPI document',
     tag: 'Service',
     summary: 'Get this description as OpenAPI',
     description: `An OpenAPI 3.1 document, generated from the routes that the server uses. ${copies}`,
@@ -436,6 +336,7 @@ export const operations = {
     examples: service.getDescription,
   },
   getDocsPage: {
+    title: 'This page',
     tag: 'Service',
     summary: 'Get this description as a web page',
     description: `One HTML page that loads nothing else. ${copies}`,
@@ -452,6 +353,7 @@ export const operations = {
     examples: service.getDocsPage,
   },
   getDocsText: {
+    title: 'Manual as Markdown',
     tag: 'Service',
     summary: 'Get the manual of the API as Markdown',
     description: `Every route, rule and limit in one text. ${ownAddress} ${copies}`,
@@ -464,6 +366,7 @@ export const operations = {
     examples: service.getDocsText,
   },
   getSkill: {
+    title: 'Skill for agents',
     tag: 'Service',
     summary: 'Get the skill for agents',
     description: `An Agent Skill: the way from the first request to queries, pages, conditions, batches and errors, in under 5,000 tokens. ${ownAddress} ${copies}`,
@@ -476,6 +379,7 @@ export const operations = {
     examples: service.getSkill,
   },
   getSkillIndex: {
+    title: 'Index of skills',
     tag: 'Service',
     summary: 'Find the skill',
     description: `The skill with its address and digest, for programs that install skills: Agent Skills discovery, draft 0.2.0. ${copies}`,
@@ -485,6 +389,7 @@ export const operations = {
     examples: service.getSkillIndex,
   },
   getLlmsText: {
+    title: 'Pages for agents',
     tag: 'Service',
     summary: 'List the pages for agents',
     description: `A short text with links, for agents that know only the address of the server. ${ownAddress} ${copies}`,
@@ -497,6 +402,7 @@ export const operations = {
     examples: service.getLlmsText,
   },
   preflight: {
+    title: 'Preflight',
     tag: 'Service',
     summary: 'What may a page from another origin send?',
     description:
@@ -512,10 +418,24 @@ export const operations = {
     examples: service.preflight,
   },
 } satisfies Record<
-  RoutedOperationId | DoorOperationId | 'headRecord' | 'headItem' | 'headFileByUrl' | 'preflight' | OpenOperationId,
+  DoorOperationId | 'headRecord' | 'headItem' | 'headFileByUrl' | 'preflight' | OpenOperationId,
   HttpOperation
 >
 
-export type HttpOperationId = keyof typeof operations
+export type HttpOperationId = RoutedOperationId | keyof typeof endpoints
 
-export const describedAs = (id: HttpOperationId): HttpOperation => operations[id]
+/** What can be requested, by its id. */
+export const operations: Readonly<Record<string, HttpOperation>> = {
+  ...Object.fromEntries(routedOperations.map(({ id }) => [id, routed(entries[id as RoutedOperationId])])),
+  ...endpoints,
+}
+
+const ofRangeKey = 'WithRangeKey'
+
+/** The title in the contents of the page. */
+export const titleOf = (operationId: string, summary: string): string => {
+  const { title = summary } = operations[operationId.replace(ofRangeKey, '')]!
+  return operationId.endsWith(ofRangeKey) ? `${title.split(' ')[0]}, with range key` : title
+}
+
+export const describedAs = (id: HttpOperationId): HttpOperation => operations[id]!

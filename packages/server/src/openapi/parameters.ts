@@ -7,9 +7,11 @@ import type { Header, Parameter, Reference } from './types.ts'
 
 // ── Parameters and headers of requests ─────────────────────────────────────────────────────────────────────
 
+const entries = catalogue()
+
 /** A member of an operation's input as a path or query parameter. */
 const fromInput = (id: OperationId, name: string, where: 'path' | 'query', note = ''): Parameter => {
-  const { description, ...schema } = catalogue[id].input.properties![name]!
+  const { description, ...schema } = entries[id].input.properties![name]!
   return {
     name,
     in: where,

@@ -1,4 +1,4 @@
-import { encodeParameter } from '../http/routes/route.ts'
+import { encodeParameter } from '../http/targets.ts'
 import { curlLine } from './curl.ts'
 import type { HttpExample } from './examples/http-example.ts'
 import { type ParameterName, parameterAt, parameterRef, parameters } from './parameters.ts'

@@ -1,6 +1,5 @@
-import { pathParameters as parametersIn } from '../http/routes/route.ts'
-import type { Method } from '../http/routes.ts'
-import type { KeyNeeded } from '../operations/operation.ts'
+import type { KeyNeeded, Method } from '../operations/operation.ts'
+import { pathNames } from '../operations/parse-input.ts'
 import type { HttpExample } from './examples/http-example.ts'
 import { describedAs, type HttpOperation, type HttpOperationId } from './operations.ts'
 import { type ParameterName, parameterAt } from './parameters.ts'
@@ -22,8 +21,7 @@ export const servedOperation = (
   keyNeeded?: KeyNeeded,
 ): ServedOperation => ({ id, operation: describedAs(id), method, path, keyNeeded })
 
-export const pathParameters = (path: string): ParameterName[] =>
-  parametersIn(path).map((name) => parameterAt(path, name))
+export const pathParameters = (path: string): ParameterName[] => pathNames(path).map((name) => parameterAt(path, name))
 
 /**
  * The examples of the operation that fit the path: one with a range key belongs to the path with a range key, unless the

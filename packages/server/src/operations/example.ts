@@ -32,6 +32,8 @@ export interface Example {
   readonly error?: ExampleError
   /** The store was in this state already, and nothing was written. */
   readonly unchanged?: true
+  /** The caller wants an answer only if the record is at another version, or one without data. */
+  readonly wants?: 'changes' | 'minimal'
 }
 
 // Placeholders for the times of a real store: tests map each to the time that the store returned.

@@ -1,6 +1,11 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import type { Members } from '../core/members.ts'
 import type { Access } from './access.ts'
+import type { Example } from './example.ts'
+import { parseInput } from './parse-input.ts'
+import type { Schema } from './schema.ts'
+import type { SchemaName } from './schemas.ts'
 
 /** A folder in `operations`, and in every other layer that has code for this area. */
 export type Area =
@@ -20,34 +25,111 @@ export type KeyNeeded = 'read' | 'write' | 'manage-keys' | 'operator'
 /** The effect on the store. `destroys`: existing data is removed, or something stops working. */
 export type Effect = 'reads' | 'writes' | 'destroys'
 
+export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
+
 /**
- * One thing that the service can do, independent of the caller and the transport. It is described once, beside its code;
- * HTTP routes, the OpenAPI document and the shell commands are adapters. Its schemas and examples are in the catalogue,
- * because no request needs them.
+ * Where the members of the input are in an HTTP request: in the path (those that it names), in the query string (those in
+ * `query`) or in the body (all others, or the one that is the whole body). `ifUpdatedAt` is a condition.
+ */
+export interface Route {
+  readonly method: Method
+  /** A last parameter with `?` may be absent. */
+  readonly path: string
+  readonly query?: readonly string[]
+  /** Sent with every request: without it, the answer of this route is another than the operation's. */
+  readonly queryAlways?: Readonly<Record<string, string | boolean>>
+  /** The member of the input that is the body as it is: bytes, not JSON. */
+  readonly bytes?: string
+  readonly body?: {
+    /** The name of its schema. */
+    readonly schema: SchemaName
+    /** Absent: the body may be empty. */
+    readonly required?: true
+    /** Default: that of a body without a record. */
+    readonly bytesMax?: number
+    /** The member that the whole body is. Absent: the body is an object with the members that are nowhere else. */
+    readonly member?: string
+  }
+}
+
+/** A JSON object: its members, and its text, for objects in it that are stored as they were sent. */
+export interface Body {
+  members: Members
+  text: string
+}
+
+/** What a program or a person needs to call an operation. No request needs it, so it is made only for those who describe. */
+export interface Description {
+  /** Names it in the contents of the reference, where it has one line. Default: its summary. */
+  readonly title?: string
+  /** Markdown that does not mention the transport. */
+  readonly description: string
+  /** The output in a few words. */
+  readonly returns: string
+  /** The error codes that do not follow from its input, key and effect: see `codesOf`. */
+  readonly codes: readonly ErrorCode[]
+  /** Appended to the description in the reference of the HTTP API. */
+  readonly note?: string
+  /** The chapter of the reference, if it is not that of the area. */
+  readonly tag?: string
+  /** The output in a few words, if the operation has created something, and if that was there before. */
+  readonly answers?: { readonly created: string; readonly existing?: string }
+  /** The output for a caller that wants no data. Absent: it gets nothing but the version. */
+  readonly minimalOutput?: Schema
+  /** The schema of the whole input, an object. */
+  readonly input: Schema
+  readonly output: Schema
+  readonly examples: readonly Example[]
+}
+
+/**
+ * One thing that the service can do, independent of the caller and the transport. It is described once, beside its code:
+ * HTTP routes, the OpenAPI document, shell commands and tools for agents are adapters that read this description.
  */
 export interface Operation<Id extends string, Input, Output> {
   readonly id: Id
   readonly area: Area
   readonly summary: string
-  /** Markdown that does not mention the transport. */
-  readonly description: string
   readonly keyNeeded: KeyNeeded
   readonly effect: Effect
-  /** The output in a few words. */
-  readonly returns: string
-  /** The error codes that do not follow from its input, key and effect: see `codesOf`. */
-  readonly codes: readonly ErrorCode[]
+  /** Absent: only operators call it. */
+  readonly route?: Route
+  /** The shell command, for hints. A word in brackets is used only if its member is given. */
+  readonly command?: string
+  /** The name of the tool for agents that does it. */
+  readonly tool?: string
+  /**
+   * The version that a caller may name. `put`: write only if the record has it, or is absent; `change`: write only if the
+   * record has it; `read`: answer only if the record has another one.
+   */
+  readonly condition?: 'put' | 'change' | 'read'
+  /** Callers may ask for an answer without data. */
+  readonly answersMinimal?: true
+  /** The version of what it returns. */
+  version?(output: Output): number
+  /** Default: `parsePlainBody`, for a body without objects that are stored as they were sent. */
+  readBody?(text: string): Body
+  /** Checks the members that the path does not name, without the condition. Absent: there are none. */
+  read?(body: Body, nowMs: number): Partial<NoInfer<Input>>
   /** Parses the JSON text of the whole input. Text, because the `data` of a record is stored exactly as it was sent. */
   parse(text: string, nowMs: number): Input
   run(access: Access, input: Input, nowMs: number): Awaitable<Output>
-  /** The output as JSON text. */
-  present(output: Output, nowMs: number): string
+  /** The output as JSON text. `baseUrl`: the address at which the caller reached the server, without a slash at its end. */
+  present(output: Output, nowMs: number, baseUrl?: string): string
+  describe(): Description
 }
 
 /** Any operation, for adapters that treat all alike: `run` gets the result of `parse`, and `present` that of `run`. */
 // biome-ignore lint/suspicious/noExplicitAny: `unknown` would reject every operation with its own input type.
 export type AnyOperation = Operation<string, any, any>
 
+/** Without `parse`, the input is what the path names, what `read` checks, and the condition. */
 export const defineOperation = <const Id extends string, Input, Output>(
-  operation: Operation<Id, Input, Output>,
-): Operation<Id, Input, Output> => operation
+  described: Omit<Operation<Id, Input, Output>, 'parse'> & Partial<Pick<Operation<Id, Input, Output>, 'parse'>>,
+): Operation<Id, Input, Output> => {
+  const operation: Operation<Id, Input, Output> = {
+    parse: (text, nowMs) => parseInput(operation, text, nowMs) as Input,
+    ...described,
+  }
+  return operation
+}

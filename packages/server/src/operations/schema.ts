@@ -74,6 +74,12 @@ export const milliseconds = (description: string): Schema => ({
 
 export const number = (value: number): string => value.toLocaleString('en-US')
 
+/** `64 KiB`, `12 MiB`, `5 GiB`. */
+export const binaryBytes = (bytes: number): string => {
+  if (bytes < 1_048_576) return `${bytes / 1_024} KiB`
+  return bytes < 1_073_741_824 ? `${bytes / 1_048_576} MiB` : `${bytes / 1_073_741_824} GiB`
+}
+
 /** The text of a cursor in a request. */
 export const cursorText = { pattern: '^[A-Za-z0-9_-]+$', maxLength: cursorCharactersMax } satisfies Schema
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { commands as declared } from '../../src/cli/run.ts'
-import { catalogue, type OperationId } from '../../src/operations/catalogue.ts'
+import { findOperation, type OperationId } from '../../src/operations/catalogue.ts'
 import { type CommandResult, makeTempDir, removeTempDir, runCubby } from '../harness.ts'
 import { runHere } from './run-here.ts'
 
@@ -191,7 +191,7 @@ describe('--help', () => {
   test('a command that runs an operation is described as the operation is', async () => {
     const { stdout } = await runHere(['--help'])
     for (const [name, id] of Object.entries(operationOf)) {
-      const { summary } = catalogue[id]
+      const { summary } = findOperation(id)!
       const [, shown] = new RegExp(`^ +cubby ${name}(?: \\S+)*?  +(\\S.*)$`, 'm').exec(stdout) ?? []
       expect([name, shown]).toEqual([name, summary[0]!.toLowerCase() + summary.slice(1)])
     }

@@ -1,15 +1,13 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { commandOf, errorLine } from '../../src/cli/hint-text.ts'
+import { errorLine } from '../../src/cli/hint-text.ts'
 import { commands } from '../../src/cli/run.ts'
 import { CubbyError, type ErrorCode } from '../../src/core/errors.ts'
 import { call } from '../../src/core/hint.ts'
-import { readHttpHint } from '../../src/http/hint-text.ts'
-import { findRoute } from '../../src/http/routes/operation-routes.ts'
-import { makeDocument } from '../../src/openapi/document.ts'
-import type { Json } from '../harness.ts'
-import { operationsOf, responsesOf } from '../openapi/scenario.ts'
+import { shellHint } from '../../src/http/hint-text.ts'
+import { catalogue, findOperation, operations } from '../../src/operations/catalogue.ts'
+import type { AnyOperation } from '../../src/operations/operation.ts'
 
 // A command gets most of its errors from a server, whose hints are for callers of HTTP.
 
@@ -18,19 +16,12 @@ const ofHttp = /\/v1\b|\/api\b|\b(?:GET|PUT|POST|DELETE|PATCH)\b|Retry-After|Aut
 /** No command causes these: they concern parts of a request that commands do not send. */
 const notFromCommands: ErrorCode[] = ['secret_key_in_browser', 'unsupported_media_type']
 
-test('no hint that the API is described with reaches the shell in words of HTTP', () => {
-  const document: Json = makeDocument()
-  const answers = operationsOf(document).flatMap((operation) => responsesOf(document, operation))
-  const examples = [
-    ...answers.flatMap(({ content }) => Object.values<Json>(content['application/json']?.examples ?? {})),
-    ...Object.values<Json>(document.components.examples),
-  ]
-  const errors: Json[] = examples.flatMap(({ value }) => value?.error ?? [])
-  expect(errors.filter(({ hint }) => ofHttp.test(hint)).length).toBeGreaterThan(10)
+test('no hint of an example reaches the shell in words of HTTP', () => {
+  const errors = Object.values(catalogue()).flatMap(({ examples }) => examples.flatMap(({ error }) => error ?? []))
+  expect(errors.filter(({ hint }) => Array.isArray(hint)).length).toBeGreaterThan(10)
   const lines = errors
-    .filter(({ code, field }) => !notFromCommands.includes(code) && !/^(If-|pretty)/.test(field ?? ''))
-    .map(({ code, message, hint }) => errorLine(new CubbyError(code, message, { hint: hint && readHttpHint(hint) })))
-    .map((line) => line.replace('PATCH is not a method of this path.', ''))
+    .filter(({ code }) => !notFromCommands.includes(code))
+    .map(({ code, message, hint }) => errorLine(new CubbyError(code, message, { hint: shellHint(hint) })))
   expect(lines.filter((line) => ofHttp.test(line))).toEqual([])
 })
 
@@ -55,11 +46,17 @@ test('every operation that some hint suggests has a route and a command', () => 
   const text = hinting.map((name) => readFileSync(join(source, name), 'utf8')).join('\n')
   const suggested = [...new Set(Array.from(text.matchAll(/\bcall\('(\w+)'/g), ([, id]) => id!))]
   expect(suggested.length).toBeGreaterThan(4)
-  expect(suggested.filter((id) => findRoute(id) === undefined || commandOf[id] === undefined)).toEqual([])
+  expect(
+    suggested.filter((id) => {
+      const { route, command } = findOperation(id) ?? {}
+      return route === undefined || command === undefined
+    }),
+  ).toEqual([])
 })
 
 test('the commands that hints name are there, with their flags', () => {
-  for (const [id, template] of Object.entries(commandOf)) {
+  for (const { id, command: template } of operations as readonly AnyOperation[]) {
+    if (template === undefined) continue
     const command = commands.find(({ name }) => `${template} `.startsWith(`${name} `))!
     const flags = Array.from(template.matchAll(/--([a-z-]+)/g), ([, flag]) => flag!)
     expect([id, ...flags.filter((flag) => command.flags[flag] === undefined)]).toEqual([id])

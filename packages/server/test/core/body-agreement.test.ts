@@ -14,8 +14,8 @@ import { parseCreateApiKey } from '../../src/operations/api-keys/create-api-key.
 import { parseBatch, parseBatchInSteps } from '../../src/operations/records/apply-batch.ts'
 import { parseFindInSteps } from '../../src/operations/records/find-records.ts'
 import { parsePut } from '../../src/operations/records/put-record.ts'
-import { parseCreateTable } from '../../src/operations/tables/create-table.ts'
-import { parseRestoreTable } from '../../src/operations/tables/restore-table.ts'
+import { createTableOperation } from '../../src/operations/tables/create-table.ts'
+import { restoreTableOperation } from '../../src/operations/tables/restore-table.ts'
 import { jsonText, space, stringText } from './json-text.ts'
 import { refused } from './refusal.ts'
 
@@ -23,6 +23,9 @@ import { refused } from './refusal.ts'
 // words, as if all of it had been built: here by JSON.parse.
 
 const nowMs = 1_767_225_600_000
+
+const parseCreateTable = (members: Members) => createTableOperation.read!({ members, text: '' }, nowMs)
+const parseRestoreTable = (members: Members) => restoreTableOperation.read!({ members, text: '' }, nowMs)
 
 /** What came of it: a value, or a refusal with all that it says. */
 const outcome = (run: () => unknown): unknown => {

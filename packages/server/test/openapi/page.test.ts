@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { errorCodes } from '../../src/core/error-codes.ts'
-import { titles } from '../../src/openapi/page/contents-view.ts'
 import { type Json, type Server, startServer } from '../harness.ts'
 import { operationsOf } from './scenario.ts'
 
@@ -75,11 +74,6 @@ describe('the page', () => {
     const inside = attributes('href').filter((href) => href.startsWith('#'))
     expect(inside.length).toBeGreaterThan(100)
     expect(inside.filter((href) => !ids.includes(href.slice(1)))).toEqual([])
-  })
-
-  test('the short titles of the contents are those of operations that exist', () => {
-    const ids = operationsOf(document).map(({ id }) => id)
-    expect(Object.keys(titles).filter((id) => !ids.includes(id))).toEqual([])
   })
 
   test('shows no key: the samples take it from the environment', () => {

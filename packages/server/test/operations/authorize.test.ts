@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { CubbyError } from '../../src/core/errors.ts'
 import { authorize, databaseOf } from '../../src/operations/authorize.ts'
-import { catalogue, inputMembers } from '../../src/operations/catalogue.ts'
-import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
+import { type CatalogueEntry, catalogue, inputMembers } from '../../src/operations/catalogue.ts'
 import type { ApiKey } from '../../src/store/api-keys.ts'
 
 // `run` does what it is told. Which API key may call it is one rule for all adapters, not a part of HTTP.
@@ -51,7 +50,7 @@ const readOnly = [
 ]
 const ofKeys = ['createApiKey', 'listApiKeys', 'revokeApiKey']
 
-for (const entry of Object.values<CatalogueEntry>(catalogue)) {
+for (const entry of Object.values<CatalogueEntry>(catalogue())) {
   const { id } = entry
   const expected = (apiKey: ApiKey, db: unknown): string => {
     if (id.includes('Organization')) return 'a fault of the adapter'

@@ -6,8 +6,7 @@ import { planFileQuery } from '../../src/core/files/file-query.ts'
 import { planQuery } from '../../src/core/records/query.ts'
 import { type Indices, slots } from '../../src/core/tables/indices.ts'
 import { planRunQuery } from '../../src/core/tasks/run-query.ts'
-import { catalogue } from '../../src/operations/catalogue.ts'
-import type { CatalogueEntry } from '../../src/operations/catalogue-entry.ts'
+import { type CatalogueEntry, catalogue } from '../../src/operations/catalogue.ts'
 import type { Json } from '../harness.ts'
 import { schemaFaults } from './schema-faults.ts'
 
@@ -143,7 +142,7 @@ const spoil = (input: Json, changes: Change[]): Json => {
   return spoiled
 }
 
-for (const entry of Object.values<CatalogueEntry>(catalogue)) {
+for (const entry of Object.values<CatalogueEntry>(catalogue())) {
   test(`${entry.id}: the schema of its input takes what its parser takes`, () => {
     const inputs = entry.examples.map(({ input }) => input)
     let taken = 0

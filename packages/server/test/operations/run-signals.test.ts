@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 import { RunSignals } from '../../src/core/tasks/run-signals.ts'
 import type { Access } from '../../src/operations/access.ts'
 import { applyTaskBatch } from '../../src/operations/runs/apply-task-batch.ts'
-import { cancelRun, retryRun } from '../../src/operations/runs/change-runs.ts'
+import { cancelRun } from '../../src/operations/runs/cancel-run.ts'
 import { finishRun } from '../../src/operations/runs/finish-run.ts'
+import { retryRun } from '../../src/operations/runs/retry-run.ts'
 import { runTask } from '../../src/operations/runs/run-task.ts'
 
 // The dispatcher and waiting requests hear of a change of their own process at once. Without the signal they find it by their

@@ -3,7 +3,7 @@ import { makeApiKey } from '../../src/core/api-keys/api-key.ts'
 import { CubbyError } from '../../src/core/errors.ts'
 import { openEngine } from '../../src/engines/open-engine.ts'
 import type { Exchange } from '../../src/http/exchange.ts'
-import { respondJson, respondStream } from '../../src/http/respond.ts'
+import { respondJson } from '../../src/http/respond.ts'
 import { type Route, type RouteTable, routes } from '../../src/http/routes.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { descriptionPages } from '../../src/openapi/pages.ts'
@@ -29,6 +29,15 @@ const seen = {
   bytes: 0,
   /** Codes of the errors that ended an upload. */
   faults: [] as string[],
+}
+
+const respondStream = (
+  exchange: Exchange,
+  chunks: AsyncIterable<Uint8Array>,
+  { type, bytes }: { type: string; bytes?: number },
+): Response => {
+  const headers = { 'Content-Type': type, ...(bytes !== undefined && { 'Content-Length': String(bytes) }) }
+  return new Response(exchange.streamOf(chunks, bytes), { headers })
 }
 
 const chunkPauseMs: Record<string, number> = { slow: 20, stuck: 600_000 }

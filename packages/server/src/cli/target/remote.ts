@@ -1,6 +1,5 @@
 import { CubbyError, type ErrorCode } from '../../core/errors.ts'
 import { OperatorError } from '../../core/operator-error.ts'
-import { readHttpHint } from '../../http/hint-text.ts'
 import { type Arguments, type Flag, givenAs, UsageError } from '../arguments.ts'
 
 export const defaultUrl = 'http://127.0.0.1:4600'
@@ -117,7 +116,7 @@ const repeat = async <Answer extends string | Response>(
 }
 
 const send = async (url: string, key: string, call: Call): Promise<string | Failure> => {
-  const headers: Record<string, string> = { authorization: `Bearer ${key}`, ...call.headers }
+  const headers: Record<string, string> = { ...ownHeaders(key), ...call.headers }
   if (call.body !== undefined) headers['content-type'] = 'application/json'
   let response: Response
   let text: string
@@ -145,7 +144,7 @@ const sendBytes = async (url: string, key: string, call: BytesCall): Promise<Res
     response = await fetch(url + call.path, {
       method: call.method,
       // Bytes are to arrive as they are stored, also through a proxy that would compress them.
-      headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity', ...call.headers },
+      headers: { ...ownHeaders(key), 'accept-encoding': 'identity', ...call.headers },
       body: call.body?.(),
       redirect: 'error',
       signal: call.signal,
@@ -163,7 +162,7 @@ const sendText = async (url: string, key: string, call: TextCall): Promise<{ sta
   try {
     const response = await fetch(url + call.path, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...call.headers },
+      headers: { ...ownHeaders(key), 'content-type': 'application/json', ...call.headers },
       body: call.body,
       redirect: 'error',
       signal: call.signal,
@@ -201,6 +200,9 @@ const readFailure = (url: string, response: Response, text: string): Failure => 
   }
 }
 
+/** Of every request: hints name commands, not requests. */
+const ownHeaders = (key: string) => ({ authorization: `Bearer ${key}`, prefer: 'hints=shell' })
+
 const noAnswer = (url: string, { repeatable }: Pick<Call, 'repeatable'>, error: Error): OperatorError => {
   const refused = /^(ConnectionRefused|ECONNREFUSED)$/.test(String((error as { code?: string }).code))
   const reason = refused ? 'nothing listens there' : error.message
@@ -212,7 +214,7 @@ const parseErrorBody = (text: string): CubbyError | undefined => {
   try {
     const { code, message, field, hint } = JSON.parse(text).error
     if (typeof message !== 'string') return undefined
-    return new CubbyError(code as ErrorCode, message, { field, hint: hint && readHttpHint(hint) })
+    return new CubbyError(code as ErrorCode, message, { field, hint })
   } catch {
     return undefined
   }

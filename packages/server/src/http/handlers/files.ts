@@ -2,40 +2,24 @@ import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { CubbyError } from '../../core/errors.ts'
 import { parseContentDigest } from '../../core/files/content-digest.ts'
 import { typeOfUpload } from '../../core/files/content-type.ts'
-import { parseFileName } from '../../core/files/file-name.ts'
 import { fileTooLarge, parseMetadata, parseVisibility } from '../../core/files/file-options.ts'
 import { parseFileQuery } from '../../core/files/file-query.ts'
-import { fileBytesMax, fileNameSegmentsMax, plainBodyBytesMax } from '../../core/limits.ts'
+import { fileBytesMax, plainBodyBytesMax } from '../../core/limits.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
-import { parseBucketAddress, requirePlace } from '../../operations/buckets/bucket-access.ts'
+import { parseBucketAddress } from '../../operations/access.ts'
 import { bytesSourceOf } from '../../operations/files/bytes-source.ts'
-import { changeFile, parseChangeBody } from '../../operations/files/change-file.ts'
-import { deleteFile } from '../../operations/files/delete-file.ts'
-import { type FileAddress, requireFile, type StoredFile } from '../../operations/files/file-access.ts'
-import { fileUrlJson, getFileUrl, parseFileUrl } from '../../operations/files/get-file-url.ts'
-import { fileJson, permanentUrl } from '../../operations/files/present-file.ts'
-import { filePageJson, listFiles } from '../../operations/files/query-files.ts'
+import { type FileAddress, requireFile, requirePlace, type StoredFile } from '../../operations/files/file-access.ts'
+import { presentFile } from '../../operations/files/present-file.ts'
+import { filePageJson, listFiles, queryFilesOperation } from '../../operations/files/query-files.ts'
 import type { PutFileInput } from '../../operations/files/upload.ts'
-import { declaredLength, refuseBody } from '../body.ts'
+import { readJson } from '../../operations/parse-input.ts'
+import { declaredLength } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
+import { fileNameOf, hasDecodableQuery, refuseExtras } from '../path-values.ts'
 import { parseFlagParameter, parseParameters } from '../query-parameters.ts'
-import { respondLongText, respondNotModified, respondText, respondVersion } from '../respond.ts'
+import { respondLongText, respondNotModified, respondVersion } from '../respond.ts'
 import { respondFile } from '../respond-file.ts'
-import { hasDecodableQuery, readMembers, refuseBadEscapes, refuseExtras } from './gather.ts'
-
-/** The name is all that follows the bucket in the path: see `longNameParameters`. */
-export const fileNameOf = ({ params, request }: Pick<Exchange, 'params' | 'request'>): string => {
-  const { name } = params
-  if (name === undefined) {
-    throw new CubbyError('invalid_key', `name has more than ${fileNameSegmentsMax} segments.`, {
-      field: 'name',
-      hint: 'Use fewer "/".',
-    })
-  }
-  refuseBadEscapes(request.url, name, 'name')
-  return parseFileName(name)
-}
 
 const fileAddressOf = (exchange: Exchange): FileAddress => {
   const { db, bucket } = exchange.params
@@ -87,7 +71,7 @@ export const readUploadHead = (headers: Headers, url: string, address: FileAddre
 }
 
 export const respondRecordOf = (exchange: Exchange, file: StoredFile): Response =>
-  respondVersion(exchange, fileJson(file, permanentUrl(file, exchange.baseUrl)), file.updatedAtMs)
+  respondVersion(exchange, presentFile(file, exchange.baseUrl), file.updatedAtMs)
 
 export const fileHandlers = {
   async putFile(exchange: Exchange): Promise<Response> {
@@ -118,38 +102,10 @@ export const fileHandlers = {
     )
   },
 
-  async changeFile(exchange: Exchange): Promise<Response> {
-    const address = fileAddressOf(exchange)
-    const { headers, url } = exchange.request
-    const text = await exchange.readBody(plainBodyBytesMax)
-    const changes = parseChangeBody(text, exchange.nowMs)
-    parseParameters(url, [])
-    const input = { ...address, changes, condition: parseWriteCondition(headers, 'PATCH') }
-    return respondRecordOf(exchange, await changeFile(exchange.access, input, exchange.nowMs))
-  },
-
-  async deleteFile(exchange: Exchange): Promise<Response> {
-    const address = fileAddressOf(exchange)
-    const { headers, url } = exchange.request
-    refuseBody(headers)
-    parseParameters(url, [])
-    const input = { ...address, condition: parseWriteCondition(headers, 'DELETE') }
-    const deleted = await deleteFile(exchange.access, input, exchange.nowMs)
-    return respondText(exchange.requestId, JSON.stringify({ deleted }))
-  },
-
-  async getFileUrl(exchange: Exchange): Promise<Response> {
-    const { db, bucket } = parseBucketAddress(exchange.params.db, exchange.params.bucket)
-    const text = await exchange.readBody(plainBodyBytesMax)
-    const input = parseFileUrl(text, db, bucket, exchange.nowMs)
-    refuseExtras(exchange)
-    const url = await getFileUrl(exchange.access, input, exchange.nowMs)
-    return respondText(exchange.requestId, fileUrlJson(url, exchange.baseUrl))
-  },
-
   async queryFiles(exchange: Exchange): Promise<Response> {
     const address = parseBucketAddress(exchange.params.db, exchange.params.bucket)
-    const query = parseFileQuery(await readMembers(exchange, true))
+    const text = await exchange.readBody(plainBodyBytesMax)
+    const query = parseFileQuery(readJson(queryFilesOperation, text, true).members)
     refuseExtras(exchange)
     const page = await listFiles(exchange, { ...address, query }, exchange.baseUrl)
     return respondLongText(exchange, filePageJson(page))

@@ -9,9 +9,9 @@ import { putRecord } from '../../operations/records/put-record.ts'
 import { refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
+import { keyOf, rangeKeyIn } from '../path-values.ts'
 import { parseIntegerParameter, parseParameters } from '../query-parameters.ts'
 import { respondDocument, respondNotModified, respondText, respondWritten } from '../respond.ts'
-import { keyOf, rangeKeyIn } from './gather.ts'
 
 const namesOf = (exchange: Exchange) => ({
   ...parseCollection(exchange.params.collection),

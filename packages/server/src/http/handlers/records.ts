@@ -4,6 +4,7 @@ import { parseName } from '../../core/names.ts'
 import { parseQuery } from '../../core/records/query.ts'
 import { noRangeKey } from '../../core/records/record-key.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
+import { parseAddress } from '../../operations/access.ts'
 import { applyBatch, batchJson, parseBatchInSteps } from '../../operations/records/apply-batch.ts'
 import { deleteRecord } from '../../operations/records/delete-record.ts'
 import { findRecords, parseFindInSteps, presentFound } from '../../operations/records/find-records.ts'
@@ -13,9 +14,9 @@ import { queryPageJson, queryRecords } from '../../operations/records/query-reco
 import { refuseBody } from '../body.ts'
 import { matchesIfNoneMatch, parseWriteCondition, refuseIfMatchOnRead, wantsMinimal } from '../conditions.ts'
 import type { Exchange } from '../exchange.ts'
+import { keyOf, refuseExtras } from '../path-values.ts'
 import { parseParameters } from '../query-parameters.ts'
 import { respondLongText, respondMinimal, respondNotModified, respondRecord, respondText } from '../respond.ts'
-import { addressOf, keyOf, refuseExtras } from './gather.ts'
 
 // One handler per operation: it collects the input, with checks in the documented order, runs the operation and answers.
 // Put, get and query are the hot path, so they do not use the catalogue.
@@ -82,7 +83,7 @@ export const recordHandlers = {
   },
 
   findRecords(exchange: Exchange): Awaitable<Response> {
-    const { db, table } = addressOf(exchange)
+    const { db, table } = parseAddress(exchange.params.db, exchange.params.table)
     return exchange.withBody(bodyBytesMax, (text) =>
       andThen(exchange.runSteps(parseFindInSteps(text)), (keys) => {
         refuseExtras(exchange)
@@ -94,7 +95,7 @@ export const recordHandlers = {
   },
 
   async applyBatch(exchange: Exchange): Promise<Response> {
-    const { db, table } = addressOf(exchange)
+    const { db, table } = parseAddress(exchange.params.db, exchange.params.table)
     const text = await exchange.readBody(batchBodyBytesMax)
     const operations = await exchange.runSteps(parseBatchInSteps(text, exchange.nowMs))
     refuseExtras(exchange)

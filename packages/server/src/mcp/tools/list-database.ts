@@ -1,11 +1,11 @@
 import { CubbyError } from '../../core/errors.ts'
 import { toolAnswerBytesMax } from '../../core/limits.ts'
 import { presentBucket } from '../../operations/buckets/present-bucket.ts'
+import { listOfDatabase, presentLife } from '../../operations/lifecycle.ts'
 import { parseListing } from '../../operations/listing.ts'
-import { listOfDatabase, presentLife } from '../../operations/tables/lifecycle.ts'
 import { listDatabases as readDatabases } from '../../operations/tables/list-databases.ts'
 import { presentTable } from '../../operations/tables/present-table.ts'
-import type { Table, Tables } from '../../store/tables.ts'
+import type { Table, TableKind } from '../../store/tables.ts'
 import type { ToolCall } from './tool.ts'
 
 const rowsMax = 100
@@ -24,40 +24,26 @@ export const listDatabases = async ({ access, nowMs }: ToolCall, cursor: unknown
 
 interface Part {
   name: 'tables' | 'buckets' | 'tasks'
+  kind: TableKind
   /** The first letter of its cursors. */
   letter: string
-  registry: Pick<Tables, 'list' | 'listDeleted'>
-  /** The names of its listings, as they are in cursors. */
-  active: string
-  deleted: string
   present(table: Table): unknown
 }
 
 /** A task without its target and its payloads, which may be secrets of the people who declared it. */
 const presentTask = (task: Table) => ({ db: task.db, task: task.name, ...presentLife(task) })
 
-const partsOf = ({ access: { engine, apiKey } }: ToolCall): Part[] => {
-  const { tables, buckets, tasks } = engine
-  const parts: Part[] = [
-    { name: 'tables', letter: 't', registry: tables, active: 'tables', deleted: 'deleted', present: presentTable },
-    {
-      name: 'buckets',
-      letter: 'b',
-      registry: buckets,
-      active: 'buckets',
-      deleted: 'deletedBuckets',
-      present: presentBucket,
-    },
-  ]
-  if (apiKey.kind === 'public') return parts
-  return [
-    ...parts,
-    { name: 'tasks', letter: 'k', registry: tasks, active: 'tasks', deleted: 'deletedTasks', present: presentTask },
-  ]
-}
+const parts: readonly Part[] = [
+  { name: 'tables', kind: 'table', letter: 't', present: presentTable },
+  { name: 'buckets', kind: 'bucket', letter: 'b', present: presentBucket },
+  { name: 'tasks', kind: 'task', letter: 'k', present: presentTask },
+]
+
+const partsOf = ({ access: { apiKey } }: ToolCall): readonly Part[] =>
+  apiKey.kind === 'public' ? parts.filter(({ kind }) => kind !== 'task') : parts
 
 /** A cursor goes on in one part: its first letter says in which. */
-const placeOf = (cursor: unknown, parts: Part[]): { from: number; cursor: string | undefined } => {
+const placeOf = (cursor: unknown, parts: readonly Part[]): { from: number; cursor: string | undefined } => {
   if (cursor === undefined || cursor === null) return { from: 0, cursor: undefined }
   const from = typeof cursor === 'string' ? parts.findIndex(({ letter }) => cursor.startsWith(letter)) : -1
   if (from >= 0) return { from, cursor: (cursor as string).slice(1) || undefined }
@@ -76,11 +62,10 @@ export const listDatabase = (call: ToolCall, db: string, deleted: boolean, curso
     const answer: Record<string, unknown> = { db }
     let left = rows
     for (let i = place.from; i < parts.length; i++) {
-      const { name, letter, registry, active, deleted: gone, present } = parts[i]!
+      const { name, kind, letter, present } = parts[i]!
       if (left === 0) return JSON.stringify({ ...answer, cursor: letter })
       const input = { db, deleted, limit: left, cursor: i === place.from ? place.cursor : undefined }
-      const listing = deleted ? gone : active
-      const page = await listOfDatabase(registry, access.engine.secrets, access.apiKey.orgId, listing, input, nowMs)
+      const page = await listOfDatabase(kind)(access, input, nowMs)
       answer[name] = page.rows.map(present)
       if (page.cursor !== null) return JSON.stringify({ ...answer, cursor: letter + page.cursor })
       left -= page.rows.length

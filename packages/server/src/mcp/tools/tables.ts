@@ -3,9 +3,9 @@ import { parseFlag } from '../../core/members.ts'
 import { parseName } from '../../core/names.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import { parseAddress } from '../../operations/access.ts'
+import { requireTable } from '../../operations/lifecycle.ts'
 import { createTableOperation } from '../../operations/tables/create-table.ts'
-import { deleteTable } from '../../operations/tables/delete-table.ts'
-import { describeTable } from '../../operations/tables/describe-table.ts'
+import { deleteTableOperation } from '../../operations/tables/delete-table.ts'
 import { presentTable, tableJson } from '../../operations/tables/present-table.ts'
 import { restoreTableOperation } from '../../operations/tables/restore-table.ts'
 import { itemsBytesMax } from './fitting.ts'
@@ -79,7 +79,7 @@ export const describeTableTool: Tool = {
     const { access, nowMs } = call
     const { db, table: name } = parsePlainBody(call.text)
     const address = parseAddress(db, name)
-    const table = await describeTable(access, address, nowMs)
+    const table = await requireTable(access, address, nowMs)
     const declaration = presentTable(table)
     // Names of indexed fields may take 15,000 bytes; the fields get the rest, and one of them has at most 2,500.
     const bytesMax = itemsBytesMax - Buffer.byteLength(JSON.stringify(declaration))
@@ -130,7 +130,7 @@ export const deleteTableTool: Tool = {
         hint: `To delete this table with all its records, send "confirm": "${name}".`,
       })
     }
-    return tableJson(await deleteTable(access, address, nowMs))
+    return tableJson(await deleteTableOperation.run(access, address, nowMs))
   },
 }
 

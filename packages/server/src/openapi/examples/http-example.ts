@@ -1,10 +1,12 @@
 import { CubbyError } from '../../core/errors.ts'
 import { namesIn, withBetterHint } from '../../http/almost-right.ts'
 import { httpHint } from '../../http/hint-text.ts'
-import { findRoute } from '../../http/routes/operation-routes.ts'
-import { type OperationRoute, pathParameters, targetFor } from '../../http/routes/route.ts'
 import { statusOf } from '../../http/status.ts'
+import { targetFor } from '../../http/targets.ts'
+import { findOperation } from '../../operations/catalogue.ts'
 import type { Example, ExampleCall, ExampleError } from '../../operations/example.ts'
+import type { AnyOperation, Route } from '../../operations/operation.ts'
+import { pathNames } from '../../operations/parse-input.ts'
 import { errorBody } from '../errors.ts'
 import type { GivenStep } from '../types.ts'
 
@@ -35,9 +37,9 @@ const conditionHeader = (value: unknown): Record<string, string> => {
 }
 
 /** Divides the input among path, query string, headers and body. */
-const divide = (route: OperationRoute, input: Input) => {
-  const { paths, query = [], body: sent, bytes: inBody } = route
-  const inPathOrQuery = new Set([...paths.flatMap(pathParameters), ...query])
+const divide = (route: Route, input: Input) => {
+  const { path, query = [], body: sent, bytes: inBody } = route
+  const inPathOrQuery = new Set([...pathNames(path), ...query])
   const parameters: Record<string, string | number | boolean> = {}
   const headers: Record<string, string> = {}
   const body: Record<string, unknown> = {}
@@ -58,7 +60,7 @@ const asParameter = (value: unknown): string | number | boolean =>
   typeof value === 'object' ? JSON.stringify(value) : (value as string)
 
 export const givenStep = ({ operation, input, output }: ExampleCall): GivenStep => {
-  const route = findRoute(operation)!
+  const route = findOperation(operation)!.route!
   const { body, bytes, headers } = divide(route, input)
   return {
     method: route.method,
@@ -91,21 +93,23 @@ export interface SuccessStatus {
 }
 
 /** The hint as HTTP gives it. */
-const hintOver = ({ operation }: OperationRoute, input: Input, { code, message, ...more }: ExampleError) => {
+const hintOver = ({ id }: AnyOperation, input: Input, { code, message, ...more }: ExampleError) => {
   const params = input as Record<string, string>
-  const { hint } = withBetterHint(operation.id, params, new CubbyError(code, message, more))
+  const { hint } = withBetterHint(id, params, new CubbyError(code, message, more))
   return httpHint(hint, namesIn(params))
 }
 
 export const toHttpExample = (
-  route: OperationRoute,
-  { name, summary, given, input, output, version, error, unchanged }: Example,
+  operation: AnyOperation,
+  { name, summary, given, input, output, version, error, unchanged, wants }: Example,
   status: SuccessStatus,
   tagged: boolean,
 ): HttpExample => {
-  const { parameters, headers, body, bytes } = divide(route, input)
-  const own = withoutDefaults({ ...parameters, ...headers })
+  const { parameters, headers, body, bytes } = divide(operation.route!, input)
   const tag = version ?? (output as { updatedAt?: number } | undefined)?.updatedAt
+  const preference = { changes: { 'If-None-Match': `"${tag}"` }, minimal: { Prefer: 'return=minimal' } }
+  const own = withoutDefaults({ ...parameters, ...headers, ...(wants && preference[wants]) })
+  const done = wants === undefined ? status.done : wants === 'changes' ? 304 : output === undefined ? 204 : 200
   return {
     name,
     summary,
@@ -115,13 +119,13 @@ export const toHttpExample = (
     ...(bytes !== undefined && { bytes }),
     ...(error === undefined
       ? {
-          status: unchanged ? status.unchanged : status.done,
+          status: unchanged ? status.unchanged : done,
           ...(tagged && { headers: { ETag: `"${tag}"` } }),
-          answer: output,
+          ...(output !== undefined && { answer: output }),
         }
       : {
           status: statusOf[error.code],
-          answer: errorBody(error.code, { ...error, hint: hintOver(route, input, error) }),
+          answer: errorBody(error.code, { ...error, hint: hintOver(operation, input, error) }),
         }),
   }
 }

@@ -8,11 +8,13 @@ import {
   parseKeyName,
 } from '../../core/api-keys/api-key.ts'
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import { type Access, callerOf, type OperatorAccess } from '../access.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { createdAt, createdWeb, web } from './examples.ts'
 import { presentNewApiKey } from './present-api-key.ts'
+import { apiKeySchemas } from './schemas.ts'
 
 export const parseCreateApiKey = (members: Members, nowMs: number): ApiKeyRequest => {
   refuseUnknownMembers(members, ['kind', 'name', 'expiresAt', 'databases'])
@@ -29,23 +31,86 @@ export const createApiKey = async (
   access: Access | OperatorAccess,
   request: ApiKeyRequest,
   nowMs: number,
-): Promise<{ apiKey: ApiKey; text: string }> => {
+): Promise<{ apiKey: ApiKey; text: string; created: true }> => {
   const ends = endsOfNewKey(access.apiKey, request.expiresAtMs ?? null, nowMs)
   const { text, kept } = makeApiKey({ ...request, ...ends })
-  return { apiKey: await access.engine.apiKeys.create(callerOf(access), kept, nowMs), text }
+  return { apiKey: await access.engine.apiKeys.create(callerOf(access), kept, nowMs), text, created: true }
 }
 
 export const createApiKeyOperation = defineOperation({
   id: 'createApiKey',
   area: 'api-keys',
   summary: 'Create an API key',
-  description:
-    'The key is shown only in this answer: the store keeps its hash. A key with `expiresAt` creates keys that end with it at the latest: a later or absent `expiresAt` becomes its own.',
   keyNeeded: 'manage-keys',
   effect: 'writes',
-  returns: 'The new key.',
-  codes: ['invalid_name', 'reserved_name'],
-  parse: (text, nowMs): ApiKeyRequest => parseCreateApiKey(parsePlainBody(text), nowMs),
+  route: { method: 'POST', path: '/api/keys', body: { schema: 'CreateKeyRequest', required: true } },
+  command: 'keys create --org {org} --kind {kind}',
+  read: ({ members }, nowMs) => parseCreateApiKey(members, nowMs),
   run: createApiKey,
   present: ({ apiKey, text }) => JSON.stringify(presentNewApiKey(apiKey, text)),
+  describe: () => ({
+    description:
+      'The key is shown only in this answer: the store keeps its hash. A key with `expiresAt` creates keys that end with it at the latest: a later or absent `expiresAt` becomes its own.',
+    returns: 'The new key.',
+    codes: ['invalid_name', 'reserved_name'],
+    answers: { created: 'The new key.' },
+    input: inputOf(apiKeySchemas.CreateKeyRequest, {}),
+    output: ref('CreateKeyResponse'),
+    examples: [
+      {
+        name: 'secret',
+        summary: 'A secret key for all databases',
+        input: { kind: 'secret', name: 'backend' },
+        output: {
+          id: 'key_9dK1nR5tU3cYe7MxQs2b',
+          kind: 'secret',
+          name: 'backend',
+          key: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000stuv',
+          masked: 'svc_live_****stuv',
+          databases: null,
+          createdAt,
+          expiresAt: null,
+        },
+      },
+      {
+        name: 'limited',
+        summary: 'A public key for one database, until 2100',
+        input: web,
+        output: createdWeb,
+      },
+      {
+        name: 'noSuchKind',
+        summary: 'An unknown kind',
+        input: { kind: 'admin' },
+        error: {
+          code: 'invalid_request',
+          message: 'kind is "admin"; it takes "secret" or "public".',
+          field: 'kind',
+          hint: 'A public key reads, a secret key reads and writes.',
+        },
+      },
+      {
+        name: 'badName',
+        summary: 'An invalid database name',
+        input: { kind: 'public', databases: ['App'] },
+        error: {
+          code: 'invalid_name',
+          message: 'databases[0] is "App"; a name matches [a-z0-9_-]{1,64}.',
+          field: 'databases[0]',
+          hint: 'Use 1 to 64 lower-case letters, digits, "_" or "-", for example "app".',
+        },
+      },
+      {
+        name: 'reservedName',
+        summary: 'A reserved database name',
+        input: { kind: 'public', databases: ['_app'] },
+        error: {
+          code: 'reserved_name',
+          message: 'databases[0] is "_app"; names that start with "_" are reserved.',
+          field: 'databases[0]',
+          hint: 'Drop the leading "_": "app".',
+        },
+      },
+    ],
+  }),
 })

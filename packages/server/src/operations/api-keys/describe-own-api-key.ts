@@ -1,8 +1,7 @@
-import { refuseUnknownMembers } from '../../core/members.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { Access } from '../access.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
 import { presentOwnApiKey } from './present-api-key.ts'
 
 export interface OwnApiKey {
@@ -23,16 +22,38 @@ export const describeOwnApiKeyOperation = defineOperation({
   id: 'describeOwnApiKey',
   area: 'api-keys',
   summary: 'Describe the calling API key',
-  description:
-    'The API key that the request is sent with: its kind, its limits and its organization. Every key may ask, public and limited ones too.',
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'The key, as in the list of keys, and the name of its organization.',
-  codes: [],
-  parse(text): Record<string, never> {
-    refuseUnknownMembers(parsePlainBody(text), [])
-    return {}
-  },
+  route: { method: 'GET', path: '/api/keys/self' },
   run: describeOwnApiKey,
   present: (own, nowMs) => JSON.stringify(presentOwnApiKey(own, nowMs)),
+  describe: () => ({
+    title: 'Describe the calling key',
+    description:
+      'The API key that the request is sent with: its kind, its limits and its organization. Every key may ask, public and limited ones too.',
+    returns: 'The key, as in the list of keys, and the name of its organization.',
+    codes: [],
+    input: inputOf({}, {}),
+    output: ref('OwnKey'),
+    examples: [
+      {
+        name: 'own',
+        summary: 'The key of this request',
+        input: {},
+        output: {
+          id: 'key_2cH8kP4rS6aWd0JvXn5y',
+          kind: 'secret',
+          name: null,
+          masked: 'svc_live_****mnop',
+          databases: null,
+          status: 'active',
+          createdAt: 1767139200000,
+          lastUsedAt: 1767398340000,
+          expiresAt: null,
+          revokedAt: null,
+          organization: 'default',
+        },
+      },
+    ],
+  }),
 })

@@ -1,10 +1,12 @@
 import { decodeListCursor, encodeListCursor } from '../../core/cursor.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import { type Access, callerOf, type OperatorAccess } from '../access.ts'
 import { type ListingInput, pagesNote, parseListing } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { listingMembers } from '../tables/schemas.ts'
+import { createWeb, listedWeb } from './examples.ts'
 import { presentApiKey } from './present-api-key.ts'
 
 export interface ApiKeyPage {
@@ -28,16 +30,31 @@ export const listApiKeysOperation = defineOperation({
   id: 'listApiKeys',
   area: 'api-keys',
   summary: 'List the API keys of an organization',
-  description: `The API keys of the organization, masked, newest first. ${pagesNote}`,
   keyNeeded: 'manage-keys',
   effect: 'reads',
-  returns: 'A page of keys.',
-  codes: ['invalid_cursor'],
-  parse(text): ListingInput {
-    const members = parsePlainBody(text)
+  route: { method: 'GET', path: '/api/keys', query: ['limit', 'cursor'] },
+  command: 'keys list --org {org}',
+  read({ members }) {
     refuseUnknownMembers(members, ['limit', 'cursor'])
     return parseListing(members)
   },
   run: listApiKeys,
   present: ({ keys, cursor }, nowMs) => JSON.stringify({ keys: keys.map((key) => presentApiKey(key, nowMs)), cursor }),
+  describe: () => ({
+    title: 'List API keys',
+    description: `The API keys of the organization, masked, newest first. ${pagesNote}`,
+    returns: 'A page of keys.',
+    codes: ['invalid_cursor'],
+    input: inputOf({}, listingMembers),
+    output: ref('KeyList'),
+    examples: [
+      {
+        name: 'newest',
+        summary: 'The newest key',
+        given: [createWeb],
+        input: { limit: 1 },
+        output: { keys: [listedWeb], cursor: 'AvIZPzwhifvURWu_-hqaGnMF2yENEwNSnxEh1SLlm6WyPPgqo83KTT046MtH' },
+      },
+    ],
+  }),
 })

@@ -1,11 +1,10 @@
 import { CubbyError } from '../../core/errors.ts'
 import { call } from '../../core/hint.ts'
-import { refuseUnknownMembers } from '../../core/members.ts'
-import { parseKeyPart } from '../../core/records/record-key.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import { type Access, callerOf, type OperatorAccess } from '../access.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { createWeb, id, listedWeb } from './examples.ts'
 import { presentApiKey } from './present-api-key.ts'
 
 export interface RevokeApiKeyInput {
@@ -28,17 +27,40 @@ export const revokeApiKeyOperation = defineOperation({
   id: 'revokeApiKey',
   area: 'api-keys',
   summary: 'Revoke an API key permanently',
-  description:
-    'Revocation is permanent. Once the answer is sent, every request with the key fails with `revoked_api_key`. Revoking a key again changes nothing.',
   keyNeeded: 'manage-keys',
   effect: 'destroys',
-  returns: 'The revoked key.',
-  codes: ['invalid_key', 'key_not_found'],
-  parse(text): RevokeApiKeyInput {
-    const members = parsePlainBody(text)
-    refuseUnknownMembers(members, ['id'])
-    return { id: parseKeyPart(members.id, 'id') }
-  },
+  route: { method: 'DELETE', path: '/api/keys/:id' },
+  command: 'keys revoke {id} --org {org}',
   run: revokeApiKey,
   present: (key, nowMs) => JSON.stringify(presentApiKey(key, nowMs)),
+  describe: () => ({
+    title: 'Revoke an API key',
+    description:
+      'Revocation is permanent. Once the answer is sent, every request with the key fails with `revoked_api_key`. Revoking a key again changes nothing.',
+    returns: 'The revoked key.',
+    codes: ['invalid_key', 'key_not_found'],
+    input: inputOf({}, { id: { ...ref('RecordKeyPart'), description: 'The id of the key, from the list of keys.' } }, [
+      'id',
+    ]),
+    output: ref('Key'),
+    examples: [
+      {
+        name: 'revoke',
+        summary: 'Revoke a key',
+        given: [createWeb],
+        input: { id },
+        output: { ...listedWeb, status: 'revoked', revokedAt: 1767484800000 },
+      },
+      {
+        name: 'unknown',
+        summary: 'No such key',
+        input: { id: 'key_00000000000000000000' },
+        error: {
+          code: 'key_not_found',
+          message: 'The organization has no API key with that id.',
+          hint: ['Ids are listed by ', call('listApiKeys'), '; they start with "key_".'],
+        },
+      },
+    ],
+  }),
 })

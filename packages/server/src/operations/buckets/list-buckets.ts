@@ -1,24 +1,57 @@
-import type { Access } from '../access.ts'
+import { listOfDatabase, readListOfDatabase } from '../lifecycle.ts'
 import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
-import { type ListOfDatabaseInput, listOfDatabase, type Page, parseListOfDatabase } from '../tables/lifecycle.ts'
+import { inputOf, ref } from '../schema.ts'
+import { dbMember, listingMembers } from '../tables/schemas.ts'
+import { avatars, createAvatars, deleteAvatars, deletedAvatars } from './examples.ts'
 import { presentBucket } from './present-bucket.ts'
-
-export const listBuckets = ({ engine, apiKey }: Access, input: ListOfDatabaseInput, nowMs: number): Promise<Page> => {
-  const name = input.deleted ? 'deletedBuckets' : 'buckets'
-  return listOfDatabase(engine.buckets, engine.secrets, apiKey.orgId, name, input, nowMs)
-}
 
 export const listBucketsOperation = defineOperation({
   id: 'listBuckets',
   area: 'buckets',
   summary: 'List the buckets of a database',
-  description: `The buckets of a database, by name. For a database without buckets the list is empty. ${pagesNote}`,
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'A page of buckets.',
-  codes: ['invalid_cursor'],
-  parse: parseListOfDatabase,
-  run: listBuckets,
+  route: { method: 'GET', path: '/v1/:db/_buckets', query: ['limit', 'cursor', 'deleted'] },
+  command: 'bucket list --db {db} [--deleted {deleted}]',
+  tool: 'list_tables',
+  read: readListOfDatabase,
+  run: listOfDatabase('bucket'),
   present: ({ rows, cursor }) => JSON.stringify({ buckets: rows.map(presentBucket), cursor }),
+  describe: () => ({
+    title: 'List buckets',
+    description: `The buckets of a database, by name. For a database without buckets the list is empty. ${pagesNote}`,
+    returns: 'A page of buckets.',
+    codes: ['invalid_cursor'],
+    input: inputOf(
+      {},
+      {
+        ...dbMember,
+        ...listingMembers,
+        deleted: {
+          type: 'boolean',
+          default: false,
+          description: 'True: list the deleted buckets that can still be restored, by name, then `deletedAt`.',
+        },
+      },
+      ['db'],
+    ),
+    output: ref('BucketList'),
+    examples: [
+      {
+        name: 'all',
+        summary: 'All buckets',
+        given: [createAvatars],
+        input: { db: 'app' },
+        output: { buckets: [avatars], cursor: null },
+      },
+      {
+        name: 'deletedOnes',
+        summary: 'The deleted buckets that can be restored',
+        given: [createAvatars, deleteAvatars],
+        input: { db: 'app', deleted: true },
+        output: { buckets: [deletedAvatars], cursor: null },
+      },
+    ],
+  }),
 })

@@ -1,6 +1,6 @@
 import type { ActiveBucket, DeletedBucket } from '@cubbydb/client'
 import type { Table } from '../../store/tables.ts'
-import { presentLife } from '../tables/lifecycle.ts'
+import { presentLife } from '../lifecycle.ts'
 
 export const presentBucket = (bucket: Table): ActiveBucket | DeletedBucket => {
   const { db, name, publicId } = bucket

@@ -1,46 +1,75 @@
 import { call } from '../../core/hint.ts'
-import type { Members } from '../../core/members.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
-import type { Table } from '../../store/tables.ts'
-import { type Access, callerOf } from '../access.ts'
+import { tableDeletedAt } from '../example.ts'
+import { readDeletedAt, restoreNamed } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { parseDeletedAt, restored } from '../tables/lifecycle.ts'
-import { type BucketAddress, bucketNotFound, parseBucketAddress } from './bucket-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { avatars, createAvatars, deleteAvatars, inAvatars } from './examples.ts'
 import { bucketJson } from './present-bucket.ts'
-
-export interface RestoreBucketInput extends BucketAddress {
-  /** undefined: the bucket deleted last. */
-  deletedAtMs: number | undefined
-}
-
-export const parseRestoreBucket = (members: Members): number | undefined =>
-  parseDeletedAt(members, 'bucket', 'listBuckets')
-
-export const restoreBucket = async (access: Access, input: RestoreBucketInput, nowMs: number): Promise<Table> => {
-  const { db, bucket, deletedAtMs } = input
-  return restored(await access.engine.buckets.restore(callerOf(access), db, bucket, deletedAtMs, nowMs), {
-    kind: 'bucket',
-    name: bucket,
-    deletedAtMs,
-    calls: { remove: call('deleteBucket', { db, bucket }), list: call('listBuckets', { db, deleted: true }) },
-    notFound: () => bucketNotFound(access, input, nowMs),
-  })
-}
+import { bucketMembers, bucketRequired, bucketSchemas } from './schemas.ts'
 
 export const restoreBucketOperation = defineOperation({
   id: 'restoreBucket',
   area: 'buckets',
   summary: 'Restore a deleted bucket with all its files',
-  description:
-    'Makes a deleted bucket active again, with all its files, its `id` and its URLs: the one deleted last, or another one by its `deletedAt`. If the bucket is active and no bucket with that name is deleted, nothing changes.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'The active bucket.',
-  codes: ['bucket_not_found', 'bucket_exists'],
-  parse(text): RestoreBucketInput {
-    const { db, bucket, ...which } = parsePlainBody(text)
-    return { ...parseBucketAddress(db, bucket), deletedAtMs: parseRestoreBucket(which) }
-  },
-  run: restoreBucket,
+  route: { method: 'POST', path: '/v1/:db/_buckets/:bucket/restore', body: { schema: 'RestoreBucketRequest' } },
+  command: 'bucket restore {bucket} --db {db} [--deleted-at {deletedAt}]',
+  read: readDeletedAt('bucket'),
+  run: restoreNamed('bucket'),
   present: bucketJson,
+  describe: () => ({
+    title: 'Restore a bucket',
+    description:
+      'Makes a deleted bucket active again, with all its files, its `id` and its URLs: the one deleted last, or another one by its `deletedAt`. If the bucket is active and no bucket with that name is deleted, nothing changes.',
+    returns: 'The active bucket.',
+    codes: ['bucket_not_found', 'bucket_exists'],
+    input: inputOf(bucketSchemas.RestoreBucketRequest, bucketMembers, bucketRequired),
+    output: ref('ActiveBucket'),
+    examples: [
+      {
+        name: 'newest',
+        summary: 'The bucket deleted last',
+        given: [createAvatars, deleteAvatars],
+        input: inAvatars,
+        output: avatars,
+      },
+      {
+        name: 'byTime',
+        summary: 'The bucket deleted at this time',
+        given: [createAvatars, deleteAvatars],
+        input: { ...inAvatars, deletedAt: tableDeletedAt },
+        output: avatars,
+      },
+      {
+        name: 'nameTaken',
+        summary: 'The name is taken by a new bucket',
+        given: [createAvatars, deleteAvatars, { operation: 'createBucket', input: inAvatars }],
+        input: inAvatars,
+        error: {
+          code: 'bucket_exists',
+          message: 'An active bucket has the name avatars.',
+          hint: [
+            'Delete it first (',
+            call('deleteBucket', inAvatars),
+            '), then restore with ',
+            { send: { deletedAt: tableDeletedAt } },
+            '.',
+          ],
+        },
+      },
+      {
+        name: 'noSuchDeletion',
+        summary: 'No bucket was deleted at this time',
+        given: [createAvatars, deleteAvatars],
+        input: { ...inAvatars, deletedAt: 1 },
+        error: {
+          code: 'bucket_not_found',
+          message: 'No recoverable bucket avatars was deleted at 1.',
+          field: 'deletedAt',
+          hint: ['See ', call('listBuckets', { db: 'app', deleted: true }), ', or leave deletedAt out for the newest.'],
+        },
+      },
+    ],
+  }),
 })

@@ -1,6 +1,6 @@
 import type { ActiveBucket, DeletedBucket, ListBucketsResponse, RestoreBucketRequest } from '@cubbydb/client'
 import { recoveryMs } from '../../core/limits.ts'
-import { closed, exactIntegers, milliseconds, nextCursor, objectOf, ref, type Schema } from '../schema.ts'
+import { closed, exactIntegers, inputOf, milliseconds, nextCursor, objectOf, ref, type Schema } from '../schema.ts'
 import { dbMember } from '../tables/schemas.ts'
 
 const bucketFields = {
@@ -53,3 +53,6 @@ export const bucketMembers = {
 } satisfies Record<string, Schema>
 
 export const bucketRequired = ['db', 'bucket']
+
+/** The input of an operation that takes nothing but the address. */
+export const bucketAlone = inputOf({}, bucketMembers, bucketRequired)

@@ -7,17 +7,14 @@ import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { FileChanges } from '../../store/files.ts'
 import type { Condition } from '../../store/records.ts'
 import { type Access, callerOf } from '../access.ts'
-import { requireBucket, writeInBucket } from '../buckets/bucket-access.ts'
+import { laterAt } from '../example.ts'
+import { requireBucket, writeIn } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { parseCondition } from '../records/condition.ts'
-import {
-  type FileAddress,
-  fileConditionFailed,
-  fileNotFound,
-  parseFileAddress,
-  type StoredFile,
-} from './file-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { fileOf, given, inMilliseconds, noFile, otherVersion, picture, thePicture } from './examples.ts'
+import { type FileAddress, fileConditionFailed, fileNotFound, type StoredFile } from './file-access.ts'
 import { presentFile } from './present-file.ts'
+import { condition, fileAddressRequired, fileMembers, fileSchemas, oneOfThese } from './schemas.ts'
 
 export interface ChangeFileInput extends FileAddress {
   changes: FileChanges
@@ -50,7 +47,7 @@ export const parseChangeBody = (text: string, nowMs: number): FileChanges =>
 export const changeFile = async (access: Access, input: ChangeFileInput, nowMs: number): Promise<StoredFile> => {
   const { name, changes, condition } = input
   const bucket = await requireBucket(access, input, nowMs)
-  const written = await writeInBucket(access, input, nowMs, () =>
+  const written = await writeIn('bucket', access, input, nowMs, () =>
     access.engine.files.change(callerOf(access), bucket, name, changes, condition, nowMs),
   )
   if (!written.applied) {
@@ -65,17 +62,58 @@ export const changeFileOperation = defineOperation({
   id: 'changeFile',
   area: 'files',
   summary: 'Change the record of a file',
-  description:
-    'Changes the visibility, the content type, the metadata or the ttl of a file, not its bytes. Members that are absent stay as they are; `metadata` is replaced as a whole; `ttl: null` removes the ttl. The file gets a new version.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'The record of the file.',
-  codes: ['invalid_key', 'invalid_ttl', 'bucket_not_found', 'file_not_found', 'precondition_failed'],
-  parse(text, nowMs): ChangeFileInput {
-    const { db, bucket, name, ifUpdatedAt, ...members } = parsePlainBody(text)
-    const address = parseFileAddress(db, bucket, name)
-    return { ...address, changes: parseChanges(text, members, nowMs), condition: parseCondition(ifUpdatedAt) }
+  route: {
+    method: 'PATCH',
+    path: '/v1/:db/_buckets/:bucket/:name',
+    body: { schema: 'ChangeFileRequest', required: true },
   },
+  condition: 'change',
+  version: ({ updatedAtMs }) => updatedAtMs,
+  read: ({ members, text }, nowMs) => ({ changes: parseChanges(text, members, nowMs) }),
   run: changeFile,
-  present: presentFile,
+  present: (file, _, baseUrl) => presentFile(file, baseUrl),
+  describe: () => ({
+    title: 'Change a file',
+    description:
+      'Changes the visibility, the content type, the metadata or the ttl of a file, not its bytes. Members that are absent stay as they are; `metadata` is replaced as a whole; `ttl: null` removes the ttl. The file gets a new version.',
+    returns: 'The record of the file.',
+    codes: ['invalid_key', 'invalid_ttl', 'bucket_not_found', 'file_not_found', 'precondition_failed'],
+    input: {
+      ...inputOf(fileSchemas.ChangeFileRequest, { ...fileMembers, ...condition }, fileAddressRequired),
+      ...oneOfThese(['visibility', 'contentType', 'metadata', 'ttl']),
+    },
+    output: ref('FileRecord'),
+    examples: [
+      {
+        name: 'metadata',
+        summary: 'Replace the metadata of a file',
+        given,
+        input: { ...thePicture, metadata: { owner: 'ada', width: 64 } },
+        output: fileOf(picture.content, { metadata: { owner: 'ada', width: 64 } }, laterAt),
+      },
+      {
+        name: 'changedMeanwhile',
+        summary: 'The file is at another version',
+        given,
+        input: { ...thePicture, contentType: 'image/webp', ifUpdatedAt: 1 },
+        error: otherVersion,
+      },
+      {
+        name: 'missing',
+        summary: 'No such file',
+        given,
+        input: { ...thePicture, name: 'ada/large.png', contentType: 'image/webp' },
+        error: noFile,
+      },
+      {
+        name: 'ttlInMilliseconds',
+        summary: 'A ttl in milliseconds',
+        given,
+        input: { ...thePicture, ttl: 4102444800000 },
+        error: inMilliseconds,
+      },
+    ],
+  }),
 })

@@ -4,10 +4,11 @@ import { parseFileName } from '../../core/files/file-name.ts'
 import { type FileContent, fileKey, readFileContent } from '../../core/files/file-record.ts'
 import { call } from '../../core/hint.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
+import type { BlobPlace } from '../../store/blob-place.ts'
 import type { Condition } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
-import type { Access } from '../access.ts'
-import { type BucketAddress, parseBucketAddress, requireBucket } from '../buckets/bucket-access.ts'
+import { type Access, type BucketAddress, parseBucketAddress } from '../access.ts'
+import { requireBucket } from '../lifecycle.ts'
 
 export interface FileAddress extends BucketAddress {
   name: string
@@ -109,4 +110,12 @@ export const holds = (condition: Condition | undefined, current: number | undefi
   if (condition === undefined) return true
   if (condition === 'absent') return current === undefined
   return current !== undefined && (condition === 'exists' || condition.version === current)
+}
+
+/** Where the bytes of files are. Throws `unavailable` if this process was not told. */
+export const requirePlace = ({ place }: Pick<Access, 'place'>): BlobPlace => {
+  if (place !== undefined) return place
+  throw new CubbyError('unavailable', 'This server has no place for the bytes of files.', {
+    hint: 'The operator starts it with --files: a directory, or s3://BUCKET/PREFIX.',
+  })
 }

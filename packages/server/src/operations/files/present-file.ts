@@ -23,5 +23,5 @@ export const fileJson = (
 export const permanentUrl = ({ bucketId, name, content }: StoredFile, base = ''): string | null =>
   content.visibility === 'public' ? fileUrl(base, bucketId, name) : null
 
-/** For adapters that do not know at which address the server is reached. */
-export const presentFile = (file: StoredFile): string => fileJson(file, permanentUrl(file))
+/** `base`: the address at which the server is reached, if it is known. */
+export const presentFile = (file: StoredFile, base?: string): string => fileJson(file, permanentUrl(file, base))

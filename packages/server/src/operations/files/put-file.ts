@@ -12,11 +12,15 @@ import { parseTtl } from '../../core/records/record-data.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { BlobWriter } from '../../store/blob-place.ts'
 import { type Access, callerOf } from '../access.ts'
-import { bucketNotFound, requireBucket, requirePlace, writeInBucket } from '../buckets/bucket-access.ts'
+import { createAvatars } from '../buckets/examples.ts'
+import { notFound, requireBucket, writeIn } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { parseCondition } from '../records/condition.ts'
-import { fileConditionFailed, holds, parseFileAddress, readFile, type StoredFile } from './file-access.ts'
+import { binaryBytes, inputOf, ref } from '../schema.ts'
+import { fileExampleAt, fileOf, given, inAvatars, picture, stored } from './examples.ts'
+import { fileConditionFailed, holds, parseFileAddress, readFile, requirePlace, type StoredFile } from './file-access.ts'
 import { presentFile } from './present-file.ts'
+import { condition, fileAddressRequired, fileMembers, putMembers } from './schemas.ts'
 import { storeInStore } from './store-small-file.ts'
 import type { AcceptedUpload, PutFileInput, UploadBytes } from './upload.ts'
 
@@ -25,7 +29,7 @@ export const acceptUpload = async (access: Access, input: PutFileInput, nowMs: n
   const place = requirePlace(access)
   const bucket = await requireBucket(access, input, nowMs)
   const { condition, bucketId = bucket.publicId } = input
-  if (bucket.publicId !== bucketId) throw await bucketNotFound(access, input, nowMs)
+  if (bucket.publicId !== bucketId) throw await notFound('bucket', access, input, nowMs)
   if (condition !== undefined) {
     const current = (await readFile(access, bucket, input.name, nowMs))?.updatedAtMs
     if (!holds(condition, current)) throw fileConditionFailed(input, condition, current)
@@ -98,7 +102,7 @@ const storeInPlace = async (
   const { name, contentType, visibility, metadata, ttlSeconds, condition } = input
   const startedAtMs = now()
   const blob = newBlobId(startedAtMs)
-  await writeInBucket(access, input, startedAtMs, () => engine.files.begin(caller, bucket, blob, startedAtMs))
+  await writeIn('bucket', access, input, startedAtMs, () => engine.files.begin(caller, bucket, blob, startedAtMs))
   let writer: BlobWriter | undefined
   let mayArriveLater = false
   try {
@@ -112,7 +116,7 @@ const storeInPlace = async (
     mayArriveLater = false
     const content: FileContent = { size, contentType, visibility, sha256, crc32, blob, metadata }
     const nowMs = now()
-    const written = await writeInBucket(access, input, nowMs, () =>
+    const written = await writeIn('bucket', access, input, nowMs, () =>
       engine.files.commit(caller, bucket, { name, content, ttlSeconds, condition }, nowMs),
     )
     if (!written.applied) throw fileConditionFailed(input, condition, written.current)
@@ -172,24 +176,66 @@ export const putFileOperation = defineOperation({
   id: 'putFile',
   area: 'files',
   summary: 'Put a file: create it or replace it',
-  description:
-    'Creates a file or replaces the existing one as a whole, with its visibility, metadata and ttl: without `visibility` the file is private, also if it was public before. When the answer is sent, the file is on disk. An upload that is interrupted leaves the previous file as it was, and no reader sees bytes of two versions.\n\nThe content type is kept as it was sent. Without one it follows the extension of the name; the server never guesses from the bytes. With a condition, the file is written only if the condition holds, when the bytes begin to arrive and when all have arrived.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'The record of the file.',
-  codes: [
-    'invalid_key',
-    'invalid_ttl',
-    'digest_mismatch',
-    'bucket_not_found',
-    'precondition_failed',
-    'file_too_large',
-    'unsupported_media_type',
-  ],
+  route: {
+    method: 'PUT',
+    path: '/v1/:db/_buckets/:bucket/:name',
+    query: ['visibility', 'ttl', 'metadata'],
+    bytes: 'content',
+  },
+  command: 'files put {bucket} {name} FILE --db {db}',
+  condition: 'put',
+  version: ({ updatedAtMs }) => updatedAtMs,
   parse: parseInput,
   async run(access, input, nowMs) {
     const accepted = await acceptUpload(access, input, nowMs)
     return storeUpload(access, accepted, input, bytesOf(input.content), () => nowMs)
   },
-  present: presentFile,
+  present: (file) => presentFile(file),
+  describe: () => ({
+    title: 'Put a file',
+    description:
+      'Creates a file or replaces the existing one as a whole, with its visibility, metadata and ttl: without `visibility` the file is private, also if it was public before. When the answer is sent, the file is on disk. An upload that is interrupted leaves the previous file as it was, and no reader sees bytes of two versions.\n\nThe content type is kept as it was sent. Without one it follows the extension of the name; the server never guesses from the bytes. With a condition, the file is written only if the condition holds, when the bytes begin to arrive and when all have arrived.',
+    returns: 'The record of the file.',
+    codes: [
+      'invalid_key',
+      'invalid_ttl',
+      'digest_mismatch',
+      'bucket_not_found',
+      'precondition_failed',
+      'file_too_large',
+      'unsupported_media_type',
+    ],
+    note: `The body is the bytes of the file, with a \`Content-Length\` or chunked, at most ${binaryBytes(fileBytesMax)}; it may be empty. Send the condition as \`If-Match\` or \`If-None-Match\`. \`Content-Type\` is the type of the file; \`application/x-www-form-urlencoded\`, which some tools add, counts as none, and \`multipart/form-data\` is rejected. What the head of the request decides is answered without waiting for the body.`,
+    input: inputOf({}, { ...fileMembers, ...putMembers, ...condition }, [...fileAddressRequired, 'content']),
+    output: ref('FileRecord'),
+    examples: [
+      {
+        name: 'upload',
+        summary: 'Upload a file',
+        given: [createAvatars],
+        input: { ...inAvatars, ...picture },
+        output: stored,
+      },
+      {
+        name: 'withMetadata',
+        summary: 'With metadata, and only if the name is free',
+        given: [createAvatars],
+        input: { ...inAvatars, ...picture, ttl: 4102444800, metadata: { owner: 'ada' }, ifUpdatedAt: null },
+        output: fileOf(picture.content, { metadata: { owner: 'ada' }, ttl: 4102444800 }, fileExampleAt),
+      },
+      {
+        name: 'taken',
+        summary: 'A file has the name already',
+        given,
+        input: { ...inAvatars, ...picture, ifUpdatedAt: null },
+        error: {
+          code: 'precondition_failed',
+          message: `The file is at version ${fileExampleAt}; nothing was changed.`,
+          hint: 'Use another name, or replace the file: write with its version, or without a condition.',
+        },
+      },
+    ],
+  }),
 })

@@ -8,15 +8,18 @@ import type { Scan } from '../../core/records/scan.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { type AnswerRoom, type RunSteps, runThrough, type Steps } from '../../core/steps.ts'
 import type { Keyring } from '../../core/store-secrets.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Page } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
-import type { Access } from '../access.ts'
-import { type BucketAddress, parseBucketAddress, requireBucket } from '../buckets/bucket-access.ts'
+import type { Access, BucketAddress } from '../access.ts'
+import { bucketMembers, bucketRequired } from '../buckets/schemas.ts'
+import { requireBucket } from '../lifecycle.ts'
 import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { given, inAvatars, stored } from './examples.ts'
 import { fileOf, type StoredFile } from './file-access.ts'
 import { fileJson, permanentUrl } from './present-file.ts'
+import { fileSchemas, notPrefixAndIndex } from './schemas.ts'
 import { refuseSigning, signUrl } from './sign-url.ts'
 
 export interface QueryFilesInput extends BucketAddress {
@@ -195,17 +198,45 @@ export const queryFilesOperation = defineOperation({
   id: 'queryFiles',
   area: 'files',
   summary: 'List the files of a bucket',
-  description: `Files by name, in the order of their UTF-8 bytes; \`prefix\` selects the names that begin with it. With \`index: "t"\` by \`updatedAt\`, newest first unless \`ascending\` is true. ${pagesNote} A cursor is valid only with the same bucket, prefix, index, direction and kind of key; \`limit\`, \`select\` and \`expiresIn\` may change.
-
-A public key lists the public files, as if there were no others. With \`select: "count"\` there are no items, and \`count\` is the number of files that matched. With \`expiresIn\`, which needs a secret key, private files have a signed \`url\` that is valid until \`urlExpiresAt\`.`,
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'A page of files.',
-  codes: ['invalid_cursor', 'read_only_key', 'bucket_not_found'],
-  parse(text): QueryFilesInput {
-    const { db, bucket, ...query } = parsePlainBody(text)
-    return { ...parseBucketAddress(db, bucket), query: parseFileQuery(query) }
-  },
-  run: (access, input, nowMs) => queryFiles(access, input, nowMs, presentListed(access, nowMs)),
+  route: { method: 'POST', path: '/v1/:db/_buckets/:bucket/query', body: { schema: 'FileQuery' } },
+  command: 'files list {bucket} --db {db}',
+  tool: 'list_files',
+  read: ({ members }) => ({ query: parseFileQuery(members) }),
+  run: (access, input: QueryFilesInput, nowMs) => queryFiles(access, input, nowMs, presentListed(access, nowMs)),
   present: filePageJson,
+  describe: () => ({
+    title: 'List files',
+    description: `Files by name, in the order of their UTF-8 bytes; \`prefix\` selects the names that begin with it. With \`index: "t"\` by \`updatedAt\`, newest first unless \`ascending\` is true. ${pagesNote} A cursor is valid only with the same bucket, prefix, index, direction and kind of key; \`limit\`, \`select\` and \`expiresIn\` may change.
+
+A public key lists the public files, as if there were no others. With \`select: "count"\` there are no items, and \`count\` is the number of files that matched. With \`expiresIn\`, which needs a secret key, private files have a signed \`url\` that is valid until \`urlExpiresAt\`.`,
+    returns: 'A page of files.',
+    codes: ['invalid_cursor', 'read_only_key', 'bucket_not_found'],
+    input: { ...inputOf(fileSchemas.FileQuery, bucketMembers, bucketRequired), ...notPrefixAndIndex },
+    output: ref('FilePage'),
+    examples: [
+      {
+        name: 'byPrefix',
+        summary: 'The files whose names begin with a prefix',
+        given,
+        input: { ...inAvatars, prefix: 'ada/' },
+        output: { items: [stored], count: 1, cursor: null },
+      },
+      {
+        name: 'newest',
+        summary: 'The newest file',
+        given,
+        input: { ...inAvatars, index: 't', limit: 1 },
+        output: { items: [stored], count: 1, cursor: null },
+      },
+      {
+        name: 'count',
+        summary: 'How many files there are',
+        given,
+        input: { ...inAvatars, select: 'count' },
+        output: { items: [], count: 1, cursor: null },
+      },
+    ],
+  }),
 })

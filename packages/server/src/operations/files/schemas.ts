@@ -27,6 +27,7 @@ import { ttl as recordTtl } from '../records/record-members.ts'
 import {
   closed,
   cursorText,
+  exactIntegers,
   freeObject,
   milliseconds,
   nextCursor,
@@ -190,3 +191,15 @@ export const putMembers = {
   ttl,
   metadata,
 } satisfies Record<string, Schema>
+
+export const condition = {
+  ifUpdatedAt: {
+    oneOf: [nullable('integer', exactIntegers), { type: 'string', const: '*' }],
+    description:
+      'Write only if this is the `updatedAt` of the file; null: only if it does not exist; `*`: only if it exists.',
+  },
+} satisfies Record<string, Schema>
+
+export const oneOfThese = (names: string[]): Pick<Schema, 'anyOf'> => ({
+  anyOf: names.map((name) => ({ properties: { [name]: {} }, required: [name] })),
+})

@@ -3,7 +3,7 @@ import { sha256Of } from '../../core/files/content-digest.ts'
 import type { FileContent } from '../../core/files/file-record.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
-import { writeInBucket } from '../buckets/bucket-access.ts'
+import { writeIn } from '../lifecycle.ts'
 import { fileConditionFailed, type StoredFile } from './file-access.ts'
 import type { PutFileInput } from './upload.ts'
 
@@ -24,7 +24,7 @@ export const storeInStore = async (
   const blob = newStoreBlobId(nowMs)
   const content: FileContent = { size: bytes.length, contentType, visibility, sha256, blob, metadata }
   const file = { name, content, ttlSeconds, condition, bytes }
-  const written = await writeInBucket(access, input, nowMs, () =>
+  const written = await writeIn('bucket', access, input, nowMs, () =>
     access.engine.files.commit(callerOf(access), bucket, file, nowMs),
   )
   if (!written.applied) throw fileConditionFailed(input, condition, written.current)

@@ -6,8 +6,12 @@ import { noRangeKey, parseKeyPart, type RecordKey } from '../../core/records/rec
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Access, TableAddress } from '../access.ts'
+import { draft, draftAt, firstOrder, firstOrderAt } from '../example.ts'
 import { defineOperation } from '../operation.ts'
 import { findRecord, type GetRecordInput } from '../records/get-record.ts'
+import { inputOf, ref } from '../schema.ts'
+import { collection, drafted, first } from './examples.ts'
+import { itemMembers, itemRequired } from './schemas.ts'
 
 /** The table and the key of the record that holds the item. */
 export const parseItemAddress = ({ collection, id, rangeKey }: Members): TableAddress & RecordKey => ({
@@ -31,11 +35,11 @@ export const getItemOperation = defineOperation({
   id: 'getItem',
   area: 'items',
   summary: 'Get an item: the data of a record',
-  description: 'Returns the document exactly as it was written, without keys, `ttl` and version around it.',
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'The document.',
-  codes: ['invalid_key', 'table_not_found', 'record_not_found'],
+  route: { method: 'GET', path: '/api/collections/:collection/items/:id', query: ['rangeKey'] },
+  condition: 'read',
+  version: ({ updatedAtMs }) => updatedAtMs,
   parse(text): GetRecordInput {
     const members = parsePlainBody(text)
     refuseUnknownMembers(members, ['collection', 'id', 'rangeKey'])
@@ -43,4 +47,45 @@ export const getItemOperation = defineOperation({
   },
   run: getItem,
   present: ({ data }) => data,
+  describe: () => ({
+    title: 'Get an item',
+    description: 'Returns the document exactly as it was written, without keys, `ttl` and version around it.',
+    returns: 'The document.',
+    codes: ['invalid_key', 'table_not_found', 'record_not_found'],
+    input: inputOf({}, itemMembers, itemRequired),
+    output: ref('Item'),
+    examples: [
+      {
+        name: 'get',
+        summary: 'An item without a range key',
+        input: drafted,
+        output: draft.data,
+        version: draftAt,
+      },
+      {
+        name: 'getWithRangeKey',
+        summary: 'An item with a range key',
+        input: first,
+        output: firstOrder.data,
+        version: firstOrderAt,
+      },
+      {
+        name: 'absent',
+        summary: 'No such item',
+        input: { collection, id: 'ada' },
+        error: {
+          code: 'record_not_found',
+          message: 'There is no record with that id.',
+          hint: 'If it has a range key, give it as rangeKey.',
+        },
+      },
+      {
+        name: 'unchanged',
+        summary: 'A copy that is still current',
+        input: drafted,
+        version: draftAt,
+        wants: 'changes',
+      },
+    ],
+  }),
 })

@@ -5,6 +5,8 @@ import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Engine } from '../../store/engine.ts'
 import type { Organization } from '../../store/organizations.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { id, key } from './schemas.ts'
 
 export interface CreateOrganizationInput {
   name: string
@@ -39,11 +41,8 @@ export const createOrganizationOperation = defineOperation({
   id: 'createOrganization',
   area: 'organizations',
   summary: 'Create an organization with its first secret and public key',
-  description: 'The keys are shown only in this answer: the store keeps their hashes.',
   keyNeeded: 'operator',
   effect: 'writes',
-  returns: 'The organization and its keys; null if the name is taken.',
-  codes: [],
   parse(text): CreateOrganizationInput {
     const members = parsePlainBody(text)
     refuseUnknownMembers(members, ['name'])
@@ -51,4 +50,37 @@ export const createOrganizationOperation = defineOperation({
   },
   run: createOrganization,
   present: (made) => (made === undefined ? 'null' : JSON.stringify(presentNewOrganization(made))),
+  describe: () => ({
+    description: 'The keys are shown only in this answer: the store keeps their hashes.',
+    returns: 'The organization and its keys; null if the name is taken.',
+    codes: [],
+    input: inputOf({}, { name: { ...ref('Name'), description: 'A name that no other organization has.' } }, ['name']),
+    output: {
+      type: ['object', 'null'],
+      properties: { id, name: ref('Name'), secretKey: key, publicKey: key },
+      required: ['id', 'name', 'secretKey', 'publicKey'],
+    },
+    examples: [
+      {
+        name: 'create',
+        summary: 'An organization',
+        input: { name: 'acme' },
+        output: {
+          id: 7,
+          name: 'acme',
+          // No real keys: their checksums are wrong.
+          secretKey: 'svc_live_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000stuv',
+          publicKey: 'svc_pub_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000wxyz',
+        },
+      },
+      {
+        name: 'nameTaken',
+        summary: 'A name that is taken',
+        given: [{ operation: 'createOrganization', input: { name: 'acme' } }],
+        input: { name: 'acme' },
+        output: null,
+        unchanged: true,
+      },
+    ],
+  }),
 })

@@ -1,5 +1,5 @@
 import type { Organization } from '../../store/organizations.ts'
-import { presentLife } from '../tables/lifecycle.ts'
+import { presentLife } from '../lifecycle.ts'
 
 export const presentOrganization = (organization: Organization) => ({
   id: organization.id,

@@ -1,5 +1,6 @@
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
+import { batchBodyBytesMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { parseRecordToPut, type RecordToPut } from '../../core/records/record-data.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
@@ -9,13 +10,20 @@ import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
 import type { Condition, RecordOperation } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, parseAddress, requireTable, type TableAddress, tableNotFound, writeRecords } from '../access.ts'
+import { type Access, parseAddress, type TableAddress } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
+import { inOrders, laterAt, secondOrderAt } from '../example.ts'
+import { notFound, requireTable, writeRecords } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
 import { applyOperations, type Placed } from '../runs/apply-operations.ts'
+import { orderWithMail } from '../runs/examples.ts'
 import { isTaskOperation, parseTaskOperation, refuseSameRun, type TaskBatchOperation } from '../runs/task-operations.ts'
+import { inputOf, ref } from '../schema.ts'
+import { addressMembers, addressRequired } from '../tables/schemas.ts'
 import { parseIfUpdatedAt, preconditionFailed } from './condition.ts'
+import { overtaken } from './examples.ts'
 import { refuseSameRecord } from './refuse-same-record.ts'
+import { recordSchemas } from './schemas.ts'
 
 type RecordBatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
@@ -154,7 +162,7 @@ const applyWithRuns = async (
   const written = await applyOperations(access, input.db, { table, operations }, tasks, nowMs).catch(async (error) => {
     // The table was deleted since it was looked up.
     const isGone = error instanceof CubbyError && error.code === 'table_not_found'
-    throw isGone ? await tableNotFound(access, input, nowMs) : error
+    throw isGone ? await notFound('table', access, input, nowMs) : error
   })
   if (!written.applied) {
     throw preconditionFailed(written.current, `operations[${positions[written.failedRecord]}].ifUpdatedAt`)
@@ -168,25 +176,13 @@ export const applyBatchOperation = defineOperation({
   id: 'applyBatch',
   area: 'records',
   summary: 'Put and delete several records at once, and add and finish runs',
-  description:
-    'Applies all operations or none; no reader ever sees only some of them. `run` adds a run to a task of the database, and `finish` finishes an attempt, together with the records: work is never without its data, and what a worker writes is written once. In an error, `field` names the operation: `operations[3].data.status`.',
   keyNeeded: 'write',
   effect: 'destroys',
-  returns: 'All operations were applied.',
-  codes: [
-    'invalid_key',
-    'invalid_index_value',
-    'invalid_ttl',
-    'batch_too_large',
-    'batch_duplicate_keys',
-    'table_not_found',
-    'task_not_found',
-    'run_not_found',
-    'run_exists',
-    'lease_lost',
-    'precondition_failed',
-    'record_too_large',
-  ],
+  route: {
+    method: 'POST',
+    path: '/v1/:db/:table/batch',
+    body: { schema: 'BatchRequest', required: true, bytesMax: batchBodyBytesMax },
+  },
   parse(text, nowMs): ApplyBatchInput {
     const { members, list } = runThrough(readBatch(text))
     const { db, table, ...batch } = members
@@ -196,4 +192,121 @@ export const applyBatchOperation = defineOperation({
   },
   run: (access, input, nowMs) => applyBatch(access, input, nowMs),
   present: batchJson,
+  describe: () => ({
+    title: 'Batch',
+    description:
+      'Applies all operations or none; no reader ever sees only some of them. `run` adds a run to a task of the database, and `finish` finishes an attempt, together with the records: work is never without its data, and what a worker writes is written once. In an error, `field` names the operation: `operations[3].data.status`.',
+    returns: 'All operations were applied.',
+    codes: [
+      'invalid_key',
+      'invalid_index_value',
+      'invalid_ttl',
+      'batch_too_large',
+      'batch_duplicate_keys',
+      'table_not_found',
+      'task_not_found',
+      'run_not_found',
+      'run_exists',
+      'lease_lost',
+      'precondition_failed',
+      'record_too_large',
+    ],
+    tag: 'Queries and batches',
+    input: inputOf(recordSchemas.BatchRequest, addressMembers, addressRequired),
+    output: ref('BatchResponse'),
+    examples: [
+      {
+        name: 'mixed',
+        summary: 'Create one record, replace one, delete one',
+        input: {
+          ...inOrders,
+          operations: [
+            { op: 'put', hashKey: 'bob', rangeKey: 'o-3', data: { status: 'open' }, ifUpdatedAt: null },
+            { op: 'put', hashKey: 'draft', data: { total: 12 }, ttl: 4102444800 },
+            { op: 'delete', hashKey: 'ada', rangeKey: 'o-2', ifUpdatedAt: secondOrderAt },
+          ],
+        },
+        output: { count: 3 },
+      },
+      orderWithMail,
+      {
+        name: 'wrongVersion',
+        summary: 'One condition that does not hold',
+        given: overtaken,
+        input: {
+          ...inOrders,
+          operations: [
+            { op: 'delete', hashKey: 'draft' },
+            { op: 'delete', hashKey: 'ada', rangeKey: 'o-2', ifUpdatedAt: secondOrderAt },
+          ],
+        },
+        error: {
+          code: 'precondition_failed',
+          message: `The record is at version ${laterAt}; nothing was changed.`,
+          field: 'operations[1].ifUpdatedAt',
+          hint: `Read the record again, apply your change to it, and write with its new version, ${laterAt}.`,
+        },
+      },
+      {
+        name: 'sameRecordTwice',
+        summary: 'Two operations on one record',
+        input: {
+          ...inOrders,
+          operations: [
+            { op: 'delete', hashKey: 'draft' },
+            { op: 'put', hashKey: 'draft', rangeKey: '#', data: {} },
+          ],
+        },
+        error: {
+          code: 'batch_duplicate_keys',
+          message: 'operations[1] names the same record as operations[0].',
+          field: 'operations[1]',
+          hint: 'Send the two operations in separate requests.',
+        },
+      },
+      {
+        name: 'noOperations',
+        summary: 'No operations',
+        input: { ...inOrders, operations: [] },
+        error: {
+          code: 'invalid_request',
+          message: 'operations is empty; it takes 1 to 25 operations.',
+          field: 'operations',
+        },
+      },
+      {
+        name: 'noKey',
+        summary: 'An operation without a hash key',
+        input: { ...inOrders, operations: [{ op: 'delete' }] },
+        error: {
+          code: 'invalid_key',
+          message: 'operations[0].hashKey is missing; it takes a string.',
+          field: 'operations[0].hashKey',
+          hint: 'Give operations[0].hashKey as a string of 1 to 1024 bytes.',
+        },
+      },
+      {
+        name: 'nullInIndex',
+        summary: 'An indexed field that holds null',
+        input: { ...inOrders, operations: [{ op: 'put', hashKey: 'bob', data: { status: null } }] },
+        error: {
+          code: 'invalid_index_value',
+          message: 'data.status is null; index i1 takes a string, number or boolean.',
+          field: 'operations[0].data.status',
+          hint: 'Store it under another field, or leave data.status out: the index is sparse.',
+        },
+      },
+      {
+        name: 'millisecondsAsTtl',
+        summary: 'A ttl in milliseconds',
+        input: { ...inOrders, operations: [{ op: 'put', hashKey: 'bob', data: {}, ttl: 4102444800000 }] },
+        error: {
+          code: 'invalid_ttl',
+          message: 'operations[0].ttl is 4102444800000; it takes epoch seconds, an integer from 0 to 253402300799.',
+          field: 'operations[0].ttl',
+          hint: 'It looks like milliseconds; give seconds: 4102444800.',
+        },
+      },
+    ],
+  }),
 })

@@ -1,7 +1,7 @@
 import { type Awaitable, andThen } from '../../core/awaitable.ts'
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
-import { findKeysMax } from '../../core/limits.ts'
+import { bodyBytesMax, findKeysMax } from '../../core/limits.ts'
 import { type Members, parseObject, refuseUnknownMembers } from '../../core/members.ts'
 import { findJson } from '../../core/records/find.ts'
 import { parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
@@ -9,9 +9,15 @@ import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { runThrough, type Steps } from '../../core/steps.ts'
 import { isCheapToBuild, parseJson } from '../../core/text/json-scan.ts'
 import { readListBody } from '../../core/text/list-body.ts'
-import { type Access, parseAddress, requireTable, type TableAddress } from '../access.ts'
+import { type Access, parseAddress, type TableAddress } from '../access.ts'
+import { draft, draftAt, inOrders } from '../example.ts'
+import { requireTable } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { addressMembers, addressRequired } from '../tables/schemas.ts'
+import { second } from './examples.ts'
 import { refuseSameRecord } from './refuse-same-record.ts'
+import { recordSchemas } from './schemas.ts'
 
 interface FindBody {
   members: Members
@@ -130,13 +136,73 @@ export const findRecordsOperation = defineOperation({
   id: 'findRecords',
   area: 'records',
   summary: 'Get several records by their keys',
-  description:
-    'Returns the records in the order of `keys`. All are read from one state of the table: of a batch, either everything is visible or nothing. Keys without a record are in `missing`. When `items` is full, the remaining keys are in `unread`: ask for those again.',
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'The records found, and the keys of those that do not exist or did not fit.',
-  codes: ['invalid_key', 'batch_too_large', 'batch_duplicate_keys', 'table_not_found'],
+  route: {
+    method: 'POST',
+    path: '/v1/:db/:table/find',
+    body: { schema: 'FindRequest', required: true, bytesMax: bodyBytesMax },
+  },
+  tool: 'get_records',
   parse: (text) => parseFind(text, findKeysMax),
   run: findRecords,
   present: presentFound,
+  describe: () => ({
+    title: 'Get several records',
+    description:
+      'Returns the records in the order of `keys`. All are read from one state of the table: of a batch, either everything is visible or nothing. Keys without a record are in `missing`. When `items` is full, the remaining keys are in `unread`: ask for those again.',
+    returns: 'The records found, and the keys of those that do not exist or did not fit.',
+    codes: ['invalid_key', 'batch_too_large', 'batch_duplicate_keys', 'table_not_found'],
+    tag: 'Queries and batches',
+    input: inputOf(recordSchemas.FindRequest, addressMembers, addressRequired),
+    output: ref('FindResponse'),
+    examples: [
+      {
+        name: 'find',
+        summary: 'Two orders and a draft, one of which does not exist',
+        input: {
+          ...inOrders,
+          keys: [{ hashKey: 'ada', rangeKey: 'o-2' }, { hashKey: 'ada', rangeKey: 'o-9' }, { hashKey: 'draft' }],
+        },
+        output: {
+          items: [second, { ...draft, updatedAt: draftAt }],
+          missing: [{ hashKey: 'ada', rangeKey: 'o-9' }],
+          unread: [],
+        },
+      },
+      {
+        name: 'sameRecordTwice',
+        summary: 'One record twice',
+        input: { ...inOrders, keys: [{ hashKey: 'draft' }, { hashKey: 'draft', rangeKey: '#' }] },
+        error: {
+          code: 'batch_duplicate_keys',
+          message: 'keys[1] names the same record as keys[0].',
+          field: 'keys[1]',
+          hint: 'Name each record once. No rangeKey and "#" are the same.',
+        },
+      },
+      {
+        name: 'noKeys',
+        summary: 'No keys',
+        input: { ...inOrders, keys: [] },
+        error: {
+          code: 'invalid_request',
+          message: 'keys is empty; it takes 1 to 100 record keys.',
+          field: 'keys',
+          hint: 'Write it as [{ "hashKey": … }, { "hashKey": …, "rangeKey": … }].',
+        },
+      },
+      {
+        name: 'noHashKey',
+        summary: 'A key without a hash key',
+        input: { ...inOrders, keys: [{ hashKey: 'draft' }, { rangeKey: 'o-1' }] },
+        error: {
+          code: 'invalid_key',
+          message: 'keys[1].hashKey is missing; it takes a string.',
+          field: 'keys[1].hashKey',
+          hint: 'Give keys[1].hashKey as a string of 1 to 1024 bytes.',
+        },
+      },
+    ],
+  }),
 })

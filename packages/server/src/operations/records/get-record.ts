@@ -5,8 +5,13 @@ import { recordJson } from '../../core/records/record-json.ts'
 import { noRangeKey, parseRecordKey, type RecordKey } from '../../core/records/record-key.ts'
 import type { StoredRecord } from '../../core/records/stored-record.ts'
 import { parsePlainBody } from '../../core/text/plain-body.ts'
-import { type Access, parseAddress, requireTable, type TableAddress } from '../access.ts'
+import { type Access, parseAddress, type TableAddress } from '../access.ts'
+import { draft, draftAt, firstOrder, firstOrderAt, inOrders } from '../example.ts'
+import { requireTable } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { addressMembers, addressRequired } from '../tables/schemas.ts'
+import { keyMembers } from './schemas.ts'
 
 export interface GetRecordInput extends TableAddress, RecordKey {}
 
@@ -30,11 +35,13 @@ export const getRecordOperation = defineOperation({
   id: 'getRecord',
   area: 'records',
   summary: 'Get a record by its key',
-  description: 'A record past its `ttl` does not exist.',
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'The record.',
-  codes: ['table_not_found', 'record_not_found'],
+  route: { method: 'GET', path: '/v1/:db/:table/:hashKey/:rangeKey?' },
+  command: 'get {hashKey} [{rangeKey}] --db {db} --table {table}',
+  tool: 'get_records',
+  condition: 'read',
+  version: ({ updatedAtMs }) => updatedAtMs,
   parse(text): GetRecordInput {
     const { db, table, ...key } = parsePlainBody(text)
     const address = parseAddress(db, table)
@@ -43,4 +50,56 @@ export const getRecordOperation = defineOperation({
   },
   run: getRecord,
   present: (record) => recordJson(record),
+  describe: () => ({
+    title: 'Get a record',
+    description: 'A record past its `ttl` does not exist.',
+    returns: 'The record.',
+    codes: ['table_not_found', 'record_not_found'],
+    input: inputOf({}, { ...addressMembers, ...keyMembers }, [...addressRequired, 'hashKey']),
+    output: ref('StoredRecord'),
+    examples: [
+      {
+        name: 'get',
+        summary: 'A record without a range key',
+        input: { ...inOrders, hashKey: 'draft' },
+        output: { ...draft, updatedAt: draftAt },
+      },
+      {
+        name: 'absent',
+        summary: 'No such record',
+        input: { ...inOrders, hashKey: 'ada' },
+        error: {
+          code: 'record_not_found',
+          message: 'There is no record with that key.',
+          hint: ['If it has a range key, ', { give: 'rangeKey' }, '.'],
+        },
+      },
+      {
+        name: 'get',
+        summary: 'A record with a range key',
+        input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-1' },
+        output: { ...firstOrder, updatedAt: firstOrderAt },
+      },
+      {
+        name: 'absent',
+        summary: 'No such record',
+        input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-9' },
+        error: { code: 'record_not_found', message: 'There is no record with that key.' },
+      },
+      {
+        name: 'unchanged',
+        summary: 'A copy that is still current',
+        input: { ...inOrders, hashKey: 'draft' },
+        version: draftAt,
+        wants: 'changes',
+      },
+      {
+        name: 'unchanged',
+        summary: 'A copy that is still current',
+        input: { ...inOrders, hashKey: 'ada', rangeKey: 'o-1' },
+        version: firstOrderAt,
+        wants: 'changes',
+      },
+    ],
+  }),
 })

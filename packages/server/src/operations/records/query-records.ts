@@ -8,9 +8,16 @@ import type { RecordHead, StoredRecord } from '../../core/records/stored-record.
 import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Page as StoredPage } from '../../store/records.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, parseAddress, requireTable, type TableAddress } from '../access.ts'
+import { type Access, parseAddress, type TableAddress } from '../access.ts'
+import { draft, draftAt, inOrders } from '../example.ts'
+import { requireTable } from '../lifecycle.ts'
 import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { addressMembers, addressRequired } from '../tables/schemas.ts'
+import { askFirstPage, cursor, first, firstPage, second, withoutData } from './examples.ts'
+import { queryForms } from './query-schemas.ts'
+import { recordSchemas } from './schemas.ts'
 
 export interface QueryRecordsInput extends TableAddress {
   query: Query
@@ -81,7 +88,20 @@ export const queryRecordsOperation = defineOperation({
   id: 'queryRecords',
   area: 'records',
   summary: 'Query records by key, by time of the last write or by an index',
-  description: `Three forms:
+  keyNeeded: 'read',
+  effect: 'reads',
+  route: { method: 'POST', path: '/v1/:db/:table/query', body: { schema: 'QueryRequest', required: true } },
+  command: 'query --db {db} --table {table}',
+  tool: 'query_records',
+  parse(text): QueryRecordsInput {
+    const { db, table, ...query } = parsePlainBody(text)
+    return { ...parseAddress(db, table), query: parseQuery(query) }
+  },
+  run: queryRecords,
+  present: queryPageJson,
+  describe: () => ({
+    title: 'Query records',
+    description: `Three forms:
 
 - by primary key: \`hash\`, ordered by range key;
 - by recency: \`index: "t"\` and no \`hash\`, ordered by \`updatedAt\`, newest first unless \`ascending\` is true;
@@ -90,21 +110,158 @@ export const queryRecordsOperation = defineOperation({
 The values of an index are ordered: false, true, numbers, then strings by their UTF-8 bytes. A write is in every index when its answer is sent. ${pagesNote} A cursor is valid only with the same table, hash, index, range and direction; \`limit\` and \`select\` may change.
 
 With \`select: "keys"\` the items have no \`data\`; with \`select: "count"\` there are no items, and \`count\` is the number of records that matched.`,
-  keyNeeded: 'read',
-  effect: 'reads',
-  returns: 'A page of records.',
-  codes: [
-    'invalid_key',
-    'invalid_index_value',
-    'index_not_declared',
-    'invalid_range',
-    'invalid_cursor',
-    'table_not_found',
-  ],
-  parse(text): QueryRecordsInput {
-    const { db, table, ...query } = parsePlainBody(text)
-    return { ...parseAddress(db, table), query: parseQuery(query) }
-  },
-  run: queryRecords,
-  present: queryPageJson,
+    returns: 'A page of records.',
+    codes: [
+      'invalid_key',
+      'invalid_index_value',
+      'index_not_declared',
+      'invalid_range',
+      'invalid_cursor',
+      'table_not_found',
+    ],
+    tag: 'Queries and batches',
+    input: inputOf({ ...recordSchemas.QueryRequest, oneOf: queryForms }, addressMembers, addressRequired),
+    output: ref('QueryResponse'),
+    examples: [
+      {
+        name: 'byPrimaryKey',
+        summary: 'The orders of a customer, last key first',
+        input: { ...inOrders, ...firstPage },
+        output: { items: [second], count: 1, cursor },
+      },
+      {
+        name: 'nextPage',
+        summary: 'The next page of the same query',
+        given: [askFirstPage],
+        input: { ...inOrders, ...firstPage, cursor },
+        output: { items: [first], count: 1, cursor: null },
+      },
+      {
+        name: 'byRecency',
+        summary: 'The records written since a time, newest first',
+        input: { ...inOrders, index: 't', range: { gte: '2026-01-01T00:00:00Z' } },
+        output: { items: [{ ...draft, updatedAt: draftAt }, second, first], count: 3, cursor: null },
+      },
+      {
+        name: 'byIndex',
+        summary: 'Open orders placed in January',
+        input: {
+          ...inOrders,
+          index: 'i1',
+          hash: 'open',
+          range: { gte: '2026-01-01T00:00:00Z', lt: '2026-02-01T00:00:00Z' },
+          limit: 20,
+        },
+        output: { items: [first, second], count: 2, cursor: null },
+      },
+      {
+        name: 'keysOnly',
+        summary: 'The keys and versions of the orders of a customer, without data',
+        input: { ...inOrders, hash: 'ada', range: { between: ['o-1', 'o-2'] }, select: 'keys' },
+        output: { items: [withoutData(first), withoutData(second)], count: 2, cursor: null },
+      },
+      {
+        name: 'countOnly',
+        summary: 'How many orders are open',
+        input: { ...inOrders, index: 'i1', hash: 'open', select: 'count' },
+        output: { items: [], count: 2, cursor: null },
+      },
+      {
+        name: 'nothingBetween',
+        summary: 'Bounds with nothing between them',
+        input: { ...inOrders, hash: 'ada', range: { gte: 'o-1', lt: 'o-1' } },
+        output: { items: [], count: 0, cursor: null },
+      },
+      {
+        name: 'typo',
+        summary: 'A field that is not known',
+        input: { ...inOrders, hash: 'ada', limt: 10 },
+        error: {
+          code: 'invalid_request',
+          message: 'limt is not a field of this request.',
+          field: 'limt',
+          hint: 'Write it as "limit".',
+        },
+      },
+      {
+        name: 'noHash',
+        summary: 'By primary key, without a hash',
+        input: { ...inOrders, limit: 10 },
+        error: {
+          code: 'invalid_key',
+          message: 'hash is missing; it takes a string.',
+          field: 'hash',
+          hint: 'Give hash, or index: "t" for the newest records of the table.',
+        },
+      },
+      {
+        name: 'nullHash',
+        summary: 'A hash that cannot be indexed',
+        input: { ...inOrders, index: 'i1', hash: null },
+        error: {
+          code: 'invalid_index_value',
+          message: 'hash is null; index i1 takes a string, number or boolean.',
+          field: 'hash',
+          hint: 'Give the value of status to look for.',
+        },
+      },
+      {
+        name: 'noSuchIndex',
+        summary: 'An index that was not declared',
+        input: { ...inOrders, index: 'i2', hash: 'ada' },
+        error: {
+          code: 'index_not_declared',
+          message: 'The table declares no index i2.',
+          field: 'index',
+          hint: 'Declared: i1 (status).',
+        },
+      },
+      {
+        name: 'twoLowerBounds',
+        summary: 'A range with two lower bounds',
+        input: { ...inOrders, hash: 'ada', range: { gt: 'o-1', gte: 'o-2' } },
+        error: {
+          code: 'invalid_range',
+          message: 'range has gt and gte; it takes one operator, or one of gt and gte together with one of lt and lte.',
+          field: 'range',
+          hint: 'Both are lower bounds; leave one of them out.',
+        },
+      },
+      {
+        name: 'boundsInWrongOrder',
+        summary: 'A range whose lower bound is above its upper one',
+        input: { ...inOrders, hash: 'ada', range: { gte: 'o-9', lt: 'o-1' } },
+        error: {
+          code: 'invalid_range',
+          message: 'range has its low bound above its high one.',
+          field: 'range',
+          hint: 'Give gte the lower value.',
+        },
+      },
+      {
+        name: 'unknownSelect',
+        summary: 'A select that is not known',
+        input: { ...inOrders, hash: 'ada', select: 'hashKey' },
+        error: {
+          code: 'invalid_request',
+          message: 'select is "hashKey"; it takes "data", "keys" or "count".',
+          field: 'select',
+          hint: 'Leave select out to get whole records.',
+        },
+      },
+      {
+        name: 'cursorOfAnother',
+        summary: 'The cursor of another query',
+        given: [askFirstPage],
+        input: { ...inOrders, hash: 'bob', cursor },
+        error: {
+          code: 'invalid_cursor',
+          message:
+            'cursor belongs to another query: table, hash, index, range and direction must be those it came with.',
+          field: 'cursor',
+          hint: 'Send the cursor of the previous answer with an otherwise identical request, or leave it out for the first page.',
+        },
+      },
+    ],
+  }),
 })

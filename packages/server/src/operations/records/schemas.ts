@@ -133,3 +133,16 @@ export const recordSchemas = {
     },
   }),
 } satisfies Record<string, Schema>
+
+export const keyMembers = {
+  hashKey: { ...ref('RecordKeyPart'), description: "The record's hash key." },
+  rangeKey: { ...ref('RecordKeyPart'), description: "The record's range key." },
+} satisfies Record<string, Schema>
+
+export const condition = {
+  ifUpdatedAt: {
+    oneOf: [nullable('integer', exactIntegers), { type: 'string', const: '*' }],
+    description:
+      'Write only if this is the `updatedAt` of the record; null: only if it does not exist; `*`: only if it exists.',
+  },
+} satisfies Record<string, Schema>

@@ -4,7 +4,7 @@ import type { RecordOperation } from '../../store/records.ts'
 import type { BatchResult, TaskOperation } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
 import { type Access, callerOf } from '../access.ts'
-import { requireTask, requireTaskOrDeleted } from '../tasks/task-access.ts'
+import { requireTask, requireTaskOrDeleted } from '../lifecycle.ts'
 import { findDeletedWithRun, leaseLost, runNotFound } from './run-access.ts'
 import type { TaskBatchOperation } from './task-operations.ts'
 

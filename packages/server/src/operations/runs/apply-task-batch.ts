@@ -1,14 +1,19 @@
 import { describeValue } from '../../core/describe-value.ts'
 import { CubbyError } from '../../core/errors.ts'
+import { batchBodyBytesMax } from '../../core/limits.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
 import { runThrough, type Steps } from '../../core/steps.ts'
 import type { Envelope } from '../../core/text/json-span.ts'
 import type { ElementList } from '../../core/text/list-body.ts'
-import type { Access } from '../access.ts'
+import { type Access, parseTaskAddress, type TaskAddress } from '../access.ts'
 import { readBatch, refuseWrongCount } from '../batch-body.ts'
+import { requireTaskOrDeleted } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { parseTaskAddress, requireTaskOrDeleted, type TaskAddress } from '../tasks/task-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { taskMembers, taskRequired } from '../tasks/schemas.ts'
 import { applyOperations } from './apply-operations.ts'
+import { id, lease, leaseIsLost, ofMail, result, toFinish } from './examples.ts'
+import { runSchemas } from './schemas.ts'
 import { parseTaskOperation, refuseSameRun, type TaskBatchOperation } from './task-operations.ts'
 
 export interface ApplyTaskBatchInput extends TaskAddress {
@@ -62,21 +67,13 @@ export const applyTaskBatchOperation = defineOperation({
   id: 'applyTaskBatch',
   area: 'runs',
   summary: 'Add and finish several runs at once',
-  description:
-    'Applies all operations or none. They may be about other tasks of the database; one that names no `task` is about this one. In an error, `field` names the operation: `operations[3].lease`. A `finish` that was applied before is rejected.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'All operations were applied.',
-  codes: [
-    'invalid_key',
-    'batch_too_large',
-    'batch_duplicate_keys',
-    'task_not_found',
-    'run_not_found',
-    'run_exists',
-    'lease_lost',
-    'record_too_large',
-  ],
+  route: {
+    method: 'POST',
+    path: '/v1/:db/_tasks/:task/batch',
+    body: { schema: 'TaskBatchRequest', required: true, bytesMax: batchBodyBytesMax },
+  },
   parse(text): ApplyTaskBatchInput {
     const { members, list } = runThrough(readBatch(text))
     const { db, task, ...batch } = members
@@ -86,4 +83,44 @@ export const applyTaskBatchOperation = defineOperation({
   },
   run: applyTaskBatch,
   present: (output) => JSON.stringify(output),
+  describe: () => ({
+    title: 'Batch of runs',
+    description:
+      'Applies all operations or none. They may be about other tasks of the database; one that names no `task` is about this one. In an error, `field` names the operation: `operations[3].lease`. A `finish` that was applied before is rejected.',
+    returns: 'All operations were applied.',
+    codes: [
+      'invalid_key',
+      'batch_too_large',
+      'batch_duplicate_keys',
+      'task_not_found',
+      'run_not_found',
+      'run_exists',
+      'lease_lost',
+      'record_too_large',
+    ],
+    input: inputOf(runSchemas.TaskBatchRequest, taskMembers, taskRequired),
+    output: ref('TaskBatchResponse'),
+    examples: [
+      {
+        name: 'next',
+        summary: 'Finish a run and add the next one',
+        given: toFinish,
+        input: {
+          ...ofMail,
+          operations: [
+            { op: 'finish', run: id, lease, result },
+            { op: 'run', id: 'order-o-2', payload: { to: 'ada@example.com', order: 'o-2' } },
+          ],
+        },
+        output: { count: 2, runs: [id, 'order-o-2'] },
+      },
+      {
+        name: 'lost',
+        summary: 'The lease of another attempt: nothing is applied',
+        given: toFinish,
+        input: { ...ofMail, operations: [{ op: 'finish', run: id, lease: 'lease_0' }] },
+        error: { ...leaseIsLost, field: 'operations[0].lease' },
+      },
+    ],
+  }),
 })

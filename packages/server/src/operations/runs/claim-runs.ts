@@ -2,14 +2,17 @@ import { CubbyError } from '../../core/errors.ts'
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { parseClaimLimit, parseLeaseSeconds, parseWaitSeconds } from '../../core/tasks/parse-numbers.ts'
 import type { Run } from '../../core/tasks/run.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { ClaimOptions } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
-import { type Access, callerOf } from '../access.ts'
+import { type Access, callerOf, type TaskAddress } from '../access.ts'
+import { requireTask, writeIn } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { parseTaskAddress, requireTask, type TaskAddress, writeInTask } from '../tasks/task-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { taskMembers, taskRequired } from '../tasks/schemas.ts'
+import { claimed, declare, ofMail, toClaim } from './examples.ts'
 import { runJson } from './present-run.ts'
 import type { WaitEnd } from './run-waits.ts'
+import { runSchemas } from './schemas.ts'
 import { plainWaiting, type Waiting } from './waiting.ts'
 
 export interface Claim extends ClaimOptions {
@@ -42,7 +45,7 @@ const pushed = (task: string): CubbyError =>
 
 const claimNow = async (access: Access, input: ClaimRunsInput, task: Table, nowMs: number): Promise<Run[]> => {
   try {
-    return await writeInTask(access, input, nowMs, () =>
+    return await writeIn('task', access, input, nowMs, () =>
       access.engine.runs.claim(callerOf(access), task, input.claim, nowMs),
     )
   } catch (error) {
@@ -88,16 +91,48 @@ export const claimRunsOperation = defineOperation({
   id: 'claimRuns',
   area: 'runs',
   summary: 'Claim due runs of a task, each with a lease',
-  description:
-    'For workers. Each run is handed to one caller only, in the order of `runAt`, then creation. The caller finishes it, or extends its lease, before `leaseUntil`; otherwise the attempt has failed. With `waitSeconds` the answer comes with the first run, or after that time without one. One answer has at most 1 MiB of payload, but at least one run if there is one. A task with a `url` is rejected: its runs are pushed.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'The claimed runs.',
-  codes: ['task_not_found'],
-  parse(text): ClaimRunsInput {
-    const { db, task, ...members } = parsePlainBody(text)
-    return { ...parseTaskAddress(db, task), claim: parseClaim(members) }
-  },
-  run: (access, input, nowMs) => claimRuns(access, input, nowMs),
+  route: { method: 'POST', path: '/v1/:db/_tasks/:task/claim', body: { schema: 'ClaimRequest' } },
+  read: ({ members }) => ({ claim: parseClaim(members) }),
+  run: (access, input: ClaimRunsInput, nowMs) => claimRuns(access, input, nowMs),
   present: claimedJson,
+  describe: () => ({
+    title: 'Claim runs',
+    description:
+      'For workers. Each run is handed to one caller only, in the order of `runAt`, then creation. The caller finishes it, or extends its lease, before `leaseUntil`; otherwise the attempt has failed. With `waitSeconds` the answer comes with the first run, or after that time without one. One answer has at most 1 MiB of payload, but at least one run if there is one. A task with a `url` is rejected: its runs are pushed.',
+    returns: 'The claimed runs.',
+    codes: ['task_not_found'],
+    note: 'For a caller that closes its connection while it waits, nothing is claimed.',
+    input: inputOf(runSchemas.ClaimRequest, taskMembers, taskRequired),
+    output: ref('ClaimResponse'),
+    examples: [
+      {
+        name: 'one',
+        summary: 'The run that is due longest',
+        given: toClaim,
+        input: { ...ofMail, waitSeconds: 20 },
+        output: { runs: [claimed] },
+      },
+      {
+        name: 'none',
+        summary: 'No run is due',
+        given: [declare],
+        input: { ...ofMail, limit: 10 },
+        output: { runs: [] },
+      },
+      {
+        name: 'tooMany',
+        summary: 'A limit that is too large',
+        given: [declare],
+        input: { ...ofMail, limit: 1000 },
+        error: {
+          code: 'invalid_request',
+          message: 'limit is 1000; it takes an integer from 1 to 100.',
+          field: 'limit',
+          hint: 'Claim 100 at a time.',
+        },
+      },
+    ],
+  }),
 })

@@ -1,8 +1,11 @@
 import { type Extension, parseExtension } from '../../core/tasks/parse-extend.ts'
-import { readRunBody } from '../../core/tasks/run-body.ts'
+import { type RunBody, readRunBody } from '../../core/tasks/run-body.ts'
 import { type Access, callerOf } from '../access.ts'
 import { defineOperation } from '../operation.ts'
-import { changeAttempt, parseRunAddress, type RunAddress } from './run-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { cancel, lease, leaseIsLost, ofRun, toFinish } from './examples.ts'
+import { changeAttempt, type RunAddress } from './run-access.ts'
+import { runAddressMembers, runAddressRequired, runSchemas } from './schemas.ts'
 
 export interface ExtendRunInput extends RunAddress {
   extension: Extension
@@ -26,17 +29,40 @@ export const extendRunOperation = defineOperation({
   id: 'extendRun',
   area: 'runs',
   summary: 'Extend the lease of an attempt and report its progress',
-  description:
-    'The lease then ends `leaseSeconds` from now, even if that is earlier than before. `progress` replaces the progress that the run shows; without it the version of the run stays. It is accepted while the task is deleted.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'When the lease ends.',
-  codes: ['task_not_found', 'run_not_found', 'lease_lost'],
-  parse(text): ExtendRunInput {
-    const { members, ...body } = readRunBody(text)
-    const { db, task, run, ...extension } = members
-    return { ...parseRunAddress(db, task, run), extension: parseExtension({ members: extension, ...body }) }
+  route: {
+    method: 'POST',
+    path: '/v1/:db/_tasks/:task/runs/:run/extend',
+    body: { schema: 'ExtendRequest', required: true },
   },
+  readBody: readRunBody,
+  read: (body: RunBody) => ({ extension: parseExtension(body) }),
   run: extendRun,
   present: extendedJson,
+  describe: () => ({
+    title: 'Extend a lease',
+    description:
+      'The lease then ends `leaseSeconds` from now, even if that is earlier than before. `progress` replaces the progress that the run shows; without it the version of the run stays. It is accepted while the task is deleted.',
+    returns: 'When the lease ends.',
+    codes: ['task_not_found', 'run_not_found', 'lease_lost'],
+    input: inputOf(runSchemas.ExtendRequest, runAddressMembers, runAddressRequired),
+    output: ref('ExtendResponse'),
+    examples: [
+      {
+        name: 'progress',
+        summary: 'A sign of life with progress',
+        given: toFinish,
+        input: { ...ofRun, lease, leaseSeconds: 60, progress: { sent: 3, of: 10 } },
+        output: { leaseUntil: 1767780062000 },
+      },
+      {
+        name: 'lost',
+        summary: 'The run was cancelled',
+        given: [...toFinish, { ...cancel, output: undefined }],
+        input: { ...ofRun, lease },
+        error: leaseIsLost,
+      },
+    ],
+  }),
 })

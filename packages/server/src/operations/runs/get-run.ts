@@ -3,12 +3,15 @@ import { refuseUnknownMembers } from '../../core/members.ts'
 import { parseWaitSeconds } from '../../core/tasks/parse-numbers.ts'
 import { isFinished, type Run } from '../../core/tasks/run.ts'
 import { isRunId } from '../../core/tasks/run-id.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Access } from '../access.ts'
+import { laterAt } from '../example.ts'
+import { requireTask } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { requireTask } from '../tasks/task-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { declare, fail, failed, ofRun, queued, runMissing, toClaim, toFinish } from './examples.ts'
 import { presentRun } from './present-run.ts'
-import { parseRunAddress, type RunAddress, runNotFound } from './run-access.ts'
+import { type RunAddress, runNotFound } from './run-access.ts'
+import { runAddressMembers, runAddressRequired, waitSeconds } from './schemas.ts'
 import { plainWaiting, type Waiting } from './waiting.ts'
 
 export interface GetRunInput extends RunAddress {
@@ -47,18 +50,59 @@ export const getRunOperation = defineOperation({
   id: 'getRun',
   area: 'runs',
   summary: 'Get a run',
-  description:
-    'With `waitSeconds` the answer comes as soon as the run is finished, or after that time with the run as it is. A public key reads the run without `payload` and `key`.',
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'The run.',
-  codes: ['task_not_found', 'run_not_found'],
-  parse(text): GetRunInput {
-    const { db, task, run, ...members } = parsePlainBody(text)
-    const address = parseRunAddress(db, task, run)
+  route: { method: 'GET', path: '/v1/:db/_tasks/:task/runs/:run', query: ['waitSeconds'] },
+  command: 'tasks get {task} {run} --db {db}',
+  tool: 'get_run',
+  condition: 'read',
+  read({ members }) {
     refuseUnknownMembers(members, ['waitSeconds'])
-    return { ...address, waitSeconds: parseWaitSeconds(members.waitSeconds) }
+    return { waitSeconds: parseWaitSeconds(members.waitSeconds) }
   },
-  run: async (access, input, nowMs) => presentRun(access, input.task)(await getRun(access, input, nowMs)),
-  present: (text) => text,
+  version: ({ updatedAtMs }) => updatedAtMs,
+  async run(access, input: GetRunInput, nowMs) {
+    const run = await getRun(access, input, nowMs)
+    return { text: presentRun(access, input.task)(run), updatedAtMs: run.updatedAtMs }
+  },
+  present: ({ text }) => text,
+  describe: () => ({
+    title: 'Get a run',
+    description:
+      'With `waitSeconds` the answer comes as soon as the run is finished, or after that time with the run as it is. A public key reads the run without `payload` and `key`.',
+    returns: 'The run.',
+    codes: ['task_not_found', 'run_not_found'],
+    input: inputOf(
+      {},
+      {
+        ...runAddressMembers,
+        waitSeconds: {
+          ...waitSeconds,
+          default: 0,
+          description: 'How long the answer waits for the end of the run.',
+        },
+      },
+      runAddressRequired,
+    ),
+    output: ref('RunView'),
+    examples: [
+      { name: 'found', summary: 'A run that waits', given: toClaim, input: ofRun, output: queued },
+      {
+        name: 'finished',
+        summary: 'Wait for the end of a run',
+        given: [...toFinish, fail],
+        input: { ...ofRun, waitSeconds: 20 },
+        output: failed,
+      },
+      { name: 'noRun', summary: 'A run that does not exist', given: [declare], input: ofRun, error: runMissing },
+      {
+        name: 'unchanged',
+        summary: 'A copy that is still current',
+        given: toClaim,
+        input: ofRun,
+        version: laterAt,
+        wants: 'changes',
+      },
+    ],
+  }),
 })

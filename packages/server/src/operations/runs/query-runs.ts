@@ -4,14 +4,17 @@ import { countPageJson } from '../../core/records/record-json.ts'
 import { isEmptyScan } from '../../core/records/scan.ts'
 import type { Run } from '../../core/tasks/run.ts'
 import { parseRunQuery, planRunQuery, type RunQuery, type RunQueryPlan } from '../../core/tasks/run-query.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { RunPage } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
-import type { Access } from '../access.ts'
+import type { Access, TaskAddress } from '../access.ts'
+import { requireTask } from '../lifecycle.ts'
 import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
-import { parseTaskAddress, requireTask, type TaskAddress } from '../tasks/task-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { taskMembers, taskRequired } from '../tasks/schemas.ts'
+import { declare, fail, failed, ofMail, toClaim, toFinish } from './examples.ts'
 import { presentRun } from './present-run.ts'
+import { runSchemas } from './schemas.ts'
 
 export interface QueryRunsInput extends TaskAddress {
   query: RunQuery
@@ -87,17 +90,61 @@ export const queryRunsOperation = defineOperation({
   id: 'queryRuns',
   area: 'runs',
   summary: 'List the runs of a task by the time of their last change',
-  description: `Runs by \`updatedAt\`, newest first unless \`ascending\` is true; \`status\` and \`range\` select among them. ${pagesNote} A cursor is valid only with the same task, status, range and direction; \`limit\` and \`select\` may change.
-
-With \`select: "count"\` there are no items, and \`count\` is the number of runs that matched. A public key reads the runs without \`payload\` and \`key\`.`,
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'A page of runs.',
-  codes: ['invalid_range', 'invalid_cursor', 'task_not_found'],
-  parse(text): QueryRunsInput {
-    const { db, task, ...query } = parsePlainBody(text)
-    return { ...parseTaskAddress(db, task), query: parseRunQuery(query) }
-  },
+  route: { method: 'POST', path: '/v1/:db/_tasks/:task/query', body: { schema: 'RunQuery' } },
+  command: 'tasks runs {task} --db {db}',
+  read: ({ members }) => ({ query: parseRunQuery(members) }),
   run: queryRuns,
   present: runPageJson,
+  describe: () => ({
+    title: 'List runs',
+    description: `Runs by \`updatedAt\`, newest first unless \`ascending\` is true; \`status\` and \`range\` select among them. ${pagesNote} A cursor is valid only with the same task, status, range and direction; \`limit\` and \`select\` may change.
+
+With \`select: "count"\` there are no items, and \`count\` is the number of runs that matched. A public key reads the runs without \`payload\` and \`key\`.`,
+    returns: 'A page of runs.',
+    codes: ['invalid_range', 'invalid_cursor', 'task_not_found'],
+    input: inputOf(runSchemas.RunQuery, taskMembers, taskRequired),
+    output: ref('RunPage'),
+    examples: [
+      {
+        name: 'failedOnes',
+        summary: 'The runs that failed, newest first',
+        given: [...toFinish, fail],
+        input: { ...ofMail, status: 'failed' },
+        output: { items: [failed], count: 1, cursor: null },
+      },
+      {
+        name: 'count',
+        summary: 'How many runs wait',
+        given: toClaim,
+        input: { ...ofMail, status: 'queued', select: 'count' },
+        output: { items: [], count: 1, cursor: null },
+      },
+      {
+        name: 'noSuchStatus',
+        summary: 'A status that no run can have',
+        given: [declare],
+        input: { ...ofMail, status: 'done' },
+        error: {
+          code: 'invalid_request',
+          message: 'status is "done"; it takes one of "queued", "running", "succeeded", "failed", "cancelled".',
+          field: 'status',
+          hint: 'Leave status out for all runs.',
+        },
+      },
+      {
+        name: 'wrongRange',
+        summary: 'A range with an operator that does not exist',
+        given: [declare],
+        input: { ...ofMail, range: { since: 1767780000000 } },
+        error: {
+          code: 'invalid_range',
+          message: 'range has the operator "since"; the operators are eq, lt, lte, gt, gte, between, beginsWith.',
+          field: 'range',
+          hint: 'For example { "gte": 10, "lt": 20 }.',
+        },
+      },
+    ],
+  }),
 })

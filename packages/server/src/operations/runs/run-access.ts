@@ -4,14 +4,8 @@ import { isFinished, type Run } from '../../core/tasks/run.ts'
 import { isRunId } from '../../core/tasks/run-id.ts'
 import type { RunChange } from '../../store/runs.ts'
 import type { Table } from '../../store/tables.ts'
-import type { Access } from '../access.ts'
-import {
-  parseTaskAddress,
-  requireTask,
-  requireTaskOrDeleted,
-  type TaskAddress,
-  writeInTask,
-} from '../tasks/task-access.ts'
+import type { Access, TaskAddress } from '../access.ts'
+import { requireTask, requireTaskOrDeleted, writeIn } from '../lifecycle.ts'
 
 export interface RunAddress extends TaskAddress {
   /** As it was sent: no run has a malformed id, so it is not found. */
@@ -22,15 +16,6 @@ export interface RunAddress extends TaskAddress {
 export interface RunOutput {
   task: string
   run: Run
-}
-
-export const parseRunAddress = (db: unknown, task: unknown, run: unknown): RunAddress => {
-  const address = parseTaskAddress(db, task)
-  if (typeof run === 'string') return { ...address, run }
-  throw new CubbyError('invalid_request', 'run is not a string; it takes the id of a run.', {
-    field: 'run',
-    hint: ['Give the id that the run had when it was added. Look for runs: ', call('queryRuns', { ...address })],
-  })
 }
 
 export const runNotFound = ({ db, task, run }: RunAddress, field?: string): CubbyError =>
@@ -102,7 +87,7 @@ export const changeRun = async (
   change: (task: Table) => Promise<RunChange>,
 ): Promise<RunOutput> => {
   const task = await requireTaskOf(access, address, nowMs)
-  const run = changedRun(address, await writeInTask(access, address, nowMs, () => change(task)))
+  const run = changedRun(address, await writeIn('task', access, address, nowMs, () => change(task)))
   access.tasks.signals.changed(task.id)
   return { task: address.task, run }
 }
@@ -116,7 +101,7 @@ export const changeAttempt = async (
 ): Promise<{ task: Table; run: Run }> => {
   const task = await requireTaskOrDeleted(access, address, nowMs)
   if (!isRunId(address.run)) throw runNotFound(address)
-  const changeIn = (one: Table): Promise<RunChange> => writeInTask(access, address, nowMs, () => change(one))
+  const changeIn = (one: Table): Promise<RunChange> => writeIn('task', access, address, nowMs, () => change(one))
   const changed = await changeIn(task)
   const deleted = 'refused' in changed ? await findDeletedWithRun(access, address, task, nowMs) : undefined
   if (deleted !== undefined && 'refused' in changed) {

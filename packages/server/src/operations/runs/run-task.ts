@@ -1,11 +1,17 @@
+import { bodyBytesMax } from '../../core/limits.ts'
 import { parseNewRun } from '../../core/tasks/parse-run.ts'
 import type { NewRun, Run } from '../../core/tasks/run.ts'
-import { readRunBody } from '../../core/tasks/run-body.ts'
-import { type Access, callerOf } from '../access.ts'
+import { type RunBody, readRunBody } from '../../core/tasks/run-body.ts'
+import { type Access, callerOf, type TaskAddress } from '../access.ts'
+import { requireTask, writeIn } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { parseTaskAddress, requireTask, type TaskAddress, writeInTask } from '../tasks/task-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { taskMembers, taskRequired } from '../tasks/schemas.ts'
+import { declare, id, idIsTaken, ofMail, payload, queued, taskMissing, toClaim } from './examples.ts'
 import { runJson } from './present-run.ts'
 import { idTaken } from './run-access.ts'
+import { runExcludes } from './run-members.ts'
+import { runSchemas } from './schemas.ts'
 
 export interface RunTaskInput extends TaskAddress {
   newRun: NewRun
@@ -25,7 +31,9 @@ export const runTask = async (
 ): Promise<RunTaskOutput> => {
   const task = await requireTask(access, address, nowMs)
   const { engine, tasks } = access
-  const added = await writeInTask(access, address, nowMs, () => engine.runs.add(callerOf(access), task, newRun, nowMs))
+  const added = await writeIn('task', access, address, nowMs, () =>
+    engine.runs.add(callerOf(access), task, newRun, nowMs),
+  )
   if ('refused' in added) throw idTaken(added.run)
   tasks.signals.changed(task.id)
   return { task: address.task, ...added }
@@ -35,16 +43,59 @@ export const runTaskOperation = defineOperation({
   id: 'runTask',
   area: 'runs',
   summary: 'Add a run to a task',
-  description: `The run is done at least once: it is pushed to the task's \`url\` or claimed by a worker, until an attempt succeeds or the attempts are used up. With \`id\` the call can be repeated: as long as the run is kept, the same id with the same payload returns that run. With \`key\` at most one run of the key is queued and at most one is running: if one is queued, it gets the new payload, and the run starts at the earlier of the two times if no attempt of it was made. So a run always starts after the last request.`,
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'The run.',
-  codes: ['invalid_key', 'task_not_found', 'run_exists', 'record_too_large'],
-  parse(text): RunTaskInput {
-    const { members, ...body } = readRunBody(text)
-    const { db, task, ...run } = members
-    return { ...parseTaskAddress(db, task), newRun: parseNewRun({ members: run, ...body }) }
-  },
+  route: { method: 'POST', path: '/v1/:db/_tasks/:task/run', body: { schema: 'RunRequest', bytesMax: bodyBytesMax } },
+  command: 'tasks run {task} --db {db}',
+  tool: 'run_task',
+  readBody: readRunBody,
+  read: (body: RunBody) => ({ newRun: parseNewRun(body) }),
   run: runTask,
   present: ({ run, task }) => runJson(run, task),
+  describe: () => ({
+    title: 'Add a run',
+    description: `The run is done at least once: it is pushed to the task's \`url\` or claimed by a worker, until an attempt succeeds or the attempts are used up. With \`id\` the call can be repeated: as long as the run is kept, the same id with the same payload returns that run. With \`key\` at most one run of the key is queued and at most one is running: if one is queued, it gets the new payload, and the run starts at the earlier of the two times if no attempt of it was made. So a run always starts after the last request.`,
+    returns: 'The run.',
+    codes: ['invalid_key', 'task_not_found', 'run_exists', 'record_too_large'],
+    answers: { existing: 'The run with that id, or the queued run of that key.', created: 'Created.' },
+    input: { ...inputOf(runSchemas.RunRequest, taskMembers, taskRequired), ...runExcludes },
+    output: ref('Run'),
+    examples: [
+      {
+        name: 'once',
+        summary: 'A run with an id, so that the call can be repeated',
+        given: [declare],
+        input: { ...ofMail, id, payload },
+        output: queued,
+      },
+      {
+        name: 'repeated',
+        summary: 'The same call again',
+        given: toClaim,
+        input: { ...ofMail, id, payload },
+        output: queued,
+        unchanged: true,
+      },
+      {
+        name: 'keyed',
+        summary: 'Bring one thing up to date',
+        given: [declare],
+        input: { ...ofMail, key: 'ada', payload: { customer: 'ada' } },
+        output: { ...queued, id: 'run_5Yb2VtKx8QmZ1nWc4RdJ7s', payload: { customer: 'ada' }, key: 'ada' },
+      },
+      {
+        name: 'otherPayload',
+        summary: 'An id that another run has',
+        given: toClaim,
+        input: { ...ofMail, id, payload: { to: 'bob@example.com' } },
+        error: idIsTaken,
+      },
+      {
+        name: 'noTask',
+        summary: 'A task that was not declared',
+        input: { ...ofMail, task: 'invoices', payload },
+        error: taskMissing,
+      },
+    ],
+  }),
 })

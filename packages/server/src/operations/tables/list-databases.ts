@@ -1,9 +1,10 @@
 import { decodeListCursor, encodeListCursor } from '../../core/cursor.ts'
 import { refuseUnknownMembers } from '../../core/members.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { Access } from '../access.ts'
 import { type ListingInput, pagesNote, parseListing } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { listingMembers } from './schemas.ts'
 
 export interface DatabasePage {
   databases: string[]
@@ -42,16 +43,32 @@ export const listDatabasesOperation = defineOperation({
   id: 'listDatabases',
   area: 'tables',
   summary: 'List databases',
-  description: `The databases that the API key may use and that have a table, a bucket or a task, by name. ${pagesNote}`,
   keyNeeded: 'read',
   effect: 'reads',
-  returns: 'A page of names.',
-  codes: ['invalid_cursor'],
-  parse(text): ListingInput {
-    const members = parsePlainBody(text)
+  route: { method: 'GET', path: '/v1', query: ['limit', 'cursor'] },
+  command: 'db list',
+  tool: 'list_tables',
+  read({ members }) {
     refuseUnknownMembers(members, ['limit', 'cursor'])
     return parseListing(members)
   },
   run: listDatabases,
   present: (page) => JSON.stringify(page),
+  describe: () => ({
+    description: `The databases that the API key may use and that have a table, a bucket or a task, by name. ${pagesNote}`,
+    returns: 'A page of names.',
+    codes: ['invalid_cursor'],
+    input: inputOf({}, listingMembers),
+    output: ref('DatabaseList'),
+    examples: [
+      { name: 'all', summary: 'All databases', input: {}, output: { databases: ['app'], cursor: null } },
+      {
+        name: 'onePage',
+        summary: 'The first of several pages',
+        given: [{ operation: 'createTable', input: { db: 'blog', table: 'posts' } }],
+        input: { limit: 1 },
+        output: { databases: ['app'], cursor: 'AjnWL1ysTG7OgIijV-gOTYoW9kLfm3-R7-mIQd-E7J95o744' },
+      },
+    ],
+  }),
 })

@@ -1,6 +1,6 @@
 import type { ActiveTable, DeletedTable } from '@cubbydb/client'
 import type { Table } from '../../store/tables.ts'
-import { presentLife } from './lifecycle.ts'
+import { presentLife } from '../lifecycle.ts'
 
 export const presentTable = (table: Table): ActiveTable | DeletedTable => {
   const { db, name, indices } = table

@@ -13,6 +13,7 @@ import {
   closed,
   cursorText,
   exactIntegers,
+  inputOf,
   milliseconds,
   nextCursor,
   number,
@@ -123,3 +124,6 @@ export const listingMembers = {
     description: 'The `cursor` of the previous page.',
   },
 } satisfies Record<string, Schema>
+
+/** The input of an operation that takes nothing but the address. */
+export const addressAlone = inputOf({}, addressMembers, addressRequired)

@@ -1,13 +1,22 @@
 import { CubbyError } from '../../core/errors.ts'
+import { call } from '../../core/hint.ts'
+import { bodyBytesMax } from '../../core/limits.ts'
 import type { NotKept } from '../../core/tasks/declaration.ts'
-import { type ParsedDeclaration, parseDeclaration, readDeclaration } from '../../core/tasks/parse-declaration.ts'
+import {
+  type DeclarationText,
+  type ParsedDeclaration,
+  parseDeclaration,
+  readDeclaration,
+} from '../../core/tasks/parse-declaration.ts'
 import { newTaskSecret } from '../../core/tasks/task-secret.ts'
 import type { Condition } from '../../store/records.ts'
-import { type Access, callerOf } from '../access.ts'
+import { type Access, callerOf, type TaskAddress } from '../access.ts'
+import { laterAt } from '../example.ts'
 import { defineOperation } from '../operation.ts'
-import { parseCondition } from '../records/condition.ts'
-import { type TaskAndState, taskJson } from './present-task.ts'
-import { parseTaskAddress, type TaskAddress, taskConditionFailed } from './task-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { daily, declaredAt, declareMail, defaults, inMail, mail, secret, taskDeclaredAt } from './examples.ts'
+import { type TaskAndState, taskConditionFailed, taskJson } from './present-task.ts'
+import { condition, taskMembers, taskRequired, taskSchemas } from './schemas.ts'
 
 export interface DeclareTaskInput extends TaskAddress {
   declaration: ParsedDeclaration
@@ -71,19 +80,107 @@ export const declareTaskOperation = defineOperation({
   id: 'declareTask',
   area: 'tasks',
   summary: 'Declare a task, or replace its declaration',
-  description:
-    'A task is a named kind of work. Its runs are pushed to `url`, or claimed by workers if it has none. A declaration replaces the one before as a whole: what it leaves out has its default again. Runs and secrets stay. The first declaration with a `url` creates the secret that signs pushes, and only its answer has it.',
   keyNeeded: 'write',
   effect: 'writes',
-  returns: 'The task.',
-  codes: ['invalid_schedule', 'push_target_refused', 'precondition_failed', 'record_too_large'],
-  parse(text, nowMs): DeclareTaskInput {
-    const read = readDeclaration(text)
-    const { db, task, ifUpdatedAt, ...members } = read.members
-    const address = parseTaskAddress(db, task)
-    const declaration = parseDeclaration({ ...read, members }, nowMs)
-    return { ...address, declaration, condition: parseCondition(ifUpdatedAt) }
+  route: {
+    method: 'PUT',
+    path: '/v1/:db/_tasks/:task', // The schedule has a payload.
+    body: { schema: 'DeclareTaskRequest', bytesMax: bodyBytesMax },
   },
+  command: 'tasks declare {task} --db {db}',
+  condition: 'put',
+  version: ({ state }) => state.updatedAtMs,
+  readBody: readDeclaration,
+  read: (body: DeclarationText, nowMs) => ({ declaration: parseDeclaration(body, nowMs) }),
   run: declareTask,
   present: (declared) => taskJson(declared, declared.secret),
+  describe: () => ({
+    title: 'Declare a task',
+    description:
+      'A task is a named kind of work. Its runs are pushed to `url`, or claimed by workers if it has none. A declaration replaces the one before as a whole: what it leaves out has its default again. Runs and secrets stay. The first declaration with a `url` creates the secret that signs pushes, and only its answer has it.',
+    returns: 'The task.',
+    codes: ['invalid_schedule', 'push_target_refused', 'precondition_failed', 'record_too_large'],
+    answers: { existing: 'The task existed; it has the new declaration.', created: 'Created.' },
+    input: inputOf(taskSchemas.DeclareTaskRequest, { ...taskMembers, ...condition }, taskRequired),
+    output: ref('DeclaredTask'),
+    examples: [
+      {
+        name: 'pull',
+        summary: 'Workers claim the runs',
+        input: { db: 'app', task: 'resize', attempts: 5 },
+        output: { db: 'app', task: 'resize', ...defaults, attempts: 5, ...declaredAt(laterAt) },
+      },
+      {
+        name: 'push',
+        summary: 'Runs are pushed to a server',
+        input: { db: 'app', task: 'notify', url: 'https://example.com/notify', authorization: 'Bearer example' },
+        output: {
+          ...{ db: 'app', task: 'notify', ...defaults, url: 'https://example.com/notify', authorization: '****' },
+          ...{ concurrency: 10, ...declaredAt(laterAt), secret },
+        },
+      },
+      {
+        name: 'scheduled',
+        summary: 'A run each working day at half past six',
+        input: { db: 'app', task: 'report', schedule: daily },
+        output: {
+          ...{ db: 'app', task: 'report', ...defaults },
+          schedule: { ...daily, nextRunAt: 1767850200000 },
+          ...declaredAt(laterAt),
+        },
+      },
+      {
+        name: 'pause',
+        summary: 'Pause a task, if nobody has changed it',
+        given: [declareMail],
+        input: { ...inMail, ifUpdatedAt: taskDeclaredAt, paused: true },
+        output: { ...mail, paused: true, updatedAt: laterAt },
+        unchanged: true,
+      },
+      {
+        name: 'exists',
+        summary: 'Create, never replace',
+        given: [declareMail],
+        input: { ...inMail, ifUpdatedAt: null },
+        error: {
+          code: 'precondition_failed',
+          message: `The task is at version ${taskDeclaredAt}; nothing was changed.`,
+          hint: ['Read it again (', call('describeTask', inMail), '), and name its version.'],
+        },
+      },
+      {
+        name: 'malformedCron',
+        summary: 'A schedule with six fields',
+        input: { ...inMail, schedule: { cron: '0 30 6 * * *' } },
+        error: {
+          code: 'invalid_schedule',
+          message: 'schedule.cron has 6 fields; it takes five.',
+          field: 'schedule.cron',
+          hint: 'Write minute, hour, day of month, month and day of week: "0 6 * * mon-fri".',
+        },
+      },
+      {
+        name: 'credentialsInUrl',
+        summary: 'A target with a password in it',
+        input: { ...inMail, url: 'https://ada:secret@example.com/mail' },
+        error: {
+          code: 'push_target_refused',
+          message: 'url has a user or a password.',
+          field: 'url',
+          hint: 'Leave them out, and send credentials as "authorization".',
+        },
+      },
+      {
+        name: 'longLease',
+        summary: 'A lease that is too long for pushes',
+        input: { ...inMail, url: 'https://example.com/mail', leaseSeconds: 600 },
+        error: {
+          code: 'invalid_request',
+          message: 'leaseSeconds is 600; for a task with url it takes an integer from 1 to 300.',
+          field: 'leaseSeconds',
+          hint: 'A receiver that needs longer extends its lease.',
+        },
+      },
+    ],
+  }),
 })

@@ -1,11 +1,12 @@
-import { refuseUnknownMembers } from '../../core/members.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
+import { call } from '../../core/hint.ts'
 import type { Condition } from '../../store/records.ts'
-import { type Access, callerOf } from '../access.ts'
+import { type Access, callerOf, type TaskAddress } from '../access.ts'
+import { notFound } from '../lifecycle.ts'
 import { defineOperation } from '../operation.ts'
-import { parseCondition } from '../records/condition.ts'
-import { type TaskAndState, taskJson } from './present-task.ts'
-import { parseTaskAddress, type TaskAddress, taskConditionFailed, taskNotFound } from './task-access.ts'
+import { inputOf, ref } from '../schema.ts'
+import { declareMail, deletedMail, inMail, taskDeclaredAt } from './examples.ts'
+import { type TaskAndState, taskConditionFailed, taskJson } from './present-task.ts'
+import { condition, taskMembers, taskRequired } from './schemas.ts'
 
 export interface DeleteTaskInput extends TaskAddress {
   condition: Condition | undefined
@@ -14,7 +15,7 @@ export interface DeleteTaskInput extends TaskAddress {
 export const deleteTask = async (access: Access, input: DeleteTaskInput, nowMs: number): Promise<TaskAndState> => {
   const { db, task, condition } = input
   const deleted = await access.engine.tasks.delete(callerOf(access), db, task, condition, nowMs)
-  if (deleted === undefined) throw await taskNotFound(access, input, nowMs)
+  if (deleted === undefined) throw await notFound('task', access, input, nowMs)
   if (!deleted.applied) throw taskConditionFailed(input, deleted.current)
   return deleted
 }
@@ -23,18 +24,34 @@ export const deleteTaskOperation = defineOperation({
   id: 'deleteTask',
   area: 'tasks',
   summary: 'Delete a task; it can be restored for 7 days',
-  description:
-    'Once the answer is sent, nothing of the task is handed out, pushed or scheduled, and its name is free. Attempts that are running may finish. It can be restored for 7 days, with its declaration, its secrets and all its runs; after that they are removed permanently.',
   keyNeeded: 'write',
   effect: 'destroys',
-  returns: 'The deleted task.',
-  codes: ['task_not_found', 'precondition_failed'],
-  parse(text): DeleteTaskInput {
-    const { db, task, ...members } = parsePlainBody(text)
-    const address = parseTaskAddress(db, task)
-    refuseUnknownMembers(members, ['ifUpdatedAt'])
-    return { ...address, condition: parseCondition(members.ifUpdatedAt) }
-  },
+  route: { method: 'DELETE', path: '/v1/:db/_tasks/:task' },
+  command: 'tasks drop {task} --db {db}',
+  condition: 'change',
   run: deleteTask,
   present: (deleted) => taskJson(deleted),
+  describe: () => ({
+    title: 'Delete a task',
+    description:
+      'Once the answer is sent, nothing of the task is handed out, pushed or scheduled, and its name is free. Attempts that are running may finish. It can be restored for 7 days, with its declaration, its secrets and all its runs; after that they are removed permanently.',
+    returns: 'The deleted task.',
+    codes: ['task_not_found', 'precondition_failed'],
+    input: inputOf({}, { ...taskMembers, ...condition }, taskRequired),
+    output: ref('DeletedTask'),
+    examples: [
+      { name: 'delete', summary: 'Delete a task', given: [declareMail], input: inMail, output: deletedMail },
+      {
+        name: 'wrongVersion',
+        summary: 'Delete a version that is out of date',
+        given: [declareMail],
+        input: { ...inMail, ifUpdatedAt: 1 },
+        error: {
+          code: 'precondition_failed',
+          message: `The task is at version ${taskDeclaredAt}; nothing was changed.`,
+          hint: ['Read it again (', call('describeTask', inMail), '), and name its version.'],
+        },
+      },
+    ],
+  }),
 })

@@ -1,8 +1,11 @@
 import { pageBytesMax } from '../../core/limits.ts'
 import type { Access } from '../access.ts'
+import { type ListOfDatabaseInput, listOfDatabase, readListOfDatabase } from '../lifecycle.ts'
 import { pagesNote } from '../listing.ts'
 import { defineOperation } from '../operation.ts'
-import { cursorAfter, type ListOfDatabaseInput, listOfDatabase, parseListOfDatabase } from '../tables/lifecycle.ts'
+import { inputOf, ref } from '../schema.ts'
+import { dbMember, listingMembers } from '../tables/schemas.ts'
+import { declareMail, deletedMail, deleteMail, mail } from './examples.ts'
 import { taskJson } from './present-task.ts'
 
 export interface TaskPage {
@@ -14,14 +17,12 @@ export interface TaskPage {
 /** Declarations are read in steps of so many: one may have hundreds of kilobytes of payload. */
 const stepTasks = 50
 
+const listRegistered = listOfDatabase('task')
+
 /** As other listings, but a page also ends before its text would pass `pageBytesMax`. It has at least one task. */
-export const listTasks = async (
-  { engine, apiKey }: Access,
-  input: ListOfDatabaseInput,
-  nowMs: number,
-): Promise<TaskPage> => {
-  const name = input.deleted ? 'deletedTasks' : 'tasks'
-  const { rows, cursor } = await listOfDatabase(engine.tasks, engine.secrets, apiKey.orgId, name, input, nowMs)
+const listTasks = async (access: Access, input: ListOfDatabaseInput, nowMs: number): Promise<TaskPage> => {
+  const { engine } = access
+  const { rows, cursor, cursorAfter } = await listRegistered(access, input, nowMs)
   const tasks: string[] = []
   let bytes = 0
   for (let from = 0; from < rows.length; from += stepTasks) {
@@ -34,8 +35,7 @@ export const listTasks = async (
       const text = taskJson({ task, state })
       bytes += Buffer.byteLength(text) + 1
       if (bytes > pageBytesMax && tasks.length > 0) {
-        const { seal } = await engine.secrets.at(nowMs)
-        return { tasks, cursor: cursorAfter(seal, name, rows[from + i - 1]!) }
+        return { tasks, cursor: cursorAfter(rows[from + i - 1]!) }
       }
       tasks.push(text)
     }
@@ -47,12 +47,48 @@ export const listTasksOperation = defineOperation({
   id: 'listTasks',
   area: 'tasks',
   summary: 'List the tasks of a database',
-  description: `The tasks of a database, by name. For a database without tasks the list is empty. A page may be short if declarations are large. ${pagesNote}`,
   keyNeeded: 'write',
   effect: 'reads',
-  returns: 'A page of tasks.',
-  codes: ['invalid_cursor'],
-  parse: parseListOfDatabase,
+  route: { method: 'GET', path: '/v1/:db/_tasks', query: ['limit', 'cursor', 'deleted'] },
+  command: 'tasks list --db {db} [--deleted {deleted}]',
+  tool: 'list_tables',
+  read: readListOfDatabase,
   run: listTasks,
   present: ({ tasks, cursor }) => `{"tasks":[${tasks.join(',')}],"cursor":${JSON.stringify(cursor)}}`,
+  describe: () => ({
+    title: 'List tasks',
+    description: `The tasks of a database, by name. For a database without tasks the list is empty. A page may be short if declarations are large. ${pagesNote}`,
+    returns: 'A page of tasks.',
+    codes: ['invalid_cursor'],
+    input: inputOf(
+      {},
+      {
+        ...dbMember,
+        ...listingMembers,
+        deleted: {
+          type: 'boolean',
+          default: false,
+          description: 'True: list the deleted tasks that can still be restored, by name, then `deletedAt`.',
+        },
+      },
+      ['db'],
+    ),
+    output: ref('TaskList'),
+    examples: [
+      {
+        name: 'all',
+        summary: 'All tasks',
+        given: [declareMail],
+        input: { db: 'app' },
+        output: { tasks: [mail], cursor: null },
+      },
+      {
+        name: 'deletedOnes',
+        summary: 'The deleted tasks that can be restored',
+        given: [declareMail, deleteMail],
+        input: { db: 'app', deleted: true },
+        output: { tasks: [deletedMail], cursor: null },
+      },
+    ],
+  }),
 })

@@ -1,8 +1,11 @@
+import { CubbyError } from '../../core/errors.ts'
+import { call } from '../../core/hint.ts'
 import { hiddenAuthorization } from '../../core/tasks/parse-declaration.ts'
 import type { Schedule } from '../../core/tasks/schedule.ts'
 import type { Table } from '../../store/tables.ts'
 import type { TaskState } from '../../store/tasks.ts'
-import { presentLife } from '../tables/lifecycle.ts'
+import type { TaskAddress } from '../access.ts'
+import { presentLife } from '../lifecycle.ts'
 
 /** A task with its declaration. */
 export interface TaskAndState {
@@ -29,4 +32,16 @@ export const taskJson = ({ task, state }: TaskAndState, secret?: string): string
   const after = { oldestRunAt: oldestRunAtMs ?? null, status, createdAt, updatedAt: updatedAtMs, ...deleted, secret }
   const schedule = scheduleJson(declaration.schedule, nextRunAtMs)
   return `${JSON.stringify(before).slice(0, -1)},"schedule":${schedule},${JSON.stringify(after).slice(1)}`
+}
+
+/** `current` is the version of the declaration that was found; undefined if there is no task. */
+export const taskConditionFailed = ({ db, task }: TaskAddress, current: number | undefined): CubbyError => {
+  if (current === undefined) {
+    return new CubbyError('precondition_failed', 'The task does not exist; nothing was changed.', {
+      hint: ['Declare it without the condition: ', call('declareTask', { db, task }), '.'],
+    })
+  }
+  return new CubbyError('precondition_failed', `The task is at version ${current}; nothing was changed.`, {
+    hint: ['Read it again (', call('describeTask', { db, task }), '), and name its version.'],
+  })
 }

@@ -224,3 +224,12 @@ export const taskMembers = {
 } satisfies Record<string, Schema>
 
 export const taskRequired = ['db', 'task']
+
+/** A condition on the version of the declaration. */
+export const condition = {
+  ifUpdatedAt: {
+    description:
+      'Write only if the declaration is at this version: the `updatedAt` that was read; `*`: only if the task exists; null: only if it does not.',
+    oneOf: [nullable('integer', exactIntegers), { type: 'string', const: '*' }],
+  },
+} satisfies Record<string, Schema>

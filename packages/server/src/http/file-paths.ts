@@ -1,4 +1,4 @@
-import { fileNameSegmentsMax } from '../../core/limits.ts'
+import { fileNameSegmentsMax } from '../core/limits.ts'
 
 // The name of a file is the rest of a path, and Bun's wildcard does not give the rest as it was sent. So there is a path for
 // each number of segments, and the wildcard is left with names that have too many, and with empty segments.

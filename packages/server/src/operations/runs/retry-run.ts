@@ -1,0 +1,51 @@
+import { type Access, callerOf } from '../access.ts'
+import { defineOperation } from '../operation.ts'
+import { inputOf, ref } from '../schema.ts'
+import { fail, id, ofRun, queued, toClaim, toFinish } from './examples.ts'
+import { runJson } from './present-run.ts'
+import { changeRun, type RunAddress, type RunOutput } from './run-access.ts'
+import { runAddressMembers, runAddressRequired } from './schemas.ts'
+
+export const retryRun = (access: Access, address: RunAddress, nowMs: number): Promise<RunOutput> =>
+  changeRun(access, address, nowMs, (task) => access.engine.runs.retry(callerOf(access), task, address.run, nowMs))
+
+export const retryRunOperation = defineOperation({
+  id: 'retryRun',
+  area: 'runs',
+  summary: 'Queue a finished run again',
+  keyNeeded: 'write',
+  effect: 'writes',
+  route: { method: 'POST', path: '/v1/:db/_tasks/:task/runs/:run/retry', body: { schema: 'NoMembers' } },
+  command: 'tasks retry {task} {run} --db {db}',
+  run: retryRun,
+  present: ({ run, task }) => runJson(run, task),
+  describe: () => ({
+    title: 'Retry a run',
+    description:
+      'The run is due at once and has all its attempts again; its result, progress, error and `finishedAt` are cleared. A run that has not finished, or of whose key another run is queued, is rejected.',
+    returns: 'The queued run.',
+    codes: ['task_not_found', 'run_not_found', 'run_exists'],
+    input: inputOf({}, runAddressMembers, runAddressRequired),
+    output: ref('Run'),
+    examples: [
+      {
+        name: 'failed',
+        summary: 'A run that has failed',
+        given: [...toFinish, fail],
+        input: ofRun,
+        output: { ...queued, runAt: 1767780002999, updatedAt: 1767780003000 },
+      },
+      {
+        name: 'queued',
+        summary: 'A run that waits already',
+        given: toClaim,
+        input: ofRun,
+        error: {
+          code: 'run_exists',
+          message: `The run "${id}" is queued; only a finished run can be retried.`,
+          hint: 'Wait until it has finished, or cancel it first.',
+        },
+      },
+    ],
+  }),
+})
