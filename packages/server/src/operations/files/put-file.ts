@@ -192,7 +192,7 @@ export const putFileOperation = defineOperation({
     const accepted = await acceptUpload(access, input, nowMs)
     return storeUpload(access, accepted, input, bytesOf(input.content), () => nowMs)
   },
-  present: (file) => presentFile(file),
+  present: (file: StoredFile) => presentFile(file),
   describe: () => ({
     title: 'Put a file',
     description:
