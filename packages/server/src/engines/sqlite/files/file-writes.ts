@@ -9,6 +9,7 @@ import type { Condition, PutOperation } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import { damagedRecord } from '../records/row-check.ts'
+import type { Fence } from '../registry/registry-writes.ts'
 import { type BlobReference, markDead } from './dead-blobs.ts'
 
 type Value = string | number
@@ -209,3 +210,44 @@ const isDamaged = (tableId: number, name: string, { data, ttl, updated_at }: Fil
 
 const replaced = (tableId: number, found: FileRow | undefined): BlobReference[] =>
   found === undefined || found.blobId === null ? [] : [{ tableId, blobId: found.blobId }]
+
+interface Writers {
+  files: FileWrites
+}
+
+interface OfBucket {
+  fence: Fence
+  nowMs: number
+}
+
+export const fileCommands = {
+  beginBlob: ({ files }: Writers, { fence, blobId, nowMs }: OfBucket & { blobId: string }) =>
+    files.begin(fence.tableId!, blobId, nowMs),
+  keepBlobs: ({ files }: Writers, { blobIds, nowMs }: { blobIds: string[]; nowMs: number }) =>
+    files.keepAlive(blobIds, nowMs),
+  /** `bytes`: those that the store keeps, as a character each. */
+  commitFile: ({ files }: Writers, { fence, file, bytes, nowMs }: OfBucket & { file: CommittedFile; bytes?: string }) =>
+    files.commit(fence.tableId!, file, bytes, nowMs),
+  abandonBlob: ({ files }: Writers, { blobId, nowMs }: { blobId: string; nowMs: number }) =>
+    files.abandon(blobId, nowMs),
+  changeFile: (
+    { files }: Writers,
+    {
+      fence,
+      name,
+      changes,
+      condition,
+      nowMs,
+    }: OfBucket & { name: string; changes: FileChanges; condition: Condition | undefined },
+  ) => files.change(fence.tableId!, name, changes, condition, nowMs),
+  removeFile: (
+    { files }: Writers,
+    { fence, name, condition, nowMs }: OfBucket & { name: string; condition: Condition | undefined },
+  ) => files.remove(fence.tableId!, name, condition, nowMs),
+  takeDueBlobs: ({ files }: Writers, { nowMs, rowsMax, keptMs }: { nowMs: number; rowsMax: number; keptMs: number }) =>
+    files.takeDue(nowMs, rowsMax, keptMs),
+  forgetBlobs: ({ files }: Writers, { blobIds }: { blobIds: string[] }) => files.forget(blobIds),
+  holdBlobs: ({ files }: Writers, { untilMs }: { untilMs: number }) => files.holdSweep(untilMs),
+  adoptBlobs: ({ files }: Writers, _: object) => files.adoptBlobs(),
+  writeFileMark: ({ files }: Writers, { mark }: { mark: string }) => files.writeMark(mark),
+}

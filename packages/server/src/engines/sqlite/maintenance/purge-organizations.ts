@@ -1,7 +1,7 @@
 import { recoveryMs, sweepGraceMs } from '../../../core/limits.ts'
 import type { TableKind } from '../../../store/tables.ts'
 import type { Connection } from '../connection.ts'
-import { purgeTable } from './sweep.ts'
+import { purgeTable, type SweepStep } from './sweep.ts'
 
 /** By two indexes: one has the active tables, the other the deleted ones. */
 const tableOf = (isDeleted: boolean): string =>
@@ -11,7 +11,7 @@ const tableOf = (isDeleted: boolean): string =>
  * One step, in the transaction that is open on `db`: rows of a table, bucket or task of the organization that was deleted
  * first; when it has none left, its API keys; at last its own row. Then its name is free.
  */
-export const purgeOrganizations = (db: Connection, nowMs: number, rowsMax: number): number => {
+export const purgeOrganizations = ({ db }: { db: Connection }, { nowMs, rowsMax }: SweepStep): number => {
   const run = (sql: string, ...values: number[]): number => db.prepare<unknown, number[]>(sql).run(...values).changes
   const found = db
     .prepare<{ id: number }, [number]>(

@@ -8,6 +8,15 @@ import { moveLease } from '../runs/leases.ts'
 
 // One step each, in the transaction that is open on `db`.
 
+interface Writers {
+  db: Connection
+}
+
+export interface SweepStep {
+  nowMs: number
+  rowsMax: number
+}
+
 const run = (db: Connection, sql: string, ...values: number[]): number =>
   db.prepare<unknown, number[]>(sql).run(...values).changes
 
@@ -17,7 +26,7 @@ const findIds = (db: Connection, sql: string, ...values: number[]): number[] =>
     .all(...values)
     .map(({ id }) => id)
 
-export const sweepExpired = (db: Connection, nowMs: number, rowsMax: number): number => {
+export const sweepExpired = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): number => {
   const expired = findIds(
     db,
     'SELECT id FROM records WHERE id IN (SELECT id FROM records WHERE ttl <= ?1 LIMIT ?2) AND +ttl <= ?1',
@@ -35,7 +44,7 @@ interface PurgedTable {
 }
 
 /** Removes rows of the table, bucket or task that was deleted first, and its own row when no other is left. */
-export const purgeTables = (db: Connection, nowMs: number, rowsMax: number): number => {
+export const purgeTables = ({ db }: Writers, { nowMs, rowsMax }: SweepStep): number => {
   const table = db
     .prepare<PurgedTable, [number]>('SELECT id, kind FROM tables WHERE deleted_at <= ?1 ORDER BY deleted_at LIMIT 1')
     .get(nowMs - recoveryMs - sweepGraceMs)

@@ -3,6 +3,7 @@ import { isExpired } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
+import type { Fence } from '../registry/registry-writes.ts'
 import { indexColumns } from './index-columns.ts'
 import { removeDamaged } from './remove-damaged.ts'
 import { damagedRecord } from './row-check.ts'
@@ -177,4 +178,11 @@ export const holds = (condition: Condition, current: number | undefined): boolea
   if (condition === 'absent') return current === undefined
   if (condition === 'exists') return current !== undefined
   return current === condition.version
+}
+
+export const recordCommands = {
+  write: (
+    { records }: { records: RecordWrites },
+    { fence, operations, nowMs }: { fence: Fence; operations: RecordOperation[]; nowMs: number },
+  ) => records.write(fence.tableId!, operations, nowMs),
 }

@@ -65,13 +65,11 @@ class TablesOfKind extends TableReads {
     { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
     nowMs: number,
   ) {
-    const command = { kind: 'createTable' as const, ...this.named(caller, db, name, nowMs), indices, publicId }
-    return this.store.channel.submit<'createTable'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'createTable', ...this.named(caller, db, name, nowMs), indices, publicId })
   }
 
   delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const command = { kind: 'deleteTable' as const, ...this.named(caller, db, name, nowMs) }
-    return this.store.channel.submit<'deleteTable'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'deleteTable', ...this.named(caller, db, name, nowMs) })
   }
 
   restore(
@@ -81,8 +79,7 @@ class TablesOfKind extends TableReads {
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
-    const command = { kind: 'restoreTable' as const, ...this.named(caller, db, name, nowMs), deletedAtMs }
-    return this.store.channel.submit<'restoreTable'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'restoreTable', ...this.named(caller, db, name, nowMs), deletedAtMs })
   }
 }
 

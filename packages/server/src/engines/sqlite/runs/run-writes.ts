@@ -16,6 +16,7 @@ import {
 import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
+import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
 import { failDamaged, isUnreadable, onEach, readOrNote } from './damaged-runs.ts'
 import { moveLease } from './leases.ts'
@@ -232,4 +233,38 @@ export class RunWrites {
     if (!isFinished(run) || this.isQueued(taskId, run.key)) return { refused: 'exists', run }
     return { run: this.replace(run, retryRun(run, this.isRunning(taskId, run.key), nowMs)) }
   }
+}
+
+interface Writers {
+  registry: RegistryWrites
+  runs: RunWrites
+}
+
+interface OfTask {
+  fence: Fence
+  nowMs: number
+}
+
+/** The fence names no table: extensions and finishes are accepted while the task is deleted. */
+interface OfAttempt extends OfTask {
+  taskId: number
+  id: string
+}
+
+export const runCommands = {
+  addRun: ({ runs }: Writers, { fence, run, nowMs }: OfTask & { run: NewRun }) => runs.add(fence.tableId!, run, nowMs),
+  claimRuns: ({ runs }: Writers, { fence, options, nowMs }: OfTask & { options: ClaimOptions }) =>
+    runs.claim(fence.tableId!, options, nowMs),
+  extendRun: ({ runs }: Writers, { taskId, id, extension, nowMs }: OfAttempt & { extension: Extension }) =>
+    runs.extend(taskId, id, extension, nowMs),
+  finishRun: ({ runs }: Writers, { taskId, id, finish, nowMs }: OfAttempt & { finish: Finish }) =>
+    runs.finish(taskId, id, finish, false, nowMs),
+  cancelRun: ({ runs }: Writers, { fence, id, nowMs }: OfTask & { id: string }) =>
+    runs.cancel(fence.tableId!, id, nowMs),
+  retryRun: ({ runs }: Writers, { fence, id, nowMs }: OfTask & { id: string }) => runs.retry(fence.tableId!, id, nowMs),
+  /** Undefined if the task was deleted. It takes the turn of its organization. */
+  claimPushes: (
+    { registry, runs }: Writers,
+    { taskId, limit, nowMs }: { orgId: number; taskId: number; limit: number; nowMs: number },
+  ) => (registry.tableIsActive(taskId) ? runs.claimPushes(taskId, limit, nowMs) : undefined),
 }

@@ -7,7 +7,7 @@ import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState } f
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import { holds } from '../records/record-writes.ts'
-import type { RegistryWrites, TableName } from '../registry/registry-writes.ts'
+import type { Fence, OfTable, RegistryWrites, TableName } from '../registry/registry-writes.ts'
 import { oldestRunAt } from './oldest-run.ts'
 import { ParsedTasks, putTask, type TaskRow, taskColumns, taskValues } from './task-rows.ts'
 
@@ -99,4 +99,28 @@ export class TaskWrites {
     this.put({ ...task, ...scheduleAfterDeclaring(task.declaration, task, nowMs) })
     return result
   }
+}
+
+interface Writers {
+  tasks: TaskWrites
+}
+
+export const taskCommands = {
+  declareTask: (
+    { tasks }: Writers,
+    {
+      table,
+      declaration,
+      condition,
+      nowMs,
+    }: OfTable & { declaration: DeclarationToStore; condition: Condition | undefined },
+  ) => tasks.declare(table, declaration, condition, nowMs),
+  deleteTask: ({ tasks }: Writers, { table, condition, nowMs }: OfTable & { condition: Condition | undefined }) =>
+    tasks.delete(table, condition, nowMs),
+  restoreTask: ({ tasks }: Writers, { table, deletedAtMs, nowMs }: OfTable & { deletedAtMs: number | undefined }) =>
+    tasks.restore(table, deletedAtMs, nowMs),
+  addTaskSecret: (
+    { tasks }: Writers,
+    { fence, secret, revokesOld, nowMs }: { fence: Fence; secret: string; revokesOld: boolean; nowMs: number },
+  ) => tasks.addSecret(fence.tableId!, secret, revokesOld, nowMs),
 }
