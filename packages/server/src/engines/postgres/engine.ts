@@ -9,8 +9,7 @@ import { Session } from './connection/driver.ts'
 import { isOutOfConnections, pooledByTransaction, toStartError } from './connection/failure.ts'
 import { Pool } from './connection/pool.ts'
 import { isLocal, parseStoreUrl, type StoreUrl } from './connection/store-url.ts'
-import { detectDialect, readServerFacts } from './dialects/detect-dialect.ts'
-import type { Dialect } from './dialects/dialect.ts'
+import { type Dialect, detectDialect, readServerFacts } from './dialect.ts'
 import { PostgresFiles } from './files/files.ts'
 import { PostgresMaintenance } from './maintenance/maintenance.ts'
 import { PostgresStatistics } from './maintenance/statistics.ts'
@@ -48,8 +47,10 @@ export interface PostgresOptions extends PostgresSettings {
   log?: Log
   /** For the metrics. */
   observer?: StoreObserver
-  /** Overrides of the detected dialect: tests run the code paths of other databases with them. */
+  /** Overrides of the detected dialect: tests run the code paths of Citus with them. */
   dialect?: Partial<Dialect>
+  /** For tests: false opens the store behind a pooler in transaction mode, as if the start had not noticed it. */
+  refusesPooler?: boolean
 }
 
 export const openPostgresEngine = async (options: PostgresOptions): Promise<Engine> => {
@@ -65,10 +66,9 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     try {
       const facts = await readServerFacts(session)
       dialect = { ...detectDialect(facts, statementMsMax), ...options.dialect }
-      first = await connectFirst(session, url, dialect)
+      first = await connectFirst(session, url, dialect, options.refusesPooler)
       const { mustExist = false, leaseMs = leaseMsDefault } = options
       store = await prepareStore(session, { dialect, shown: url.shown, mustExist, leaseMs, log })
-      if (store.idsAhead > 1) log('warn', 'the database gives ids out in blocks: see YugabyteDB in docs/engines.md')
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
       if (facts.dataChecksums === 'off') {
         log('warn', 'the database runs with data_checksums = off: it may serve what its disk has damaged')
@@ -101,7 +101,12 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
  * The first connection of the pool, opened while the set-up connection is open: it takes two to detect a pooler in
  * transaction mode. Undefined if the server has only one connection left; then nothing is checked.
  */
-const connectFirst = async (setUp: Session, url: StoreUrl, dialect: Dialect): Promise<Session | undefined> => {
+const connectFirst = async (
+  setUp: Session,
+  url: StoreUrl,
+  dialect: Dialect,
+  refusesPooler = true,
+): Promise<Session | undefined> => {
   let first: Session
   try {
     first = await connectSession(url, dialect)
@@ -110,7 +115,7 @@ const connectFirst = async (setUp: Session, url: StoreUrl, dialect: Dialect): Pr
     throw error
   }
   try {
-    if (dialect.hasBackendIds && (await shareConnections(setUp, first))) throw pooledByTransaction()
+    if (refusesPooler && (await shareConnections(setUp, first))) throw pooledByTransaction()
     return first
   } catch (error) {
     first.destroy()
@@ -160,7 +165,7 @@ class PostgresEngine implements Engine {
       reader,
       cache: new RegistryCache(reader, store.leaseMs),
       writes: new RegistryWrites(db),
-      awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log }),
+      awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, log }),
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
     const guard = new WriteGuard(db, registry, guardsWrites)

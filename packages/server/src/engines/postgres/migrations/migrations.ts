@@ -1,5 +1,5 @@
 import type { Session } from '../connection/driver.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 import { migrateTo2 } from './migration-2.ts'
 import { migrateTo3 } from './migration-3.ts'
 import { migrateTo4 } from './migration-4.ts'

@@ -7,7 +7,7 @@ import type { CountPage, Page, RecordOperation, Records, WriteResult } from '../
 import type { Table } from '../../../store/tables.ts'
 import { toBytes } from '../connection/bytes.ts'
 import type { Database } from '../connection/database.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 import { findByKeys } from './finder.ts'
 import { getRecord } from './read-statements.ts'
 import { RecordWrites } from './record-writes.ts'
