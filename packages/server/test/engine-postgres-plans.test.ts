@@ -18,7 +18,7 @@ import {
   indexColumns,
   putAlone,
 } from '../src/engines/postgres/records/statements.ts'
-import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-reader.ts'
+import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-cache.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(120_000)

@@ -19,14 +19,11 @@ import { PostgresRecords } from './records/records.ts'
 import { WriteGuard } from './records/write-guard.ts'
 import { PostgresApiKeys } from './registry/api-keys.ts'
 import { awaitLeaseExpiry } from './registry/await-lease-expiry.ts'
-import { PostgresBuckets } from './registry/buckets.ts'
 import { PostgresOrganizations } from './registry/organizations.ts'
 import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
-import { RegistryReader } from './registry/registry-reader.ts'
-import { RegistryWrites } from './registry/registry-writes.ts'
 import { PostgresSecrets } from './registry/secrets.ts'
-import { PostgresTables } from './registry/tables.ts'
+import { PostgresBuckets, PostgresTables } from './registry/tables.ts'
 import { PostgresRuns } from './runs/runs.ts'
 import { type PostgresSettings, postgresFlags } from './settings.ts'
 import { PostgresTasks } from './tasks/tasks.ts'
@@ -160,15 +157,13 @@ class PostgresEngine implements Engine {
     this.readsAtOnce = poolSize
     this.#pool = pool
     this.#db = db
-    const reader = new RegistryReader(db)
     const registry: Registry = {
-      reader,
-      cache: new RegistryCache(reader, store.leaseMs),
-      writes: new RegistryWrites(db),
+      db,
+      cache: new RegistryCache(db, store.leaseMs),
       awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, log }),
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
-    const guard = new WriteGuard(db, registry, guardsWrites)
+    const guard = new WriteGuard(db, registry.cache, guardsWrites)
     this.organizations = new PostgresOrganizations(registry)
     this.apiKeys = new PostgresApiKeys(registry)
     this.secrets = new PostgresSecrets(registry)
@@ -178,7 +173,7 @@ class PostgresEngine implements Engine {
     this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
     // Of tasks and runs, everything goes by the clock of the database.
     const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
-    this.tasks = new PostgresTasks({ db, registry, clock })
+    this.tasks = new PostgresTasks(registry, clock)
     const runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
     this.runs = observer === undefined ? runs : observedRuns(runs, observer)
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })

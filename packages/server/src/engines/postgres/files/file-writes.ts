@@ -1,5 +1,12 @@
-import { type FileContent, fileData, fileEntries, fileKey, readFileContent } from '../../../core/files/file-record.ts'
-import { deadBlobMs } from '../../../core/limits.ts'
+import {
+  changeFile,
+  deadUntilMs,
+  type FileToWrite,
+  type FoundFile,
+  putFile,
+  removeFile,
+} from '../../../core/files/file-changes.ts'
+import { fileData, fileEntries, fileKey } from '../../../core/files/file-record.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { ChangedFile, FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
@@ -9,47 +16,31 @@ import { asBuffer } from '../connection/bytes.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Step, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import { changeValues, holds, keyValues, raceAttemptsMax } from '../records/record-writes.ts'
+import { changeValues, keyValues, raceAttemptsMax } from '../records/record-writes.ts'
 import { conditionKind, putInBatch } from '../records/statements.ts'
 import type { WriteGuard } from '../records/write-guard.ts'
 import * as sql from './statements.ts'
 
-/** The locked row of a file. */
-interface FoundFile {
-  updatedAtMs: number
-  ttlSeconds: number | null
-  data: string
-  isLive: boolean
-  /** Undefined only in a damaged row. */
-  blob: string | undefined
-}
-
-/** What one write does with the row that it found, after its condition was judged. */
+/** What one write does with the row that it found. */
 interface FileWrite {
   name: string
-  /** All of them must hold. */
-  conditions: (Condition | undefined)[]
-  /** The pending blob of an upload: it is given up if a condition does not hold. */
+  /** The pending blob of an upload: it becomes dead if the write is refused. */
   newBlob?: string | undefined
-  apply(found: FoundFile | undefined): { steps: Step[]; result: OperationResult }
+  decide(
+    found: FoundFile | undefined,
+  ): { applied: false; current: number | undefined } | { applied: true; steps: Step[]; result: OperationResult }
 }
 
 const updateFile = putInBatch('exists')
 
-const toFound = (row: Row | undefined, nowMs: number): FoundFile | undefined => {
-  if (row === undefined) return undefined
-  const [updatedAt, ttl, blob, data] = row
-  const ttlSeconds = ttl == null ? null : Number(ttl)
-  return {
-    updatedAtMs: Number(updatedAt),
-    ttlSeconds,
-    data: data!,
-    isLive: !isExpired(ttlSeconds, nowMs),
-    blob: sql.blobOfEntry(blob),
-  }
-}
+const toFound = ([updatedAt, ttl, blob, data]: Row): FoundFile => ({
+  updatedAtMs: Number(updatedAt),
+  ttlSeconds: ttl == null ? null : Number(ttl),
+  data: data!,
+  blob: sql.blobOfEntry(blob),
+})
 
-const putFile = { none: sql.putFile('none'), absent: sql.putFile('absent') }
+const putInOne = { none: sql.putFile('none'), absent: sql.putFile('absent') }
 
 /**
  * Writes files: two round trips each. The first locks the file's record, the second writes and commits. Most commits need
@@ -67,8 +58,8 @@ export class FileWrites {
   }
 
   async commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
-    const { name, content, ttlSeconds, condition } = file
-    const kind = conditionKind(condition)
+    const { name, content } = file
+    const kind = conditionKind(file.condition)
     if (this.#commitsInOne && (kind === 'none' || kind === 'absent')) {
       if (await this.#commitInOne(caller, bucket, file, kind, nowMs)) {
         return { applied: true, results: [{ updatedAtMs: nowMs }] }
@@ -76,13 +67,13 @@ export class FileWrites {
     }
     return this.#write(caller, bucket, nowMs, {
       name,
-      conditions: [condition],
       newBlob: file.bytes === undefined ? content.blob : undefined,
-      apply: (found) => {
-        const updatedAtMs = found?.isLive ? Math.max(nowMs, found.updatedAtMs + 1) : nowMs
-        const values = putValues(bucket, name, content, ttlSeconds, updatedAtMs, nowMs)
+      decide: (found) => {
+        const change = putFile(found, file, nowMs)
+        if (!change.applied) return change
+        const values = putValues(bucket, name, change.put, nowMs)
         const steps: Step[] = []
-        if (found?.isLive) {
+        if (found !== undefined && !isExpired(found.ttlSeconds, nowMs)) {
           steps.push({ statement: updateFile, values })
         } else {
           // An expired file is replaced by a new record, with an id of its own.
@@ -90,8 +81,8 @@ export class FileWrites {
           // The last value of a put is for the check of the ttl.
           steps.push({ statement: sql.insertFile, values: values.slice(0, -1) })
         }
-        steps.push(liveStep(bucket, file), ...this.#dead(bucket, found, nowMs))
-        return { steps, result: { updatedAtMs } }
+        steps.push(liveStep(bucket, file), ...deadSteps(bucket, change.deadBlob, nowMs))
+        return { applied: true, steps, result: { updatedAtMs: change.put.updatedAtMs } }
       },
     })
   }
@@ -105,12 +96,12 @@ export class FileWrites {
     nowMs: number,
   ): Promise<boolean> {
     const { name, content, ttlSeconds } = file
-    const put = putValues(bucket, name, content, ttlSeconds, nowMs, nowMs)
+    const put = putValues(bucket, name, { content, ttlSeconds, updatedAtMs: nowMs }, nowMs)
     try {
       await this.#db.write(
         holderOf(caller),
-        { statement: sql.freeOldBlob, values: [...keyValues(bucket, fileKey(name)), nowMs + deadBlobMs] },
-        { statement: putFile[kind], values: put },
+        { statement: sql.freeOldBlob, values: [...keyValues(bucket, fileKey(name)), deadUntilMs(nowMs)] },
+        { statement: putInOne[kind], values: put },
         liveStep(bucket, file),
         ...this.#guard.steps(caller, bucket),
       )
@@ -133,21 +124,13 @@ export class FileWrites {
     let changed!: ChangedFile
     const result = await this.#write(caller, bucket, nowMs, {
       name,
-      conditions: [condition, 'exists'],
-      apply: (found) => {
-        const { data, updatedAtMs: oldMs, ttlSeconds: oldTtl } = found!
-        const updatedAtMs = Math.max(nowMs, oldMs + 1)
-        const old = readFileContent(data)
-        const content = {
-          ...old,
-          visibility: changes.visibility ?? old.visibility,
-          contentType: changes.contentType ?? old.contentType,
-          metadata: changes.metadata ?? old.metadata,
-        }
-        const ttlSeconds = changes.ttlSeconds === undefined ? oldTtl : changes.ttlSeconds
+      decide: (found) => {
+        const change = changeFile(found, changes, condition, nowMs)
+        if (!change.applied) return change
+        const { content, ttlSeconds, updatedAtMs } = change.put
         changed = { content, ttlSeconds }
-        const values = putValues(bucket, name, content, ttlSeconds, updatedAtMs, nowMs)
-        return { steps: [{ statement: updateFile, values }], result: { updatedAtMs } }
+        const steps = [{ statement: updateFile, values: putValues(bucket, name, change.put, nowMs) }]
+        return { applied: true, steps, result: { updatedAtMs } }
       },
     })
     return result.applied ? { ...result, ...changed } : result
@@ -162,18 +145,15 @@ export class FileWrites {
   ): Promise<FileWriteResult> {
     return this.#write(caller, bucket, nowMs, {
       name,
-      conditions: [condition],
-      apply: (found) => {
-        if (!found?.isLive) return { steps: [], result: { deleted: false } }
+      decide: (found) => {
+        const change = removeFile(found, condition, nowMs)
+        if (!change.applied) return change
+        const { deleted, deadBlob } = change
         const gone: Step = { statement: sql.deleteFile, values: keyValues(bucket, fileKey(name)) }
-        return { steps: [gone, ...this.#dead(bucket, found, nowMs)], result: { deleted: true } }
+        const steps = deleted ? [gone, ...deadSteps(bucket, deadBlob, nowMs)] : []
+        return { applied: true, steps, result: { deleted } }
       },
     })
-  }
-
-  #dead(bucket: Table, found: FoundFile | undefined, nowMs: number): Step[] {
-    if (found?.blob === undefined) return []
-    return [{ statement: sql.makeDead, values: [bucket.id, found.blob, nowMs + deadBlobMs] }]
   }
 
   async #write(caller: Caller, bucket: Table, nowMs: number, write: FileWrite): Promise<FileWriteResult> {
@@ -192,23 +172,21 @@ export class FileWrites {
   }
 
   #attempt(caller: Caller, bucket: Table, nowMs: number, write: FileWrite): Promise<FileWriteResult> {
-    const { name, conditions, newBlob, apply } = write
+    const { name, newBlob, decide } = write
     // After the write of the record: from then on `awaitLeaseExpiry` finds this transaction.
     const guard = this.#guard.steps(caller, bucket)
     return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<FileWriteResult> => {
       const [locked] = await send({ statement: sql.lockFile, values: keyValues(bucket, fileKey(name)) })
-      const found = toFound(locked!.rows[0], nowMs)
-      const current = found?.isLive ? found.updatedAtMs : undefined
-      if (conditions.some((condition) => condition !== undefined && !holds(condition, current))) {
-        // Nobody has read the new bytes, so they need not be kept.
-        const gaveUp: Step[] =
-          newBlob === undefined ? [] : [{ statement: sql.giveUp, values: [bucket.id, newBlob, nowMs] }]
-        await commit(...gaveUp, ...guard)
-        return { applied: false, failedOperation: 0, current }
+      const [row] = locked!.rows
+      const decided = decide(row && toFound(row))
+      if (decided.applied) {
+        await commit(...decided.steps, ...guard)
+        return { applied: true, results: [decided.result] }
       }
-      const { steps, result } = apply(found)
-      await commit(...steps, ...guard)
-      return { applied: true, results: [result] }
+      const gaveUp: Step[] =
+        newBlob === undefined ? [] : [{ statement: sql.giveUp, values: [bucket.id, newBlob, deadUntilMs(nowMs)] }]
+      await commit(...gaveUp, ...guard)
+      return { applied: false, failedOperation: 0, current: decided.current }
     })
   }
 
@@ -224,12 +202,13 @@ const liveStep = (bucket: Table, { content: { blob }, bytes }: FileToCommit): St
     ? { statement: sql.makeLive, values: [bucket.id, blob] }
     : { statement: sql.insertLiveBlob, values: [bucket.id, blob, asBuffer(bytes)] }
 
+const deadSteps = (bucket: Table, blobId: string | undefined, nowMs: number): Step[] =>
+  blobId === undefined ? [] : [{ statement: sql.makeDead, values: [bucket.id, blobId, deadUntilMs(nowMs)] }]
+
 const putValues = (
   bucket: Table,
   name: string,
-  content: FileContent,
-  ttlSeconds: number | null,
-  updatedAtMs: number,
+  { content, ttlSeconds, updatedAtMs }: FileToWrite,
   nowMs: number,
 ): Value[] => {
   const entries = fileEntries(name, content, updatedAtMs)

@@ -1,5 +1,5 @@
 import { neverDueMs } from '../../../core/files/blob-id.ts'
-import { pendingBlobMs } from '../../../core/limits.ts'
+import { pendingUntilMs, removalRetryMs } from '../../../core/files/file-changes.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { FileChangeResult, FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
 import type { Condition } from '../../../store/records.ts'
@@ -11,9 +11,6 @@ import { isRaised } from '../connection/failure.ts'
 import type { WriteGuard } from '../records/write-guard.ts'
 import { FileWrites } from './file-writes.ts'
 import * as sql from './statements.ts'
-
-/** How long a sweep may take to remove the bytes of what it took. Then another one takes them again. */
-const removingMs = 10 * 60 * 1000
 
 export interface FilesOptions {
   db: Database
@@ -40,7 +37,7 @@ export class PostgresFiles implements Files {
   async begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<void> {
     const { guard } = this.#options
     if (!guard.isInWrites) await guard.confirm(caller, bucket)
-    const insert = { statement: sql.insertBlob, values: [bucket.id, blobId, nowMs + pendingBlobMs] }
+    const insert = { statement: sql.insertBlob, values: [bucket.id, blobId, pendingUntilMs(nowMs)] }
     try {
       await this.#db.write(holderOf(caller), insert, ...guard.steps(caller, bucket))
     } catch (error) {
@@ -52,7 +49,7 @@ export class PostgresFiles implements Files {
   async keepAlive(blobIds: string[], nowMs: number): Promise<void> {
     if (blobIds.length === 0) return
     // Sorted, so that two calls lock in the same order.
-    const values = [textArray(blobIds.toSorted()), nowMs + pendingBlobMs]
+    const values = [textArray(blobIds.toSorted()), pendingUntilMs(nowMs)]
     await this.#db.write(noOrg, { statement: sql.postpone, values })
   }
 
@@ -100,7 +97,7 @@ export class PostgresFiles implements Files {
     if (now < heldUntilMs) return []
     const dueMs = now - keptMs
     if (!namesManyTables) return this.#takeByTable(dueMs, rowsMax)
-    const values = [dueMs, rowsMax, dueMs + removingMs]
+    const values = [dueMs, rowsMax, dueMs + removalRetryMs]
     const [taken] = await this.#db.write(noOrg, { statement: sql.takeDueInOne, values })
     return taken!.rows.map(([id]) => id!)
   }
@@ -112,7 +109,7 @@ export class PostgresFiles implements Files {
     const taken: string[] = []
     for (const [tableId, rows] of idsOfTable) {
       const ids = textArray(rows.map(([, id]) => id!).sort())
-      const values = [tableId, ids, now, now + removingMs]
+      const values = [tableId, ids, now, now + removalRetryMs]
       const take = { statement: sql.takeDueOfTable, values }
       const result = await this.#db.reach(async () => (await this.#db.write(noOrg, take))[0]!)
       taken.push(...(result?.rows ?? []).map(([id]) => id!))

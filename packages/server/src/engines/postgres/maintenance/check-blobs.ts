@@ -1,6 +1,8 @@
 import { isBlobId, isStoreBlobId, neverDueMs } from '../../../core/files/blob-id.ts'
-import type { Statement } from '../connection/driver.ts'
-import { type Read, step } from './check-read.ts'
+import { type Statement, type Step, type StepResult, step } from '../connection/driver.ts'
+
+/** Reads of a check, on a connection of its own. */
+export type Read = (...steps: Step[]) => Promise<StepResult[]>
 
 const blobsPerStep = 500
 

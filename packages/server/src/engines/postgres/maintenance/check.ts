@@ -1,14 +1,15 @@
+import { faultOfRecord } from '../../../core/records/record-faults.ts'
 import { findSecretFaults } from '../../../core/store-secrets.ts'
-import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
-import { type Indices, slots } from '../../../core/tables/indices.ts'
+import type { EntriesRule } from '../../../core/tables/entries-of.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
-import type { Row, Session, Statement } from '../connection/driver.ts'
+import { type Row, type Session, type Statement, step } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 import { secretColumns, toSecrets } from '../registry/rows.ts'
+import type { Read } from './check-blobs.ts'
 import { checkBlobs, checkStrayBlobs } from './check-blobs.ts'
-import { type Read, step } from './check-read.ts'
 import { checkRunsOf, checkStrayRuns } from './check-runs.ts'
 
 /** Rows that a statement reads: few, because each may be large. */
@@ -186,19 +187,9 @@ const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: numbe
   const [id, , rangeKey, text, updatedAt, blobState, ...stored] = row
   if (rule === undefined) return 'its table does not exist'
   if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
-  try {
-    JSON.parse(text!)
-  } catch {
-    return 'its data is not JSON'
-  }
-  let expected: (string | null)[]
-  try {
-    expected = entriesOf(rule, { rangeKey: fromHex(rangeKey!), data: text!, updatedAtMs: Number(updatedAt) })
-  } catch (error) {
-    return `its data cannot be indexed: ${(error as Error).message}`
-  }
-  const wrong = expected.findIndex((value, i) => value !== (stored[i] == null ? null : fromHex(stored[i]!)))
-  if (wrong >= 0) return `${slots[wrong >> 1]} does not hold what its data says`
+  const record = { rangeKey: fromHex(rangeKey!), data: text!, updatedAtMs: Number(updatedAt) }
+  const fault = faultOfRecord(rule, record, () => stored.map((entry) => (entry == null ? null : fromHex(entry))))
+  if (fault !== undefined) return fault
   if (rule.kind !== 'bucket' || blobState === 'live') return undefined
   return `its blob ${fromHex(stored[4]!).slice(1)} is not live`
 }

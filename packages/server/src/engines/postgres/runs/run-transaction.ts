@@ -3,7 +3,7 @@ import type { Caller } from '../../../store/api-keys.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
-import type { Row, Step, Value } from '../connection/driver.ts'
+import type { Row, Step } from '../connection/driver.ts'
 import { isDuplicate, unavailable } from '../connection/failure.ts'
 import { organizationDeleted, revokedApiKey, tableGone } from '../records/refusals.ts'
 import { taskState } from '../tasks/statements.ts'
@@ -81,5 +81,3 @@ export const retryDuplicates = async <T>(attempt: () => Promise<T>): Promise<T> 
     }
   }
 }
-
-export const step = (statement: Step['statement'], ...values: Value[]): Step => ({ statement, values })

@@ -1,40 +1,33 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { claimBytesMax, concurrencyMax } from '../../../core/limits.ts'
 import type { Holder } from '../../../core/shares.ts'
-import { type Finish, isFinished, type NewRun, type Run } from '../../../core/tasks/run.ts'
+import type { Finish, NewRun, Run } from '../../../core/tasks/run.ts'
 import { newLease } from '../../../core/tasks/run-id.ts'
 import { signingSecrets } from '../../../core/tasks/task-secret.ts'
-import { cancelRun, extendLease, holdsLease, retryRun, startAttempt } from '../../../core/tasks/transitions.ts'
+import {
+  cancelRun,
+  type Extension,
+  extendRun,
+  type RunChange,
+  retryRun,
+  startAttempt,
+} from '../../../core/tasks/transitions.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
+import type { AddResult, ClaimOptions, Pushes } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
 import { type Database, holderOf, organization } from '../connection/database.ts'
-import type { Row, Step } from '../connection/driver.ts'
+import { type Row, type Step, step } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
 import { stateStep as guardStateStep, requireActive } from '../records/refusals.ts'
 import { guardBatch } from '../records/statements.ts'
 import { lockLimit } from '../tasks/statements.ts'
 import { changedValues, toRun } from './run-rows.ts'
 import * as steps from './run-steps.ts'
-import {
-  type Clock,
-  changeRuns,
-  type Judged,
-  type LockedTask,
-  requireTask,
-  stateStep,
-  step,
-} from './run-transaction.ts'
+import { type Clock, changeRuns, type Judged, type LockedTask, requireTask, stateStep } from './run-transaction.ts'
 import * as sql from './statements.ts'
 
 /** How many tasks with a concurrency limit are remembered. */
 const limitedTasksMax = 10_000
-
-export interface Extension {
-  lease: string
-  leaseMs: number | undefined
-  progress: string | undefined
-}
 
 /** Changes runs of one task: one round trip to add a run without a key, two for everything else. */
 export class RunWrites {
@@ -138,20 +131,10 @@ export class RunWrites {
 
   // ── The holder of a lease ────────────────────────────────────────────────────────────────────────────────
 
-  extend(
-    caller: Caller,
-    task: Table,
-    id: string,
-    { lease, leaseMs, progress }: Extension,
-    nowMs: number,
-  ): Promise<RunChange> {
+  extend(caller: Caller, task: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
     return this.#change(caller, task, nowMs, true, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
       const run = steps.keptRun(rows!, locked)
-      if (run === undefined) return steps.refuse('missing')
-      if (!holdsLease(run, lease, locked.nowMs)) return steps.refuse('lease_lost')
-      const ms = leaseMs ?? locked.declaration.leaseSeconds * 1000
-      const extended = extendLease(run, ms, progress, locked.nowMs)
-      return { answer: { run: extended }, writes: steps.replaceSteps(run, extended) }
+      return steps.judge(run, extendRun(run, extension, locked.declaration, locked.nowMs))
     })
   }
 
@@ -166,11 +149,7 @@ export class RunWrites {
   cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
     return this.#change(caller, task, nowMs, false, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
       const run = steps.keptRun(rows!, locked)
-      if (run === undefined) return steps.refuse('missing')
-      if (run.status === 'cancelled') return { answer: { run, isRepeated: true }, writes: [] }
-      if (isFinished(run)) return steps.refuseWith('finished', run)
-      const cancelled = cancelRun(run, locked.nowMs)
-      return { answer: { run: cancelled }, writes: steps.replaceSteps(run, cancelled) }
+      return steps.judge(run, cancelRun(run, locked.nowMs))
     })
   }
 
@@ -178,10 +157,8 @@ export class RunWrites {
     const locks = [sql.lockRun, sql.lockRunningOfSameKey, sql.lockQueuedOfSameKey].map((one) => step(one, task.id, id))
     return this.#change(caller, task, nowMs, false, locks, ([rows, running, queued], locked) => {
       const run = steps.keptRun(rows!, locked)
-      if (run === undefined) return steps.refuse('missing')
-      if (!isFinished(run) || queued!.length > 0) return steps.refuseWith('exists', run)
-      const retried = retryRun(run, running!.length > 0, locked.nowMs)
-      return { answer: { run: retried }, writes: steps.requeueSteps(retried) }
+      const change = retryRun(run, queued!.length > 0, running!.length > 0, locked.nowMs)
+      return steps.judge(run, change, steps.requeueSteps)
     })
   }
 

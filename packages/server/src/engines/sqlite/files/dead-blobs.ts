@@ -1,4 +1,4 @@
-import { deadBlobMs } from '../../../core/limits.ts'
+import { deadUntilMs } from '../../../core/files/file-changes.ts'
 import type { Connection } from '../connection.ts'
 
 /** A blob that a row of a bucket refers to. */
@@ -25,5 +25,5 @@ export const markDead = (db: Connection, blobs: BlobReference[], nowMs: number):
     `UPDATE blobs SET state = 'dead', due_at = max(coalesce(due_at, 0), ?3) WHERE id = ?1 AND table_id = ?2 AND state = 'live'
      AND NOT EXISTS (SELECT 1 FROM records WHERE table_id = ?2 AND i3_hash = CAST('f' || ?1 AS BLOB))`,
   )
-  for (const { tableId, blobId } of blobs) mark.run(blobId, tableId, nowMs + deadBlobMs)
+  for (const { tableId, blobId } of blobs) mark.run(blobId, tableId, deadUntilMs(nowMs))
 }

@@ -1,3 +1,4 @@
+import { faultsOfRun } from '../../../core/tasks/run-faults.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
 import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
@@ -80,13 +81,8 @@ const findingsOf = (row: CheckedRow, tasks: Set<number>): string[] => {
   const findings: string[] = []
   if (!tasks.has(row.task_id)) findings.push('its task does not exist')
   if (readRun(row) === undefined) findings.push('it is not as it was written: its checksum does not match')
-  if ((row.status === 'running') !== (row.lease !== null) || (row.lease === null) !== (row.lease_until === null))
-    findings.push(`it is ${row.status}, with ${row.lease === null ? 'no lease' : 'a lease'}`)
   if (row.isListed === 0) findings.push('its lease is not among those of its organization')
-  const isOpen = row.status === 'queued' || row.status === 'running'
-  if (isOpen !== (row.finished_at === null))
-    findings.push(`it is ${row.status}, with ${isOpen ? 'a' : 'no'} time of its end`)
-  if (row.held !== row.isHeld)
-    findings.push(row.held === 1 ? 'it waits for a run of its key that is not running' : 'it does not wait for its key')
+  const times = { leaseUntilMs: row.lease_until, finishedAtMs: row.finished_at }
+  findings.push(...faultsOfRun({ ...row, ...times, held: row.held === 1 }, row.isHeld === 1))
   return findings
 }

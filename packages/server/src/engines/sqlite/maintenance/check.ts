@@ -1,9 +1,10 @@
 import { neverDueMs } from '../../../core/files/blob-id.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
+import { faultOfRecord } from '../../../core/records/record-faults.ts'
 import { noRangeKey } from '../../../core/records/record-key.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { findSecretFaults } from '../../../core/store-secrets.ts'
-import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
+import type { EntriesRule } from '../../../core/tables/entries-of.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
@@ -182,7 +183,11 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       if (result === 'unchecked' && mayBeUnchecked) unchecked++
       else if (result === 'unchecked') findings.push('it has no checksum')
       else if (result === 'damaged') findings.push('it is not as it was written: its checksum does not match')
-      const content = checkContent(row, ruleOf(row.table_id))
+      const rule = ruleOf(row.table_id)
+      const content =
+        rule === undefined
+          ? 'its table does not exist'
+          : faultOfRecord(rule === damaged ? undefined : rule, row, () => JSON.parse(row.entries))
       if (content !== undefined) findings.push(content)
       if (findings.length > 0) notes.table(row.table_id)
       for (const finding of findings) yield `record ${row.id} (table ${row.table_id}, ${showKey(row)}): ${finding}`
@@ -207,25 +212,6 @@ const entriesRules = (db: Connection) => {
       known.set(tableId, rule)
     }
     return known.get(tableId)
-  }
-}
-
-const checkContent = (row: Row, rule: EntriesRule | undefined | typeof damaged): string | undefined => {
-  if (rule === undefined) return 'its table does not exist'
-  try {
-    JSON.parse(row.data)
-  } catch {
-    return 'its data is not JSON'
-  }
-  // A table that cannot be read is a finding by itself.
-  if (rule === damaged) return undefined
-  try {
-    const expected = entriesOf(rule, row)
-    const stored = JSON.parse(row.entries) as (string | null)[]
-    const wrong = expected.findIndex((value, i) => value !== stored[i])
-    return wrong < 0 ? undefined : `${slots[wrong >> 1]} does not hold what its data says`
-  } catch (error) {
-    return `its data cannot be indexed: ${(error as Error).message}`
   }
 }
 

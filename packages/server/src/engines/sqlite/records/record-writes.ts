@@ -1,7 +1,8 @@
 import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
+import { holds } from '../../../core/records/condition.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
-import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
+import type { PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 import type { Fence } from '../registry/registry-writes.ts'
 import { indexColumns } from './index-columns.ts'
@@ -173,12 +174,6 @@ export class RecordWrites {
 
 const liveOf = (found: Found | null, nowMs: number): Found | undefined =>
   found === null || found.isDamaged || isExpired(found.ttl, nowMs) ? undefined : found
-
-export const holds = (condition: Condition, current: number | undefined): boolean => {
-  if (condition === 'absent') return current === undefined
-  if (condition === 'exists') return current !== undefined
-  return current === condition.version
-}
 
 export const recordCommands = {
   write: (

@@ -1,19 +1,20 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { claimBytesMax } from '../../../core/limits.ts'
-import { type Finish, isFinished, isKept, type NewRun, type Run } from '../../../core/tasks/run.ts'
+import { type Finish, isKept, type NewRun, type Run } from '../../../core/tasks/run.ts'
 import { newLease } from '../../../core/tasks/run-id.ts'
 import { signingSecrets } from '../../../core/tasks/task-secret.ts'
 import {
   cancelRun,
   createRun,
-  extendLease,
-  finishAttempt,
-  holdsLease,
+  type Extension,
+  extendRun,
+  finishRun,
   mergeRun,
+  type RunChange,
   retryRun,
   startAttempt,
 } from '../../../core/tasks/transitions.ts'
-import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
+import type { AddResult, ClaimOptions, Pushes } from '../../../store/runs.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
@@ -25,12 +26,6 @@ import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, 
 
 /** What a short run counts in a claim: about what a record does whose writing takes as long. */
 export const claimedRowBytes = 4_096
-
-export interface Extension {
-  lease: string
-  leaseMs: number | undefined
-  progress: string | undefined
-}
 
 /** So many runs that cannot be read may be due before others, and hold up none. */
 const unreadableDueMax = 20
@@ -198,40 +193,35 @@ export class RunWrites {
     return this.#one<{ n: number }>(countRunning, taskId, most)!.n
   }
 
-  extend(taskId: number, id: string, { lease, leaseMs, progress }: Extension, nowMs: number): RunChange {
+  /** Writes a change over the run `before`, unless it was refused or made before. */
+  #apply(before: Run | undefined, change: RunChange): RunChange {
+    if (!('refused' in change) && change.isRepeated !== true) this.replace(before!, change.run)
+    return change
+  }
+
+  extend(taskId: number, id: string, extension: Extension, nowMs: number): RunChange {
     const task = this.#task(taskId)
     const run = this.#findKept(task, id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (!holdsLease(run, lease, nowMs)) return { refused: 'lease_lost' }
-    const extended = extendLease(run, leaseMs ?? task.declaration.leaseSeconds * 1000, progress, nowMs)
-    return { run: this.replace(run, extended) }
+    return this.#apply(run, extendRun(run, extension, task.declaration, nowMs))
   }
 
   /** `isOnce`: a repeated finish is refused too. */
   finish(taskId: number, id: string, finish: Finish, isOnce: boolean, nowMs: number): RunChange {
     const task = this.#task(taskId)
     const run = this.#findKept(task, id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (!isOnce && run.doneLease === finish.lease) return { run, isRepeated: true }
-    if (!holdsLease(run, finish.lease, nowMs)) return { refused: 'lease_lost' }
-    const keyIsQueued = this.isQueued(taskId, run.key)
-    const finished = finishAttempt(run, finish, task.declaration, keyIsQueued, Math.random(), nowMs)
-    return { run: this.replace(run, finished) }
+    const keyIsQueued = run !== undefined && this.isQueued(taskId, run.key)
+    return this.#apply(run, finishRun(run, finish, isOnce, task.declaration, keyIsQueued, Math.random(), nowMs))
   }
 
   cancel(taskId: number, id: string, nowMs: number): RunChange {
     const run = this.#findKept(this.#task(taskId), id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (run.status === 'cancelled') return { run, isRepeated: true }
-    if (isFinished(run)) return { refused: 'finished', run }
-    return { run: this.replace(run, cancelRun(run, nowMs)) }
+    return this.#apply(run, cancelRun(run, nowMs))
   }
 
   retry(taskId: number, id: string, nowMs: number): RunChange {
     const run = this.#findKept(this.#task(taskId), id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (!isFinished(run) || this.isQueued(taskId, run.key)) return { refused: 'exists', run }
-    return { run: this.replace(run, retryRun(run, this.isRunning(taskId, run.key), nowMs)) }
+    const key = run?.key ?? null
+    return this.#apply(run, retryRun(run, this.isQueued(taskId, key), this.isRunning(taskId, key), nowMs))
   }
 }
 

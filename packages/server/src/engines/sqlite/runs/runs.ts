@@ -5,6 +5,7 @@ import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { clockErrorMs } from '../../../core/tasks/schedule.ts'
 import { takeTurns } from '../../../core/tasks/take-turns.ts'
+import type { Extension } from '../../../core/tasks/transitions.ts'
 import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
@@ -43,7 +44,7 @@ import {
 } from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
 import { RunSizes } from './run-sizes.ts'
-import { claimedRowBytes, type Extension } from './run-writes.ts'
+import { claimedRowBytes } from './run-writes.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
