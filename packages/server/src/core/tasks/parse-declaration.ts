@@ -33,7 +33,7 @@ export interface ParsedDeclaration extends Declaration {
   keepsAuthorization: boolean
 }
 
-export const declarationFields = [
+const declarationFields = [
   'url',
   'authorization',
   'leaseSeconds',
@@ -48,7 +48,7 @@ export const declarationFields = [
 // ── The text ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The members of a declaration, with shallow values; those of `schedule` apart, since its payload is kept as it was sent. */
-export interface DeclarationText {
+interface DeclarationText {
   members: Members
   schedule: Members
   payload: Span | undefined

@@ -1,3 +1,4 @@
+import { CubbyError } from '../errors.ts'
 import { backoffMs, type Declaration } from './declaration.ts'
 import { type Finish, isFinished, type NewRun, type Run, type RunError } from './run.ts'
 import { clockErrorMs, scheduleKey } from './schedule.ts'
@@ -131,6 +132,12 @@ export type RunChange =
   | { refused: 'finished'; run: Run }
   /** A retry of a run that has not finished, or of whose key another is queued. */
   | { refused: 'exists'; run: Run }
+
+/** A claim of such a task is refused. */
+export const pushedTask = (): CubbyError =>
+  new CubbyError('invalid_request', 'The runs of this task are pushed to its url; nobody can claim them.', {
+    hint: 'Declare the task without url to let workers claim its runs.',
+  })
 
 export interface Extension {
   lease: string

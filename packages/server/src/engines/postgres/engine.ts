@@ -1,7 +1,6 @@
 import type { Log } from '../../core/log.ts'
 import type { Engine } from '../../store/engine.ts'
-import { observedRuns } from '../../store/observed-runs.ts'
-import type { StoreObserver } from '../../store/observer.ts'
+import { observeRuns, type StoreObserver } from '../../store/observer.ts'
 import type { Runs } from '../../store/runs.ts'
 import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connection/connect.ts'
 import { Database, noOrg } from './connection/database.ts'
@@ -174,8 +173,8 @@ class PostgresEngine implements Engine {
     // Of tasks and runs, everything goes by the clock of the database.
     const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
     this.tasks = new PostgresTasks(registry, clock)
-    const runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
-    this.runs = observer === undefined ? runs : observedRuns(runs, observer)
+    this.runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
+    if (observer !== undefined) observeRuns(this.runs, observer)
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({
       db,

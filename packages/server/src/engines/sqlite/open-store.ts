@@ -14,7 +14,7 @@ import type { WriteChannel } from './write/write-channel.ts'
 
 export type Role = 'owner' | 'guest' | 'worker'
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   db: Connection
   channel: WriteChannel
   role: Role

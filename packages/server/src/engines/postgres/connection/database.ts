@@ -21,10 +21,13 @@ const lookUpsTogetherMax = 8
 const readsAtOnce = 4
 const readEachMsMax = 2_000
 
+/** Sends statements on one connection, and takes what they return. */
+export type Read = (...steps: Step[]) => Promise<StepResult[]>
+
 export interface Transaction {
-  send(...steps: Step[]): Promise<StepResult[]>
+  send: Read
   /** Sends the last statements and COMMIT in one round trip. */
-  commit(...steps: Step[]): Promise<StepResult[]>
+  commit: Read
 }
 
 const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }

@@ -1,8 +1,8 @@
 import { faultsOfRun } from '../../../core/tasks/run-faults.ts'
+import type { Read } from '../connection/database.ts'
 import { type Row, type Statement, step } from '../connection/driver.ts'
 import { idStride } from '../records/statements.ts'
 import { runColumnCount, runColumns, toRun } from '../runs/run-rows.ts'
-import type { Read } from './check-blobs.ts'
 
 /** Rows that a statement reads: few, because each may be large. */
 const runsPerStep = 100

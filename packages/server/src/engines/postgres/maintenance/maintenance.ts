@@ -114,7 +114,7 @@ const bucketStepRows = 50
 const tablesAskedMax = 200
 const tablesAskedMs = 5_000
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   db: Database
   /** Which clock: a process whose clock runs ahead must not remove what is live by the database's clock. */
   clock: 'database' | 'caller'

@@ -7,7 +7,7 @@ import { migrateTo5 } from './migration-5.ts'
 import { migrateTo6 } from './migration-6.ts'
 
 /** Changes a store of the version before, rows and schema. */
-export interface Migration {
+interface Migration {
   /** The version after it. */
   to: number
   run(session: Session, dialect: Dialect): Promise<void>

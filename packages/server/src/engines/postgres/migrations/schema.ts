@@ -9,7 +9,7 @@ import { idStride, indexColumns } from '../records/statements.ts'
 export const schemaVersion = 6
 
 /** What an empty store starts with. */
-export interface InitialStore {
+interface InitialStore {
   leaseMs: number
   secret: StoreSecret
 }

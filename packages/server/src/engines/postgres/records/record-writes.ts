@@ -13,8 +13,8 @@ import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import type { Dialect } from '../dialect.ts'
-import { requireActive, stateStep } from './refusals.ts'
 import * as sql from './statements.ts'
+import { requireActive, stateStep } from './write-guard.ts'
 
 const putsTogetherMax = 16
 const putsTogetherBytesMax = 1024 * 1024
@@ -114,7 +114,7 @@ const rowsStep = (table: Table, operations: RecordOperation[], places: number[],
 }
 
 /** Statements of one transaction, and what their answers mean. */
-export interface BatchSteps {
+interface BatchSteps {
   steps: Step[]
   readResults(answers: StepResult[]): OperationResult[]
 }

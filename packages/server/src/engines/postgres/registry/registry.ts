@@ -2,7 +2,7 @@ import type { Caller } from '../../../store/api-keys.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import { type Statement, type Step, type StepResult, step } from '../connection/driver.ts'
 import { isRaised } from '../connection/failure.ts'
-import { organizationDeleted, revokedApiKey } from '../records/refusals.ts'
+import { organizationDeleted, revokedApiKey } from '../records/write-guard.ts'
 import type { RegistryCache } from './registry-cache.ts'
 import { isOfActive } from './rows.ts'
 

@@ -90,7 +90,7 @@ const unmarkDeleted: Statement = {
 const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
 
 /** The values of `named`: which table, bucket or task of an organization. */
-export type TablePlace = [orgId: number, db: string, kind: TableKind, name: string]
+type TablePlace = [orgId: number, db: string, kind: TableKind, name: string]
 
 /** The reads that tables, buckets and tasks have in common. */
 export class TableReads {

@@ -1,5 +1,5 @@
+import { takeTurns } from '../../../core/tasks/due-turns.ts'
 import type { PushPositions } from '../../../core/tasks/push-positions.ts'
-import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import type { DuePushes, Runs } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray } from '../connection/arrays.ts'

@@ -5,7 +5,7 @@ import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
 import type { Row, Step } from '../connection/driver.ts'
 import { isDuplicate, unavailable } from '../connection/failure.ts'
-import { organizationDeleted, revokedApiKey, tableGone } from '../records/refusals.ts'
+import { organizationDeleted, revokedApiKey, tableGone } from '../records/write-guard.ts'
 import { taskState } from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
 
@@ -49,7 +49,7 @@ export interface Judged<T> {
   writes: Step[]
 }
 
-export interface Change<T> {
+interface Change<T> {
   holder: Holder
   /** Statements that lock what the change is about. */
   locks: Step[]

@@ -8,7 +8,7 @@ import type { DumpedTask } from '../../../store/transfer.ts'
 import { bigintArray } from '../connection/arrays.ts'
 import { holderOf, organization } from '../connection/database.ts'
 import { type Row, type Step, step } from '../connection/driver.ts'
-import { stateStep as guardStateStep, requireActive } from '../records/refusals.ts'
+import { stateStep as guardStateStep, requireActive } from '../records/write-guard.ts'
 import { openings, type Registry, refusingGone } from '../registry/registry.ts'
 import { toTable } from '../registry/rows.ts'
 import {

@@ -14,7 +14,7 @@ import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { RunWrites } from './run-writes.ts'
 
 /** A task operation as a command has it. */
-export type TaskCommand =
+type TaskCommand =
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'run' }>, 'task'>)
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'finish' }>, 'task'>)
 

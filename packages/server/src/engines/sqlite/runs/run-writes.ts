@@ -10,6 +10,7 @@ import {
   extendRun,
   finishRun,
   mergeRun,
+  pushedTask,
   type RunChange,
   retryRun,
   startAttempt,
@@ -20,9 +21,18 @@ import type { Connection } from '../connection.ts'
 import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
 import { failDamaged, isUnreadable, onEach, readOrNote } from './damaged-runs.ts'
-import { moveLease } from './leases.ts'
 import { countRunning, dueRuns } from './look-statements.ts'
-import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun, updateRun } from './run-rows.ts'
+import {
+  insertRun,
+  moveLease,
+  type RunRow,
+  type RunValue,
+  readRun,
+  runColumns,
+  runValues,
+  toRun,
+  updateRun,
+} from './run-rows.ts'
 
 /** What a short run counts in a claim: about what a record does whose writing takes as long. */
 export const claimedRowBytes = 4_096
@@ -136,11 +146,7 @@ export class RunWrites {
 
   claim(taskId: number, options: ClaimOptions, nowMs: number): Run[] {
     const { declaration } = this.#task(taskId)
-    if (declaration.url !== null) {
-      throw new CubbyError('invalid_request', 'The runs of this task are pushed to its url; nobody can claim them.', {
-        hint: 'Declare the task without url to let workers claim its runs.',
-      })
-    }
+    if (declaration.url !== null) throw pushedTask()
     return declaration.paused ? [] : this.#hand(taskId, declaration, options, nowMs)
   }
 

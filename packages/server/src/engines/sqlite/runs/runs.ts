@@ -1,12 +1,17 @@
 import { leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
-import { type ChosenStep, type Due, type DueLooks, DueTurns } from '../../../core/tasks/due-turns.ts'
+import {
+  type ChosenStep,
+  type Due,
+  type DueLooks,
+  DueTurns,
+  takeTurns,
+  WakeLooks,
+} from '../../../core/tasks/due-turns.ts'
 import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { clockErrorMs } from '../../../core/tasks/schedule.ts'
-import { takeTurns } from '../../../core/tasks/take-turns.ts'
 import type { Extension } from '../../../core/tasks/transitions.ts'
-import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {

@@ -6,8 +6,7 @@ import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState } f
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
 import type { Fence, OfTable, RegistryWrites, TableName } from '../registry/registry-writes.ts'
-import { oldestRunAt } from './oldest-run.ts'
-import { ParsedTasks, putTask, type TaskRow, taskColumns, taskValues } from './task-rows.ts'
+import { oldestRunAt, ParsedTasks, putTask, type TaskRow, taskColumns, taskValues } from './task-rows.ts'
 
 const taskById = `SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`
 

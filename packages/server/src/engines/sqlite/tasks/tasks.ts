@@ -4,8 +4,7 @@ import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState, Tasks } from '../../../store/tasks.ts'
 import type { OpenStore } from '../open-store.ts'
 import { TableReads } from '../registry/tables.ts'
-import { oldestRunAt } from './oldest-run.ts'
-import { type TaskRow, taskColumns, toTask } from './task-rows.ts'
+import { oldestRunAt, type TaskRow, taskColumns, toTask } from './task-rows.ts'
 
 export class SqliteTasks extends TableReads implements Tasks {
   constructor(store: OpenStore) {

@@ -1,10 +1,8 @@
 import { storedData } from '../../../core/records/checksum.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
-import { indexColumns } from '../records/index-columns.ts'
-import type { RecordWrites } from '../records/record-writes.ts'
-import { moveLease } from '../runs/leases.ts'
-import { insertRun, runValues } from '../runs/run-rows.ts'
+import { indexColumns, type RecordWrites } from '../records/record-writes.ts'
+import { insertRun, moveLease, runValues } from '../runs/run-rows.ts'
 import { putTask, taskValues } from '../tasks/task-rows.ts'
 
 type Value = string | number | null

@@ -142,7 +142,7 @@ const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
   bytes: [],
 })
 
-export interface OwnersView {
+interface OwnersView {
   damage: Damage
   /** Why no write is accepted now; undefined if writes are. */
   refusal(): CubbyError | undefined
