@@ -8,7 +8,7 @@ import type { EntriesRule } from '../../../core/tables/entries-of.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
-import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
+import { damaged, orDamage, walkRows } from '../disk/damage.ts'
 import { checkSchema } from '../migrations/check-schema.ts'
 import { entriesSql } from '../records/record-writes.ts'
 import { readSecrets } from '../registry/secret-rows.ts'
@@ -152,30 +152,18 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
     SELECT id, table_id, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
       updated_at AS updatedAtMs, ttl AS ttlSeconds, data, ${entriesSql} AS entries
     FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2`)
-  const read = (afterId: number, rowsMax: number) => orDamage(() => step.all(afterId, rowsMax))
   const ruleOf = entriesRules(db)
   const mayBeUnchecked = acceptsUnchecked(db)
   let unchecked = 0
-  let rowsMax = rowsPerStep
-  for (let last = 0; ; ) {
-    const rows = read(last, rowsMax)
-    if (rows === damaged) {
-      // Smaller and smaller steps find the first row that cannot be read. The check continues after the damaged range.
-      if (rowsMax > 1) rowsMax = Math.ceil(rowsMax / 8)
-      else {
-        const next = firstReadable(last, (afterId) => read(afterId, 1) !== damaged)
-        yield `records of the ids ${last + 1} to ${next ?? 'the last'} cannot be read`
-        if (next === undefined) break
-        last = next
-        rowsMax = rowsPerStep
-      }
+  const walk = walkRows(
+    (afterId, rowsMax) => step.all(afterId, rowsMax),
+    ({ id }) => id,
+    { rowsPerStep, unread: 'records of the ids', unordered: 'records' },
+  )
+  for await (const rows of walk) {
+    if (typeof rows === 'string') {
+      yield rows
       continue
-    }
-    if (rows.length === 0) break
-    // A damaged page can lead back to rows that were read before.
-    if (rows.some((row, i) => row.id <= (rows[i - 1]?.id ?? last))) {
-      yield `records after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
-      break
     }
     for (const row of rows) {
       const result = takeChecksum(row.table_id, row)
@@ -192,9 +180,6 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       if (findings.length > 0) notes.table(row.table_id)
       for (const finding of findings) yield `record ${row.id} (table ${row.table_id}, ${showKey(row)}): ${finding}`
     }
-    last = rows.at(-1)!.id
-    // A server that checks its own store serves requests in between.
-    await Bun.sleep(0)
   }
   notes.uncheckedRows(unchecked)
 }

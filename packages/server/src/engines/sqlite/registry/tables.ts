@@ -15,6 +15,14 @@ export class TableReads {
     this.#kind = kind
   }
 
+  find(orgId: number, db: string, name: string): Table | undefined {
+    try {
+      return this.store.registry.findTable(this.#kind, orgId, db, name)
+    } catch (error) {
+      throw this.store.damage.explain(error)
+    }
+  }
+
   findDeleted(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
     const stamp = this.store.epoch()
     return this.store
@@ -88,14 +96,6 @@ export class SqliteTables extends TablesOfKind implements Tables {
     super(store, 'table')
   }
 
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.store.registry.findTable(orgId, db, name)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
-  }
-
   create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
     return this.createOfKind(caller, db, name, { indices, publicId: null }, nowMs)
   }
@@ -125,14 +125,6 @@ export class SqliteTables extends TablesOfKind implements Tables {
 export class SqliteBuckets extends TablesOfKind implements Buckets {
   constructor(store: OpenStore) {
     super(store, 'bucket')
-  }
-
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.store.registry.findBucket(orgId, db, name)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
   }
 
   findById(publicId: string): Table | undefined {

@@ -11,14 +11,6 @@ export class SqliteTasks extends TableReads implements Tasks {
     super(store, 'task')
   }
 
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.store.registry.findTask(orgId, db, name)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
-  }
-
   read(tasks: Table[], nowMs: number): (TaskState | undefined)[] {
     try {
       this.store.snapshot.renew()
