@@ -215,10 +215,8 @@ export class SqliteRuns implements Runs {
   }
 
   add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
-    return this.#store.channel.submit(
-      { kind: 'addRun', fence: this.#store.fence(caller, task), run, nowMs },
-      run.payload.length,
-    )
+    const fence = this.#store.fence(caller, task)
+    return this.#store.channel.submit({ kind: 'addRun', fence, run, nowMs }, run.payload.length)
   }
 
   async claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
@@ -243,17 +241,13 @@ export class SqliteRuns implements Runs {
   }
 
   cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
-    return this.#store.channel.submit(
-      { kind: 'cancelRun', fence: this.#store.fence(caller, task), id, nowMs },
-      this.#bytesOf(task.id, id),
-    )
+    const fence = this.#store.fence(caller, task)
+    return this.#store.channel.submit({ kind: 'cancelRun', fence, id, nowMs }, this.#bytesOf(task.id, id))
   }
 
   retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
-    return this.#store.channel.submit(
-      { kind: 'retryRun', fence: this.#store.fence(caller, task), id, nowMs },
-      this.#bytesOf(task.id, id),
-    )
+    const fence = this.#store.fence(caller, task)
+    return this.#store.channel.submit({ kind: 'retryRun', fence, id, nowMs }, this.#bytesOf(task.id, id))
   }
 
   applyBatch(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
@@ -394,13 +388,8 @@ export class SqliteRuns implements Runs {
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
-    return this.#store.channel.submit({
-      kind: 'claimPushes',
-      orgId: task.orgId,
-      taskId: task.id,
-      limit,
-      nowMs,
-    })
+    const { orgId, id: taskId } = task
+    return this.#store.channel.submit({ kind: 'claimPushes', orgId, taskId, limit, nowMs })
   }
 
   #choose(turns: DueTurns, sql: typeof leaseLook, nowMs: number, rowsMax: number): Promise<ChosenStep<DueRow>> {
