@@ -5,7 +5,7 @@ import { Database, organization } from '../../packages/server/src/engines/postgr
 import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
 import { Pool } from '../../packages/server/src/engines/postgres/connection/pool.ts'
 import { parseStoreUrl } from '../../packages/server/src/engines/postgres/connection/store-url.ts'
-import { type Dialect, openingOf } from '../../packages/server/src/engines/postgres/dialects/dialect.ts'
+import { type Dialect, openingOf } from '../../packages/server/src/engines/postgres/dialect.ts'
 
 export interface Candidate {
   name: string

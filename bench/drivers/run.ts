@@ -1,7 +1,7 @@
 import { arch, availableParallelism, loadavg } from 'node:os'
 import { makeApiKey } from '../../packages/server/src/core/api-keys/api-key.ts'
 import type { Statement, Value } from '../../packages/server/src/engines/postgres/connection/driver.ts'
-import { detectDialect } from '../../packages/server/src/engines/postgres/dialects/detect-dialect.ts'
+import { detectDialect } from '../../packages/server/src/engines/postgres/dialect.ts'
 import { openPostgresEngine } from '../../packages/server/src/engines/postgres/engine.ts'
 import { indexColumns } from '../../packages/server/src/engines/postgres/records/statements.ts'
 import { startPostgres } from '../../packages/server/test/postgres-server.ts'

@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.ts'
-import type { Dialect, ServerFacts } from '../src/engines/postgres/dialects/dialect.ts'
-import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
-import type { Engine } from '../src/store/engine.ts'
-import { batchCases } from './conformance/batches.ts'
-import { besideCases } from './conformance/beside.ts'
-import { concurrencyCases } from './conformance/concurrency.ts'
-import { staleCases } from './conformance/stale.ts'
-import { type Case, expectSound } from './engine-conformance.ts'
+import { detectDialect, type ServerFacts } from '../src/engines/postgres/dialect.ts'
+import { runCubby } from './harness.ts'
 import { type SharedPostgres, sharedPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(120_000)
@@ -21,13 +14,6 @@ const facts = (own: Partial<ServerFacts>): ServerFacts => ({
   citus: undefined,
   ...own,
 })
-
-const yugabyte = (version: string) =>
-  facts({
-    version: `PostgreSQL 15.12-YB-${version}-b0 on x86_64-pc-linux-gnu`,
-    number: `15.12-YB-${version}`,
-    numeric: 150_012,
-  })
 
 describe('the engine behind the protocol is found, not configured', () => {
   test('PostgreSQL from version 15 on', () => {
@@ -51,71 +37,34 @@ describe('the engine behind the protocol is found, not configured', () => {
     expect(citus.planning).toContain('set plan_cache_mode = force_custom_plan')
     expect(detectDialect(facts({}), 1).planning).toContain('set plan_cache_mode = force_generic_plan')
   })
-
-  test('YugabyteDB by its version, refused where that corrupts partial indexes', () => {
-    expect(detectDialect(yugabyte('2025.2.1.0'), 1)).toMatchObject({ description: 'yugabytedb 2025.2.1.0' })
-    for (const version of ['2024.2.0.0', '2024.2.7.2', '2025.1.0.1', '2025.1.3.0', '2025.2.0.0', '2025.2.0.9']) {
-      expect(() => detectDialect(yugabyte(version), 1)).toThrow(
-        `YugabyteDB ${version} loses entries of partial indexes`,
-      )
-    }
-    for (const version of ['2024.1.9.0', '2024.2.7.3', '2025.1.3.1', '2025.2.1.0']) {
-      expect(() => detectDialect(yugabyte(version), 1)).not.toThrow()
-    }
-  })
-
-  test('CockroachDB by its version, whatever PostgreSQL it claims to be', () => {
-    const version = 'CockroachDB CCL v25.3.1 (x86_64-pc-linux-gnu, built 2025/09/01)'
-    const cockroach = detectDialect(facts({ version, number: '13.0.0', numeric: 130_000, fsync: undefined }), 1)
-    expect(cockroach).toMatchObject({ description: 'cockroachdb 25.3.1', isolation: 'serializable', planning: [] })
-  })
 })
 
-// The ways that other engines take, walked on PostgreSQL: what they write must be as right. Those of Citus are in a file
-// of their own.
-describe('as on YugabyteDB and CockroachDB: BEGIN and COMMIT said aloud, no named locks, the primary key made first', () => {
-  const dialect: Partial<Dialect> = {
-    pipelinesAreTransactions: false,
-    putsFromArrays: false,
-    listsWriters: false,
-    hasAdvisoryLocks: false,
-    addsPrimaryKeyLast: false,
-  }
+// They were never run, and what they do differently (locks, DDL, partial indexes) would damage a store or lose writes.
+describe('a server that only speaks the protocol of PostgreSQL is refused at start, with one line', () => {
   let server: SharedPostgres
-  let url = ''
-
   beforeAll(async () => {
     server = await sharedPostgres()
-    url = await server.createDatabase()
   }, 120_000)
-
   afterAll(() => server.remove(), 60_000)
 
-  const it: Case = (name, run, timeoutMs = 20_000) => {
-    test(
-      name,
-      async () => {
-        const engines: Engine[] = []
-        const open = async () => {
-          const engine = await openPostgresEngine({ url, leaseMs: 20, sweepClock: 'caller', dialect })
-          engines.push(engine)
-          return engine
-        }
-        const store = { engine: await open(), reopen: open, openBeside: open }
-        try {
-          await run(store)
-          await expectSound(store.engine)
-        } finally {
-          await Promise.all(engines.map((engine) => engine.close()))
-          await server.empty(url)
-        }
-      },
-      timeoutMs,
+  test.each([
+    ['CockroachDB', 'CockroachDB CCL v25.3.1 (x86_64-pc-linux-gnu, built 2025/09/01)'],
+    ['YugabyteDB', 'PostgreSQL 15.12-YB-2025.2.1.0-b0 on x86_64-pc-linux-gnu'],
+  ])('%s', async (name, version) => {
+    const url = await server.createDatabase()
+    await server.query('create schema fake', url)
+    await server.query(
+      `create function fake.version() returns text language sql as $$ select '${version}'::text $$`,
+      url,
     )
-  }
-
-  batchCases(it)
-  staleCases(it)
-  besideCases(it)
-  concurrencyCases(it)
+    // Listed last, the system's own functions do not come first.
+    const database = new URL(url).pathname.slice(1)
+    await server.query(`alter database ${database} set search_path = fake, public, pg_catalog`, url)
+    const { exitCode, stdout, stderr } = await runCubby(['serve', '--port', '0', '--store', url])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toMatch(
+      new RegExp(`^[^\\n]*the server is ${name}; only PostgreSQL and Citus are supported[^\\n]*\\n$`),
+    )
+    expect(await server.query(`select to_regclass('public.cubby_store') as store`, url)).toEqual([{ store: null }])
+  })
 })

@@ -100,26 +100,22 @@ const waitingForLock = () =>
 
 describe('the store is set up', () => {
   test('by several processes that start at once on an empty database: each gets the same whole store', async () => {
-    for (const hasAdvisoryLocks of [true, false]) {
-      const empty = await server.createDatabase()
-      const engines = await Promise.all(
-        Array.from({ length: 6 }, () => openPostgresEngine({ url: empty, dialect: { hasAdvisoryLocks } })),
-      )
-      const made = await Promise.all(
-        engines.map((engine) =>
-          engine.organizations.bootstrap('default', [makeApiKey({ kind: 'secret' }).kept], startMs),
-        ),
-      )
-      expect(made.filter((org) => org !== undefined)).toHaveLength(1)
-      for (const engine of engines) expect(await engine.organizations.list()).toHaveLength(1)
-      const [{ indexes }] = (await server.query(
-        `select count(*) as indexes from pg_indexes where tablename = 'cubby_record' and indexname ~ '_by_|pkey'`,
-        empty,
-      )) as [{ indexes: string }]
-      expect(Number(indexes)).toBe(8)
-      await expectSound(engines[0]!)
-      await Promise.all(engines.map((engine) => engine.close()))
-    }
+    const empty = await server.createDatabase()
+    const engines = await Promise.all(Array.from({ length: 6 }, () => openPostgresEngine({ url: empty })))
+    const made = await Promise.all(
+      engines.map((engine) =>
+        engine.organizations.bootstrap('default', [makeApiKey({ kind: 'secret' }).kept], startMs),
+      ),
+    )
+    expect(made.filter((org) => org !== undefined)).toHaveLength(1)
+    for (const engine of engines) expect(await engine.organizations.list()).toHaveLength(1)
+    const [{ indexes }] = (await server.query(
+      `select count(*) as indexes from pg_indexes where tablename = 'cubby_record' and indexname ~ '_by_|pkey'`,
+      empty,
+    )) as [{ indexes: string }]
+    expect(Number(indexes)).toBe(8)
+    await expectSound(engines[0]!)
+    await Promise.all(engines.map((engine) => engine.close()))
   })
 
   test('unless it is newer than the server: refused with a clear line', async () => {
@@ -550,7 +546,9 @@ describe('contention', () => {
   })
 
   test('serialization failures are tried again: racing batches all come through', async () => {
-    const { engine, desk } = await openDesk({ dialect: { isolation: 'serializable' } })
+    const { engine, desk } = await openDesk({
+      dialect: { planning: [`set default_transaction_isolation = 'serializable'`] },
+    })
     const names = numbered(4)
     const results = await Promise.all(
       Array.from({ length: 6 }, (_, n) =>

@@ -148,7 +148,7 @@ describe('two processes at once', () => {
     },
   )
 
-  test('that commit one name if it is free: one of them does, the bytes of the others are due at once', async () => {
+  test('that commit one name if it is free: one of them does, the bytes of the others are due an hour later', async () => {
     const sides = await openTwo()
     for (let round = 0; round < 10; round++) {
       const blobs = await Promise.all(numbered(4).map((_, i) => sides[i % 2]!.files.begin()))
@@ -159,7 +159,8 @@ describe('two processes at once', () => {
       expect(more).toEqual([])
       expect(await blobOf(sides[1], `f${round}`)).toBe(first!)
     }
-    expect(await sides[0].engine.files.takeDue(startMs, 100)).toHaveLength(30)
+    expect(await sides[0].engine.files.takeDue(startMs + deadBlobMs - 1, 100)).toEqual([])
+    expect(await sides[0].engine.files.takeDue(startMs + deadBlobMs, 100)).toHaveLength(30)
     await expectSound(sides[0].engine)
   })
 

@@ -3,10 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { newStoreBlobId } from '../src/core/files/blob-id.ts'
-import { Session } from '../src/engines/postgres/connection/driver.ts'
-import { parseStoreUrl } from '../src/engines/postgres/connection/store-url.ts'
-import { detectDialect, readServerFacts } from '../src/engines/postgres/dialects/detect-dialect.ts'
-import type { Dialect } from '../src/engines/postgres/dialects/dialect.ts'
 import { openPostgresEngine, type PostgresOptions } from '../src/engines/postgres/engine.ts'
 import { migrations } from '../src/engines/postgres/migrations/migrations.ts'
 import { schemaVersion } from '../src/engines/postgres/migrations/schema.ts'
@@ -59,9 +55,6 @@ const refusalOf = (url: string, options: Partial<PostgresOptions> = {}): Promise
     },
     (error: Error) => error.message,
   )
-
-/** The way of databases whose DDL is not transactional, on PostgreSQL. */
-const withoutTransactionalDdl: Partial<Dialect> = { hasTransactionalDdl: false, hasAdvisoryLocks: false }
 
 // ── What a store consists of ───────────────────────────────────────────────────────────────────────────────
 
@@ -159,55 +152,46 @@ test('there is a migration to each version, and the last is the version of the s
   expect(files.filter((name) => /^migration-\d+\.ts$/.test(name))).toHaveLength(migrations.length)
 })
 
-const ways = [
-  ['in one transaction', {}],
-  ['statement by statement, as without transactional DDL', withoutTransactionalDdl],
-] as const
+describe.each(from.map((version) => [version] as const))('a store of %s that is migrated', (version) => {
+  const number = Number(version.slice(1)) as Version
 
-describe.each(from.flatMap((version) => ways.map(([way, dialect]) => [version, way, dialect] as const)))(
-  'a store of %s that is migrated %s',
-  (version, _, dialect) => {
-    const number = Number(version.slice(1)) as Version
+  test('has the schema of a new one, every row, and ids that continue where they were', async () => {
+    const [upgraded, fresh] = [await copyOf(version), await postgres.createSchema()]
+    const before = await contentOf(upgraded, number)
+    await migrate(upgraded)
+    await migrate(fresh)
+    expect(await schemaOf(upgraded)).toEqual(await schemaOf(fresh))
+    expect(await contentOf(upgraded, 4)).toEqual(before)
+    expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true)
+    expect(await versionOf(upgraded)).toBe(schemaVersion)
+    const kinds = await postgres.query('select distinct kind from cubby_table order by kind', upgraded)
+    const added = [...(number >= 3 ? ['bucket'] : []), 'table', ...(number >= 4 ? ['task'] : [])]
+    expect(kinds).toEqual(added.map((kind) => ({ kind })))
+  })
 
-    test('has the schema of a new one, every row, and ids that continue where they were', async () => {
-      const [upgraded, fresh] = [await copyOf(version), await postgres.createSchema()]
-      const before = await contentOf(upgraded, number)
-      await migrate(upgraded, { dialect })
-      await migrate(fresh, { dialect })
-      expect(await schemaOf(upgraded)).toEqual(await schemaOf(fresh))
-      expect(await contentOf(upgraded, 4)).toEqual(before)
-      expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true)
-      expect(await versionOf(upgraded)).toBe(schemaVersion)
-      const kinds = await postgres.query('select distinct kind from cubby_table order by kind', upgraded)
-      const added = [...(number >= 3 ? ['bucket'] : []), 'table', ...(number >= 4 ? ['task'] : [])]
-      expect(kinds).toEqual(added.map((kind) => ({ kind })))
-    })
-
-    test('is migrated once by processes that start together, and they share one secret', async () => {
-      const url = await copyOf(version)
-      const before = await contentOf(url, number)
-      const migrated: unknown[] = []
-      const log: PostgresOptions['log'] = (_level, message, about) => {
-        if (message === 'the store was migrated') migrated.push(about)
+  test('is migrated once by processes that start together, and they share one secret', async () => {
+    const url = await copyOf(version)
+    const before = await contentOf(url, number)
+    const migrated: unknown[] = []
+    const log: PostgresOptions['log'] = (_level, message, about) => {
+      if (message === 'the store was migrated') migrated.push(about)
+    }
+    const engines = await Promise.all(Array.from({ length: 5 }, () => open(url, { log })))
+    try {
+      expect(migrated).toEqual([{ from: number, to: schemaVersion }])
+      const sealed = (await engines[0]!.secrets.at(0)).seal.seal(Buffer.from('a place'))
+      for (const engine of engines) {
+        const { seal } = await engine.secrets.at(0)
+        expect(seal.open(sealed)?.toString()).toBe('a place')
+        expect(seal.acceptsPlain).toBe(version === 'v1')
       }
-      const engines = await Promise.all(Array.from({ length: 5 }, () => open(url, { dialect, log })))
-      try {
-        if (dialect === withoutTransactionalDdl) expect(migrated.length).toBeGreaterThan(0)
-        else expect(migrated).toEqual([{ from: number, to: schemaVersion }])
-        const sealed = (await engines[0]!.secrets.at(0)).seal.seal(Buffer.from('a place'))
-        for (const engine of engines) {
-          const { seal } = await engine.secrets.at(0)
-          expect(seal.open(sealed)?.toString()).toBe('a place')
-          expect(seal.acceptsPlain).toBe(version === 'v1')
-        }
-        expect(await contentOf(url, 4)).toEqual(before)
-        await expectSound(engines[0]!)
-      } finally {
-        await Promise.all(engines.map((engine) => engine.close()))
-      }
-    })
-  },
-)
+      expect(await contentOf(url, 4)).toEqual(before)
+      await expectSound(engines[0]!)
+    } finally {
+      await Promise.all(engines.map((engine) => engine.close()))
+    }
+  })
+})
 
 test('each store has a random secret of its own, and a new store does not read plain cursors', async () => {
   const urls = [await copyOfV1(), await copyOfV1(), await postgres.createSchema()]
@@ -229,79 +213,6 @@ test('each store has a random secret of its own, and a new store does not read p
   expect(new Set(keys).size).toBe(3)
   for (const key of keys) expect(key).toMatch(/^(?!0{64})[0-9a-f]{64}$/)
 })
-
-/** What a start reads of the server, for the way without transactional DDL. */
-const dialectWithoutDdl = async (session: Session): Promise<Dialect> => ({
-  ...detectDialect(await readServerFacts(session), 5_000),
-  ...withoutTransactionalDdl,
-})
-
-// Without a lock, a slow process may still be migrating when a fast one has finished and serves. If it replaced the key,
-// cursors that the fast one has given out would be refused after its next start.
-test('without transactional DDL, a process that repeats all migrations changes nothing', async () => {
-  const url = await copyOfV1()
-  await migrate(url, { dialect: withoutTransactionalDdl })
-  const whole = async () => ({
-    schema: await schemaOf(url),
-    content: await contentOf(url, 4),
-    store: await rowsOf(url, { store: 'select * from cubby_store' }),
-  })
-  const before = await whole()
-  const session = await Session.connect(parseStoreUrl(url), 5_000)
-  try {
-    for (const { run } of migrations) await run(session, await dialectWithoutDdl(session))
-  } finally {
-    await session.close()
-  }
-  expect(await whole()).toEqual(before)
-})
-
-// Tried after every second statement.
-test.each(from)(
-  'without transactional DDL, a migration of %s that ended half-way is finished by the next start',
-  async (version) => {
-    const number = Number(version.slice(1)) as Version
-    const { run } = migrations.find(({ to }) => to === number + 1)!
-    const fresh = await postgres.createSchema()
-    await migrate(fresh)
-    const wanted = await schemaOf(fresh)
-    /** The statements that were run before the end. */
-    const breakAfter = async (url: string, count: number): Promise<number> => {
-      const session = await Session.connect(parseStoreUrl(url), 5_000)
-      const dialect = await dialectWithoutDdl(session)
-      let left = count
-      const breaking = {
-        run: (sql: string) => {
-          if (left-- === 0) throw new Error('the process was killed')
-          return session.run(sql)
-        },
-      } as Session
-      try {
-        await run(breaking, dialect)
-        return count - left
-      } catch {
-        return count
-      } finally {
-        await session.close()
-      }
-    }
-    let statements = 0
-    for (let count = 0; ; count += 2) {
-      const url = await copyOf(version)
-      const before = await contentOf(url, number)
-      const ran = await breakAfter(url, count)
-      // Whatever was done: a process that starts now does not take it for a whole store.
-      expect(await versionOf(url)).toBe(number)
-      await migrate(url, { dialect: withoutTransactionalDdl })
-      expect(await schemaOf(url)).toEqual(wanted)
-      expect(await contentOf(url, 4)).toEqual(before)
-      await postgres.drop(url)
-      if (ran < count) break
-      statements = count
-    }
-    expect(statements).toBeGreaterThan({ v1: 30, v2: 14, v3: 12, v4: 3, v5: 1 }[version])
-  },
-)
 
 // ── While other transactions run ──────────────────────────────────────────────────────────────────────────────
 

@@ -3,12 +3,10 @@ import pg from 'pg'
 import type { Scan } from '../src/core/records/scan.ts'
 import { slots } from '../src/core/tables/indices.ts'
 import type { Statement } from '../src/engines/postgres/connection/driver.ts'
-import { detectDialect } from '../src/engines/postgres/dialects/detect-dialect.ts'
-import { openingOf } from '../src/engines/postgres/dialects/dialect.ts'
+import { detectDialect, openingOf } from '../src/engines/postgres/dialect.ts'
 import { openPostgresEngine } from '../src/engines/postgres/engine.ts'
 import * as files from '../src/engines/postgres/files/statements.ts'
-import { nextRecords } from '../src/engines/postgres/maintenance/check.ts'
-import { nextBlobs } from '../src/engines/postgres/maintenance/check-blobs.ts'
+import { nextBlobs, nextRecords } from '../src/engines/postgres/maintenance/check.ts'
 import { sweepInOne } from '../src/engines/postgres/maintenance/maintenance.ts'
 import * as purges from '../src/engines/postgres/maintenance/purge-organizations.ts'
 import { countRecords, findRecords, getRecord, scanRecords } from '../src/engines/postgres/records/read-statements.ts'
@@ -19,7 +17,7 @@ import {
   indexColumns,
   putAlone,
 } from '../src/engines/postgres/records/statements.ts'
-import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-reader.ts'
+import { findTable, findTableByPublicId } from '../src/engines/postgres/registry/registry-cache.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 setDefaultTimeout(120_000)

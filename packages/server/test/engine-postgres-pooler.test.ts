@@ -129,7 +129,7 @@ ${setting}
   test('in transaction mode a call that meets another’s statements is told so, should the start not have noticed', async () => {
     const engine = await openPostgresEngine({
       url: await startPooler('transaction'),
-      dialect: { hasBackendIds: false },
+      refusesPooler: false,
     })
     const calls = Array.from({ length: 50 }, (_, i) => engine.organizations.find(`org ${i}`))
     const refused = (await Promise.allSettled(calls)).flatMap((call) =>

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'bun:test'
 import { commitBytesMax, commitRequestsMax, writeQueueRequestsMax } from '../src/core/limits.ts'
-import { maintenanceOrgId, type QueuedWrite, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
+import { type QueuedWrite, WriteQueue } from '../src/engines/sqlite/write/write-queue.ts'
 
 // What is handed to the writer before its last commit is answered is bounded too: without that, one organization's
 // backlog would lie in the writer, where no other organization has a turn.
 
 const nothing = { requests: 0, bytes: 0 }
 
-/** A request of that many bytes and of an API key; its name stands where the command's kind would. */
-const waiting = (name: string, bytes = 1, keySeq = 1): QueuedWrite =>
-  ({ command: { kind: name, fence: { keySeq } }, bytes, resolve() {}, reject() {} }) as unknown as QueuedWrite
+/** A request of that many bytes, of an organization and an API key; its name stands where the command's kind would. */
+const waiting = (name: string, bytes = 1, orgId = 1, keySeq = 1): QueuedWrite =>
+  ({ command: { kind: name, fence: { orgId, keySeq } }, bytes, resolve() {}, reject() {} }) as unknown as QueuedWrite
 
 const names = (taken: QueuedWrite[]): unknown[] => taken.map(({ command }) => command.kind)
 
 const queueOf = (count: number, bytes = 1): WriteQueue => {
   const queue = new WriteQueue()
-  for (let i = 0; i < count; i++) queue.push(1, waiting(`${i}`, bytes))
+  for (let i = 0; i < count; i++) queue.push(waiting(`${i}`, bytes))
   return queue
 }
 
@@ -38,8 +38,8 @@ describe('what leaves for the writer', () => {
 
   test('a request larger than a commit leaves when nothing is ahead of it, and alone', () => {
     const queue = new WriteQueue()
-    queue.push(1, waiting('large', commitBytesMax + 1))
-    queue.push(1, waiting('small'))
+    queue.push(waiting('large', commitBytesMax + 1))
+    queue.push(waiting('small'))
     expect(queue.take({ requests: 1, bytes: 1 })).toEqual([])
     expect(names(queue.take(nothing))).toEqual(['large'])
     expect(names(queue.take({ requests: 1, bytes: commitBytesMax + 1 }))).toEqual([])
@@ -49,13 +49,13 @@ describe('what leaves for the writer', () => {
 
   test('organizations have a turn each, however long the line of one is', () => {
     const queue = queueOf(400)
-    queue.push(2, waiting('other'))
+    queue.push(waiting('other', 1, 2))
     expect(names(queue.take({ requests: commitRequestsMax - 2, bytes: 0 }))).toEqual(['0', 'other'])
   })
 
   test('and so have the API keys of one organization', () => {
     const queue = queueOf(400)
-    queue.push(1, waiting('other key', 1, 2))
+    queue.push(waiting('other key', 1, 1, 2))
     expect(names(queue.take({ requests: commitRequestsMax - 2, bytes: 0 }))).toEqual(['0', 'other key'])
   })
 })
@@ -65,7 +65,7 @@ describe('room to wait', () => {
   const fill = (queue: WriteQueue, orgId: number, keySeq: number, bytes: number): number => {
     let count = 0
     try {
-      for (; count < 20_000; count++) queue.push(orgId, waiting('', bytes, keySeq))
+      for (; count < 20_000; count++) queue.push(waiting('', bytes, orgId, keySeq))
     } catch (error) {
       expect(error).toMatchObject({ code: 'unavailable' })
     }
@@ -97,7 +97,7 @@ describe('room to wait', () => {
   test('maintenance is never refused', () => {
     const queue = new WriteQueue()
     for (let orgId = 1; orgId <= 100; orgId++) fill(queue, orgId, orgId, 0)
-    queue.push(maintenanceOrgId, waiting('sweep'))
+    queue.push({ ...waiting('sweep'), command: { kind: 'sweep' } as unknown as QueuedWrite['command'] })
     expect(names(Array.from({ length: 100 }, () => queue.take(nothing)).flat())).toContain('sweep')
   })
 })

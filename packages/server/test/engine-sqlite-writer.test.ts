@@ -116,7 +116,7 @@ test('a committed write is answered whatever the callback after the commit throw
       throw new Error('a fault')
     }
     const create = (name: string) =>
-      port.submitMaintenance<'createOrganization'>({
+      port.submit({
         kind: 'createOrganization',
         nowMs: startMs,
         name,

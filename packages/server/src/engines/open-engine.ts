@@ -19,7 +19,7 @@ export interface StoreLocation {
 }
 
 /** The settings of every engine. Each store gets those of its own. */
-export interface EngineSettings {
+interface EngineSettings {
   sqlite: SqliteSettings
   postgres: PostgresSettings
 }

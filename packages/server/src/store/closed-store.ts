@@ -1,8 +1,7 @@
 import type { Log } from '../core/log.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, WorkerChannel } from './engine.ts'
 import type { StoreObserver } from './observer.ts'
 import type { Dump } from './transfer.ts'
-import type { WorkerChannel } from './worker-channel.ts'
 
 export interface OpenOptions {
   /**
@@ -49,7 +48,7 @@ export interface BackupBytes {
   bytes: AsyncIterable<Uint8Array>
 }
 
-export interface ArchiveMoment {
+interface ArchiveMoment {
   /** The directory that --archive named. */
   archive: string
   /** Every write that was answered before it is restored, and none that arrived after it. */

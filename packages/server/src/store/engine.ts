@@ -1,9 +1,8 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ApiKeys } from './api-keys.ts'
-import type { ArchiveState } from './archive-state.ts'
 import type { Files } from './files.ts'
 import type { Maintenance } from './maintenance.ts'
-import type { Measures } from './measures.ts'
+import type { ArchiveState, Measures } from './measures.ts'
 import type { Organizations } from './organizations.ts'
 import type { Records } from './records.ts'
 import type { Runs } from './runs.ts'
@@ -12,7 +11,13 @@ import type { Statistics } from './statistics.ts'
 import type { Buckets, Tables } from './tables.ts'
 import type { Tasks } from './tasks.ts'
 import type { Transfer } from './transfer.ts'
-import type { WorkerChannel } from './worker-channel.ts'
+
+/** Messages between the owner process and one worker. Only the engine knows their content. */
+export interface WorkerChannel {
+  send(message: unknown): void
+  onMessage(receive: (message: unknown) => void): void
+  onClose(closed: () => void): void
+}
 
 /**
  * A store. Each engine passes the suite in `test/engine-conformance.ts`.

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
+import type { FileChanges } from '../core/files/file-changes.ts'
 import type { FileContent } from '../core/files/file-record.ts'
 import type { Caller } from './api-keys.ts'
 import type { Condition, WriteResult } from './records.ts'
@@ -27,15 +28,7 @@ export interface FileToCommit {
   bytes?: Uint8Array
 }
 
-/** What a change replaces; a member that is undefined stays as it is. */
-export interface FileChanges {
-  visibility?: FileContent['visibility']
-  contentType?: string
-  /** JSON text. */
-  metadata?: string
-  /** null removes it. */
-  ttlSeconds?: number | null
-}
+export type { FileChanges }
 
 /**
  * The files of buckets. A file is a record of its bucket (`core/files/file-record.ts`), read with `Records`. It refers to a

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../core/awaitable.ts'
+import type { Condition } from '../core/records/condition.ts'
 import type { RecordKey } from '../core/records/record-key.ts'
 import type { Position, Scan } from '../core/records/scan.ts'
 import type { RecordHead, StoredRecord } from '../core/records/stored-record.ts'
@@ -6,11 +7,7 @@ import type { IndexEntries } from '../core/tables/indices.ts'
 import type { Caller } from './api-keys.ts'
 import type { Table } from './tables.ts'
 
-/**
- * The state that the current record must have; otherwise nothing is written. An expired record does not exist.
- * `{ version }`: its updatedAt is exactly this. 'exists': it has any version. 'absent': it does not exist.
- */
-export type Condition = { version: number } | 'exists' | 'absent'
+export type { Condition }
 
 export interface PutOperation extends RecordKey {
   op: 'put'

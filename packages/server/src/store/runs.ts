@@ -2,6 +2,7 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { TimeScan } from '../core/records/scan.ts'
 import type { Declaration } from '../core/tasks/declaration.ts'
 import type { Finish, NewRun, Run, RunStatus } from '../core/tasks/run.ts'
+import type { Extension, RunChange } from '../core/tasks/transitions.ts'
 import type { Caller } from './api-keys.ts'
 import type { CountPage, OperationResult, RecordOperation } from './records.ts'
 import type { Table } from './tables.ts'
@@ -19,16 +20,7 @@ export interface ClaimOptions {
   leaseMs: number | undefined
 }
 
-export type RunChange =
-  /** `isRepeated`: it was so already, and nothing was written. */
-  | { run: Run; isRepeated?: true }
-  | { refused: 'missing' }
-  /** The caller does not hold the lease of the attempt, or it has expired. Nothing was changed. */
-  | { refused: 'lease_lost' }
-  /** A cancel of a run that has finished. */
-  | { refused: 'finished'; run: Run }
-  /** A retry of a run that has not finished, or of whose key another is queued. */
-  | { refused: 'exists'; run: Run }
+export type { RunChange }
 
 export interface RunPage {
   runs: Run[]
@@ -120,13 +112,7 @@ export interface Runs {
    */
   claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]>
   /** `leaseMs`: default as declared. */
-  extend(
-    caller: Caller,
-    task: Table,
-    id: string,
-    extension: { lease: string; leaseMs: number | undefined; progress: string | undefined },
-    nowMs: number,
-  ): Promise<RunChange>
+  extend(caller: Caller, task: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange>
   /** Repeated with the lease of the last attempt: the run as it is. */
   finish(caller: Caller, task: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange>
   /** Of a run that is cancelled already: the run as it is. */

@@ -1,5 +1,6 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { Declaration, NotKept } from '../core/tasks/declaration.ts'
+import type { DeclarationToStore } from '../core/tasks/task-changes.ts'
 import type { Caller } from './api-keys.ts'
 import type { Condition } from './records.ts'
 import type { RestoreResult, Table, TableListing } from './tables.ts'
@@ -15,13 +16,7 @@ export interface TaskState {
   oldestRunAtMs: number | null | undefined
 }
 
-/** What a PUT declares. */
-export interface DeclarationToStore extends Declaration {
-  /** Keep the present `authorization`; the member itself is null then. */
-  keepsAuthorization: boolean
-  /** Stored if the task has a `url` and no secret yet. */
-  newSecret: string
-}
+export type { DeclarationToStore }
 
 export type DeclareResult =
   | {

@@ -2,9 +2,8 @@ import type { Awaitable } from '../core/awaitable.ts'
 import type { StoredRecord } from '../core/records/stored-record.ts'
 import type { StoreSecret } from '../core/store-secrets.ts'
 import type { IndexEntries } from '../core/tables/indices.ts'
-import type { Declaration } from '../core/tasks/declaration.ts'
 import type { Run } from '../core/tasks/run.ts'
-import type { TaskSecret } from '../core/tasks/task-secret.ts'
+import type { StoredTask } from '../core/tasks/task-changes.ts'
 import type { ApiKey } from './api-keys.ts'
 import type { Organization } from './organizations.ts'
 import type { Table } from './tables.ts'
@@ -41,13 +40,8 @@ export interface LoadedBlob extends DumpedBlob {
 }
 
 /** The declaration of a task, whose row is among the tables. */
-export interface DumpedTask {
+export interface DumpedTask extends StoredTask {
   tableId: number
-  declaration: Declaration
-  updatedAtMs: number
-  nextRunAtMs: number | null
-  servedAtMs: number | null
-  secrets: TaskSecret[]
 }
 
 /** A consistent snapshot of a whole store. Writes during the read do not change it. */

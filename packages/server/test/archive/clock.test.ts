@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeRunDir, pathsOfRun, writeJson } from '../../src/engines/sqlite/archive/archive-files.ts'
 import { Bases } from '../../src/engines/sqlite/archive/bases.ts'
-import type { ArchiveState } from '../../src/store/archive-state.ts'
+import type { ArchiveState } from '../../src/store/measures.ts'
 import { type Api, makeTempDir, removeTempDir, Server, storeIsEmbedded } from '../harness.ts'
 import { restoreAt, until, untilArchived, untilRanges, verify } from './ledger.ts'
 

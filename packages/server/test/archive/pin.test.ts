@@ -36,7 +36,7 @@ test('no checkpoint copies what was committed after the archive looked', async (
     },
   })
   try {
-    const commit = () => channel.submitMaintenance<'holdBlobs'>({ kind: 'holdBlobs', untilMs: 1 })
+    const commit = () => channel.submit({ kind: 'holdBlobs', untilMs: 1 })
     beside.run(
       'WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 2000) INSERT INTO probe (text) SELECT hex(zeroblob(1500)) FROM r',
     )
@@ -75,7 +75,7 @@ test('the first commit after a reset makes the WAL small: an archive keeps an id
   const walBytes = (): number => statSync(`${path}-wal`).size
   try {
     let untilMs = 1
-    const commit = () => channel.submitMaintenance<'holdBlobs'>({ kind: 'holdBlobs', untilMs: untilMs++ })
+    const commit = () => channel.submit({ kind: 'holdBlobs', untilMs: untilMs++ })
     beside.run(
       'CREATE TABLE probe AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 3000) SELECT hex(zeroblob(1500)) AS text FROM r',
     )

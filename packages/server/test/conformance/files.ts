@@ -204,7 +204,9 @@ export const fileCases = (it: Case): void => {
     expect(await names(publicScan('publicByName'))).toEqual(['2026-01-01T00:00:00Z', 'a/z', 'a/é', 'b'])
   })
 
-  it('conditions: judged at the commit; if one fails, the file stays and the new bytes are due', async ({ engine }) => {
+  it('conditions: judged at the commit; if one fails, the file stays and the new bytes are due an hour later', async ({
+    engine,
+  }) => {
     const { put, begin, commit, blobOf, remove } = await makeShelf(engine)
     const first = await put('a')
     const late = await begin()
@@ -217,8 +219,9 @@ export const fileCases = (it: Case): void => {
     expect(await blobOf('a')).toBe(first)
     expect(await liveBlobs(engine)).toEqual([first])
     expect((await remove('a', { version: 1 })).applied).toBe(false)
-    // Such an upload is over: its bytes are not committed later, and are due within the hour, not after a day.
+    // Such an upload is over: its bytes are not committed later, and are due after an hour, not after a day.
     await expectRefusal(commit('c', late), 'unavailable')
+    expect(await due(engine, startMs + deadBlobMs - 1)).toEqual([])
     expect((await due(engine, startMs + deadBlobMs)).length).toBe(3)
     const right = await begin()
     expect(versionsOf(await commit('a', right, { condition: { version: startMs } }))).toEqual([startMs + 1])

@@ -14,9 +14,9 @@ const content = { size: 16_384, contentType: 'a/b', visibility: 'private', sha25
 test('the bytes of a small file count for the queue and the commit, and arrive at the writer as they are', async () => {
   const sent: [bytes: number, command: Command][] = []
   const channel = {
-    submit: async (_orgId: number, bytes: number, command: Command) => void sent.push([bytes, command]),
+    submit: async (command: Command, bytes: number) => void sent.push([bytes, command]),
   }
-  const fence = { stamp: 1, keySeq: null, tableId: 2 }
+  const fence = { stamp: 1, orgId: 1, keySeq: null, tableId: 2 }
   const files = new SqliteFiles({ channel, fence: () => fence } as unknown as OpenStore)
   const blob = newStoreBlobId(1)
   const file = { name: 'ä', content: { ...content, blob }, ttlSeconds: null, condition: undefined }

@@ -25,6 +25,3 @@ export const blobDirectories = (id: string): [string, string] => [id.slice(0, 5)
 
 /** The path of a blob within its place. */
 export const blobPath = (id: string): string => [...blobDirectories(id), id].join('/')
-
-/** When the id was made. */
-export const blobTimeMs = (id: string): number => Number.parseInt(id.slice(0, 12), 16)

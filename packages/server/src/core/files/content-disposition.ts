@@ -13,7 +13,7 @@ const inlineTypes: readonly string[] = [
   'text/plain',
 ]
 
-export const isShown = (contentType: string): boolean => {
+const isShown = (contentType: string): boolean => {
   const essence = essenceOf(contentType)
   return essence.startsWith('audio/') || essence.startsWith('video/') || inlineTypes.includes(essence)
 }
@@ -35,7 +35,7 @@ const fileNameParameters = (given: string): string => {
   return /^[^"\\%\x7f-\uffff]*$/.test(name) ? plain : `${plain}; filename*=UTF-8''${encoded(name)}`
 }
 
-export const lastSegment = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
+const lastSegment = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
 /** `download`: browsers save the file, under its own name or under the given one. */
 export const contentDisposition = (name: string, contentType: string, download?: true | string): string => {

@@ -10,7 +10,7 @@ import { resumeScan, type Scan } from '../records/scan.ts'
 import { fileHashKey, fileSlots, publicHash } from './file-record.ts'
 
 export const fileSelections = ['data', 'count'] as const
-export type FileSelection = (typeof fileSelections)[number]
+type FileSelection = (typeof fileSelections)[number]
 
 /** A query of a bucket's files with well-formed fields. */
 export interface FileQuery {
@@ -24,7 +24,7 @@ export interface FileQuery {
   expiresInSeconds: number | undefined
 }
 
-export const fileQueryFields = ['prefix', 'index', 'select', 'limit', 'ascending', 'cursor', 'expiresIn'] as const
+const fileQueryFields = ['prefix', 'index', 'select', 'limit', 'ascending', 'cursor', 'expiresIn'] as const
 
 const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })

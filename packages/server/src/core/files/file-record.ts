@@ -50,10 +50,10 @@ export const fileSlots = { publicByName: 'i1', publicByTime: 'i2', byBlob: 'i3' 
 export const publicHash = encodeIndexValue('public')
 
 /** The hash of a file in i3. No encoded value begins with `f`, so it is never that of a record in a table. */
-export const blobHash = (blobId: string): string => `f${blobId}`
+const blobHash = (blobId: string): string => `f${blobId}`
 
 /** The range of a public file in i1: its name. An index value may be a byte longer than a key, because of its tag. */
-export const nameRange = (name: string): string => `s${name}`
+const nameRange = (name: string): string => `s${name}`
 
 export const fileEntries = (name: string, content: FileContent, updatedAtMs: number): IndexEntries => {
   const isPublic = content.visibility === 'public'

@@ -25,7 +25,7 @@ const fields: readonly Field[] = [
   { name: 'day of week', least: 0, most: 7, values: 7, names: daysOfWeek },
 ]
 
-export interface CronPattern {
+interface CronPattern {
   /** Five fields of numbers. */
   text: string
   /** Minute and hour are single numbers. */

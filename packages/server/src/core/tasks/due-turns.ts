@@ -1,5 +1,19 @@
 import type { Awaitable } from '../awaitable.ts'
-import { takeTurns } from './take-turns.ts'
+
+/**
+ * Those that wait, in turns of their holders: the first of every holder, then the second of every holder. Otherwise they keep
+ * their order. So what one holder has waiting, however much, comes behind the first of every other one.
+ */
+export const takeTurns = <T>(waiting: readonly T[], holderOf: (one: T) => number): T[] => {
+  const counts = new Map<number, number>()
+  const placed = waiting.map((one) => {
+    const holder = holderOf(one)
+    const turn = counts.get(holder) ?? 0
+    counts.set(holder, turn + 1)
+    return { one, turn }
+  })
+  return placed.sort((a, b) => a.turn - b.turn).map(({ one }) => one)
+}
 
 /** A schedule or a lease whose time has come. */
 export interface Due {
@@ -97,4 +111,23 @@ const lastServed = (organizations: DueOrganization[], due: number[], chosen: Due
   if (missed > 0) return due[missed - 1]
   const isAll = organizations.filter(({ isDue }) => isDue).length === due.length
   return isAll ? organizations.at(-1)?.id : due.at(-1)
+}
+
+const everyMs = 60_000
+
+/**
+ * When to look for runs or schedules that a clock which was set back has left in the future (see `wakeRun`): at the start,
+ * whenever the clock has jumped, and every minute. Each look costs a seek for every task, so it is not made every time.
+ */
+export class WakeLooks {
+  #lastMs: number | undefined
+
+  isDue(nowMs: number): boolean {
+    return this.#lastMs === undefined || Math.abs(nowMs - this.#lastMs) >= everyMs
+  }
+
+  /** And none was found. */
+  looked(nowMs: number): void {
+    if (this.isDue(nowMs)) this.#lastMs = nowMs
+  }
 }

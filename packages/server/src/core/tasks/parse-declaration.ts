@@ -14,6 +14,7 @@ import {
   leaseSecondsMax,
   pushConcurrencyDefault,
   pushLeaseSecondsMax,
+  pushUrlCharactersMax,
 } from '../limits.ts'
 import { type Members, parseFlag, parseObject, refuseUnknownMembers } from '../members.ts'
 import { parseData } from '../records/record-data.ts'
@@ -22,7 +23,6 @@ import { checkJson } from '../text/json-scan.ts'
 import { extendSpan, openSpan, readEnvelope, type Span } from '../text/json-span.ts'
 import type { Declaration } from './declaration.ts'
 import { parseSchedule } from './parse-schedule.ts'
-import { parsePushUrl } from './push-url.ts'
 
 /** What a task's `authorization` is shown as, and what keeps it in a declaration. */
 export const hiddenAuthorization = '****'
@@ -33,7 +33,7 @@ export interface ParsedDeclaration extends Declaration {
   keepsAuthorization: boolean
 }
 
-export const declarationFields = [
+const declarationFields = [
   'url',
   'authorization',
   'leaseSeconds',
@@ -48,7 +48,7 @@ export const declarationFields = [
 // ── The text ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The members of a declaration, with shallow values; those of `schedule` apart, since its payload is kept as it was sent. */
-export interface DeclarationText {
+interface DeclarationText {
   members: Members
   schedule: Members
   payload: Span | undefined
@@ -176,4 +176,41 @@ const parsePayload = (value: unknown, text: string, span: Span | undefined): str
     const hint = 'Put the large part into a record or a file, and its key here.'
     throw new CubbyError(error.code, error.message, { field, hint })
   }
+}
+
+const field = 'url'
+const hint =
+  'Give the address that takes the pushes, for example "https://example.com/tasks/mail"; without url, workers claim the runs.'
+
+/** White space and control characters, which URL parsers drop without a word. */
+const dropped = /[\s\u0000-\u001f\u007f]/
+
+/** The form of a target, as it was sent. Whether its addresses may be pushed to is checked elsewhere. */
+const parsePushUrl = (value: unknown): string | null => {
+  if (value === undefined) return null
+  if (typeof value !== 'string' || dropped.test(value) || !value.isWellFormed() || !URL.canParse(value)) {
+    throw new CubbyError('invalid_request', `url is ${describeValue(value)}; it takes a URL.`, { field, hint })
+  }
+  if (value.length > pushUrlCharactersMax) {
+    throw new CubbyError(
+      'invalid_request',
+      `url has ${value.length} characters; it takes at most ${pushUrlCharactersMax}.`,
+      { field, hint: 'Send what differs between runs in their payload.' },
+    )
+  }
+  const { protocol, username, password } = new URL(value)
+  if (protocol !== 'https:' && protocol !== 'http:') {
+    throw new CubbyError('push_target_refused', `url begins with ${JSON.stringify(protocol)}; it takes https.`, {
+      field,
+      hint,
+    })
+  }
+  if (username !== '' || password !== '') {
+    // The value is not repeated: it may be a password.
+    throw new CubbyError('push_target_refused', 'url has a user or a password.', {
+      field,
+      hint: 'Leave them out, and send credentials as "authorization".',
+    })
+  }
+  return value
 }

@@ -5,7 +5,7 @@ import { parseLease } from './parse-finish.ts'
 import { parseLeaseSeconds } from './parse-numbers.ts'
 import { parseObjectText, type RunBody } from './run-body.ts'
 
-export const extendFields = ['lease', 'leaseSeconds', 'progress'] as const
+const extendFields = ['lease', 'leaseSeconds', 'progress'] as const
 
 /** What `Runs.extend` takes. */
 export interface Extension {

@@ -6,7 +6,7 @@ import { parseRetryAfter } from './parse-numbers.ts'
 import type { Finish } from './run.ts'
 import { membersOf, parseObjectText, type RunBody, refuseTogether } from './run-body.ts'
 
-export const finishFields = ['lease', 'result', 'error', 'retry', 'retryAfter'] as const
+const finishFields = ['lease', 'result', 'error', 'retry', 'retryAfter'] as const
 
 const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })

@@ -5,7 +5,7 @@ import type { NewRun } from './run.ts'
 import { parseObjectText, type RunBody, refuseTogether } from './run-body.ts'
 import { newRunId, parseRunId } from './run-id.ts'
 
-export const runFields = ['payload', 'id', 'key', 'runAt', 'delaySeconds'] as const
+const runFields = ['payload', 'id', 'key', 'runAt', 'delaySeconds'] as const
 
 /** A run to add. `prefix` is `operations[3].` inside a batch, where there are other members too. */
 export const parseNewRun = (body: RunBody, prefix = '', alsoKnown: readonly string[] = []): NewRun => {

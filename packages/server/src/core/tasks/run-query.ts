@@ -9,7 +9,7 @@ import { resumeScan, type TimeScan } from '../records/scan.ts'
 import { type RunStatus, runStatuses } from './run.ts'
 
 export const runSelections = ['data', 'count'] as const
-export type RunSelection = (typeof runSelections)[number]
+type RunSelection = (typeof runSelections)[number]
 
 /** A query of a task's runs with well-formed fields. */
 export interface RunQuery {
@@ -21,7 +21,7 @@ export interface RunQuery {
   cursor: unknown
 }
 
-export const runQueryFields = ['status', 'range', 'select', 'limit', 'ascending', 'cursor'] as const
+const runQueryFields = ['status', 'range', 'select', 'limit', 'ascending', 'cursor'] as const
 
 const refuse = (field: string, message: string, hint?: string): never => {
   throw new CubbyError('invalid_request', `${field} ${message}`, { field, hint })

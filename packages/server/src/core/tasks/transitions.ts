@@ -1,3 +1,4 @@
+import { CubbyError } from '../errors.ts'
 import { backoffMs, type Declaration } from './declaration.ts'
 import { type Finish, isFinished, type NewRun, type Run, type RunError } from './run.ts'
 import { clockErrorMs, scheduleKey } from './schedule.ts'
@@ -118,16 +119,77 @@ const end = (run: Run, status: 'succeeded' | 'failed' | 'cancelled', nowMs: numb
   updatedAtMs: nextVersion(run, nowMs),
 })
 
-/** From that moment nothing of its attempt is accepted. Only for a run that is not finished. */
-export const cancelRun = (run: Run, nowMs: number): Run => end({ ...run, doneLease: null }, 'cancelled', nowMs)
+// ── What a caller asks for ─────────────────────────────────────────────────────────────────────────────────
+// `run` is undefined if it does not exist, or is no longer kept.
 
-/** Only for a finished run whose key has no other queued one. `held` as in `createRun`. */
-export const retryRun = (run: Run, held: boolean, nowMs: number): Run => {
-  if (!isFinished(run)) throw new Error('only a finished run is retried')
-  return {
+export type RunChange =
+  /** `isRepeated`: it was so already, and nothing is written. */
+  | { run: Run; isRepeated?: true }
+  | { refused: 'missing' }
+  /** The caller does not hold the lease of the attempt, or it has expired. Nothing is changed. */
+  | { refused: 'lease_lost' }
+  /** A cancel of a run that has finished. */
+  | { refused: 'finished'; run: Run }
+  /** A retry of a run that has not finished, or of whose key another is queued. */
+  | { refused: 'exists'; run: Run }
+
+/** A claim of such a task is refused. */
+export const pushedTask = (): CubbyError =>
+  new CubbyError('invalid_request', 'The runs of this task are pushed to its url; nobody can claim them.', {
+    hint: 'Declare the task without url to let workers claim its runs.',
+  })
+
+export interface Extension {
+  lease: string
+  /** Default: as declared. */
+  leaseMs: number | undefined
+  progress: string | undefined
+}
+
+export const extendRun = (
+  run: Run | undefined,
+  { lease, leaseMs, progress }: Extension,
+  { leaseSeconds }: Declaration,
+  nowMs: number,
+): RunChange => {
+  if (run === undefined) return { refused: 'missing' }
+  if (!holdsLease(run, lease, nowMs)) return { refused: 'lease_lost' }
+  return { run: extendLease(run, leaseMs ?? leaseSeconds * 1000, progress, nowMs) }
+}
+
+/** `isOnce`: a repeated finish is refused too. `keyIsQueued` and `random` as in `finishAttempt`. */
+export const finishRun = (
+  run: Run | undefined,
+  finish: Finish,
+  isOnce: boolean,
+  declaration: Declaration,
+  keyIsQueued: boolean,
+  random: number,
+  nowMs: number,
+): RunChange => {
+  if (run === undefined) return { refused: 'missing' }
+  if (!isOnce && run.doneLease === finish.lease) return { run, isRepeated: true }
+  if (!holdsLease(run, finish.lease, nowMs)) return { refused: 'lease_lost' }
+  return { run: finishAttempt(run, finish, declaration, keyIsQueued, random, nowMs) }
+}
+
+/** From that moment nothing of its attempt is accepted. */
+export const cancelRun = (run: Run | undefined, nowMs: number): RunChange => {
+  if (run === undefined) return { refused: 'missing' }
+  if (run.status === 'cancelled') return { run, isRepeated: true }
+  if (isFinished(run)) return { refused: 'finished', run }
+  return { run: end({ ...run, doneLease: null }, 'cancelled', nowMs) }
+}
+
+/** `keyIsQueued`: its key has another queued run. `held` as in `createRun`. */
+export const retryRun = (run: Run | undefined, keyIsQueued: boolean, held: boolean, nowMs: number): RunChange => {
+  if (run === undefined) return { refused: 'missing' }
+  if (!isFinished(run) || keyIsQueued) return { refused: 'exists', run }
+  const retried: Run = {
     ...run,
     ...{ status: 'queued', attempt: 0, runAtMs: nowMs, progress: null, result: null, error: null, finishedAtMs: null },
     held,
     updatedAtMs: nextVersion(run, nowMs),
   }
+  return { run: retried }
 }

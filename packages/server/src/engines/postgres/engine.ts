@@ -1,7 +1,6 @@
 import type { Log } from '../../core/log.ts'
 import type { Engine } from '../../store/engine.ts'
-import { observedRuns } from '../../store/observed-runs.ts'
-import type { StoreObserver } from '../../store/observer.ts'
+import { observeRuns, type StoreObserver } from '../../store/observer.ts'
 import type { Runs } from '../../store/runs.ts'
 import { connectLongSession, connectMsMax, connectSession, shareConnections } from './connection/connect.ts'
 import { Database, noOrg } from './connection/database.ts'
@@ -9,8 +8,7 @@ import { Session } from './connection/driver.ts'
 import { isOutOfConnections, pooledByTransaction, toStartError } from './connection/failure.ts'
 import { Pool } from './connection/pool.ts'
 import { isLocal, parseStoreUrl, type StoreUrl } from './connection/store-url.ts'
-import { detectDialect, readServerFacts } from './dialects/detect-dialect.ts'
-import type { Dialect } from './dialects/dialect.ts'
+import { type Dialect, detectDialect, readServerFacts } from './dialect.ts'
 import { PostgresFiles } from './files/files.ts'
 import { PostgresMaintenance } from './maintenance/maintenance.ts'
 import { PostgresStatistics } from './maintenance/statistics.ts'
@@ -20,14 +18,11 @@ import { PostgresRecords } from './records/records.ts'
 import { WriteGuard } from './records/write-guard.ts'
 import { PostgresApiKeys } from './registry/api-keys.ts'
 import { awaitLeaseExpiry } from './registry/await-lease-expiry.ts'
-import { PostgresBuckets } from './registry/buckets.ts'
 import { PostgresOrganizations } from './registry/organizations.ts'
 import type { Registry } from './registry/registry.ts'
 import { RegistryCache } from './registry/registry-cache.ts'
-import { RegistryReader } from './registry/registry-reader.ts'
-import { RegistryWrites } from './registry/registry-writes.ts'
 import { PostgresSecrets } from './registry/secrets.ts'
-import { PostgresTables } from './registry/tables.ts'
+import { PostgresBuckets, PostgresTables } from './registry/tables.ts'
 import { PostgresRuns } from './runs/runs.ts'
 import { type PostgresSettings, postgresFlags } from './settings.ts'
 import { PostgresTasks } from './tasks/tasks.ts'
@@ -48,8 +43,10 @@ export interface PostgresOptions extends PostgresSettings {
   log?: Log
   /** For the metrics. */
   observer?: StoreObserver
-  /** Overrides of the detected dialect: tests run the code paths of other databases with them. */
+  /** Overrides of the detected dialect: tests run the code paths of Citus with them. */
   dialect?: Partial<Dialect>
+  /** For tests: false opens the store behind a pooler in transaction mode, as if the start had not noticed it. */
+  refusesPooler?: boolean
 }
 
 export const openPostgresEngine = async (options: PostgresOptions): Promise<Engine> => {
@@ -65,10 +62,9 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
     try {
       const facts = await readServerFacts(session)
       dialect = { ...detectDialect(facts, statementMsMax), ...options.dialect }
-      first = await connectFirst(session, url, dialect)
+      first = await connectFirst(session, url, dialect, options.refusesPooler)
       const { mustExist = false, leaseMs = leaseMsDefault } = options
       store = await prepareStore(session, { dialect, shown: url.shown, mustExist, leaseMs, log })
-      if (store.idsAhead > 1) log('warn', 'the database gives ids out in blocks: see YugabyteDB in docs/engines.md')
       if (facts.fsync === 'off') log('warn', 'the database runs with fsync = off: what it confirms may be lost')
       if (facts.dataChecksums === 'off') {
         log('warn', 'the database runs with data_checksums = off: it may serve what its disk has damaged')
@@ -101,7 +97,12 @@ export const openPostgresEngine = async (options: PostgresOptions): Promise<Engi
  * The first connection of the pool, opened while the set-up connection is open: it takes two to detect a pooler in
  * transaction mode. Undefined if the server has only one connection left; then nothing is checked.
  */
-const connectFirst = async (setUp: Session, url: StoreUrl, dialect: Dialect): Promise<Session | undefined> => {
+const connectFirst = async (
+  setUp: Session,
+  url: StoreUrl,
+  dialect: Dialect,
+  refusesPooler = true,
+): Promise<Session | undefined> => {
   let first: Session
   try {
     first = await connectSession(url, dialect)
@@ -110,7 +111,7 @@ const connectFirst = async (setUp: Session, url: StoreUrl, dialect: Dialect): Pr
     throw error
   }
   try {
-    if (dialect.hasBackendIds && (await shareConnections(setUp, first))) throw pooledByTransaction()
+    if (refusesPooler && (await shareConnections(setUp, first))) throw pooledByTransaction()
     return first
   } catch (error) {
     first.destroy()
@@ -155,15 +156,13 @@ class PostgresEngine implements Engine {
     this.readsAtOnce = poolSize
     this.#pool = pool
     this.#db = db
-    const reader = new RegistryReader(db)
     const registry: Registry = {
-      reader,
-      cache: new RegistryCache(reader, store.leaseMs),
-      writes: new RegistryWrites(db),
-      awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, listsWriters: dialect.listsWriters, log }),
+      db,
+      cache: new RegistryCache(db, store.leaseMs),
+      awaitLeaseExpiry: () => awaitLeaseExpiry({ db, leaseMs: store.leaseMs, log }),
     }
     const { namesManyTables, putsFromArrays, guardsWrites, pipelinesAreTransactions } = dialect
-    const guard = new WriteGuard(db, registry, guardsWrites)
+    const guard = new WriteGuard(db, registry.cache, guardsWrites)
     this.organizations = new PostgresOrganizations(registry)
     this.apiKeys = new PostgresApiKeys(registry)
     this.secrets = new PostgresSecrets(registry)
@@ -173,9 +172,9 @@ class PostgresEngine implements Engine {
     this.files = new PostgresFiles({ db, guard, clock: sweepClock, namesManyTables, pipelinesAreTransactions })
     // Of tasks and runs, everything goes by the clock of the database.
     const clock = (nowMs: number) => (sweepClock === 'caller' ? nowMs : null)
-    this.tasks = new PostgresTasks({ db, registry, clock })
-    const runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
-    this.runs = observer === undefined ? runs : observedRuns(runs, observer)
+    this.tasks = new PostgresTasks(registry, clock)
+    this.runs = new PostgresRuns({ db, records: this.records.writes, clock, namesManyTables })
+    if (observer !== undefined) observeRuns(this.runs, observer)
     this.maintenance = new PostgresMaintenance({ db, clock: sweepClock, namesManyTables, openLongSession })
     this.transfer = new PostgresTransfer({
       db,

@@ -2,7 +2,7 @@ import type { Measures, ProcessMeasures, StoreMeasures } from '../../store/measu
 import { type Database, noOrg } from './connection/database.ts'
 import type { Statement } from './connection/driver.ts'
 import type { Pool } from './connection/pool.ts'
-import type { Dialect } from './dialects/dialect.ts'
+import type { Dialect } from './dialect.ts'
 
 // Each of these reads one entry of each index that it needs.
 const firstExpiry: Statement = {
@@ -31,15 +31,12 @@ const relationBytes: Statement = {
 export class PostgresMeasures implements Measures {
   readonly #db: Database
   readonly #pool: Pool
-  readonly #knowsBytes: boolean
-  readonly #knowsParts: boolean
+  readonly #isDistributed: boolean
 
-  constructor(db: Database, pool: Pool, { hasBackendIds, distributesRecords }: Dialect) {
+  constructor(db: Database, pool: Pool, { distributesRecords }: Dialect) {
     this.#db = db
     this.#pool = pool
-    // Others than PostgreSQL keep the records elsewhere.
-    this.#knowsBytes = hasBackendIds && !distributesRecords
-    this.#knowsParts = distributesRecords
+    this.#isDistributed = distributesRecords
   }
 
   process(): ProcessMeasures {
@@ -49,8 +46,9 @@ export class PostgresMeasures implements Measures {
   async store(): Promise<StoreMeasures> {
     // One after the other: a scrape takes one connection.
     const [firstExpiryMs, firstDeletedMs, firstDueBlobMs] = await this.#read(firstExpiry, firstDeleted, firstDueBlob)
-    const [storeBytes] = this.#knowsBytes ? await this.#read(relationBytes) : []
-    const partLost = this.#knowsParts ? Number(this.#db.lostPart.isLost) : undefined
+    // Citus keeps the records elsewhere.
+    const [storeBytes] = this.#isDistributed ? [] : await this.#read(relationBytes)
+    const partLost = this.#isDistributed ? Number(this.#db.lostPart.isLost) : undefined
     return { storeBytes, firstExpiryMs, firstDeletedMs, firstDueBlobMs, partLost }
   }
 

@@ -2,17 +2,15 @@ import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../../core/log.ts'
 import { printable } from '../../core/text/printable.ts'
-import type { ArchiveState } from '../../store/archive-state.ts'
 import type { OpenOptions } from '../../store/closed-store.ts'
 import type { Engine } from '../../store/engine.ts'
-import { observedRuns } from '../../store/observed-runs.ts'
-import type { StoreObserver } from '../../store/observer.ts'
+import type { ArchiveState } from '../../store/measures.ts'
+import { observeRuns, type StoreObserver } from '../../store/observer.ts'
 import type { Runs } from '../../store/runs.ts'
 import { OpenArchive } from './archive/open-archive.ts'
 import { Connection } from './connection.ts'
 import { Damage } from './disk/damage.ts'
-import { closeUnlessMarked, noteDiskFailure, recoverMarked, refuseMarked } from './disk/disk-failure.ts'
-import { endProcess } from './disk/end-process.ts'
+import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked, refuseMarked } from './disk/disk-failure.ts'
 import { makeDataDir, warnOfOpenDirectory } from './disk/store-files.ts'
 import { holdStore, type StoreLock } from './disk/store-lock.ts'
 import { SqliteFiles } from './files/files.ts'
@@ -174,8 +172,8 @@ class SqliteEngine implements EmbeddedEngine {
     this.records = new SqliteRecords(store)
     this.files = new SqliteFiles(store)
     this.tasks = new SqliteTasks(store)
-    const runs = new SqliteRuns(store)
-    this.runs = observer === undefined ? runs : observedRuns(runs, observer)
+    this.runs = new SqliteRuns(store)
+    if (observer !== undefined) observeRuns(this.runs, observer)
     this.maintenance = new SqliteMaintenance(store)
     this.transfer = new SqliteTransfer(store)
     this.statistics = new SqliteStatistics(store)

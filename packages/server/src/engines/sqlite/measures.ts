@@ -1,6 +1,5 @@
 import { stat, statfs } from 'node:fs/promises'
-import type { ArchiveState } from '../../store/archive-state.ts'
-import type { Measures, ProcessMeasures, StoreMeasures } from '../../store/measures.ts'
+import type { ArchiveState, Measures, ProcessMeasures, StoreMeasures } from '../../store/measures.ts'
 import type { OpenStore } from './open-store.ts'
 import type { WriteChannel } from './write/write-channel.ts'
 

@@ -7,13 +7,14 @@ import { FileWatch } from './disk/file-watch.ts'
 import { acceptsUnchecked } from './maintenance/add-checksums.ts'
 import { RowCheck } from './records/row-check.ts'
 import { RegistryCache, registryLeaseMs } from './registry/registry-cache.ts'
+import type { Fence } from './registry/registry-writes.ts'
 import { Snapshot } from './snapshot.ts'
-import { type Fence, makesCachesStale } from './write/command.ts'
+import { makesCachesStale } from './write/command.ts'
 import type { WriteChannel } from './write/write-channel.ts'
 
 export type Role = 'owner' | 'guest' | 'worker'
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   db: Connection
   channel: WriteChannel
   role: Role
@@ -77,6 +78,7 @@ export class OpenStore {
     const stamp = caller.apiKey?.stamp ?? this.epoch()
     return {
       stamp: table === undefined ? stamp : Math.min(stamp, table.stamp),
+      orgId: caller.orgId,
       keySeq: caller.apiKey?.seq ?? null,
       tableId: table?.id ?? null,
     }

@@ -10,6 +10,7 @@ import {
   finishAttempt,
   holdsLease,
   mergeRun,
+  type RunChange,
   retryRun,
   startAttempt,
   wakeRun,
@@ -36,6 +37,11 @@ const failure = (more: object = {}): Finish => ({
 })
 const finish = (run: Run, how: Finish, { keyIsQueued = false, random = 0.5, at = now + 20 } = {}): Run =>
   finishAttempt(run, how, declaration, keyIsQueued, random, at)
+
+const changed = (change: RunChange): Run => {
+  if ('refused' in change) throw new Error(`refused: ${change.refused}`)
+  return change.run
+}
 
 describe('a new run', () => {
   test('is queued, with no attempt, and due now, after its delay, or at its time, even a past one', () => {
@@ -192,10 +198,17 @@ describe('running → queued or failed', () => {
 describe('→ cancelled', () => {
   test('from queued and from running; nothing of the attempt is accepted any more', () => {
     for (const run of [queued(), running()]) {
-      const cancelled = cancelRun(run, now + 20)
+      const cancelled = changed(cancelRun(run, now + 20))
       expect(cancelled).toMatchObject({ status: 'cancelled', finishedAtMs: now + 20, lease: null, doneLease: null })
       expect(holdsLease(cancelled, 'l', now + 20)).toBe(false)
+      expect(cancelRun(cancelled, now + 30)).toEqual({ run: cancelled, isRepeated: true })
     }
+  })
+
+  test('never from succeeded or failed', () => {
+    const over = finish(running(), success)
+    expect(cancelRun(over, now)).toEqual({ refused: 'finished', run: over })
+    expect(cancelRun(undefined, now)).toEqual({ refused: 'missing' })
   })
 })
 
@@ -203,19 +216,22 @@ describe('finished → queued', () => {
   test('by retry, with all attempts, without result, progress, error and finishedAt', () => {
     for (const status of ['succeeded', 'failed', 'cancelled'] as const) {
       const over = { ...finish(running({ attempt: 3, progress: '{}' }), success), status, result: '{}' }
-      expect(retryRun(over, false, now + 30)).toMatchObject({
+      expect(changed(retryRun(over, false, false, now + 30))).toMatchObject({
         ...{ status: 'queued', attempt: 0, runAtMs: now + 30, updatedAtMs: now + 30, createdAtMs: now },
         ...{ progress: null, result: null, error: null, finishedAtMs: null, payload: '{"n":1}' },
       })
     }
   })
 
-  test('never from queued or running', () => {
-    for (const run of [queued(), running()]) expect(() => retryRun(run, false, now)).toThrow('only a finished run')
+  test('never from queued or running, nor while another run of its key is queued', () => {
+    for (const run of [queued(), running()])
+      expect(retryRun(run, false, false, now)).toEqual({ refused: 'exists', run })
+    const over = finish(running(), success)
+    expect(retryRun(over, true, false, now)).toEqual({ refused: 'exists', run: over })
   })
 
   test('the lease of the last attempt is recognized until a new attempt begins', () => {
-    const again = retryRun(finish(running(), failure({ retry: false })), false, now + 30)
+    const again = changed(retryRun(finish(running(), failure({ retry: false })), false, false, now + 30))
     expect([again.doneLease, startAttempt(again, 'm', 30_000, now + 40).doneLease]).toEqual(['l', null])
   })
 })
@@ -234,8 +250,8 @@ describe('the version', () => {
     run = step(finish(run, failure({ retryAfterMs: 0 }), { at: back }))
     run = step(startAttempt(run, 'm', 30_000, back))
     run = step(finish(run, success, { at: back }))
-    run = step(retryRun(run, false, back))
-    step(cancelRun(run, back))
+    run = step(changed(retryRun(run, false, false, back)))
+    step(changed(cancelRun(run, back)))
     const versions = changes.map(({ updatedAtMs }) => updatedAtMs)
     expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b))
     expect(versions).toHaveLength(9)

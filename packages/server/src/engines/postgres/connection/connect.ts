@@ -1,5 +1,5 @@
 import { StoreRefused } from '../../../core/store-refused.ts'
-import { type Dialect, openingOf } from '../dialects/dialect.ts'
+import { type Dialect, openingOf } from '../dialect.ts'
 import { Session } from './driver.ts'
 import { unavailable } from './failure.ts'
 import type { StoreUrl } from './store-url.ts'

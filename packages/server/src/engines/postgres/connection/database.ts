@@ -1,7 +1,7 @@
 import type { Log } from '../../../core/log.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 import { Coalescer, type CoalescerOptions } from './coalescer.ts'
 import type { Session, Step, StepResult } from './driver.ts'
 import { isDuplicate, isLost, isRaised, isRetryable, isUndone, ofWorker, toCallersError } from './failure.ts'
@@ -21,10 +21,13 @@ const lookUpsTogetherMax = 8
 const readsAtOnce = 4
 const readEachMsMax = 2_000
 
+/** Sends statements on one connection, and takes what they return. */
+export type Read = (...steps: Step[]) => Promise<StepResult[]>
+
 export interface Transaction {
-  send(...steps: Step[]): Promise<StepResult[]>
+  send: Read
   /** Sends the last statements and COMMIT in one round trip. */
-  commit(...steps: Step[]): Promise<StepResult[]>
+  commit: Read
 }
 
 const begin: Step = { statement: { name: 'begin', text: 'begin' }, values: [] }

@@ -22,6 +22,8 @@ export interface Step {
   values: Value[]
 }
 
+export const step = (statement: Statement, ...values: Value[]): Step => ({ statement, values })
+
 export type Row = (string | null)[]
 
 export interface StepResult {

@@ -15,7 +15,7 @@ interface Waiter extends Holder {
   sinceMs: number
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   size: number
   /** How long a caller waits for a connection, at most. */
   waitMsMax: number

@@ -1,21 +1,59 @@
 import { neverDueMs } from '../../../core/files/blob-id.ts'
-import { pendingBlobMs } from '../../../core/limits.ts'
+import {
+  changeFile,
+  deadUntilMs,
+  type FileToWrite,
+  type FoundFile,
+  pendingUntilMs,
+  putFile,
+  removalRetryMs,
+  removeFile,
+} from '../../../core/files/file-changes.ts'
+import { fileData, fileEntries, fileKey } from '../../../core/files/file-record.ts'
+import { isExpired } from '../../../core/records/expiry.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { FileChangeResult, FileChanges, Files, FileToCommit, FileWriteResult } from '../../../store/files.ts'
-import type { Condition } from '../../../store/records.ts'
+import type {
+  ChangedFile,
+  FileChangeResult,
+  FileChanges,
+  Files,
+  FileToCommit,
+  FileWriteResult,
+} from '../../../store/files.ts'
+import type { Condition, OperationResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { textArray } from '../connection/arrays.ts'
-import { bytesOfHex } from '../connection/bytes.ts'
+import { asBuffer, bytesOfHex } from '../connection/bytes.ts'
 import { type Database, holderOf, noOrg } from '../connection/database.ts'
-import { isRaised } from '../connection/failure.ts'
+import type { Row, Step, Value } from '../connection/driver.ts'
+import { isRaised, unavailable } from '../connection/failure.ts'
+import { changeValues, keyValues, raceAttemptsMax } from '../records/record-writes.ts'
+import { conditionKind, putInBatch } from '../records/statements.ts'
 import type { WriteGuard } from '../records/write-guard.ts'
-import { FileWrites } from './file-writes.ts'
 import * as sql from './statements.ts'
 
-/** How long a sweep may take to remove the bytes of what it took. Then another one takes them again. */
-const removingMs = 10 * 60 * 1000
+/** What one write does with the row that it found. */
+interface FileWrite {
+  name: string
+  /** The pending blob of an upload: it becomes dead if the write is refused. */
+  newBlob?: string | undefined
+  decide(
+    found: FoundFile | undefined,
+  ): { applied: false; current: number | undefined } | { applied: true; steps: Step[]; result: OperationResult }
+}
 
-export interface FilesOptions {
+const updateFile = putInBatch('exists')
+
+const toFound = ([updatedAt, ttl, blob, data]: Row): FoundFile => ({
+  updatedAtMs: Number(updatedAt),
+  ttlSeconds: ttl == null ? null : Number(ttl),
+  data: data!,
+  blob: sql.blobOfEntry(blob),
+})
+
+const putInOne = { none: sql.putFile('none'), absent: sql.putFile('absent') }
+
+interface FilesOptions {
   db: Database
   guard: WriteGuard
   /** Which clock the sweep uses: see `MaintenanceOptions`. */
@@ -25,22 +63,27 @@ export interface FilesOptions {
   pipelinesAreTransactions: boolean
 }
 
+/**
+ * A write of a file takes two round trips. The first locks the file's record, the second writes and commits. Most commits need
+ * one round trip only, where a pipeline is a transaction and a statement may look at records and blobs.
+ */
 export class PostgresFiles implements Files {
   readonly #options: FilesOptions
   readonly #db: Database
-  readonly #writes: FileWrites
+  readonly #guard: WriteGuard
+  readonly #commitsInOne: boolean
 
   constructor(options: FilesOptions) {
     this.#options = options
     this.#db = options.db
-    const { db, guard, pipelinesAreTransactions } = options
-    this.#writes = new FileWrites(db, guard, guard.isInWrites && pipelinesAreTransactions)
+    this.#guard = options.guard
+    this.#commitsInOne = options.guard.isInWrites && options.pipelinesAreTransactions
   }
 
   async begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<void> {
-    const { guard } = this.#options
+    const guard = this.#guard
     if (!guard.isInWrites) await guard.confirm(caller, bucket)
-    const insert = { statement: sql.insertBlob, values: [bucket.id, blobId, nowMs + pendingBlobMs] }
+    const insert = { statement: sql.insertBlob, values: [bucket.id, blobId, pendingUntilMs(nowMs)] }
     try {
       await this.#db.write(holderOf(caller), insert, ...guard.steps(caller, bucket))
     } catch (error) {
@@ -52,12 +95,146 @@ export class PostgresFiles implements Files {
   async keepAlive(blobIds: string[], nowMs: number): Promise<void> {
     if (blobIds.length === 0) return
     // Sorted, so that two calls lock in the same order.
-    const values = [textArray(blobIds.toSorted()), nowMs + pendingBlobMs]
+    const values = [textArray(blobIds.toSorted()), pendingUntilMs(nowMs)]
     await this.#db.write(noOrg, { statement: sql.postpone, values })
   }
 
-  commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
-    return this.#writes.commit(caller, bucket, file, nowMs)
+  async commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
+    const { name, content } = file
+    const kind = conditionKind(file.condition)
+    if (this.#commitsInOne && (kind === 'none' || kind === 'absent')) {
+      if (await this.#commitInOne(caller, bucket, file, kind, nowMs)) {
+        return { applied: true, results: [{ updatedAtMs: nowMs }] }
+      }
+    }
+    return this.#write(caller, bucket, nowMs, {
+      name,
+      newBlob: file.bytes === undefined ? content.blob : undefined,
+      decide: (found) => {
+        const change = putFile(found, file, nowMs)
+        if (!change.applied) return change
+        const values = putValues(bucket, name, change.put, nowMs)
+        const steps: Step[] = []
+        if (found !== undefined && !isExpired(found.ttlSeconds, nowMs)) {
+          steps.push({ statement: updateFile, values })
+        } else {
+          // An expired file is replaced by a new record, with an id of its own.
+          if (found !== undefined) steps.push({ statement: sql.deleteFile, values: keyValues(bucket, fileKey(name)) })
+          // The last value of a put is for the check of the ttl.
+          steps.push({ statement: sql.insertFile, values: values.slice(0, -1) })
+        }
+        steps.push(liveStep(bucket, file), ...deadSteps(bucket, change.deadBlob, nowMs))
+        return { applied: true, steps, result: { updatedAtMs: change.put.updatedAtMs } }
+      },
+    })
+  }
+
+  /** Whether it was applied, with `nowMs` as its version. */
+  async #commitInOne(
+    caller: Caller,
+    bucket: Table,
+    file: FileToCommit,
+    kind: 'none' | 'absent',
+    nowMs: number,
+  ): Promise<boolean> {
+    const { name, content, ttlSeconds } = file
+    const put = putValues(bucket, name, { content, ttlSeconds, updatedAtMs: nowMs }, nowMs)
+    try {
+      await this.#db.write(
+        holderOf(caller),
+        { statement: sql.freeOldBlob, values: [...keyValues(bucket, fileKey(name)), deadUntilMs(nowMs)] },
+        { statement: putInOne[kind], values: put },
+        liveStep(bucket, file),
+        ...this.#guard.steps(caller, bucket),
+      )
+      return true
+    } catch (error) {
+      if (isRaised(error)) return false
+      throw error
+    }
+  }
+
+  async change(
+    caller: Caller,
+    bucket: Table,
+    name: string,
+    changes: FileChanges,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<FileChangeResult> {
+    // Of the attempt that was committed, which is the last one.
+    let changed!: ChangedFile
+    const result = await this.#write(caller, bucket, nowMs, {
+      name,
+      decide: (found) => {
+        const change = changeFile(found, changes, condition, nowMs)
+        if (!change.applied) return change
+        const { content, ttlSeconds, updatedAtMs } = change.put
+        changed = { content, ttlSeconds }
+        const steps = [{ statement: updateFile, values: putValues(bucket, name, change.put, nowMs) }]
+        return { applied: true, steps, result: { updatedAtMs } }
+      },
+    })
+    return result.applied ? { ...result, ...changed } : result
+  }
+
+  remove(
+    caller: Caller,
+    bucket: Table,
+    name: string,
+    condition: Condition | undefined,
+    nowMs: number,
+  ): Promise<FileWriteResult> {
+    return this.#write(caller, bucket, nowMs, {
+      name,
+      decide: (found) => {
+        const change = removeFile(found, condition, nowMs)
+        if (!change.applied) return change
+        const { deleted, deadBlob } = change
+        const gone: Step = { statement: sql.deleteFile, values: keyValues(bucket, fileKey(name)) }
+        const steps = deleted ? [gone, ...deadSteps(bucket, deadBlob, nowMs)] : []
+        return { applied: true, steps, result: { deleted } }
+      },
+    })
+  }
+
+  async #write(caller: Caller, bucket: Table, nowMs: number, write: FileWrite): Promise<FileWriteResult> {
+    if (!this.#guard.isInWrites) await this.#guard.confirm(caller, bucket)
+    for (let attempt = 1; attempt <= raceAttemptsMax; attempt++) {
+      try {
+        return await this.#attempt(caller, bucket, nowMs, write)
+      } catch (error) {
+        if (!isRaised(error)) throw error
+      }
+      await this.#guard.requireActive(caller, bucket)
+      if (write.newBlob !== undefined) await this.#requirePending(caller, bucket, write.newBlob)
+      // Another process has created the file since: retry.
+    }
+    throw unavailable('The file kept changing.')
+  }
+
+  #attempt(caller: Caller, bucket: Table, nowMs: number, write: FileWrite): Promise<FileWriteResult> {
+    const { name, newBlob, decide } = write
+    // After the write of the record: from then on `awaitLeaseExpiry` finds this transaction.
+    const guard = this.#guard.steps(caller, bucket)
+    return this.#db.transaction(holderOf(caller), async ({ send, commit }): Promise<FileWriteResult> => {
+      const [locked] = await send({ statement: sql.lockFile, values: keyValues(bucket, fileKey(name)) })
+      const [row] = locked!.rows
+      const decided = decide(row && toFound(row))
+      if (decided.applied) {
+        await commit(...decided.steps, ...guard)
+        return { applied: true, results: [decided.result] }
+      }
+      const gaveUp: Step[] =
+        newBlob === undefined ? [] : [{ statement: sql.giveUp, values: [bucket.id, newBlob, deadUntilMs(nowMs)] }]
+      await commit(...gaveUp, ...guard)
+      return { applied: false, failedOperation: 0, current: decided.current }
+    })
+  }
+
+  async #requirePending(caller: Caller, bucket: Table, blobId: string): Promise<void> {
+    const [pending] = await this.#db.read(holderOf(caller), { statement: sql.isPending, values: [bucket.id, blobId] })
+    if (pending!.rows.length === 0) throw unavailable('The upload took so long that its bytes were removed.')
   }
 
   async readBytes(bucket: Table, blobId: string, keySeq = 0): Promise<Uint8Array | undefined> {
@@ -71,27 +248,6 @@ export class PostgresFiles implements Files {
     await this.#db.write(noOrg, { statement: sql.abandonBlob, values: [blobId, nowMs] })
   }
 
-  change(
-    caller: Caller,
-    bucket: Table,
-    name: string,
-    changes: FileChanges,
-    condition: Condition | undefined,
-    nowMs: number,
-  ): Promise<FileChangeResult> {
-    return this.#writes.change(caller, bucket, name, changes, condition, nowMs)
-  }
-
-  remove(
-    caller: Caller,
-    bucket: Table,
-    name: string,
-    condition: Condition | undefined,
-    nowMs: number,
-  ): Promise<FileWriteResult> {
-    return this.#writes.remove(caller, bucket, name, condition, nowMs)
-  }
-
   async takeDue(nowMs: number, rowsMax: number, keptMs = 0): Promise<string[]> {
     const { clock, namesManyTables } = this.#options
     const [facts] = await this.#db.read(noOrg, { statement: sql.sweepFacts, values: [] })
@@ -100,7 +256,7 @@ export class PostgresFiles implements Files {
     if (now < heldUntilMs) return []
     const dueMs = now - keptMs
     if (!namesManyTables) return this.#takeByTable(dueMs, rowsMax)
-    const values = [dueMs, rowsMax, dueMs + removingMs]
+    const values = [dueMs, rowsMax, dueMs + removalRetryMs]
     const [taken] = await this.#db.write(noOrg, { statement: sql.takeDueInOne, values })
     return taken!.rows.map(([id]) => id!)
   }
@@ -112,7 +268,7 @@ export class PostgresFiles implements Files {
     const taken: string[] = []
     for (const [tableId, rows] of idsOfTable) {
       const ids = textArray(rows.map(([, id]) => id!).sort())
-      const values = [tableId, ids, now, now + removingMs]
+      const values = [tableId, ids, now, now + removalRetryMs]
       const take = { statement: sql.takeDueOfTable, values }
       const result = await this.#db.reach(async () => (await this.#db.write(noOrg, take))[0]!)
       taken.push(...(result?.rows ?? []).map(([id]) => id!))
@@ -154,4 +310,24 @@ export class PostgresFiles implements Files {
     const [result] = await this.#db.write(noOrg, { statement: sql.writeMark, values: [mark] })
     return result!.rows[0]![0]!
   }
+}
+
+/** The blob becomes live; with its bytes, if the store keeps them. */
+const liveStep = (bucket: Table, { content: { blob }, bytes }: FileToCommit): Step =>
+  bytes === undefined
+    ? { statement: sql.makeLive, values: [bucket.id, blob] }
+    : { statement: sql.insertLiveBlob, values: [bucket.id, blob, asBuffer(bytes)] }
+
+const deadSteps = (bucket: Table, blobId: string | undefined, nowMs: number): Step[] =>
+  blobId === undefined ? [] : [{ statement: sql.makeDead, values: [bucket.id, blobId, deadUntilMs(nowMs)] }]
+
+const putValues = (
+  bucket: Table,
+  name: string,
+  { content, ttlSeconds, updatedAtMs }: FileToWrite,
+  nowMs: number,
+): Value[] => {
+  const entries = fileEntries(name, content, updatedAtMs)
+  const put = { op: 'put', ...fileKey(name), data: fileData(content), ttlSeconds, entries, updatedAtMs } as const
+  return changeValues(bucket, { ...put, condition: undefined }, nowMs)
 }

@@ -1,8 +1,8 @@
-import { isFinished } from '../../../core/tasks/run.ts'
-import type { Row, Statement } from '../connection/driver.ts'
+import { faultsOfRun } from '../../../core/tasks/run-faults.ts'
+import type { Read } from '../connection/database.ts'
+import { type Row, type Statement, step } from '../connection/driver.ts'
 import { idStride } from '../records/statements.ts'
 import { runColumnCount, runColumns, toRun } from '../runs/run-rows.ts'
-import { type Read, step } from './check-read.ts'
 
 /** Rows that a statement reads: few, because each may be large. */
 const runsPerStep = 100
@@ -70,21 +70,11 @@ const isJson = (text: string | null): boolean => {
 const findingsOf = (row: Row, lastDrawnId: number): string[] => {
   if (!isJson(row[14]!)) return ['its error is not JSON']
   const run = toRun(row)
-  const isRunning = run.status === 'running'
   const findings: string[] = []
   if (run.seq >= lastDrawnId + idStride) findings.push('its number was never given out')
   for (const name of ['payload', 'progress', 'result'] as const) {
     if (!isJson(run[name])) findings.push(`its ${name} is not JSON`)
   }
-  if (isRunning !== (run.lease !== null) || isRunning !== (run.leaseUntilMs !== null)) {
-    findings.push(`it is ${run.status}, with ${run.lease === null ? 'no lease' : 'a lease'}`)
-  }
-  if (isFinished(run) !== (run.finishedAtMs !== null)) {
-    findings.push(`it is ${run.status}, with ${run.finishedAtMs === null ? 'no' : 'a'} time of its end`)
-  }
-  const mustWait = run.status === 'queued' && run.key !== null && row[runColumnCount] === 't'
-  if (run.held !== mustWait) {
-    findings.push(run.held ? 'it waits for a run of its key that is not running' : 'it does not wait for its key')
-  }
+  findings.push(...faultsOfRun(run, row[runColumnCount] === 't'))
   return findings
 }

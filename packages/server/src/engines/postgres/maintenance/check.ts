@@ -1,15 +1,73 @@
+import { isBlobId, isStoreBlobId, neverDueMs } from '../../../core/files/blob-id.ts'
+import { faultOfRecord } from '../../../core/records/record-faults.ts'
 import { findSecretFaults } from '../../../core/store-secrets.ts'
-import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
-import { type Indices, slots } from '../../../core/tables/indices.ts'
+import type { EntriesRule } from '../../../core/tables/entries-of.ts'
+import type { Indices } from '../../../core/tables/indices.ts'
 import { bytesOfHex, fromHex } from '../connection/bytes.ts'
-import type { Row, Session, Statement } from '../connection/driver.ts'
+import type { Read } from '../connection/database.ts'
+import { type Row, type Session, type Statement, step } from '../connection/driver.ts'
 import { toCallersError } from '../connection/failure.ts'
 import { isFile } from '../files/statements.ts'
 import { idStride, indexColumns } from '../records/statements.ts'
 import { secretColumns, toSecrets } from '../registry/rows.ts'
-import { checkBlobs, checkStrayBlobs } from './check-blobs.ts'
-import { type Read, step } from './check-read.ts'
 import { checkRunsOf, checkStrayRuns } from './check-runs.ts'
+
+const blobsPerStep = 500
+
+// Each statement sees one state of the store, so a file that is written meanwhile is no finding: the state of a blob and the
+// records that refer to it are read together.
+
+/** The blobs of a bucket after $2, and how many records refer to each: more than one is enough to know. */
+export const nextBlobs: Statement = {
+  name: 'check_blobs',
+  text: `select b.id, b.state, b.due_at_ms, (select count(*) from (select 1 from cubby_record r
+      where r.table_id = $1::bigint and r.i3_hash = convert_to('f' || b.id, 'UTF8') limit 2) as x), b.bytes is not null
+    from cubby_blob b where b.table_id = $1::bigint and b.id > $2 order by b.id limit $3::bigint`,
+}
+
+/** Live blobs whose table is no bucket. */
+const strayBlobs: Statement = {
+  name: 'check_stray_blobs',
+  text: `select b.table_id, b.id from cubby_blob b
+    where (b.table_id, b.id) > ($1::bigint, $2) and b.state = 'live'
+      and not exists (select 1 from cubby_table t where t.id = b.table_id and t.kind = 'bucket')
+    order by b.table_id, b.id limit $3::bigint`,
+}
+
+/** A file that refers to a blob which is not live is found with that file. */
+const isSound = (id: string, state: string, due: string | null, files: string): boolean => {
+  if (!isBlobId(id) && !isStoreBlobId(id)) return false
+  if (state === 'live') return (due === null || Number(due) === neverDueMs) && files === '1'
+  return ['pending', 'dead', 'removing'].includes(state) && due !== null
+}
+
+async function* checkBlobs(read: Read, tableId: number): AsyncIterable<string> {
+  for (let last = ''; ; ) {
+    const [found] = await read(step(nextBlobs, tableId, last, blobsPerStep))
+    for (const [id, state, due, files, hasBytes] of found!.rows) {
+      if (state === 'live' && isStoreBlobId(id!) !== (hasBytes === 't')) {
+        yield `blob ${id} (bucket ${tableId}): its bytes are ${hasBytes === 't' ? '' : 'not '}in the store`
+      }
+      if (isSound(id!, state!, due!, files!)) continue
+      yield `blob ${id} (bucket ${tableId}) is ${state}: ${files} files refer to it, due at ${due}`
+    }
+    if (found!.rows.length < blobsPerStep) return
+    last = found!.rows.at(-1)![0]!
+  }
+}
+
+async function* checkStrayBlobs(read: Read): AsyncIterable<[tableId: number, finding: string]> {
+  let place: [number, string] = [Number.MIN_SAFE_INTEGER, '']
+  for (;;) {
+    const [found] = await read(step(strayBlobs, ...place, blobsPerStep))
+    for (const [tableId, id] of found!.rows) {
+      yield [Number(tableId), `blob ${id} (bucket ${tableId}): its bucket does not exist`]
+    }
+    if (found!.rows.length < blobsPerStep) return
+    const [tableId, id] = found!.rows.at(-1)!
+    place = [Number(tableId), id!]
+  }
+}
 
 /** Rows that a statement reads: few, because each may be large. */
 const rowsPerStep = 100
@@ -86,7 +144,7 @@ export async function* checkStore(
   }
 }
 
-export type NoteTable = (tableId: number) => void
+type NoteTable = (tableId: number) => void
 
 async function* check(read: Read, namesManyTables: boolean, noteTable: NoteTable): AsyncIterable<string> {
   const [keys, tables, secrets] = await read(
@@ -186,19 +244,9 @@ const checkRecord = (row: Row, rule: EntriesRule | undefined, lastDrawnId: numbe
   const [id, , rangeKey, text, updatedAt, blobState, ...stored] = row
   if (rule === undefined) return 'its table does not exist'
   if (Number(id) >= lastDrawnId + idStride) return 'its id was never given out'
-  try {
-    JSON.parse(text!)
-  } catch {
-    return 'its data is not JSON'
-  }
-  let expected: (string | null)[]
-  try {
-    expected = entriesOf(rule, { rangeKey: fromHex(rangeKey!), data: text!, updatedAtMs: Number(updatedAt) })
-  } catch (error) {
-    return `its data cannot be indexed: ${(error as Error).message}`
-  }
-  const wrong = expected.findIndex((value, i) => value !== (stored[i] == null ? null : fromHex(stored[i]!)))
-  if (wrong >= 0) return `${slots[wrong >> 1]} does not hold what its data says`
+  const record = { rangeKey: fromHex(rangeKey!), data: text!, updatedAtMs: Number(updatedAt) }
+  const fault = faultOfRecord(rule, record, () => stored.map((entry) => (entry == null ? null : fromHex(entry))))
+  if (fault !== undefined) return fault
   if (rule.kind !== 'bucket' || blobState === 'live') return undefined
   return `its blob ${fromHex(stored[4]!).slice(1)} is not live`
 }

@@ -1,17 +1,16 @@
-import { deadBlobMs, recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
+import { deadUntilMs } from '../../../core/files/file-changes.ts'
+import { recoveryMs, sweepGraceMs, sweepRowsMax } from '../../../core/limits.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { CheckNotes, Maintenance } from '../../../store/maintenance.ts'
 import { bigintArray } from '../connection/arrays.ts'
 import { type Database, noOrg, type Transaction } from '../connection/database.ts'
-import type { Row, Session, Statement, Step, Value } from '../connection/driver.ts'
+import { type Row, type Session, type Statement, type Step, step, type Value } from '../connection/driver.ts'
 import { Postponed } from '../connection/lost-part.ts'
 import { blobOfEntry, isFile, makeDead, makeDeadAll } from '../files/statements.ts'
 import { anyRun, removeRuns } from '../runs/statements.ts'
 import { removeTask } from '../tasks/statements.ts'
 import { checkStore } from './check.ts'
 import * as organizations from './purge-organizations.ts'
-
-const step = (statement: Statement, ...values: Step['values']): Step => ({ statement, values })
 
 const databaseClock: Statement = {
   name: 'clock',
@@ -115,7 +114,7 @@ const bucketStepRows = 50
 const tablesAskedMax = 200
 const tablesAskedMs = 5_000
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   db: Database
   /** Which clock: a process whose clock runs ahead must not remove what is live by the database's clock. */
   clock: 'database' | 'caller'
@@ -145,8 +144,8 @@ export class PostgresMaintenance implements Maintenance {
     const { db, namesManyTables } = this.#options
     const now = await this.#now(nowMs)
     const before = nowSeconds(now - sweepGraceMs)
-    if (!namesManyTables) return this.#sweepByTable(before, rowsMax, now + deadBlobMs)
-    const [swept] = await db.write(noOrg, step(sweepInOne, before, rowsMax, now + deadBlobMs))
+    if (!namesManyTables) return this.#sweepByTable(before, rowsMax, deadUntilMs(now))
+    const [swept] = await db.write(noOrg, step(sweepInOne, before, rowsMax, deadUntilMs(now)))
     return Number(swept!.rows[0]![0])
   }
 
@@ -257,7 +256,7 @@ export class PostgresMaintenance implements Maintenance {
   ): Promise<number> {
     const { rows, any, alsoLast } = purges[kind]
     const [removed, left] = (await send(...before, step(rows, id, rowsMax), step(any, id))).slice(before.length)
-    const dead = deadSteps(id, removed!.rows, now + deadBlobMs)
+    const dead = deadSteps(id, removed!.rows, deadUntilMs(now))
     if (left!.rows.length > 0) {
       await commit(...dead)
       return removed!.count

@@ -1,6 +1,6 @@
 import { bytesLiteral } from '../connection/bytes.ts'
 import type { Session } from '../connection/driver.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 
 // Version 2 adds the cursor key, and renames every table that 0.1 reads or writes. A process of 0.1 looks at the version
 // only when it starts. One that is still running gets an error for each of its statements from then on: PostgreSQL
@@ -30,15 +30,9 @@ const sequences = [
   ['cubby_organizations_id_seq', 'cubby_organization_id_seq'],
 ] as const
 
-/**
- * Every statement can be repeated, because without transactional DDL a migration may end between any two of them, and two
- * processes may run it at once.
- */
 export const migrateTo2 = async (session: Session, dialect: Dialect): Promise<void> => {
   // All locks first: transactions of 0.1 that are in flight end before anything is changed, and later ones wait.
-  if (dialect.hasTransactionalDdl) {
-    await session.run(`lock table ${tables.map(([from]) => from).join(', ')} in access exclusive mode`)
-  }
+  await session.run(`lock table ${tables.map(([from]) => from).join(', ')} in access exclusive mode`)
   for (const [from, to] of tables) {
     await session.run(`alter table if exists ${from} rename to ${to}`)
     for (const index of indexes[from]) {

@@ -1,5 +1,5 @@
 import type { Session } from '../connection/driver.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 
 // Version 3 adds buckets: tables have a kind, and a table of blobs has a row for the bytes of each file.
 //
@@ -13,29 +13,20 @@ const renamed = [
   ['cubby_table', 'deleted_at', 'deleted_at_ms'],
 ] as const
 
-/** Every statement can be repeated: see migrateTo2. */
 export const migrateTo3 = async (session: Session, dialect: Dialect): Promise<void> => {
-  if (dialect.hasTransactionalDdl) await session.run('lock table cubby_record, cubby_table in access exclusive mode')
+  await session.run('lock table cubby_record, cubby_table in access exclusive mode')
   for (const [table, from, to] of renamed) {
-    if (await hasColumn(session, table, from)) await session.run(`alter table ${table} rename column ${from} to ${to}`)
+    await session.run(`alter table ${table} rename column ${from} to ${to}`)
   }
-  await addKinds(session, dialect)
+  await addKinds(session)
   await addBlobs(session, dialect)
   await session.run('alter table cubby_store add column if not exists file_mark text')
   await session.run('alter table cubby_store add column if not exists files_held_until bigint not null default 0')
 }
 
-const hasColumn = async (session: Session, table: string, column: string): Promise<boolean> => {
-  const found = await session.run(
-    `select 1 from pg_attribute where attrelid = '${table}'::regclass and attname = '${column}' and not attisdropped`,
-  )
-  return found.length > 0
-}
-
-/** The new indexes have other names than the old ones, so that a repetition leaves them alone. */
-const addKinds = async (session: Session, { nameType }: Dialect): Promise<void> => {
+const addKinds = async (session: Session): Promise<void> => {
   await session.run(`alter table cubby_table add column if not exists kind text not null default 'table'`)
-  await session.run(`alter table cubby_table add column if not exists public_id ${nameType}`)
+  await session.run(`alter table cubby_table add column if not exists public_id text collate "C"`)
   await session.run(
     `create unique index if not exists cubby_table_by_name on cubby_table (org_id, db, kind, name)
      where deleted_at_ms is null`,
@@ -47,15 +38,13 @@ const addKinds = async (session: Session, { nameType }: Dialect): Promise<void> 
   await session.run(
     `create unique index if not exists cubby_table_by_public_id on cubby_table (public_id) where public_id is not null`,
   )
-  // CockroachDB drops a unique index only with CASCADE (read). Nothing depends on these.
-  await session.run('drop index if exists cubby_table_active cascade')
-  await session.run('drop index if exists cubby_table_deleted cascade')
+  await session.run('drop index if exists cubby_table_active')
+  await session.run('drop index if exists cubby_table_deleted')
 }
 
 const addBlobs = async (session: Session, dialect: Dialect): Promise<void> => {
-  for (const sql of dialect.beforeSchema) await session.run(sql)
   await session.run(
-    `create table if not exists cubby_blob (table_id bigint not null, id ${dialect.nameType} not null,
+    `create table if not exists cubby_blob (table_id bigint not null, id text collate "C" not null,
        state text not null, due_at_ms bigint, primary key (table_id, id))`,
   )
   await session.run('create index if not exists cubby_blob_by_id on cubby_blob (id)')

@@ -1,5 +1,5 @@
 import type { Session } from '../connection/driver.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 
 // Version 4 adds tasks: tables of the kind `task`, each with a declaration, and a table of runs.
 //
@@ -8,22 +8,16 @@ import type { Dialect } from '../dialects/dialect.ts'
 // or table names it, and every revocation and deletion. They fail from then on, when its lease has ended. Its purge fails at a
 // deleted task before it changes anything.
 
-/** Every statement can be repeated: see migrateTo2. */
 export const migrateTo4 = async (session: Session, dialect: Dialect): Promise<void> => {
-  if (dialect.hasTransactionalDdl) await session.run('lock table cubby_store in access exclusive mode')
+  await session.run('lock table cubby_store in access exclusive mode')
   await renameEpoch(session)
-  for (const sql of dialect.beforeSchema) await session.run(sql)
   await addTasks(session)
   await addRuns(session, dialect)
   for (const table of ['cubby_task', 'cubby_run']) await copyRights(session, table)
 }
 
 const renameEpoch = async (session: Session): Promise<void> => {
-  const column = await session.run(
-    `select 1 from pg_attribute
-     where attrelid = 'cubby_store'::regclass and attname = 'registry_epoch' and not attisdropped`,
-  )
-  if (column.length > 0) await session.run('alter table cubby_store rename column registry_epoch to epoch')
+  await session.run('alter table cubby_store rename column registry_epoch to epoch')
   // From PostgreSQL 18 on, NOT NULL is a constraint with a name.
   const constraint = 'cubby_store_registry_epoch_not_null'
   const named = await session.run(
@@ -49,13 +43,12 @@ const addTasks = async (session: Session): Promise<void> => {
 }
 
 const addRuns = async (session: Session, dialect: Dialect): Promise<void> => {
-  const primaryKey = 'primary key (task_id, id)'
   await session.run(
-    `create table if not exists cubby_run (seq bigint not null, task_id bigint not null, id ${dialect.nameType} not null,
+    `create table if not exists cubby_run (seq bigint not null, task_id bigint not null, id text collate "C" not null,
        status text not null check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')), key bytea,
        run_at bigint not null, attempt bigint not null, held boolean not null, lease text, lease_until bigint,
        done_lease text, created_at bigint not null, updated_at bigint not null, finished_at bigint, error text,
-       progress text, payload text not null, result text${dialect.addsPrimaryKeyLast ? '' : `, ${primaryKey}`})`,
+       progress text, payload text not null, result text)`,
   )
   for (const sql of [
     'create index if not exists cubby_run_by_time on cubby_run (task_id, updated_at, seq)',
@@ -69,8 +62,7 @@ const addRuns = async (session: Session, dialect: Dialect): Promise<void> => {
   ]) {
     await session.run(sql)
   }
-  const keys = await session.run(`select 1 from pg_constraint where conrelid = 'cubby_run'::regclass and contype = 'p'`)
-  if (keys.length === 0) await session.run(`alter table cubby_run add ${primaryKey}`)
+  await session.run('alter table cubby_run add primary key (task_id, id)')
   if (dialect.distributesRecords) await session.run(`select create_distributed_table('cubby_run', 'task_id')`)
 }
 

@@ -8,7 +8,6 @@ import type { Session } from '../connection/driver.ts'
 // and answers a read of them with 500. But it does not know that an organization was deleted, and goes on serving it. No
 // release has version 4, and the documents say to stop it first.
 
-/** Every statement can be repeated: see migrateTo2. */
 export const migrateTo5 = async (session: Session): Promise<void> => {
   await session.run('alter table cubby_blob add column if not exists bytes bytea')
   await session.run('alter table cubby_organization add column if not exists deleted_at_ms bigint')

@@ -1,5 +1,5 @@
 import type { Session } from '../connection/driver.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 import { migrateTo2 } from './migration-2.ts'
 import { migrateTo3 } from './migration-3.ts'
 import { migrateTo4 } from './migration-4.ts'
@@ -7,7 +7,7 @@ import { migrateTo5 } from './migration-5.ts'
 import { migrateTo6 } from './migration-6.ts'
 
 /** Changes a store of the version before, rows and schema. */
-export interface Migration {
+interface Migration {
   /** The version after it. */
   to: number
   run(session: Session, dialect: Dialect): Promise<void>

@@ -3,10 +3,36 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import { newSecret } from '../../../core/store-secrets.ts'
 import type { Session } from '../connection/driver.ts'
 import { isLockTimeout, isMissingRight, isSetupRace } from '../connection/failure.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Dialect } from '../dialect.ts'
 import { migrations } from './migrations.ts'
 import { currentSchema, schemaVersion } from './schema.ts'
-import { describeLockHolder, setupLock } from './setup-lock.ts'
+
+/**
+ * The advisory lock of set-up and migration. The same as in version 0.1: of processes of both versions that start at
+ * once on an empty database, one makes the store.
+ */
+const setupLock = 0x43756279
+
+const names = ['store', 'organization', 'api_key', 'table', 'record', 'blob', 'task', 'run']
+/** The names of version 0.1 too. */
+const tables = [...names, 'organizations', 'api_keys', 'tables', 'records']
+
+/** Whose transaction a set-up or migration waits for: the oldest that holds one of the store's locks. */
+const describeLockHolder = async (session: Session): Promise<string> => {
+  const [holder] = await session.run(
+    `select a.pid, a.application_name, a.usename, a.state, to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS TZ')
+     from pg_locks l join pg_stat_activity a on a.pid = l.pid
+     where l.granted and l.pid <> pg_backend_pid()
+       and l.database = (select d.oid from pg_database d where d.datname = current_database())
+       and (l.locktype = 'relation' and l.relation in (${tables.map((table) => `to_regclass('cubby_${table}')`).join(', ')})
+         or l.locktype = 'advisory' and l.classid = 0 and l.objid = ${setupLock})
+     order by a.xact_start limit 1`,
+  )
+  if (holder === undefined) return 'a transaction that has ended since held a lock on it'
+  const [pid, application, user, state, since] = holder
+  const name = application ? `${application}, ` : ''
+  return `it waits for the transaction of process ${pid} (${name}user ${user}, ${state}), open since ${since}`
+}
 
 /** How long a process may use what it has read of keys and tables. One value for all processes on a store. */
 export const leaseMsDefault = 1_000
@@ -14,11 +40,9 @@ export const leaseMsDefault = 1_000
 /** What the store says of itself, read once at the start. */
 export interface StoreFacts {
   leaseMs: number
-  /** Ids that a connection draws in advance. If more than one, records equal in an index are not in order of creation. */
-  idsAhead: number
 }
 
-export interface PrepareOptions {
+interface PrepareOptions {
   dialect: Dialect
   /** Where the store is, for messages. */
   shown: string
@@ -54,13 +78,7 @@ const readVersion = async (session: Session): Promise<number | undefined> => {
 
 const readFacts = async (session: Session): Promise<StoreFacts> => {
   const [row] = await session.run('select lease_ms from cubby_store')
-  const [sequence] = await session.run(
-    `select cache_size from pg_sequences where sequencename = 'cubby_record_id' and schemaname = any (current_schemas(false))`,
-  )
-  return {
-    leaseMs: Number(row![0]),
-    idsAhead: Number(sequence?.[0] ?? 1),
-  }
+  return { leaseMs: Number(row![0]) }
 }
 
 /** A missing right is reported at the start, not by the first request that needs it. */
@@ -82,8 +100,8 @@ const requireRights = async (session: Session): Promise<void> => {
  * it, and the others wait for it.
  */
 export const prepareStore = async (session: Session, options: PrepareOptions): Promise<StoreFacts> => {
-  const { dialect, shown, mustExist } = options
-  if (dialect.hasTransactionalDdl) await session.run(`set lock_timeout = ${setupLockMsMax}; set statement_timeout = 0`)
+  const { shown, mustExist } = options
+  await session.run(`set lock_timeout = ${setupLockMsMax}; set statement_timeout = 0`)
   for (let attempt = 1; ; attempt++) {
     let version: number | undefined
     try {
@@ -106,9 +124,8 @@ export const prepareStore = async (session: Session, options: PrepareOptions): P
 }
 
 const makeStore = async (session: Session, { dialect, leaseMs }: PrepareOptions): Promise<void> => {
-  for (const sql of dialect.beforeSchema) await session.run(sql)
   await session.run('begin')
-  if (dialect.hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
+  await session.run(`select pg_advisory_xact_lock(${setupLock})`)
   // The process that held the lock may have made the store.
   if ((await readVersion(session)) === undefined) {
     await session.run(currentSchema(dialect, { leaseMs, secret: newSecret(0) }).join(';\n'))
@@ -116,20 +133,14 @@ const makeStore = async (session: Session, { dialect, leaseMs }: PrepareOptions)
   await session.run('commit')
 }
 
-/**
- * All migrations that are due. One transaction; or, without transactional DDL, statements that can be repeated, and the
- * version last: no process serves a store whose migration has not ended.
- */
+/** All migrations that are due, in one transaction. */
 const migrateStore = async (session: Session, { dialect, log }: PrepareOptions): Promise<void> => {
-  const { hasTransactionalDdl, hasAdvisoryLocks, distributesRecords } = dialect
-  if (hasTransactionalDdl) {
-    await session.run('begin isolation level read committed read write')
-    // Citus distributes no table in a transaction that has used several connections to one worker.
-    if (distributesRecords) await session.run(`set local citus.multi_shard_modify_mode = 'sequential'`)
-    await session.run(`set local idle_in_transaction_session_timeout = ${idleMsMax}`)
-    if (hasAdvisoryLocks) await session.run(`select pg_advisory_xact_lock(${setupLock})`)
-    await session.run(`set local lock_timeout = ${tableLockMsMax}`)
-  }
+  await session.run('begin isolation level read committed read write')
+  // Citus distributes no table in a transaction that has used several connections to one worker.
+  if (dialect.distributesRecords) await session.run(`set local citus.multi_shard_modify_mode = 'sequential'`)
+  await session.run(`set local idle_in_transaction_session_timeout = ${idleMsMax}`)
+  await session.run(`select pg_advisory_xact_lock(${setupLock})`)
+  await session.run(`set local lock_timeout = ${tableLockMsMax}`)
   // The process that held the lock may have done it.
   const from = (await readVersion(session))!
   const due = migrations.filter(({ to }) => to > from)
@@ -137,7 +148,7 @@ const migrateStore = async (session: Session, { dialect, log }: PrepareOptions):
     await run(session, dialect)
     await session.run(`update cubby_store set version = ${to} where version = ${to - 1}`)
   }
-  if (hasTransactionalDdl) await session.run('commit')
+  await session.run('commit')
   if (due.length > 0) log('info', 'the store was migrated', { from, to: schemaVersion })
 }
 

@@ -1,9 +1,10 @@
 import { batchOperationsMax } from '../../../core/limits.ts'
+import { holds } from '../../../core/records/condition.ts'
 import { nowSeconds } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
 import type { Holder } from '../../../core/shares.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { Condition, OperationResult, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
+import type { OperationResult, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray, bytesArray, textArray } from '../connection/arrays.ts'
 import { toBytes, toBytesOrNull, toHex } from '../connection/bytes.ts'
@@ -11,9 +12,9 @@ import type { Coalescer } from '../connection/coalescer.ts'
 import { type Database, holderOf } from '../connection/database.ts'
 import type { Row, Session, Statement, Step, StepResult, Value } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
-import type { Dialect } from '../dialects/dialect.ts'
-import { requireActive, stateStep } from './refusals.ts'
+import type { Dialect } from '../dialect.ts'
 import * as sql from './statements.ts'
+import { requireActive, stateStep } from './write-guard.ts'
 
 const putsTogetherMax = 16
 const putsTogetherBytesMax = 1024 * 1024
@@ -32,13 +33,6 @@ const putInBatch = byKind(sql.putInBatch)
 const deleteInBatch = byKind(sql.deleteInBatch)
 /** The statements by their number of rows. */
 const putRows = Array.from({ length: batchOperationsMax + 1 }, (_, count) => sql.putRows(count))
-
-/** Whether a record with this version, or none, meets the condition. */
-export const holds = (condition: Condition, current: number | undefined): boolean => {
-  if (condition === 'absent') return current === undefined
-  if (condition === 'exists') return current !== undefined
-  return current === condition.version
-}
 
 export const keyValues = (table: Table, key: RecordKey): Value[] => [
   table.id,
@@ -120,7 +114,7 @@ const rowsStep = (table: Table, operations: RecordOperation[], places: number[],
 }
 
 /** Statements of one transaction, and what their answers mean. */
-export interface BatchSteps {
+interface BatchSteps {
   steps: Step[]
   readResults(answers: StepResult[]): OperationResult[]
 }
@@ -334,7 +328,7 @@ export class RecordWrites {
     for (const [at, i] of conditional.entries()) {
       const row = versions[at]!.rows[0]
       const current = row === undefined ? undefined : Number(row[0])
-      if (!holds(operations[i]!.condition!, current)) return { applied: false, failedOperation: i, current }
+      if (!holds(operations[i]!.condition, current)) return { applied: false, failedOperation: i, current }
     }
     return undefined
   }

@@ -33,15 +33,12 @@ const cancel: Statement = {
 interface LeaseExpiryOptions {
   db: Database
   leaseMs: number
-  /** See `Dialect`. */
-  listsWriters: boolean
   log: Log
 }
 
 /** Resolves when no process can still act on what was revoked or deleted before the call. */
-export const awaitLeaseExpiry = async ({ db, leaseMs, listsWriters, log }: LeaseExpiryOptions): Promise<void> => {
+export const awaitLeaseExpiry = async ({ db, leaseMs, log }: LeaseExpiryOptions): Promise<void> => {
   await Bun.sleep(leaseMs + marginMs(leaseMs))
-  if (!listsWriters) return
   try {
     // All transactions that write now. Those that started before the revocation are among them; the others end soon.
     let left = await writers(db)

@@ -1,9 +1,49 @@
 import { hashApiKey } from '../../../core/api-keys/api-key.ts'
 import { apiKeyCacheEntriesMax, tableCacheEntriesMax } from '../../../core/limits.ts'
+import type { Holder } from '../../../core/shares.ts'
 import { encodeSecrets, StoreSecrets } from '../../../core/store-secrets.ts'
 import type { ApiKey } from '../../../store/api-keys.ts'
 import type { Table, TableKind } from '../../../store/tables.ts'
-import type { RegistryReader } from './registry-reader.ts'
+import { anybody, type Database, noOrg, organization, visitor } from '../connection/database.ts'
+import type { Row, Statement, Value } from '../connection/driver.ts'
+import {
+  epochColumn,
+  isOfActive,
+  keyColumns,
+  named,
+  secretColumns,
+  tableColumns,
+  toApiKey,
+  toSecrets,
+  toTable,
+} from './rows.ts'
+
+const readEpoch: Statement = { name: 'epoch', text: `select s.epoch, ${secretColumns} from cubby_store s` }
+
+const findKey: Statement = {
+  name: 'find_key',
+  text: `select ${keyColumns}, ${epochColumn} from cubby_api_key k
+    where k.hash = $1 and ${isOfActive('k.org_id')}`,
+}
+
+const findKeyById: Statement = {
+  name: 'find_key_by_id',
+  text: `select ${keyColumns}, ${epochColumn} from cubby_api_key k
+    where k.id = $1 and ${isOfActive('k.org_id')}`,
+}
+
+export const findTable: Statement = {
+  name: 'find_table',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+    where ${named} and t.deleted_at_ms is null and ${isOfActive('t.org_id')}`,
+}
+
+// Not "deleted_at_ms is null": see `tableIsActive` in records/statements.ts.
+export const findTableByPublicId: Statement = {
+  name: 'find_table_by_public_id',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+    where t.public_id = $1 and ${isOfActive('t.org_id')}`,
+}
 
 /**
  * Caches keys, tables, buckets and secrets, never stale in effect. The store has an epoch, which every revocation, every
@@ -14,7 +54,7 @@ import type { RegistryReader } from './registry-reader.ts'
  * Misses are not cached, so what is created or restored is found at once.
  */
 export class RegistryCache {
-  readonly #reader: RegistryReader
+  readonly #db: Database
   readonly #leaseMs: number
   readonly #keys = new Map<string, ApiKey>()
   readonly #tables = new Map<string, Table>()
@@ -24,15 +64,22 @@ export class RegistryCache {
   #lease = neverRead
   #renewal: Promise<void> | undefined
 
-  constructor(reader: RegistryReader, leaseMs: number) {
-    this.#reader = reader
+  constructor(db: Database, leaseMs: number) {
+    this.#db = db
     this.#leaseMs = leaseMs
+  }
+
+  async #row(holder: Holder, statement: Statement, ...values: Value[]): Promise<Row | undefined> {
+    return (await this.#db.lookUp(holder, { statement, values })).rows[0]
   }
 
   findApiKey(text: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const kept = this.#keys.get(text)
     if (kept !== undefined && this.#holds()) return kept
-    return this.#find(this.#keys, text, apiKeyCacheEntriesMax, () => this.#reader.findApiKey(hashApiKey(text)))
+    return this.#find(this.#keys, text, apiKeyCacheEntriesMax, async () => {
+      const row = await this.#row(anybody, findKey, hashApiKey(text))
+      return row && toApiKey(row)
+    })
   }
 
   findApiKeyById(id: string): ApiKey | undefined | Promise<ApiKey | undefined> {
@@ -40,7 +87,10 @@ export class RegistryCache {
     const name = `api_key ${id}`
     const kept = this.#keys.get(name)
     if (kept !== undefined && this.#holds()) return kept
-    return this.#find(this.#keys, name, apiKeyCacheEntriesMax, () => this.#reader.findApiKeyById(id))
+    return this.#find(this.#keys, name, apiKeyCacheEntriesMax, async () => {
+      const row = await this.#row(anybody, findKeyById, id)
+      return row && toApiKey(row)
+    })
   }
 
   secrets(): StoreSecrets | Promise<StoreSecrets> {
@@ -57,11 +107,19 @@ export class RegistryCache {
   }
 
   findTable(kind: TableKind, orgId: number, db: string, name: string): Table | undefined | Promise<Table | undefined> {
-    return this.#table(`${kind}/${orgId}/${db}/${name}`, () => this.#reader.findTable(kind, orgId, db, name))
+    return this.#table(`${kind}/${orgId}/${db}/${name}`, async () => {
+      const row = await this.#row(organization(orgId), findTable, orgId, db, kind, name)
+      return row && toTable(row)
+    })
   }
 
+  /** Anybody may ask, without an API key. */
   findTableByPublicId(publicId: string): Table | undefined | Promise<Table | undefined> {
-    return this.#table(`/${publicId}`, () => this.#reader.findTableByPublicId(publicId))
+    return this.#table(`/${publicId}`, async () => {
+      const row = await this.#row(visitor, findTableByPublicId, publicId)
+      const table = row && toTable(row)
+      return table?.deletedAtMs === null ? table : undefined
+    })
   }
 
   #table(place: string, read: () => Promise<Table | undefined>): Table | undefined | Promise<Table | undefined> {
@@ -103,7 +161,9 @@ export class RegistryCache {
 
   async #readEpoch(): Promise<void> {
     const sent = instant()
-    const { epoch, secrets } = await this.#reader.epoch()
+    const [epochText, ...columns] = (await this.#row(noOrg, readEpoch))!
+    const epoch = Number(epochText)
+    const secrets = toSecrets(columns)
     this.#learn(epoch, sent)
     if (epoch < (this.#secrets?.epoch ?? 0)) return
     const text = encodeSecrets(secrets)

@@ -1,12 +1,59 @@
+import type { Caller } from '../../../store/api-keys.ts'
+import { type Database, holderOf } from '../connection/database.ts'
+import { type Statement, type Step, type StepResult, step } from '../connection/driver.ts'
+import { isRaised } from '../connection/failure.ts'
+import { organizationDeleted, revokedApiKey } from '../records/write-guard.ts'
 import type { RegistryCache } from './registry-cache.ts'
-import type { RegistryReader } from './registry-reader.ts'
-import type { RegistryWrites } from './registry-writes.ts'
+import { isOfActive } from './rows.ts'
 
-/** What organizations, API keys and tables share. */
+/** What organizations, API keys, tables and tasks share. */
 export interface Registry {
-  readonly reader: RegistryReader
+  readonly db: Database
   readonly cache: RegistryCache
-  readonly writes: RegistryWrites
   /** Resolves when no process on the store can still act on what was revoked or deleted. */
   awaitLeaseExpiry(): Promise<void>
+}
+
+// Changes of one organization run one after another. Revocations, deletions and rotations also increment the epoch, late in the
+// transaction, because all organizations share it.
+const lockOrganization: Statement = {
+  name: 'lock_org',
+  text: 'select o.id from cubby_organization o where o.id = $1::bigint for update',
+}
+
+/** Fails if the caller's key is revoked, or the organization ($2) is deleted: see `raising` in statements.ts. */
+const guardKey: Statement = {
+  name: 'guard_key',
+  text: `select 1 / (case when coalesce(${isOfActive('$2::bigint')}, false) and ($1::bigint is null
+    or exists (select 1 from cubby_api_key k where k.seq = $1::bigint and k.revoked_at is null)) then 1 else 0 end)`,
+}
+
+/** $1 organization. */
+const readActivity: Statement = {
+  name: 'org_is_active',
+  text: `select coalesce(${isOfActive('$1::bigint')}, false)`,
+}
+
+/** The first two statements of a change of an organization's registry. */
+export const openings = ({ orgId, apiKey }: Caller): Step[] => [
+  step(lockOrganization, orgId),
+  step(guardKey, apiKey?.seq ?? null, orgId),
+]
+
+/** Explains what `guardKey` has raised. */
+export const refusingGone = async <T>(db: Database, caller: Caller, change: Promise<T>): Promise<T> => {
+  try {
+    return await change
+  } catch (error) {
+    if (!isRaised(error)) throw error
+    const [activity] = await db.read(holderOf(caller), step(readActivity, caller.orgId))
+    throw activity!.rows[0]![0] === 't' ? revokedApiKey() : organizationDeleted()
+  }
+}
+
+/** All steps in one round trip, if the caller's key is still active. */
+export const changeRegistry = async (db: Database, caller: Caller, ...steps: Step[]): Promise<StepResult[]> => {
+  const opening = openings(caller)
+  const results = await refusingGone(db, caller, db.write(holderOf(caller), ...opening, ...steps))
+  return results.slice(opening.length)
 }

@@ -1,7 +1,15 @@
 import { type Awaitable, andThen } from '../../../core/awaitable.ts'
-import type { Keyring, StoreSecret } from '../../../core/store-secrets.ts'
+import { type Keyring, rotateSecrets, type StoreSecret } from '../../../core/store-secrets.ts'
 import type { Secrets } from '../../../store/secrets.ts'
+import { noOrg } from '../connection/database.ts'
+import { type Statement, step } from '../connection/driver.ts'
 import type { Registry } from './registry.ts'
+import { secretColumns, secretValues, toSecrets, writeSecrets } from './rows.ts'
+
+const lockSecrets: Statement = {
+  name: 'lock_secrets',
+  text: `select ${secretColumns} from cubby_store s for update`,
+}
 
 export class PostgresSecrets implements Secrets {
   readonly #registry: Registry
@@ -14,9 +22,14 @@ export class PostgresSecrets implements Secrets {
     return andThen(this.#registry.cache.secrets(), (secrets) => secrets.at(nowMs))
   }
 
-  async rotate(next: StoreSecret, endsEarlier: boolean, nowMs: number): Promise<StoreSecret[]> {
-    const { secrets, epoch } = await this.#registry.writes.rotateSecrets(next, endsEarlier, nowMs)
-    this.#registry.cache.moveTo(epoch)
-    return secrets
+  rotate(next: StoreSecret, endsEarlier: boolean, nowMs: number): Promise<StoreSecret[]> {
+    const { db, cache } = this.#registry
+    return db.transaction(noOrg, async ({ send, commit }) => {
+      const [found] = await send(step(lockSecrets))
+      const secrets = rotateSecrets(toSecrets(found!.rows[0]!), next, endsEarlier, nowMs)
+      const [written] = await commit(step(writeSecrets, ...secretValues(secrets)))
+      cache.moveTo(Number(written!.rows[0]![0]))
+      return secrets
+    })
   }
 }

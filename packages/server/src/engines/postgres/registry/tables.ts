@@ -1,8 +1,205 @@
+import type { Awaitable } from '../../../core/awaitable.ts'
+import { isBucketId } from '../../../core/files/bucket-id.ts'
+import { recoveryMs } from '../../../core/limits.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
 import type { Caller } from '../../../store/api-keys.ts'
-import type { Tables } from '../../../store/tables.ts'
-import type { Registry } from './registry.ts'
-import { TablesOfKind } from './tables-of-kind.ts'
+import type { Buckets, RestoreResult, Table, TableKind, TableListing, Tables } from '../../../store/tables.ts'
+import { type Database, holderOf, organization, type Transaction } from '../connection/database.ts'
+import { type Row, type Statement, type Step, step, type Value } from '../connection/driver.ts'
+import { changeRegistry, openings, type Registry, refusingGone } from './registry.ts'
+import { epochColumn, named, tableColumns, toTable } from './rows.ts'
+
+// ORDER BY names every column of the intended index, also those with a fixed value: in an empty store the planner would
+// otherwise choose another index.
+
+const findDeleted: Statement = {
+  name: 'find_deleted_table',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+    where ${named} and t.deleted_at_ms > $5::bigint and not t.purging
+    order by t.org_id desc, t.db desc, t.kind desc, t.name desc, t.deleted_at_ms desc limit 1`,
+}
+
+const list: Statement = {
+  name: 'list_tables',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+    where t.org_id = $1::bigint and t.db = $2 and t.kind = $3 and t.name > $4 and t.deleted_at_ms is null
+    order by t.name limit $5::bigint`,
+}
+
+const listDeleted: Statement = {
+  name: 'list_deleted_tables',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+    where t.org_id = $1::bigint and t.db = $2 and t.kind = $3 and (t.name, t.deleted_at_ms) > ($4, $5::bigint)
+      and t.deleted_at_ms > $6::bigint and not t.purging
+    order by t.name, t.deleted_at_ms limit $7::bigint`,
+}
+
+// One index seek for each database, however many tables and buckets it has.
+const listDatabases: Statement = {
+  name: 'list_databases',
+  text: `with recursive d (db, place) as (
+      (select t.db, 1 from cubby_table t
+       where t.org_id = $1::bigint and t.deleted_at_ms is null and t.db > $2 order by t.db limit 1)
+      union all
+      select (select t.db from cubby_table t
+        where t.org_id = $1::bigint and t.deleted_at_ms is null and t.db > d.db order by t.db limit 1), d.place + 1
+      from d where d.db is not null and d.place < $3::bigint
+    ) select d.db from d where d.db is not null order by d.place`,
+}
+
+export const insertTable: Statement = {
+  name: 'insert_table',
+  text: `insert into cubby_table as t (org_id, db, kind, name, indices, public_id, created_at)
+    values ($1::bigint, $2, $3, $4, $5, $6, $7::bigint)
+    on conflict (org_id, db, kind, name) where deleted_at_ms is null do nothing returning t.id`,
+}
+
+export const activeTable: Statement = {
+  name: 'active_table',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t where ${named} and t.deleted_at_ms is null`,
+}
+
+export const moveEpochForTable: Statement = {
+  name: 'move_epoch_table',
+  text: `update cubby_store set epoch = epoch + 1
+    where exists (select 1 from cubby_table t where ${named} and t.deleted_at_ms is null)`,
+}
+
+// `deletedAt` is unique among the tables of one name, so that a restore can name one of them.
+export const markDeleted: Statement = {
+  name: 'mark_deleted',
+  text: `update cubby_table as t set deleted_at_ms = greatest($5::bigint, 1 + coalesce((select max(d.deleted_at_ms)
+      from cubby_table d where ${named.replaceAll('t.', 'd.')} and d.deleted_at_ms is not null), 0))
+    where ${named} and t.deleted_at_ms is null returning ${tableColumns}, ${epochColumn}`,
+}
+
+const recoverableTables: Statement = {
+  name: 'recoverable_tables',
+  text: `select ${tableColumns}, ${epochColumn} from cubby_table t
+    where ${named} and t.deleted_at_ms > $5::bigint and not t.purging and ($6::bigint is null or t.deleted_at_ms = $6::bigint)
+    order by t.org_id desc, t.db desc, t.kind desc, t.name desc, t.deleted_at_ms desc limit 1`,
+}
+
+const unmarkDeleted: Statement = {
+  name: 'unmark_deleted',
+  text: `update cubby_table as t set deleted_at_ms = null where t.id = $1::bigint and not t.purging
+    returning ${tableColumns}, ${epochColumn}`,
+}
+
+// PostgreSQL's text cannot contain NUL, and neither can our names. So what sorts after `a\0…` is what sorts after `a`.
+const behind = (name: string | undefined): string => name?.split('\0', 1)[0] ?? ''
+
+/** The values of `named`: which table, bucket or task of an organization. */
+type TablePlace = [orgId: number, db: string, kind: TableKind, name: string]
+
+/** The reads that tables, buckets and tasks have in common. */
+export class TableReads {
+  protected readonly registry: Registry
+  readonly #kind: TableKind
+
+  constructor(registry: Registry, kind: TableKind) {
+    this.registry = registry
+    this.#kind = kind
+  }
+
+  protected place(orgId: number, db: string, name: string): TablePlace {
+    return [orgId, db, this.#kind, name]
+  }
+
+  protected async rows(orgId: number, statement: Statement, ...values: Value[]): Promise<Row[]> {
+    const [result] = await this.registry.db.read(organization(orgId), { statement, values })
+    return result!.rows
+  }
+
+  find(orgId: number, db: string, name: string): Awaitable<Table | undefined> {
+    return this.registry.cache.findTable(this.#kind, orgId, db, name)
+  }
+
+  async findDeleted(orgId: number, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const [row] = await this.rows(orgId, findDeleted, ...this.place(orgId, db, name), nowMs - recoveryMs)
+    return row && toTable(row)
+  }
+
+  async list({ orgId, db, after, limit }: TableListing): Promise<Table[]> {
+    const rows = await this.rows(orgId, list, orgId, db, this.#kind, behind(after?.name), limit)
+    return rows.map((row) => toTable(row))
+  }
+
+  async listDeleted({ orgId, db, after, limit }: TableListing, nowMs: number): Promise<Table[]> {
+    const from = [behind(after?.name), after?.deletedAtMs ?? 0] as const
+    const rows = await this.rows(orgId, listDeleted, orgId, db, this.#kind, ...from, nowMs - recoveryMs, limit)
+    return rows.map((row) => toTable(row))
+  }
+}
+
+/** The writes that tables and buckets have in common. */
+class TablesOfKind extends TableReads {
+  protected async createOfKind(
+    caller: Caller,
+    db: string,
+    name: string,
+    { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
+    nowMs: number,
+  ): Promise<{ table: Table; created: boolean }> {
+    const place = this.place(caller.orgId, db, name)
+    const insert = step(insertTable, ...place, JSON.stringify(indices), publicId, nowMs)
+    const [made, active] = await changeRegistry(this.registry.db, caller, insert, step(activeTable, ...place))
+    return { table: toTable(active!.rows[0]!), created: made!.rows.length > 0 }
+  }
+
+  async delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
+    const place = this.place(caller.orgId, db, name)
+    const steps = [step(moveEpochForTable, ...place), step(markDeleted, ...place, nowMs)]
+    const [, changed] = await changeRegistry(this.registry.db, caller, ...steps)
+    const row = changed!.rows[0]
+    if (row === undefined) return undefined
+    const deleted = toTable(row)
+    this.registry.cache.moveTo(deleted.stamp)
+    await this.registry.awaitLeaseExpiry()
+    return deleted
+  }
+
+  restore(
+    caller: Caller,
+    db: string,
+    name: string,
+    deletedAtMs: number | undefined,
+    nowMs: number,
+  ): Promise<RestoreResult> {
+    return restoreTable(this.registry.db, caller, this.place(caller.orgId, db, name), deletedAtMs, nowMs)
+  }
+}
+
+/** `alsoFor`: what else the transaction writes if the table is restored. */
+export const restoreTable = (
+  db: Database,
+  caller: Caller,
+  place: TablePlace,
+  deletedAtMs: number | undefined,
+  nowMs: number,
+  alsoFor: (table: Table, send: Transaction['send']) => Promise<Step[]> = async () => [],
+): Promise<RestoreResult> => {
+  const recoverable = (at: number | null) => step(recoverableTables, ...place, nowMs - recoveryMs, at)
+  const restoring = db.transaction(holderOf(caller), async ({ send, commit }): Promise<RestoreResult> => {
+    const [, , active, newest, chosen] = await send(
+      ...openings(caller),
+      step(activeTable, ...place),
+      recoverable(null),
+      recoverable(deletedAtMs ?? null),
+    )
+    const present = active!.rows[0]
+    if (present !== undefined && newest!.rows.length === 0) return { outcome: 'active', table: toTable(present) }
+    const row = chosen!.rows[0]
+    if (row === undefined) return { outcome: 'missing' }
+    const table = toTable(row)
+    if (present !== undefined) return { outcome: 'taken', deletedAtMs: table.deletedAtMs! }
+    const [restored] = await commit(step(unmarkDeleted, table.id), ...(await alsoFor(table, send)))
+    // A purge by a process whose clock runs ahead may have been faster.
+    const back = restored!.rows[0]
+    return back === undefined ? { outcome: 'missing' } : { outcome: 'restored', table: toTable(back) }
+  })
+  return refusingGone(db, caller, restoring)
+}
 
 export class PostgresTables extends TablesOfKind implements Tables {
   constructor(registry: Registry) {
@@ -10,10 +207,25 @@ export class PostgresTables extends TablesOfKind implements Tables {
   }
 
   create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
-    return this.registry.writes.createTable(caller, { kind: 'table', db, name }, { indices, publicId: null }, nowMs)
+    return this.createOfKind(caller, db, name, { indices, publicId: null }, nowMs)
   }
 
-  listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {
-    return this.registry.reader.listDatabases(orgId, after, limit)
+  async listDatabases(orgId: number, after: string | undefined, limit: number): Promise<string[]> {
+    return (await this.rows(orgId, listDatabases, orgId, behind(after), limit)).map((row) => row[0]!)
+  }
+}
+
+export class PostgresBuckets extends TablesOfKind implements Buckets {
+  constructor(registry: Registry) {
+    super(registry, 'bucket')
+  }
+
+  create(caller: Caller, db: string, name: string, publicId: string, nowMs: number) {
+    return this.createOfKind(caller, db, name, { indices: {}, publicId }, nowMs)
+  }
+
+  findById(publicId: string): Awaitable<Table | undefined> {
+    // Anything may stand in a URL, also what PostgreSQL's text cannot contain.
+    return isBucketId(publicId) ? this.registry.cache.findTableByPublicId(publicId) : undefined
   }
 }

@@ -12,21 +12,13 @@ import {
 } from '../../../store/runs.ts'
 import { bytesArray, textArray } from '../connection/arrays.ts'
 import { type Database, holderOf, type Transaction } from '../connection/database.ts'
-import type { Step } from '../connection/driver.ts'
+import { type Step, step } from '../connection/driver.ts'
 import { isRaised, unavailable } from '../connection/failure.ts'
 import { batchSteps, type RecordWrites, raceAttemptsMax } from '../records/record-writes.ts'
 import { guardBatch } from '../records/statements.ts'
 import { lockForBatch } from '../tasks/statements.ts'
 import { addLocks, finishLocks, judgeAdd, judgeFinish } from './run-steps.ts'
-import {
-  type Clock,
-  type Judged,
-  requireTask,
-  retryDuplicates,
-  stateStep,
-  step,
-  toLockedTask,
-} from './run-transaction.ts'
+import { type Clock, type Judged, requireTask, retryDuplicates, stateStep, toLockedTask } from './run-transaction.ts'
 import * as sql from './statements.ts'
 
 /** Records and runs in one transaction: a round trip for each run or finish, and one for the records and the commit. */

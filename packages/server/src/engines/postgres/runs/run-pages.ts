@@ -5,10 +5,9 @@ import { isKept, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type { RunPage } from '../../../store/runs.ts'
 import type { Database } from '../connection/database.ts'
-import type { Row, Statement, Value } from '../connection/driver.ts'
+import { type Row, type Statement, step, type Value } from '../connection/driver.ts'
 import { readKeep } from '../tasks/statements.ts'
 import { runColumnCount, shortColumnsOf, textColumns, toRun } from './run-rows.ts'
-import { step } from './run-transaction.ts'
 
 // Runs by the time of their last change. $1 task, $2 rows at most, $3 low, $4 high, $5 the seq of the row comparison, $6 the
 // status if there is one; then what the statement adds.

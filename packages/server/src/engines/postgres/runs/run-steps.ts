@@ -1,11 +1,11 @@
 import { type Finish, isKept, type NewRun, type Run } from '../../../core/tasks/run.ts'
-import { createRun, finishAttempt, holdsLease, mergeRun } from '../../../core/tasks/transitions.ts'
-import type { AddResult, RunChange } from '../../../store/runs.ts'
+import { createRun, finishRun, mergeRun, type RunChange } from '../../../core/tasks/transitions.ts'
+import type { AddResult } from '../../../store/runs.ts'
 import { toBytes } from '../connection/bytes.ts'
-import type { Row, Step } from '../connection/driver.ts'
+import { type Row, type Step, step } from '../connection/driver.ts'
 import { drawIds } from '../records/statements.ts'
 import { changedValues, runValues, toRun } from './run-rows.ts'
-import { type Judged, type LockedTask, step } from './run-transaction.ts'
+import type { Judged, LockedTask } from './run-transaction.ts'
 import * as sql from './statements.ts'
 
 // The changes that batches make too: what each locks, and what it then writes.
@@ -24,7 +24,8 @@ const queueSteps = (write: Step, { taskId, key, held }: Run): Step[] =>
 
 export const insertSteps = (run: Run): Step[] => queueSteps(step(sql.insertRun, ...runValues(run)), run)
 
-export const requeueSteps = (run: Run): Step[] => queueSteps(step(sql.changeRun, ...changedValues(run)), run)
+export const requeueSteps = (_before: Run, run: Run): Step[] =>
+  queueSteps(step(sql.changeRun, ...changedValues(run)), run)
 
 export const keyLocks = (taskId: number, key: string): Step[] => [
   step(sql.lockRunningOfKey, taskId, toBytes(key)),
@@ -80,18 +81,17 @@ export const judgeFinish = (
 ): Judged<RunChange> => {
   const { declaration, nowMs } = task
   const run = keptRun(found!, task)
-  if (run === undefined) return refuse('missing')
-  if (!isOnce && run.doneLease === finish.lease) return { answer: { run, isRepeated: true }, writes: [] }
-  if (!holdsLease(run, finish.lease, nowMs)) return refuse('lease_lost')
-  const finished = finishAttempt(run, finish, declaration, queued.length > 0, Math.random(), nowMs)
-  return { answer: { run: finished }, writes: replaceSteps(run, finished) }
+  return judge(run, finishRun(run, finish, isOnce, declaration, queued.length > 0, Math.random(), nowMs))
 }
 
-export const refuse = (refused: 'missing' | 'lease_lost'): Judged<RunChange> => ({ answer: { refused }, writes: [] })
-
-export const refuseWith = (refused: 'finished' | 'exists', run: Run): Judged<RunChange> => ({
-  answer: { refused, run },
-  writes: [],
+/** Writes a change over the run `before`, unless it was refused or made before. */
+export const judge = (
+  before: Run | undefined,
+  change: RunChange,
+  stepsOf: (before: Run, run: Run) => Step[] = replaceSteps,
+): Judged<RunChange> => ({
+  answer: change,
+  writes: 'refused' in change || change.isRepeated === true ? [] : stepsOf(before!, change.run),
 })
 
 /** The run in the row, if it exists and is kept. */

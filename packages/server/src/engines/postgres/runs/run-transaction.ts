@@ -3,9 +3,9 @@ import type { Caller } from '../../../store/api-keys.ts'
 import type { Table } from '../../../store/tables.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Database } from '../connection/database.ts'
-import type { Row, Step, Value } from '../connection/driver.ts'
+import type { Row, Step } from '../connection/driver.ts'
 import { isDuplicate, unavailable } from '../connection/failure.ts'
-import { organizationDeleted, revokedApiKey, tableGone } from '../records/refusals.ts'
+import { organizationDeleted, revokedApiKey, tableGone } from '../records/write-guard.ts'
 import { taskState } from '../tasks/statements.ts'
 import { taskColumnCount, toTask } from '../tasks/task-rows.ts'
 
@@ -49,7 +49,7 @@ export interface Judged<T> {
   writes: Step[]
 }
 
-export interface Change<T> {
+interface Change<T> {
   holder: Holder
   /** Statements that lock what the change is about. */
   locks: Step[]
@@ -81,5 +81,3 @@ export const retryDuplicates = async <T>(attempt: () => Promise<T>): Promise<T> 
     }
   }
 }
-
-export const step = (statement: Step['statement'], ...values: Value[]): Step => ({ statement, values })

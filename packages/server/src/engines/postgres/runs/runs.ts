@@ -1,7 +1,20 @@
+import { claimBytesMax, concurrencyMax } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
+import type { Holder } from '../../../core/shares.ts'
+import { WakeLooks } from '../../../core/tasks/due-turns.ts'
 import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
-import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
+import { newLease } from '../../../core/tasks/run-id.ts'
+import { signingSecrets } from '../../../core/tasks/task-secret.ts'
+import {
+  cancelRun,
+  type Extension,
+  extendRun,
+  pushedTask,
+  type RunChange,
+  retryRun,
+  startAttempt,
+} from '../../../core/tasks/transitions.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {
@@ -12,27 +25,33 @@ import type {
   DuePushes,
   FiredSchedules,
   Pushes,
-  RunChange,
   RunPage,
   RunReference,
   Runs,
 } from '../../../store/runs.ts'
 import type { Table } from '../../../store/tables.ts'
 import { bigintArray, textArray } from '../connection/arrays.ts'
-import { type Database, noOrg, organization } from '../connection/database.ts'
+import { type Database, holderOf, noOrg, organization } from '../connection/database.ts'
+import { type Row, type Step, step } from '../connection/driver.ts'
+import { isRaised } from '../connection/failure.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
-import { notPaused, readKeep } from '../tasks/statements.ts'
+import { guardBatch } from '../records/statements.ts'
+import { stateStep as guardStateStep, requireActive } from '../records/write-guard.ts'
+import { lockLimit, notPaused, readKeep } from '../tasks/statements.ts'
 import { BatchWrites } from './batch-writes.ts'
 import { findDuePushes, type PushLooks, type Without } from './due-pushes.ts'
 import { FinishedSweep, LeaseLooks, ScheduleLooks, wakeRuns } from './due-runs.ts'
 import { countRunPage, type PageRequest, readRunPage } from './run-pages.ts'
-import { toRun } from './run-rows.ts'
-import { type Clock, step } from './run-transaction.ts'
-import { type Extension, RunWrites } from './run-writes.ts'
-import { activeTasks, anyDue, getRun, unfinished } from './statements.ts'
+import { changedValues, toRun } from './run-rows.ts'
+import * as steps from './run-steps.ts'
+import { type Clock, changeRuns, type Judged, type LockedTask, requireTask, stateStep } from './run-transaction.ts'
+import * as sql from './statements.ts'
 import { TaskTurns } from './task-turns.ts'
 
-export interface RunsOptions {
+/** How many tasks with a concurrency limit are remembered. */
+const limitedTasksMax = 10_000
+
+interface RunsOptions {
   db: Database
   records: RecordWrites
   clock: Clock
@@ -43,11 +62,16 @@ export interface RunsOptions {
 // PostgreSQL's text cannot contain NUL, and no id does.
 const isId = (id: string): boolean => !id.includes('\0')
 
+/** Changes of runs of one task take one round trip to add a run without a key, and two for everything else. */
 export class PostgresRuns implements Runs {
   readonly #options: RunsOptions
   readonly #db: Database
   readonly #clock: Clock
-  readonly #writes: RunWrites
+  /**
+   * Tasks that were seen to have a concurrency limit. Only their claims wait for each other and count. It is a guess: the
+   * transaction reads the declaration, and starts again if the guess was wrong.
+   */
+  readonly #limited = new Set<number>()
   readonly #batches: BatchWrites
   readonly #wakes = new WakeLooks()
   readonly #leases: LeaseLooks
@@ -64,19 +88,14 @@ export class PostgresRuns implements Runs {
     this.#schedules = new ScheduleLooks(db)
     this.#sweep = new FinishedSweep(db, namesManyTables)
     this.#pushLooks = namesManyTables ? { positions: new PushPositions() } : { turns: new TaskTurns() }
-    this.#writes = new RunWrites(db, clock)
     this.#batches = new BatchWrites(db, records, clock)
-  }
-
-  add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
-    return this.#writes.add(caller, task, run, nowMs)
   }
 
   async get(task: Table, id: string, nowMs: number): Promise<Run | undefined> {
     if (!isId(id)) return undefined
     const [found, keep] = await this.#db.read(
       organization(task.orgId),
-      step(getRun, task.id, id),
+      step(sql.getRun, task.id, id),
       step(readKeep, task.id, this.#clock(nowMs)),
     )
     const [row] = found!.rows
@@ -105,24 +124,142 @@ export class PostgresRuns implements Runs {
     return countRunPage(this.#page(task, status, scan, rowsMax, nowMs))
   }
 
-  claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
-    return this.#writes.claim(caller, task, options, nowMs)
+  // ── Add ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
+    if (run.key === null) {
+      const added = await this.#addInOne(caller, task, run, nowMs)
+      if (added !== undefined) return { run: added, created: true }
+    }
+    return this.#change(caller, task, nowMs, false, steps.addLocks(task.id, run), (found, locked) =>
+      steps.judgeAdd(found, locked, run),
+    )
   }
 
+  /** Undefined if the id is taken. */
+  async #addInOne(caller: Caller, task: Table, { id, payload, at }: NewRun, nowMs: number): Promise<Run | undefined> {
+    const [runAtMs, delayMs] = 'runAtMs' in at ? [at.runAtMs, null] : [null, at.delayMs]
+    try {
+      const [added] = await this.#db.write(
+        holderOf(caller),
+        step(sql.addRun, task.id, id, payload, runAtMs, delayMs, this.#clock(nowMs)),
+        // After the insert: from then on `awaitLeaseExpiry` finds this transaction.
+        step(guardBatch, task.id, caller.apiKey?.seq ?? null),
+      )
+      const row = added!.rows[0]
+      return row && toRun(row)
+    } catch (error) {
+      if (!isRaised(error)) throw error
+      const [state] = await this.#db.read(holderOf(caller), guardStateStep(caller, task))
+      requireActive(task, state!.rows[0]!)
+      // The task was restored in between: the other way looks again.
+      return undefined
+    }
+  }
+
+  // ── Claims ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
+    return this.#claim(holderOf(caller), caller, task, options.limit, nowMs, (found, locked) => {
+      const { declaration } = requireTask(task, locked)
+      if (declaration.url !== null) throw pushedTask()
+      const { answer, writes } = declaration.paused ? nothing : hand(task, found, locked!, options)
+      return { answer, writes }
+    })
+  }
+
+  claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
+    return this.#claim(organization(task.orgId), undefined, task, limit, nowMs, (found, locked) => {
+      if (!locked?.isActive) return { answer: undefined, writes: [] }
+      const { declaration, secrets } = locked
+      const hands = declaration.url !== null && !declaration.paused
+      const { answer, writes } = hands ? hand(task, found, locked, { limit, leaseMs: undefined }) : nothing
+      return { answer: { runs: answer, declaration, secrets: signingSecrets(secrets, locked.nowMs) }, writes }
+    })
+  }
+
+  async #claim<T>(
+    holder: Holder,
+    caller: Caller | undefined,
+    task: Table,
+    limit: number,
+    nowMs: number,
+    judge: (found: Found, locked: LockedTask | undefined) => Judged<T>,
+  ): Promise<T> {
+    const at = this.#clock(nowMs)
+    for (;;) {
+      const isLimited = this.#limited.has(task.id)
+      const due = step(sql.takeDue, task.id, limit, claimBytesMax, at)
+      // The task is locked first: what is counted after that is exact, since only claims add to it.
+      const locks = isLimited ? [step(lockLimit, task.id), step(sql.countRunning, task.id, concurrencyMax), due] : [due]
+      const claimed = await changeRuns<T | typeof limitUnknown>(this.#db, {
+        holder,
+        locks,
+        state: stateStep(task.id, caller, at),
+        judge: (rows, locked) => {
+          const hasLimit = locked !== undefined && locked.declaration.concurrency !== null
+          if (hasLimit && !isLimited) return { answer: limitUnknown, writes: [] }
+          if (!hasLimit) this.#limited.delete(task.id)
+          return judge({ due: rows.at(-1)!, running: isLimited ? Number(rows[1]![0]![0]) : 0 }, locked)
+        },
+      })
+      if (claimed !== limitUnknown) return claimed
+      if (this.#limited.size >= limitedTasksMax) this.#limited.clear()
+      this.#limited.add(task.id)
+    }
+  }
+
+  // ── The holder of a lease ────────────────────────────────────────────────────────────────────────────────
+
   async extend(caller: Caller, task: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
-    return isId(id) ? this.#writes.extend(caller, task, id, extension, nowMs) : { refused: 'missing' }
+    if (!isId(id)) return { refused: 'missing' }
+    return this.#change(caller, task, nowMs, true, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
+      const run = steps.keptRun(rows!, locked)
+      return steps.judge(run, extendRun(run, extension, locked.declaration, locked.nowMs))
+    })
   }
 
   async finish(caller: Caller, task: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
-    return isId(id) ? this.#writes.finish(caller, task, id, finish, nowMs) : { refused: 'missing' }
+    if (!isId(id)) return { refused: 'missing' }
+    return this.#change(caller, task, nowMs, true, steps.finishLocks(task.id, id, finish), (found, locked) =>
+      steps.judgeFinish(found, locked, finish, false),
+    )
   }
 
+  // ── Cancel and retry ─────────────────────────────────────────────────────────────────────────────────────
+
   async cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
-    return isId(id) ? this.#writes.cancel(caller, task, id, nowMs) : { refused: 'missing' }
+    if (!isId(id)) return { refused: 'missing' }
+    return this.#change(caller, task, nowMs, false, [step(sql.lockRun, task.id, id)], ([rows], locked) => {
+      const run = steps.keptRun(rows!, locked)
+      return steps.judge(run, cancelRun(run, locked.nowMs))
+    })
   }
 
   async retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
-    return isId(id) ? this.#writes.retry(caller, task, id, nowMs) : { refused: 'missing' }
+    if (!isId(id)) return { refused: 'missing' }
+    const locks = [sql.lockRun, sql.lockRunningOfSameKey, sql.lockQueuedOfSameKey].map((one) => step(one, task.id, id))
+    return this.#change(caller, task, nowMs, false, locks, ([rows, running, queued], locked) => {
+      const run = steps.keptRun(rows!, locked)
+      const change = retryRun(run, queued!.length > 0, running!.length > 0, locked.nowMs)
+      return steps.judge(run, change, steps.requeueSteps)
+    })
+  }
+
+  #change<T>(
+    caller: Caller,
+    task: Table,
+    nowMs: number,
+    alsoDeleted: boolean,
+    locks: Step[],
+    judge: (found: Row[][], locked: LockedTask) => Judged<T>,
+  ): Promise<T> {
+    return changeRuns(this.#db, {
+      holder: holderOf(caller),
+      locks,
+      state: stateStep(task.id, caller, this.#clock(nowMs)),
+      judge: (found, locked) => judge(found, requireTask(task, locked, alsoDeleted)),
+    })
   }
 
   async applyBatch(caller: Caller, batch: Batch, nowMs: number): Promise<BatchResult> {
@@ -137,7 +274,7 @@ export class PostgresRuns implements Runs {
   async finishedAmong(runs: RunReference[]): Promise<RunReference[]> {
     if (runs.length === 0) return []
     const byTask = [...Map.groupBy(runs, ({ taskId }) => taskId)]
-    const looks = byTask.map(([taskId, group]) => step(unfinished, taskId, textArray(group.map(({ id }) => id))))
+    const looks = byTask.map(([taskId, group]) => step(sql.unfinished, taskId, textArray(group.map(({ id }) => id))))
     const answers = await this.#db.readParts(noOrg, [], looks)
     return byTask.flatMap(([, group], i) => {
       const answer = answers[i]
@@ -150,7 +287,7 @@ export class PostgresRuns implements Runs {
   async dueAmong(taskIds: number[], nowMs: number): Promise<number[]> {
     if (taskIds.length === 0) return []
     const at = this.#clock(nowMs)
-    const looks = taskIds.map((id) => step(anyDue, id, at))
+    const looks = taskIds.map((id) => step(sql.anyDue, id, at))
     const [active, ...due] = await this.#db.readParts(noOrg, [step(notPaused, bigintArray(taskIds))], looks)
     const open = new Set(active!.rows.map(([id]) => Number(id)))
     return taskIds.filter((id, i) => open.has(id) && (due[i]?.rows.length ?? 0) > 0)
@@ -158,7 +295,7 @@ export class PostgresRuns implements Runs {
 
   async goneAmong(taskIds: number[]): Promise<number[]> {
     if (taskIds.length === 0) return []
-    const [active] = await this.#db.read(noOrg, step(activeTasks, bigintArray(taskIds)))
+    const [active] = await this.#db.read(noOrg, step(sql.activeTasks, bigintArray(taskIds)))
     const open = new Set(active!.rows.map(([id]) => Number(id)))
     return taskIds.filter((id) => !open.has(id))
   }
@@ -167,10 +304,6 @@ export class PostgresRuns implements Runs {
 
   duePushes(nowMs: number, without?: Without): Promise<DuePushes> {
     return findDuePushes(this.#db, this.#clock(nowMs), this.#pushLooks, nowMs, without)
-  }
-
-  claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
-    return this.#writes.claimPushes(task, limit, nowMs)
   }
 
   async expireLeases(nowMs: number, rowsMax: number): Promise<RunReference[]> {
@@ -188,4 +321,32 @@ export class PostgresRuns implements Runs {
   sweepFinished(nowMs: number, rowsMax: number): Promise<number> {
     return this.#sweep.step(this.#clock(nowMs), rowsMax)
   }
+}
+
+const limitUnknown = Symbol('the task has a limit, and it was not locked')
+
+interface Found {
+  due: Row[]
+  /** How many are running, if the task has a limit. */
+  running: number
+}
+
+const nothing: Judged<Run[]> = { answer: [], writes: [] }
+
+/** Starts an attempt of each run that is due and within the concurrency. */
+const hand = (
+  { orgId }: Table,
+  { due, running }: Found,
+  { declaration, nowMs }: LockedTask,
+  { limit, leaseMs = declaration.leaseSeconds * 1000 }: ClaimOptions,
+): Judged<Run[]> => {
+  const { concurrency } = declaration
+  const rowsMax = concurrency === null ? limit : Math.min(limit, Math.max(0, concurrency - running))
+  const started = due
+    .map(toRun)
+    // On Citus, due runs are chosen by the clock of another server.
+    .filter(({ runAtMs }) => runAtMs <= nowMs)
+    .slice(0, rowsMax)
+    .map((run) => startAttempt(run, newLease(), leaseMs, nowMs))
+  return { answer: started, writes: started.map((run) => step(sql.startRun, ...changedValues(run), orgId)) }
 }

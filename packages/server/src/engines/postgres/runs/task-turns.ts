@@ -1,4 +1,4 @@
-import { takeTurns } from '../../../core/tasks/take-turns.ts'
+import { takeTurns } from '../../../core/tasks/due-turns.ts'
 
 interface TaskOfOrganization {
   id: number

@@ -1,47 +1,85 @@
+import { declareTask, deleteTask, restoreTask } from '../../../core/tasks/task-changes.ts'
+import { addTaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { Condition } from '../../../store/records.ts'
 import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState, Tasks } from '../../../store/tasks.ts'
+import type { DumpedTask } from '../../../store/transfer.ts'
 import { bigintArray } from '../connection/arrays.ts'
-import { type Database, organization } from '../connection/database.ts'
-import type { Registry } from '../registry/registry.ts'
-import { TableReads } from '../registry/tables-of-kind.ts'
+import { holderOf, organization } from '../connection/database.ts'
+import { type Row, type Step, step } from '../connection/driver.ts'
+import { stateStep as guardStateStep, requireActive } from '../records/write-guard.ts'
+import { openings, type Registry, refusingGone } from '../registry/registry.ts'
+import { toTable } from '../registry/rows.ts'
+import {
+  activeTable,
+  insertTable,
+  markDeleted,
+  moveEpochForTable,
+  restoreTable,
+  TableReads,
+} from '../registry/tables.ts'
 import { oldestRun } from '../runs/statements.ts'
-import { readClock, readTasks } from './statements.ts'
-import { toTask } from './task-rows.ts'
-import { stateOf, TaskWrites } from './task-writes.ts'
+import * as sql from './statements.ts'
+import { taskValues, toTask } from './task-rows.ts'
 
-export interface TasksOptions {
-  db: Database
-  registry: Registry
-  clock: (nowMs: number) => number | null
+/** `oldest`: the row of `oldestRun`; undefined while the runs of the task cannot be reached. A run is due if its time has come. */
+const stateOf = (task: DumpedTask, oldest: Row[] | undefined, nowMs: number): TaskState => {
+  const { declaration, updatedAtMs, nextRunAtMs } = task
+  const at = oldest?.[0]?.[0] == null ? Number.POSITIVE_INFINITY : Number(oldest[0][0])
+  return { declaration, updatedAtMs, nextRunAtMs, oldestRunAtMs: oldest && (at <= nowMs ? at : null) }
 }
 
-export class PostgresTasks extends TableReads implements Tasks {
-  readonly #options: TasksOptions
-  readonly #writes: TaskWrites
+/** The active task of a name, and the time. */
+interface Found {
+  table: Table | undefined
+  task: DumpedTask | undefined
+  nowMs: number
+}
 
-  constructor(options: TasksOptions) {
-    super(options.registry, 'task')
-    this.#options = options
-    this.#writes = new TaskWrites(options.db, options.registry.writes, options.clock)
+/** Changes of one organization run one after another. */
+export class PostgresTasks extends TableReads implements Tasks {
+  readonly #clock: (nowMs: number) => number | null
+
+  constructor(registry: Registry, clock: (nowMs: number) => number | null) {
+    super(registry, 'task')
+    this.#clock = clock
   }
 
   async read(tasks: Table[], nowMs: number): Promise<(TaskState | undefined)[]> {
     if (tasks.length === 0) return []
-    const { db, clock } = this.#options
-    const registry = [
-      { statement: readClock, values: [clock(nowMs)] },
-      { statement: readTasks, values: [bigintArray(tasks.map(({ id }) => id))] },
-    ]
-    const looks = tasks.map(({ id }) => ({ statement: oldestRun, values: [id] }))
-    const [clockRows, found, ...oldest] = await db.readParts(organization(tasks[0]!.orgId), registry, looks)
+    const found = [step(sql.readClock, this.#clock(nowMs)), step(sql.readTasks, bigintArray(tasks.map(({ id }) => id)))]
+    const looks = tasks.map(({ id }) => step(oldestRun, id))
+    const holder = organization(tasks[0]!.orgId)
+    const [clockRows, taskRows, ...oldest] = await this.registry.db.readParts(holder, found, looks)
     const now = Number(clockRows!.rows[0]![0])
-    const stored = new Map(found!.rows.map((row) => [Number(row[0]), toTask(row)]))
+    const stored = new Map(taskRows!.rows.map((row) => [Number(row[0]), toTask(row)]))
     return tasks.map(({ id }, i) => {
       const task = stored.get(id)
       return task && stateOf(task, oldest[i]?.rows, now)
     })
+  }
+
+  /** The steps that find it, and what they found. */
+  #finding(caller: Caller, db: string, name: string, nowMs: number): { steps: Step[]; read: (rows: Row[][]) => Found } {
+    const place = this.place(caller.orgId, db, name)
+    const opening = openings(caller)
+    return {
+      steps: [
+        ...opening,
+        step(activeTable, ...place),
+        step(sql.lockNamedTask, ...place),
+        step(sql.readClock, this.#clock(nowMs)),
+      ],
+      read: (rows) => {
+        const [active, locked, now] = rows.slice(opening.length) as [Row[], Row[], Row[]]
+        return {
+          table: active[0] && toTable(active[0]),
+          task: locked[0] && toTask(locked[0]),
+          nowMs: Number(now[0]![0]),
+        }
+      },
+    }
   }
 
   declare(
@@ -50,13 +88,45 @@ export class PostgresTasks extends TableReads implements Tasks {
     name: string,
     declaration: DeclarationToStore,
     condition: Condition | undefined,
-    nowMs: number,
+    callersMs: number,
   ): Promise<DeclareResult> {
-    return this.#writes.declare(caller, db, name, declaration, condition, nowMs)
+    const { steps, read } = this.#finding(caller, db, name, callersMs)
+    const run = this.registry.db.transaction(holderOf(caller), async ({ send, commit }): Promise<DeclareResult> => {
+      const { table, task: present, nowMs } = read((await send(...steps)).map(({ rows }) => rows))
+      const declared = declareTask(present, declaration, condition, nowMs)
+      if (!declared.applied) return declared
+      let active = table
+      if (active === undefined) {
+        const place = this.place(caller.orgId, db, name)
+        const [, made] = await send(step(insertTable, ...place, '{}', null, nowMs), step(activeTable, ...place))
+        active = toTable(made!.rows[0]!)
+      }
+      const task = { ...declared.task, tableId: active.id }
+      const write = present === undefined ? sql.insertTask : sql.updateTask
+      const [, oldest] = await commit(step(write, ...taskValues(task)), step(oldestRun, active.id))
+      const { secretStored } = declared
+      const state = stateOf(task, oldest!.rows, nowMs)
+      return { applied: true, created: table === undefined, secretStored, task: active, state }
+    })
+    return refusingGone(this.registry.db, caller, run)
   }
 
-  addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, nowMs: number): Promise<void> {
-    return this.#writes.addSecret(caller, task, secret, revokesOld, nowMs)
+  async addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, callersMs: number): Promise<void> {
+    const { db } = this.registry
+    const adding = db.transaction(holderOf(caller), async ({ send, commit }) => {
+      const results = await send(
+        ...openings(caller),
+        step(sql.lockTask, task.id),
+        guardStateStep(caller, task),
+        step(sql.readClock, this.#clock(callersMs)),
+      )
+      const [locked, guard, now] = results.slice(-3).map(({ rows }) => rows[0]) as [Row | undefined, Row, Row]
+      requireActive(task, guard)
+      const present = toTask(locked!)
+      const secrets = addTaskSecret(present.secrets, secret, revokesOld, Number(now[0]))
+      await commit(step(sql.updateTask, ...taskValues({ ...present, secrets })))
+    })
+    await refusingGone(db, caller, adding)
   }
 
   async delete(
@@ -64,9 +134,28 @@ export class PostgresTasks extends TableReads implements Tasks {
     db: string,
     name: string,
     condition: Condition | undefined,
-    nowMs: number,
+    callersMs: number,
   ): Promise<DeleteTaskResult | undefined> {
-    const result = await this.#writes.delete(caller, db, name, condition, nowMs)
+    const { steps, read } = this.#finding(caller, db, name, callersMs)
+    const run = this.registry.db.transaction(
+      holderOf(caller),
+      async ({ send, commit }): Promise<DeleteTaskResult | undefined> => {
+        const { table, task: present, nowMs } = read((await send(...steps)).map(({ rows }) => rows))
+        if (table === undefined || present === undefined) return undefined
+        const deleted = deleteTask(present, condition)
+        if (!deleted.applied) return deleted
+        const place = this.place(caller.orgId, db, name)
+        const [, , oldest, marked] = await commit(
+          step(sql.updateTask, ...taskValues(deleted.task)),
+          step(moveEpochForTable, ...place),
+          step(oldestRun, table.id),
+          step(markDeleted, ...place, nowMs),
+        )
+        const state = stateOf(deleted.task, oldest!.rows, nowMs)
+        return { applied: true, task: toTable(marked!.rows[0]!), state }
+      },
+    )
+    const result = await refusingGone(this.registry.db, caller, run)
     if (!result?.applied) return result
     this.registry.cache.moveTo(result.task.stamp)
     await this.registry.awaitLeaseExpiry()
@@ -78,8 +167,14 @@ export class PostgresTasks extends TableReads implements Tasks {
     db: string,
     name: string,
     deletedAtMs: number | undefined,
-    nowMs: number,
+    callersMs: number,
   ): Promise<RestoreResult> {
-    return this.#writes.restore(caller, db, name, deletedAtMs, nowMs)
+    const place = this.place(caller.orgId, db, name)
+    return restoreTable(this.registry.db, caller, place, deletedAtMs, callersMs, async (table, send) => {
+      const [locked, now] = await send(step(sql.lockTask, table.id), step(sql.readClock, this.#clock(callersMs)))
+      const [row] = locked!.rows
+      if (row === undefined) return []
+      return [step(sql.updateTask, ...taskValues(restoreTask(toTask(row), Number(now!.rows[0]![0]))))]
+    })
   }
 }

@@ -5,7 +5,7 @@ import type { Session } from '../connection/driver.ts'
 import { openDump } from './dump.ts'
 import { loadRows } from './load.ts'
 
-export interface TransferOptions {
+interface TransferOptions {
   db: Database
   /** See `Dialect`. */
   putsFromArrays: boolean

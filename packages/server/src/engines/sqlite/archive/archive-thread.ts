@@ -1,6 +1,6 @@
 import type { LogLevel } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
-import type { ArchiveState } from '../../../store/archive-state.ts'
+import type { ArchiveState } from '../../../store/measures.ts'
 import { ArchiveDirectory } from './archive-directory.ts'
 import { Archiver, type ArchiverOptions } from './archiver.ts'
 import { threadClock } from './server-clock.ts'

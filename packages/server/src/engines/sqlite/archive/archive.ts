@@ -1,7 +1,7 @@
 import { endThread } from '../../../core/end-thread.ts'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
-import type { ArchiveState } from '../../../store/archive-state.ts'
+import type { ArchiveState } from '../../../store/measures.ts'
 import type { ArchiveThreadOptions, EndOfStore, FromArchiveThread, ToArchiveThread } from './archive-thread.ts'
 import { removeToken } from './token.ts'
 
@@ -9,7 +9,7 @@ import { removeToken } from './token.ts'
 const flushMsMax = 10_000
 const restartPauseMs = 1_000
 
-export type ArchiveStart = Omit<ArchiveThreadOptions, 'skipped'>
+type ArchiveStart = Omit<ArchiveThreadOptions, 'skipped'>
 
 /** The serving thread's side of the archive. Once it has started nothing here throws: when the archive fails, writes go on. */
 export class Archive {

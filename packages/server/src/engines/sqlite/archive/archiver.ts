@@ -1,7 +1,7 @@
 import { closeSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreRefused } from '../../../core/store-refused.ts'
-import type { ArchiveState } from '../../../store/archive-state.ts'
+import type { ArchiveState } from '../../../store/measures.ts'
 import { ArchiveDirectory } from './archive-directory.ts'
 import {
   ArchiveDamaged,

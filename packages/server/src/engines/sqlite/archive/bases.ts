@@ -1,7 +1,7 @@
 import { fstatSync, rmSync } from 'node:fs'
 import type { Log } from '../../../core/log.ts'
 import { makeWaryClock } from '../../../core/wary-clock.ts'
-import type { ArchiveState } from '../../../store/archive-state.ts'
+import type { ArchiveState } from '../../../store/measures.ts'
 import { basesOf, isBefore } from './archive-files.ts'
 import { BaseCopy, requireRoom } from './base-copy.ts'
 import { dropOld } from './retention.ts'

@@ -12,7 +12,7 @@ export interface Reading {
 }
 
 /** Routine corrections of a clock are smaller. */
-export const aheadMsMax = 60_000
+const aheadMsMax = 60_000
 /** The drift is known less exactly than the time itself. */
 const backMsMax = 2_000
 /** More stretches without a commit than this, and those in the middle are forgotten. */
@@ -31,7 +31,7 @@ interface Stretch {
   driftMs: number | undefined
 }
 
-export interface Seen {
+interface Seen {
   /** Until when the stretch of the last commit was seen. */
   coveredMs: number
   /** The stretch that the clock is in now, if it is another one. */

@@ -169,7 +169,7 @@ export class CommitTimeReader {
   }
 }
 
-export interface EarlierTimes {
+interface EarlierTimes {
   paths: string[]
   /** A list for each start. */
   times: CommitTime[][]

@@ -4,7 +4,7 @@ import { type Checksum, isNextGeneration, type LastFrame, type Salts, sameSalts 
 // Whether a starting server may continue the last run of its archive. It may if every frame since the last archived one
 // is in the WAL that it finds. A pure rule: everything it needs is given.
 
-export interface KnownEnd {
+interface KnownEnd {
   number: number
   ended: boolean
   last: LastFrame | undefined
@@ -24,7 +24,7 @@ export interface Found {
   fingerprint: Fingerprint
 }
 
-export type Continuation =
+type Continuation =
   /** `from`: the same generation after the last frame, or another generation from its first frame. */
   { from: 'lastFrame' | 'generation' } | { gap: string }
 

@@ -15,7 +15,7 @@ export interface Piece {
   broken: Break | undefined
 }
 
-export interface Break {
+interface Break {
   segment: number
   message: string
   /** The end of the newest run is not there: the archive is a copy that was made while the server wrote. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Log } from '../../../core/log.ts'
-import type { ArchiveState } from '../../../store/archive-state.ts'
+import type { ArchiveState } from '../../../store/measures.ts'
 import { Connection } from '../connection.ts'
 import { faultPoint } from '../disk/fault-point.ts'
 import type { ArchiveSettings } from '../settings.ts'
@@ -12,7 +12,7 @@ import { removeTimes, timesName } from './commit-times.ts'
 import { threadClock } from './server-clock.ts'
 import { fingerprintOf, hasToken, removeToken } from './token.ts'
 
-export interface PrepareArchive {
+interface PrepareArchive {
   dataDir: string
   /** Undefined without --archive. */
   settings: ArchiveSettings | undefined

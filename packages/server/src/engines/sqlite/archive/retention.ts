@@ -11,7 +11,7 @@ import {
 } from './archive-files.ts'
 
 /** A base, for the decision what is dropped. */
-export interface KnownBase {
+interface KnownBase {
   run: number
   number: number
   firstSegment: number

@@ -20,7 +20,7 @@ export interface WalHeader extends Salts {
 
 export type Checksum = readonly [number, number]
 
-export interface FrameHead {
+interface FrameHead {
   page: number
   /** Pages of the database after this commit; 0 if the frame does not end a commit. */
   databasePages: number

@@ -20,7 +20,7 @@ interface WalPages {
   pendingPages: number
 }
 
-export interface CheckpointerOptions {
+interface CheckpointerOptions {
   path: string
   log: Log
   /** Only the owner of the store checkpoints: a failed sync is then always the owner's. */
@@ -45,7 +45,7 @@ export interface CheckpointerOptions {
  * `passive`: the checkpoint thread copies pages while the writer commits. `reset`: the writer copies the rest, and its next
  * commit starts the WAL again. `truncate`: the same, and the WAL is an empty file at once.
  */
-export type CheckpointKind = 'passive' | 'reset' | 'truncate'
+type CheckpointKind = 'passive' | 'reset' | 'truncate'
 
 /** Carries out what the checkpoint policy decides: its thread, the syncs of the database file, the pause before a tidy-up. */
 export class Checkpointer {

@@ -107,3 +107,45 @@ export class Damage {
     return new CubbyError('store_damaged', damageMessage, { hint: damageHint, cause })
   }
 }
+
+interface WalkOptions {
+  rowsPerStep: number
+  /** How findings name the rows: `records of the ids` 5 to 9 cannot be read, `records` after number 4 are not in order. */
+  unread: string
+  unordered: string
+}
+
+/** All rows that can be read, in steps and in order of their numbers. A text is a finding: rows that cannot be read, which are skipped. */
+export async function* walkRows<Row extends object>(
+  readAfter: (last: number, rowsMax: number) => Row[],
+  numberOf: (row: Row) => number,
+  { rowsPerStep, unread, unordered }: WalkOptions,
+): AsyncIterable<Row[] | string> {
+  const read = (after: number, rowsMax: number) => orDamage(() => readAfter(after, rowsMax))
+  let rowsMax = rowsPerStep
+  for (let last = 0; ; ) {
+    const rows = read(last, rowsMax)
+    if (rows === damaged) {
+      // Smaller and smaller steps find the first row that cannot be read. The walk continues after the damaged range.
+      if (rowsMax > 1) rowsMax = Math.ceil(rowsMax / 8)
+      else {
+        const next = firstReadable(last, (after) => read(after, 1) !== damaged)
+        yield `${unread} ${last + 1} to ${next ?? 'the last'} cannot be read`
+        if (next === undefined) return
+        last = next
+        rowsMax = rowsPerStep
+      }
+      continue
+    }
+    if (rows.length === 0) return
+    // A damaged page can lead back to rows that were read before.
+    if (rows.some((row, i) => numberOf(row) <= (i === 0 ? last : numberOf(rows[i - 1]!)))) {
+      yield `${unordered} after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
+      return
+    }
+    yield rows
+    last = numberOf(rows.at(-1)!)
+    // A server that checks its own store serves requests in between.
+    await Bun.sleep(0)
+  }
+}

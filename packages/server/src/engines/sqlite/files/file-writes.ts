@@ -1,30 +1,63 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { isStoreBlobId, neverDueMs } from '../../../core/files/blob-id.ts'
-import { type FileContent, fileData, fileEntries, fileKey, readFileContent } from '../../../core/files/file-record.ts'
-import { deadBlobMs, pendingBlobMs } from '../../../core/limits.ts'
+import {
+  changeFile,
+  deadUntilMs,
+  type FileToWrite,
+  type FoundFile,
+  pendingUntilMs,
+  putFile,
+  removalRetryMs,
+  removeFile,
+} from '../../../core/files/file-changes.ts'
+import { fileData, fileEntries, fileKey } from '../../../core/files/file-record.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
-import { isExpired } from '../../../core/records/expiry.ts'
 import type { FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
-import type { Condition, PutOperation } from '../../../store/records.ts'
+import type { Condition, PutOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
 import { damagedRecord } from '../records/row-check.ts'
-import { type BlobReference, markDead } from './dead-blobs.ts'
+import type { Fence } from '../registry/registry-writes.ts'
+
+/** A blob that a row of a bucket refers to. */
+interface BlobReference {
+  tableId: number
+  blobId: string
+}
+
+/** The blobs of those rows that are files. The values of tables never begin with `f`. */
+export const blobsOfRows = (db: Connection, ids: number[]): BlobReference[] =>
+  db
+    .prepare<BlobReference, [string]>(
+      `SELECT table_id AS tableId, substr(CAST(i3_hash AS TEXT), 2) AS blobId FROM records
+       WHERE id IN (SELECT value FROM json_each(?1)) AND i3_hash >= x'66' AND i3_hash < x'67'`,
+    )
+    .all(JSON.stringify(ids))
+
+/**
+ * After the rows that referred to them are gone. A blob that another row refers to stays: a damaged row may have named
+ * the blob of another file. One that is never due stays so.
+ */
+export const markDead = (db: Connection, blobs: BlobReference[], nowMs: number): void => {
+  const mark = db.prepare<unknown, [string, number, number]>(
+    `UPDATE blobs SET state = 'dead', due_at = max(coalesce(due_at, 0), ?3) WHERE id = ?1 AND table_id = ?2 AND state = 'live'
+     AND NOT EXISTS (SELECT 1 FROM records WHERE table_id = ?2 AND i3_hash = CAST('f' || ?1 AS BLOB))`,
+  )
+  for (const { tableId, blobId } of blobs) mark.run(blobId, tableId, deadUntilMs(nowMs))
+}
 
 type Value = string | number
 
 type CommittedFile = Omit<FileToCommit, 'bytes'>
+type Applied = Extract<WriteResult, { applied: true }>
+type Refused = Extract<WriteResult, { applied: false }>
 
-/** The row of a file, expired or not. */
 interface FileRow {
   updated_at: number
   ttl: number | null
   data: string
   blobId: string | null
 }
-
-/** A sweep that could not remove the bytes comes back to them after this time. */
-const removalRetryMs = 10 * 60 * 1000
 
 /** Changes files and blobs inside the transaction that is open on `db`. */
 export class FileWrites {
@@ -44,17 +77,24 @@ export class FileWrites {
     return this.#db.prepare<Row, Value[]>(sql).get(...values) ?? undefined
   }
 
-  #file(tableId: number, name: string): FileRow | undefined {
-    const { hashKey, rangeKey } = fileKey(name)
-    return this.#one<FileRow>(
+  /** Expired or not. No condition can be checked against a damaged one. */
+  #find(tableId: number, name: string, condition: Condition | undefined): FoundFile | undefined {
+    const key = fileKey(name)
+    const row = this.#one<FileRow>(
       `SELECT updated_at, ttl, data, substr(CAST(i3_hash AS TEXT), 2) AS blobId FROM records
        WHERE table_id = ?1 AND hash_key = CAST(?2 AS BLOB) AND range_key = CAST(?3 AS BLOB)`,
-      ...[tableId, hashKey, rangeKey],
+      ...[tableId, key.hashKey, key.rangeKey],
     )
+    if (row === undefined) return undefined
+    const record = { ...key, data: row.data, ttlSeconds: row.ttl, updatedAtMs: row.updated_at }
+    // It takes the checksum off `data`, too.
+    const isDamaged = takeChecksum(tableId, record) === 'damaged'
+    if (isDamaged && condition !== undefined) throw damagedRecord(record)
+    return { ...record, blob: row.blobId ?? undefined, isDamaged }
   }
 
   begin(tableId: number, blobId: string, nowMs: number): void {
-    this.#run(`INSERT INTO blobs VALUES (?1, ?2, 'pending', ?3)`, blobId, tableId, nowMs + pendingBlobMs)
+    this.#run(`INSERT INTO blobs VALUES (?1, ?2, 'pending', ?3)`, blobId, tableId, pendingUntilMs(nowMs))
   }
 
   keepAlive(blobIds: string[], nowMs: number): void {
@@ -62,7 +102,7 @@ export class FileWrites {
       this.#run(
         `UPDATE blobs SET due_at = max(due_at, ?2) WHERE id = ?1 AND state = 'pending'`,
         id,
-        nowMs + pendingBlobMs,
+        pendingUntilMs(nowMs),
       )
     }
   }
@@ -80,20 +120,20 @@ export class FileWrites {
 
   /** Nothing of the blob is there before, and nothing remains if the condition does not hold. */
   #commitWithBytes(tableId: number, file: CommittedFile, bytes: string, nowMs: number): FileWriteResult {
-    const { name, content, ttlSeconds, condition } = file
-    const found = this.#file(tableId, name)
-    const result = this.#put(tableId, name, content, ttlSeconds, condition, found, nowMs)
-    if (!result.applied) return result
+    const { name, content, condition } = file
+    const change = putFile(this.#find(tableId, name, condition), file, nowMs)
+    if (!change.applied) return refused(change)
+    const result = this.#put(tableId, name, change.put, nowMs)
     this.#run(`INSERT INTO blobs VALUES (?1, ?2, 'live', NULL)`, content.blob, tableId)
     this.#db
       .prepare<unknown, [string, Uint8Array]>('INSERT INTO blob_bytes (id, bytes) VALUES (?1, ?2)')
       .run(content.blob, Buffer.from(bytes, 'latin1'))
-    markDead(this.#db, replaced(tableId, found), nowMs)
+    this.#markDead(tableId, change.deadBlob, nowMs)
     return result
   }
 
   #commitPending(tableId: number, file: CommittedFile, nowMs: number): FileWriteResult {
-    const { name, content, ttlSeconds, condition } = file
+    const { name, content, condition } = file
     const { blob } = content
     const pending = `SELECT 1 FROM blobs WHERE id = ?1 AND table_id = ?2 AND state = 'pending'`
     if (this.#one(pending, blob, tableId) === undefined) {
@@ -101,14 +141,14 @@ export class FileWrites {
         hint: 'Send the file again.',
       })
     }
-    const found = this.#file(tableId, name)
-    const result = this.#put(tableId, name, content, ttlSeconds, condition, found, nowMs)
-    if (result.applied) {
-      this.#run(`UPDATE blobs SET state = 'live', due_at = NULL WHERE id = ?1`, blob)
-      markDead(this.#db, replaced(tableId, found), nowMs)
-    } else {
-      this.#run(`UPDATE blobs SET state = 'dead', due_at = ?2 WHERE id = ?1`, blob, nowMs + deadBlobMs)
+    const change = putFile(this.#find(tableId, name, condition), file, nowMs)
+    if (!change.applied) {
+      this.#run(`UPDATE blobs SET state = 'dead', due_at = ?2 WHERE id = ?1`, blob, deadUntilMs(nowMs))
+      return refused(change)
     }
+    const result = this.#put(tableId, name, change.put, nowMs)
+    this.#run(`UPDATE blobs SET state = 'live', due_at = NULL WHERE id = ?1`, blob)
+    this.#markDead(tableId, change.deadBlob, nowMs)
     return result
   }
 
@@ -119,53 +159,37 @@ export class FileWrites {
     condition: Condition | undefined,
     nowMs: number,
   ): FileChangeResult {
-    const found = this.#file(tableId, name)
-    if (found === undefined) return { applied: false, failedOperation: 0, current: undefined }
-    const { hashKey, rangeKey } = fileKey(name)
-    const record = { hashKey, rangeKey, data: found.data, ttlSeconds: found.ttl, updatedAtMs: found.updated_at }
-    // Before the ttl is used: a damaged one could hide the file. It also takes the checksum off `data`.
-    if (takeChecksum(tableId, record) === 'damaged') throw damagedRecord(record)
-    if (isExpired(found.ttl, nowMs)) return { applied: false, failedOperation: 0, current: undefined }
-    const { ttlSeconds = found.ttl, ...others } = changes
-    const content = { ...readFileContent(record.data), ...others }
-    const result = this.#put(tableId, name, content, ttlSeconds, condition, found, nowMs)
-    return result.applied ? { ...result, content, ttlSeconds } : result
+    const change = changeFile(this.#find(tableId, name, condition ?? 'exists'), changes, condition, nowMs)
+    if (!change.applied) return refused(change)
+    const { content, ttlSeconds } = change.put
+    return { ...this.#put(tableId, name, change.put, nowMs), content, ttlSeconds }
   }
 
   remove(tableId: number, name: string, condition: Condition | undefined, nowMs: number): FileWriteResult {
-    const found = this.#file(tableId, name)
-    const result = this.#records.write(tableId, [{ op: 'delete', ...fileKey(name), condition }], nowMs)
-    // An expired file is left to the sweep, with its blob.
-    if (result.applied && (result.results[0] as { deleted: boolean }).deleted)
-      markDead(this.#db, replaced(tableId, found), nowMs)
-    return result
+    const change = removeFile(this.#find(tableId, name, condition), condition, nowMs)
+    if (!change.applied) return refused(change)
+    const { deleted } = change
+    if (deleted) this.#records.write(tableId, [{ op: 'delete', ...fileKey(name), condition: undefined }], nowMs)
+    this.#markDead(tableId, change.deadBlob, nowMs)
+    return { applied: true, results: [{ deleted }] }
   }
 
-  /** The version is chosen here, because one of the index entries holds it. */
-  #put(
-    tableId: number,
-    name: string,
-    content: FileContent,
-    ttlSeconds: number | null,
-    condition: Condition | undefined,
-    found: FileRow | undefined,
-    nowMs: number,
-  ): FileWriteResult {
-    const write = (updatedAtMs: number, condition: Condition | undefined): FileWriteResult => {
-      const entries = fileEntries(name, content, updatedAtMs)
+  #put(tableId: number, name: string, { content, ttlSeconds, updatedAtMs }: FileToWrite, nowMs: number): Applied {
+    const write = (version: number): Applied => {
       const put: PutOperation = {
-        ...{ op: 'put', ...fileKey(name), data: fileData(content), ttlSeconds },
-        ...{ entries, condition, updatedAtMs },
+        ...{ op: 'put', ...fileKey(name), data: fileData(content), ttlSeconds, condition: undefined },
+        ...{ entries: fileEntries(name, content, version), updatedAtMs: version },
       }
-      return this.#records.write(tableId, [put], nowMs)
+      return this.#records.write(tableId, [put], nowMs) as Applied
     }
-    const isLive = found !== undefined && !isDamaged(tableId, name, found) && !isExpired(found.ttl, nowMs)
-    const version = isLive ? Math.max(nowMs, found.updated_at + 1) : nowMs
-    const result = write(version, condition)
-    if (!result.applied) return result
-    // Over a damaged row, the version of which is only known to the writer, it is written once more.
-    const { updatedAtMs } = result.results[0] as { updatedAtMs: number }
-    return updatedAtMs === version ? result : write(updatedAtMs + 1, undefined)
+    const result = write(updatedAtMs)
+    // Over a damaged row, whose version only the writer of records finds, it is written once more: an index entry holds it.
+    const written = (result.results[0] as { updatedAtMs: number }).updatedAtMs
+    return written === updatedAtMs ? result : write(written + 1)
+  }
+
+  #markDead(tableId: number, blobId: string | undefined, nowMs: number): void {
+    if (blobId !== undefined) markDead(this.#db, [{ tableId, blobId }], nowMs)
   }
 
   takeDue(nowMs: number, rowsMax: number, keptMs: number): string[] {
@@ -203,9 +227,47 @@ export class FileWrites {
   }
 }
 
-/** Nothing of a damaged row is used. */
-const isDamaged = (tableId: number, name: string, { data, ttl, updated_at }: FileRow): boolean =>
-  takeChecksum(tableId, { ...fileKey(name), data, ttlSeconds: ttl, updatedAtMs: updated_at }) === 'damaged'
+const refused = ({ current }: { current: number | undefined }): Refused => ({
+  ...{ applied: false, failedOperation: 0, current },
+})
 
-const replaced = (tableId: number, found: FileRow | undefined): BlobReference[] =>
-  found === undefined || found.blobId === null ? [] : [{ tableId, blobId: found.blobId }]
+interface Writers {
+  files: FileWrites
+}
+
+interface OfBucket {
+  fence: Fence
+  nowMs: number
+}
+
+export const fileCommands = {
+  beginBlob: ({ files }: Writers, { fence, blobId, nowMs }: OfBucket & { blobId: string }) =>
+    files.begin(fence.tableId!, blobId, nowMs),
+  keepBlobs: ({ files }: Writers, { blobIds, nowMs }: { blobIds: string[]; nowMs: number }) =>
+    files.keepAlive(blobIds, nowMs),
+  /** `bytes`: those that the store keeps, as a character each. */
+  commitFile: ({ files }: Writers, { fence, file, bytes, nowMs }: OfBucket & { file: CommittedFile; bytes?: string }) =>
+    files.commit(fence.tableId!, file, bytes, nowMs),
+  abandonBlob: ({ files }: Writers, { blobId, nowMs }: { blobId: string; nowMs: number }) =>
+    files.abandon(blobId, nowMs),
+  changeFile: (
+    { files }: Writers,
+    {
+      fence,
+      name,
+      changes,
+      condition,
+      nowMs,
+    }: OfBucket & { name: string; changes: FileChanges; condition: Condition | undefined },
+  ) => files.change(fence.tableId!, name, changes, condition, nowMs),
+  removeFile: (
+    { files }: Writers,
+    { fence, name, condition, nowMs }: OfBucket & { name: string; condition: Condition | undefined },
+  ) => files.remove(fence.tableId!, name, condition, nowMs),
+  takeDueBlobs: ({ files }: Writers, { nowMs, rowsMax, keptMs }: { nowMs: number; rowsMax: number; keptMs: number }) =>
+    files.takeDue(nowMs, rowsMax, keptMs),
+  forgetBlobs: ({ files }: Writers, { blobIds }: { blobIds: string[] }) => files.forget(blobIds),
+  holdBlobs: ({ files }: Writers, { untilMs }: { untilMs: number }) => files.holdSweep(untilMs),
+  adoptBlobs: ({ files }: Writers, _: object) => files.adoptBlobs(),
+  writeFileMark: ({ files }: Writers, { mark }: { mark: string }) => files.writeMark(mark),
+}

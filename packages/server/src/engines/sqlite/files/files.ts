@@ -12,30 +12,28 @@ export class SqliteFiles implements Files {
     this.#store = store
   }
 
-  begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<undefined> {
-    const command = { kind: 'beginBlob' as const, fence: this.#store.fence(caller, bucket), blobId, nowMs }
-    return this.#store.channel.submit<'beginBlob'>(caller.orgId, 0, command)
+  begin(caller: Caller, bucket: Table, blobId: string, nowMs: number): Promise<void> {
+    return this.#store.channel.submit({ kind: 'beginBlob', fence: this.#store.fence(caller, bucket), blobId, nowMs })
   }
 
-  keepAlive(blobIds: string[], nowMs: number): Promise<undefined> {
-    return this.#store.channel.submitMaintenance<'keepBlobs'>({ kind: 'keepBlobs', blobIds, nowMs })
+  keepAlive(blobIds: string[], nowMs: number): Promise<void> {
+    return this.#store.channel.submit({ kind: 'keepBlobs', blobIds, nowMs })
   }
 
   commit(caller: Caller, bucket: Table, file: FileToCommit, nowMs: number): Promise<FileWriteResult> {
     const { bytes, ...others } = file
     const fence = this.#store.fence(caller, bucket)
     const text = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-    const command = { kind: 'commitFile' as const, fence, file: others, bytes: text, nowMs }
     const size = others.content.metadata.length + (bytes?.length ?? 0)
-    return this.#store.channel.submit<'commitFile'>(caller.orgId, size, command)
+    return this.#store.channel.submit({ kind: 'commitFile', fence, file: others, bytes: text, nowMs }, size)
   }
 
   readBytes(_bucket: Table, blobId: string): Uint8Array | undefined {
     return this.#store.all<{ bytes: Uint8Array }>('SELECT bytes FROM blob_bytes WHERE id = ?1', blobId)[0]?.bytes
   }
 
-  abandon(blobId: string, nowMs: number): Promise<undefined> {
-    return this.#store.channel.submitMaintenance<'abandonBlob'>({ kind: 'abandonBlob', blobId, nowMs })
+  abandon(blobId: string, nowMs: number): Promise<void> {
+    return this.#store.channel.submit({ kind: 'abandonBlob', blobId, nowMs })
   }
 
   change(
@@ -47,8 +45,10 @@ export class SqliteFiles implements Files {
     nowMs: number,
   ): Promise<FileChangeResult> {
     const fence = this.#store.fence(caller, bucket)
-    const command = { kind: 'changeFile' as const, fence, name, changes, condition, nowMs }
-    return this.#store.channel.submit<'changeFile'>(caller.orgId, changes.metadata?.length ?? 0, command)
+    return this.#store.channel.submit(
+      { kind: 'changeFile', fence, name, changes, condition, nowMs },
+      changes.metadata?.length ?? 0,
+    )
   }
 
   remove(
@@ -58,20 +58,25 @@ export class SqliteFiles implements Files {
     condition: Condition | undefined,
     nowMs: number,
   ): Promise<FileWriteResult> {
-    const command = { kind: 'removeFile' as const, fence: this.#store.fence(caller, bucket), name, condition, nowMs }
-    return this.#store.channel.submit<'removeFile'>(caller.orgId, 0, command)
+    return this.#store.channel.submit({
+      kind: 'removeFile',
+      fence: this.#store.fence(caller, bucket),
+      name,
+      condition,
+      nowMs,
+    })
   }
 
   takeDue(nowMs: number, rowsMax: number, keptMs = 0): Promise<string[]> {
-    return this.#store.channel.submitMaintenance<'takeDueBlobs'>({ kind: 'takeDueBlobs', nowMs, rowsMax, keptMs })
+    return this.#store.channel.submit({ kind: 'takeDueBlobs', nowMs, rowsMax, keptMs })
   }
 
-  forget(blobIds: string[]): Promise<undefined> {
-    return this.#store.channel.submitMaintenance<'forgetBlobs'>({ kind: 'forgetBlobs', blobIds })
+  forget(blobIds: string[]): Promise<void> {
+    return this.#store.channel.submit({ kind: 'forgetBlobs', blobIds })
   }
 
-  holdSweep(untilMs: number): Promise<undefined> {
-    return this.#store.channel.submitMaintenance<'holdBlobs'>({ kind: 'holdBlobs', untilMs })
+  holdSweep(untilMs: number): Promise<void> {
+    return this.#store.channel.submit({ kind: 'holdBlobs', untilMs })
   }
 
   storeId(): string {
@@ -79,7 +84,7 @@ export class SqliteFiles implements Files {
   }
 
   adoptBlobs(): Promise<number> {
-    return this.#store.channel.submitMaintenance<'adoptBlobs'>({ kind: 'adoptBlobs' })
+    return this.#store.channel.submit({ kind: 'adoptBlobs' })
   }
 
   countAdopted(): number {
@@ -91,6 +96,6 @@ export class SqliteFiles implements Files {
   }
 
   writeMark(mark: string): Promise<string> {
-    return this.#store.channel.submitMaintenance<'writeFileMark'>({ kind: 'writeFileMark', mark })
+    return this.#store.channel.submit({ kind: 'writeFileMark', mark })
   }
 }

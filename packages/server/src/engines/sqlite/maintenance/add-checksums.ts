@@ -10,7 +10,7 @@ import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
 const stepBytesMax = 1024 * 1024
 
 /** Rows that cannot be read, by their ids. `to` is not among them. */
-export interface DamagedRows {
+interface DamagedRows {
   from: number
   to: number
 }
@@ -41,7 +41,10 @@ export const acceptsUnchecked = (db: Connection): boolean => readMeta(db, 'unche
  * See `Maintenance.addChecksums`. It runs in the transaction that is open on `db`, so it must not read a damaged page:
  * after that no COMMIT succeeds. It stops before the `skipped` rows, or continues after them.
  */
-export const addChecksums = (db: Connection, rowsMax: number, skipped?: DamagedRows): number => {
+export const addChecksums = (
+  { db }: { db: Connection },
+  { rowsMax, skipped }: { rowsMax: number; skipped?: DamagedRows },
+): number => {
   let next = readMeta(db, 'unchecked_next') ?? 0
   const end = readMeta(db, 'unchecked_end') ?? 0
   if (next >= end) return 0

@@ -1,6 +1,7 @@
+import { faultsOfRun } from '../../../core/tasks/run-faults.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
-import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
+import { walkRows } from '../disk/damage.ts'
 import { type RunRow, readRun, runColumns } from '../runs/run-rows.ts'
 
 const rowsPerStep = 500
@@ -35,35 +36,21 @@ export async function* checkRuns(db: Connection, { table }: Required<CheckNotes>
          AND org_id = coalesce((SELECT org_id FROM tasks WHERE table_id = r.task_id), 0))) AS isListed
      FROM runs r WHERE seq > ?1 ORDER BY seq LIMIT ?2`,
   )
-  const read = (afterSeq: number, rowsMax: number) => orDamage(() => step.all(afterSeq, rowsMax))
-  let rowsMax = rowsPerStep
-  for (let last = 0; ; ) {
-    const rows = read(last, rowsMax)
-    if (rows === damaged) {
-      // As for records: smaller steps find the first row that cannot be read, and the check continues after it.
-      if (rowsMax > 1) rowsMax = Math.ceil(rowsMax / 8)
-      else {
-        const next = firstReadable(last, (afterSeq) => read(afterSeq, 1) !== damaged)
-        yield `runs of the numbers ${last + 1} to ${next ?? 'the last'} cannot be read`
-        if (next === undefined) break
-        last = next
-        rowsMax = rowsPerStep
-      }
+  const walk = walkRows(
+    (afterSeq, rowsMax) => step.all(afterSeq, rowsMax),
+    ({ seq }) => seq,
+    { rowsPerStep, unread: 'runs of the numbers', unordered: 'runs' },
+  )
+  for await (const rows of walk) {
+    if (typeof rows === 'string') {
+      yield rows
       continue
-    }
-    if (rows.length === 0) break
-    // A damaged page can lead back to rows that were read before.
-    if (rows.some((row, i) => row.seq <= (rows[i - 1]?.seq ?? last))) {
-      yield `runs after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
-      break
     }
     for (const row of rows) {
       const findings = findingsOf(row, tasks)
       if (findings.length > 0) table(row.task_id)
       for (const finding of findings) yield `run ${row.id} (task ${row.task_id}): ${finding}`
     }
-    last = rows.at(-1)!.seq
-    await Bun.sleep(0)
   }
   const strays = db.prepare<{ seq: number }, []>(
     'SELECT seq FROM leases l WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.seq = l.seq AND r.lease_until = l.until)',
@@ -80,13 +67,8 @@ const findingsOf = (row: CheckedRow, tasks: Set<number>): string[] => {
   const findings: string[] = []
   if (!tasks.has(row.task_id)) findings.push('its task does not exist')
   if (readRun(row) === undefined) findings.push('it is not as it was written: its checksum does not match')
-  if ((row.status === 'running') !== (row.lease !== null) || (row.lease === null) !== (row.lease_until === null))
-    findings.push(`it is ${row.status}, with ${row.lease === null ? 'no lease' : 'a lease'}`)
   if (row.isListed === 0) findings.push('its lease is not among those of its organization')
-  const isOpen = row.status === 'queued' || row.status === 'running'
-  if (isOpen !== (row.finished_at === null))
-    findings.push(`it is ${row.status}, with ${isOpen ? 'a' : 'no'} time of its end`)
-  if (row.held !== row.isHeld)
-    findings.push(row.held === 1 ? 'it waits for a run of its key that is not running' : 'it does not wait for its key')
+  const times = { leaseUntilMs: row.lease_until, finishedAtMs: row.finished_at }
+  findings.push(...faultsOfRun({ ...row, ...times, held: row.held === 1 }, row.isHeld === 1))
   return findings
 }

@@ -1,15 +1,16 @@
 import { neverDueMs } from '../../../core/files/blob-id.ts'
 import { takeChecksum } from '../../../core/records/checksum.ts'
+import { faultOfRecord } from '../../../core/records/record-faults.ts'
 import { noRangeKey } from '../../../core/records/record-key.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import { findSecretFaults } from '../../../core/store-secrets.ts'
-import { type EntriesRule, entriesOf } from '../../../core/tables/entries-of.ts'
+import type { EntriesRule } from '../../../core/tables/entries-of.ts'
 import { slots } from '../../../core/tables/indices.ts'
 import type { CheckNotes } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
-import { damaged, firstReadable, orDamage } from '../disk/damage.ts'
+import { damaged, orDamage, walkRows } from '../disk/damage.ts'
 import { checkSchema } from '../migrations/check-schema.ts'
-import { entriesSql } from '../records/index-columns.ts'
+import { entriesSql } from '../records/record-writes.ts'
 import { readSecrets } from '../registry/secret-rows.ts'
 import { acceptsUnchecked } from './add-checksums.ts'
 import { checkRuns } from './check-runs.ts'
@@ -151,30 +152,18 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
     SELECT id, table_id, CAST(hash_key AS TEXT) AS hashKey, CAST(range_key AS TEXT) AS rangeKey,
       updated_at AS updatedAtMs, ttl AS ttlSeconds, data, ${entriesSql} AS entries
     FROM records r WHERE id > ?1 ORDER BY id LIMIT ?2`)
-  const read = (afterId: number, rowsMax: number) => orDamage(() => step.all(afterId, rowsMax))
   const ruleOf = entriesRules(db)
   const mayBeUnchecked = acceptsUnchecked(db)
   let unchecked = 0
-  let rowsMax = rowsPerStep
-  for (let last = 0; ; ) {
-    const rows = read(last, rowsMax)
-    if (rows === damaged) {
-      // Smaller and smaller steps find the first row that cannot be read. The check continues after the damaged range.
-      if (rowsMax > 1) rowsMax = Math.ceil(rowsMax / 8)
-      else {
-        const next = firstReadable(last, (afterId) => read(afterId, 1) !== damaged)
-        yield `records of the ids ${last + 1} to ${next ?? 'the last'} cannot be read`
-        if (next === undefined) break
-        last = next
-        rowsMax = rowsPerStep
-      }
+  const walk = walkRows(
+    (afterId, rowsMax) => step.all(afterId, rowsMax),
+    ({ id }) => id,
+    { rowsPerStep, unread: 'records of the ids', unordered: 'records' },
+  )
+  for await (const rows of walk) {
+    if (typeof rows === 'string') {
+      yield rows
       continue
-    }
-    if (rows.length === 0) break
-    // A damaged page can lead back to rows that were read before.
-    if (rows.some((row, i) => row.id <= (rows[i - 1]?.id ?? last))) {
-      yield `records after number ${last} are not in order: a page is damaged, and the rest of them is not checked`
-      break
     }
     for (const row of rows) {
       const result = takeChecksum(row.table_id, row)
@@ -182,14 +171,15 @@ async function* checkRecords(db: Connection, notes: Notes): AsyncIterable<string
       if (result === 'unchecked' && mayBeUnchecked) unchecked++
       else if (result === 'unchecked') findings.push('it has no checksum')
       else if (result === 'damaged') findings.push('it is not as it was written: its checksum does not match')
-      const content = checkContent(row, ruleOf(row.table_id))
+      const rule = ruleOf(row.table_id)
+      const content =
+        rule === undefined
+          ? 'its table does not exist'
+          : faultOfRecord(rule === damaged ? undefined : rule, row, () => JSON.parse(row.entries))
       if (content !== undefined) findings.push(content)
       if (findings.length > 0) notes.table(row.table_id)
       for (const finding of findings) yield `record ${row.id} (table ${row.table_id}, ${showKey(row)}): ${finding}`
     }
-    last = rows.at(-1)!.id
-    // A server that checks its own store serves requests in between.
-    await Bun.sleep(0)
   }
   notes.uncheckedRows(unchecked)
 }
@@ -207,25 +197,6 @@ const entriesRules = (db: Connection) => {
       known.set(tableId, rule)
     }
     return known.get(tableId)
-  }
-}
-
-const checkContent = (row: Row, rule: EntriesRule | undefined | typeof damaged): string | undefined => {
-  if (rule === undefined) return 'its table does not exist'
-  try {
-    JSON.parse(row.data)
-  } catch {
-    return 'its data is not JSON'
-  }
-  // A table that cannot be read is a finding by itself.
-  if (rule === damaged) return undefined
-  try {
-    const expected = entriesOf(rule, row)
-    const stored = JSON.parse(row.entries) as (string | null)[]
-    const wrong = expected.findIndex((value, i) => value !== stored[i])
-    return wrong < 0 ? undefined : `${slots[wrong >> 1]} does not hold what its data says`
-  } catch (error) {
-    return `its data cannot be indexed: ${(error as Error).message}`
   }
 }
 

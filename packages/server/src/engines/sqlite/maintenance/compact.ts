@@ -6,8 +6,7 @@ import { StoreRefused } from '../../../core/store-refused.ts'
 import type { CompactedStore, CompactRoom } from '../../../store/closed-store.ts'
 import { type CheckpointFault, Connection } from '../connection.ts'
 import { codeOf, damagedStore, isDamage } from '../disk/damage.ts'
-import { closeUnlessMarked, noteDiskFailure, recoverMarked } from '../disk/disk-failure.ts'
-import { endProcess } from '../disk/end-process.ts'
+import { closeUnlessMarked, endProcess, noteDiskFailure, recoverMarked } from '../disk/disk-failure.ts'
 import { holdStore, type StoreLock } from '../disk/store-lock.ts'
 import { prepareStore } from '../migrations/prepare-store.ts'
 import { checkStore } from './check.ts'
@@ -24,7 +23,7 @@ const readersMsMax = 5_000
 /** For the pages that say where others are, and for the frames of the WAL. */
 const roomFactor = 1.03
 
-export interface CompactOptions {
+interface CompactOptions {
   dataDir: string
   log: Log
   announce: (room: CompactRoom) => void

@@ -12,28 +12,27 @@ export class SqliteMaintenance implements Maintenance {
   }
 
   sweepExpired(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submitMaintenance<'sweepExpired'>({ kind: 'sweepExpired', nowMs, rowsMax })
+    return this.#store.channel.submit({ kind: 'sweepExpired', nowMs, rowsMax })
   }
 
   purgeTables(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#store.channel.submitMaintenance<'purgeTables'>({ kind: 'purgeTables', nowMs, rowsMax })
+    return this.#store.channel.submit({ kind: 'purgeTables', nowMs, rowsMax })
   }
 
   purgeOrganizations(nowMs: number, rowsMax: number): Promise<number> {
-    const command = { kind: 'purgeOrganizations' as const, nowMs, rowsMax }
-    return this.#store.channel.submitMaintenance<'purgeOrganizations'>(command)
+    return this.#store.channel.submit({ kind: 'purgeOrganizations', nowMs, rowsMax })
   }
 
   async addChecksums(rowsMax: number): Promise<number> {
     const { channel, db, snapshot } = this.#store
     try {
-      return await channel.submitMaintenance<'addChecksums'>({ kind: 'addChecksums', rowsMax })
+      return await channel.submit({ kind: 'addChecksums', rowsMax })
     } catch (error) {
       if (!(error instanceof CubbyError) || error.code !== 'store_damaged') throw error
       snapshot.renew()
       const skipped = findDamagedRows(db, rowsMax)
       if (skipped === undefined) throw error
-      return channel.submitMaintenance<'addChecksums'>({ kind: 'addChecksums', rowsMax, skipped })
+      return channel.submit({ kind: 'addChecksums', rowsMax, skipped })
     }
   }
 

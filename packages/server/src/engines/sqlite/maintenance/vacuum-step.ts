@@ -1,4 +1,5 @@
 import type { Connection } from '../connection.ts'
+import { faultPoint } from '../disk/fault-point.ts'
 
 /** Pages that one statement gives back. Time is looked at between statements. */
 const pagesPerStatement = 4
@@ -50,3 +51,17 @@ export const readSpace = (db: Connection): Space => ({
   pages: db.pragma('page_count'),
   freePages: db.pragma('freelist_count'),
 })
+
+interface Writers {
+  db: Connection
+  isAlone: boolean
+  faults: string | undefined
+}
+
+export const vacuum = ({ db, isAlone, faults }: Writers, step: VacuumStep): Space | undefined => {
+  if (faults === undefined) return vacuumStep(db, step, isAlone)
+  const { pages } = readSpace(db)
+  const space = vacuumStep(db, step, isAlone)
+  if (readSpace(db).pages < pages) faultPoint(faults, 'vacuum')
+  return space
+}

@@ -8,19 +8,19 @@ export const freeShareMax = 0.005
 /** Between commits that follow each other, only what exceeds this share: new records use the rest. */
 export const freeShareUnderLoadMax = 0.1
 /** A step takes this long, and its commit. A write that arrives meanwhile waits for both. */
-export const stepMsMax = 3
+const stepMsMax = 3
 /** After this time without a commit a step may take longer: only the first write after such a silence can meet it. */
-export const longPauseMs = 5_000
-export const longPauseStepMsMax = 10
+const longPauseMs = 5_000
+const longPauseStepMsMax = 10
 /** Steps in a pause: the time between two is this many times as long as the last one took. */
-export const restFactor = 1
+const restFactor = 1
 const restMsMin = 5
 /** Steps under load: fewer than one put in a hundred meets one. */
-export const underLoadEveryMs = 500
+const underLoadEveryMs = 500
 /** After a step that failed, on a full disk for example. */
 const afterFailureMs = 60_000
 
-export interface VacuumerOptions {
+interface VacuumerOptions {
   /** Sends a step to the writer. */
   step: (step: VacuumStep) => Promise<Space | undefined>
   /** Whether no write is on its way, and the WAL has room. */

@@ -8,7 +8,7 @@ import { schemaVersion } from './schema.ts'
 // A file that somebody else made may have anything in its schema. A trigger runs with the writes of the server, and a table
 // of ours can have been given other rules: such a file is no store, whatever its rows say.
 
-export interface SchemaFindings {
+interface SchemaFindings {
   /** Anything that runs by itself or stands in for a table, and what is ours but is not as Cubby makes it. */
   refused: string[]
   /** Plain tables and indexes of somebody else. */

@@ -3,7 +3,7 @@ import { takeChecksum } from '../../../core/records/checksum.ts'
 import type { Connection } from '../connection.ts'
 import { type RunRow, runColumns, storedPayload } from '../runs/run-rows.ts'
 
-export interface Migration {
+interface Migration {
   /** The version after it. It is applied to a store of the version before. */
   to: number
   /** Runs in its own transaction. Its time must not depend on the size of the store: work on all rows is done later, in steps. */

@@ -16,7 +16,7 @@ import { requireOwnSchema, warnOfForeignSchema } from './check-schema.ts'
 import { migrations } from './migrations.ts'
 import { applicationId, makeSchema, schemaVersion } from './schema.ts'
 
-export interface PrepareOptions {
+interface PrepareOptions {
   /** Whether this process holds `serve.lock`: only its holder migrates. */
   isHolder: boolean
   /** Refuse a store whose schema is not that of its version, before it is migrated. */

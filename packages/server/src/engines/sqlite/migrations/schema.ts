@@ -17,7 +17,7 @@ export const applicationId = 0x43756279
 // `payload` (runs/run-rows.ts).
 
 /** What a new store begins with, each in hex. */
-export interface InitialStore {
+interface InitialStore {
   secret: string
   archiveId: string
   storeId: string

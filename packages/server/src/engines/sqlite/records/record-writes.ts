@@ -1,11 +1,19 @@
 import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
+import { holds } from '../../../core/records/condition.ts'
 import { isExpired } from '../../../core/records/expiry.ts'
 import type { RecordKey } from '../../../core/records/record-key.ts'
-import type { Condition, PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
+import { slots } from '../../../core/tables/indices.ts'
+import type { PutOperation, RecordOperation, WriteResult } from '../../../store/records.ts'
 import type { Connection } from '../connection.ts'
-import { indexColumns } from './index-columns.ts'
+import type { Fence } from '../registry/registry-writes.ts'
 import { removeDamaged } from './remove-damaged.ts'
 import { damagedRecord } from './row-check.ts'
+
+/** The index columns of a record's row, in the order of its IndexEntries. */
+export const indexColumns = slots.flatMap((slot) => [`${slot}_hash`, `${slot}_range`])
+
+/** All index columns of a row `r` as one JSON array of text: the record's IndexEntries. */
+export const entriesSql = `json_array(${indexColumns.map((column) => `CAST(r.${column} AS TEXT)`).join(', ')})`
 
 /** Ids are taken from the store in blocks, so that giving one out costs no write of its own. */
 const idBlock = 1_000_000
@@ -173,8 +181,9 @@ export class RecordWrites {
 const liveOf = (found: Found | null, nowMs: number): Found | undefined =>
   found === null || found.isDamaged || isExpired(found.ttl, nowMs) ? undefined : found
 
-export const holds = (condition: Condition, current: number | undefined): boolean => {
-  if (condition === 'absent') return current === undefined
-  if (condition === 'exists') return current !== undefined
-  return current === condition.version
+export const recordCommands = {
+  write: (
+    { records }: { records: RecordWrites },
+    { fence, operations, nowMs }: { fence: Fence; operations: RecordOperation[]; nowMs: number },
+  ) => records.write(fence.tableId!, operations, nowMs),
 }

@@ -74,8 +74,10 @@ export class SqliteRecords implements Records {
     if (this.#store.role === 'guest') throw new Error('a guest of the store does not write records')
     let bytes = 0
     for (const operation of operations) if (operation.op === 'put') bytes += operation.data.length
-    const command = { kind: 'write' as const, fence: this.#store.fence(caller, table), nowMs, operations }
-    return this.#store.channel.submit<'write'>(caller.orgId, bytes, command)
+    return this.#store.channel.submit(
+      { kind: 'write', fence: this.#store.fence(caller, table), nowMs, operations },
+      bytes,
+    )
   }
 
   #read<T>(read: () => T): T {

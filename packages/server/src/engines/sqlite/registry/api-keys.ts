@@ -29,12 +29,10 @@ export class SqliteApiKeys implements ApiKeys {
   }
 
   create(caller: Caller, key: NewApiKey, nowMs: number): Promise<ApiKey> {
-    const { orgId } = caller
-    return this.#store.channel.submit<'createApiKey'>(orgId, 0, {
+    return this.#store.channel.submit({
       kind: 'createApiKey',
       fence: this.#store.fence(caller),
       nowMs,
-      orgId,
       key,
     })
   }
@@ -50,15 +48,18 @@ export class SqliteApiKeys implements ApiKeys {
   }
 
   async revoke(caller: Caller, id: string, nowMs: number): Promise<ApiKey | undefined> {
-    const { orgId } = caller
-    const command = { kind: 'revokeApiKey' as const, fence: this.#store.fence(caller), nowMs, orgId, id }
-    const revoked = await this.#store.channel.submit<'revokeApiKey'>(orgId, 0, command)
+    const revoked = await this.#store.channel.submit({
+      kind: 'revokeApiKey',
+      fence: this.#store.fence(caller),
+      nowMs,
+      id,
+    })
     // A server on the same store uses what it has cached until its lease ends.
     if (this.#store.role === 'guest') await Bun.sleep(registryLeaseMs + leaseMarginMs)
     return revoked
   }
 
   noteUse(uses: KeyUse[]): Promise<void> {
-    return this.#store.channel.submitMaintenance<'recordKeyUse'>({ kind: 'recordKeyUse', uses })
+    return this.#store.channel.submit({ kind: 'recordKeyUse', uses })
   }
 }

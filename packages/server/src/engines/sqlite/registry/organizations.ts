@@ -17,23 +17,11 @@ export class SqliteOrganizations implements Organizations {
   }
 
   create(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#store.channel.submitMaintenance<'createOrganization'>({
-      kind: 'createOrganization',
-      nowMs,
-      name,
-      keys,
-      onlyIfFirst: false,
-    })
+    return this.#store.channel.submit({ kind: 'createOrganization', nowMs, name, keys, onlyIfFirst: false })
   }
 
   bootstrap(name: string, keys: NewApiKey[], nowMs: number): Promise<Organization | undefined> {
-    return this.#store.channel.submitMaintenance<'createOrganization'>({
-      kind: 'createOrganization',
-      nowMs,
-      name,
-      keys,
-      onlyIfFirst: true,
-    })
+    return this.#store.channel.submit({ kind: 'createOrganization', nowMs, name, keys, onlyIfFirst: true })
   }
 
   find(name: string): Organization | undefined {
@@ -55,8 +43,7 @@ export class SqliteOrganizations implements Organizations {
   }
 
   async delete(name: string, nowMs: number): Promise<DeleteOrganizationResult | undefined> {
-    const command = { kind: 'deleteOrganization' as const, name, nowMs }
-    const deleted = await this.#store.channel.submitMaintenance<'deleteOrganization'>(command)
+    const deleted = await this.#store.channel.submit({ kind: 'deleteOrganization', name, nowMs })
     // A server on the same store, and each of its workers, uses what it has cached until its lease ends. Also if it was
     // deleted before: the first command may still be waiting.
     if (deleted !== undefined) await Bun.sleep(registryLeaseMs + leaseMarginMs)
@@ -64,6 +51,6 @@ export class SqliteOrganizations implements Organizations {
   }
 
   restore(name: string, nowMs: number): Promise<RestoreOrganizationResult | undefined> {
-    return this.#store.channel.submitMaintenance<'restoreOrganization'>({ kind: 'restoreOrganization', name, nowMs })
+    return this.#store.channel.submit({ kind: 'restoreOrganization', name, nowMs })
   }
 }

@@ -111,22 +111,10 @@ export class RegistryCache {
     return key
   }
 
-  findTable(orgId: number, db: string, name: string): Table | undefined {
+  findTable(kind: TableKind, orgId: number, db: string, name: string): Table | undefined {
     const epoch = this.epoch()
-    const place = `${orgId}/${db}/${name}`
-    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, 'table', name)
-  }
-
-  findBucket(orgId: number, db: string, name: string): Table | undefined {
-    const epoch = this.epoch()
-    const place = `${orgId}/${db}/_buckets/${name}`
-    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, 'bucket', name)
-  }
-
-  findTask(orgId: number, db: string, name: string): Table | undefined {
-    const epoch = this.epoch()
-    const place = `${orgId}/${db}/_tasks/${name}`
-    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, 'task', name)
+    const place = `${kind}/${orgId}/${db}/${name}`
+    return this.#tables.get(place) ?? this.#readTable(place, epoch, this.#tableByName, orgId, db, kind, name)
   }
 
   findBucketById(publicId: string): Table | undefined {

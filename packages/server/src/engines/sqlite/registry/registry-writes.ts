@@ -1,4 +1,5 @@
 import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
+import { CubbyError } from '../../../core/errors.ts'
 import { recoveryMs } from '../../../core/limits.ts'
 import { decodeSecrets } from '../../../core/store-secrets.ts'
 import type { Indices } from '../../../core/tables/indices.ts'
@@ -29,9 +30,23 @@ export interface TableName {
   name: string
 }
 
+/**
+ * The registry epoch at which the caller's key and table were looked up: `stamp`. If the epoch has moved since, the
+ * writer looks them up again before it writes.
+ */
+export interface Fence {
+  stamp: number
+  orgId: number
+  keySeq: number | null
+  /** Null for what changes the registry itself, and for attempts of runs: those of a deleted task go on. */
+  tableId: number | null
+}
+
 /** Changes keys, organizations and tables inside the transaction that is open on `db`. None of these is on a hot path. */
 export class RegistryWrites {
   readonly #db: Connection
+  /** As of the commands of this transaction that were applied so far. */
+  #epochNow = -1
 
   constructor(db: Connection) {
     this.#db = db
@@ -50,14 +65,35 @@ export class RegistryWrites {
     return this.#one<{ value: number }>(`SELECT value FROM meta WHERE name = 'registry_epoch'`)!.value
   }
 
+  /** At the start of each transaction: `checkFence` compares with it. */
+  readEpoch(): void {
+    this.#epochNow = this.epoch()
+  }
+
   #moveEpoch(): number {
-    return this.#one<{ value: number }>(
+    const moved = this.#one<{ value: number }>(
       `UPDATE meta SET value = value + 1 WHERE name = 'registry_epoch' RETURNING value`,
-    )!.value
+    )!
+    this.#epochNow = moved.value
+    return moved.value
+  }
+
+  /** A key may have been revoked, or a table or organization deleted, since the caller looked it up. */
+  checkFence({ stamp, orgId, keySeq, tableId }: Fence): void {
+    // An operator's command and a push have no key that would tell.
+    if (keySeq === null && tableId === null && !this.#organizationIsActive(orgId)) throw organizationDeleted()
+    if (stamp === this.#epochNow) return
+    const key = keySeq === null ? 'active' : this.#stateOfKey(keySeq)
+    if (key === 'unknown') throw organizationDeleted()
+    if (key === 'revoked') throw new CubbyError('revoked_api_key', 'The API key has been revoked.')
+    if (tableId === null || this.tableIsActive(tableId)) return
+    const kind = this.#one<{ kind: TableKind }>('SELECT kind FROM tables WHERE id = ?1', tableId)?.kind
+    if (kind !== undefined && !this.#tableIsOfActive(tableId)) throw organizationDeleted()
+    throw new CubbyError(`${kind ?? 'table'}_not_found`, `The ${kind ?? 'table'} has been deleted.`)
   }
 
   /** `unknown`: its organization is deleted. */
-  stateOfKey(seq: number): 'active' | 'revoked' | 'unknown' {
+  #stateOfKey(seq: number): 'active' | 'revoked' | 'unknown' {
     const sql = `SELECT revoked_at FROM api_keys WHERE seq = ?1 AND ${isOfActive('org_id')}`
     const row = this.#one<{ revoked_at: number | null }>(sql, seq)
     if (row === undefined) return 'unknown'
@@ -71,17 +107,12 @@ export class RegistryWrites {
   }
 
   /** Whether the table, active or not, belongs to an organization that is not deleted. */
-  tableIsOfActive(id: number): boolean {
+  #tableIsOfActive(id: number): boolean {
     return this.#one(`SELECT 1 FROM tables WHERE id = ?1 AND ${isOfActive('org_id')}`, id) !== undefined
   }
 
-  organizationIsActive(id: number): boolean {
+  #organizationIsActive(id: number): boolean {
     return this.#one('SELECT 1 FROM organizations WHERE id = ?1 AND deleted_at IS NULL', id) !== undefined
-  }
-
-  /** The kind of a table, active or not; undefined if it is gone. */
-  kindOf(id: number): TableKind | undefined {
-    return this.#one<{ kind: TableKind }>('SELECT kind FROM tables WHERE id = ?1', id)?.kind
   }
 
   // ── Secrets ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -232,4 +263,45 @@ export class RegistryWrites {
     this.#run('UPDATE organizations SET deleted_at = NULL WHERE id = ?1', row.id)
     return { outcome: 'restored', organization: toOrganization({ ...row, deleted_at: null }) }
   }
+}
+
+const organizationDeleted = (): CubbyError => new CubbyError('invalid_api_key', 'The organization has been deleted.')
+
+interface Writers {
+  registry: RegistryWrites
+}
+
+interface OfCaller {
+  fence: Fence
+  nowMs: number
+}
+
+/** A command for a table, bucket or task by its name. */
+export interface OfTable extends OfCaller {
+  table: TableName
+}
+
+export const registryCommands = {
+  createTable: (
+    { registry }: Writers,
+    { table, indices, publicId, nowMs }: OfTable & { indices: Indices; publicId: string | null },
+  ) => registry.createTable(table, indices, publicId, nowMs),
+  deleteTable: ({ registry }: Writers, { table, nowMs }: OfTable) => registry.deleteTable(table, nowMs),
+  restoreTable: ({ registry }: Writers, { table, deletedAtMs, nowMs }: OfTable & { deletedAtMs: number | undefined }) =>
+    registry.restoreTable(table, deletedAtMs, nowMs),
+  createApiKey: ({ registry }: Writers, { fence, key, nowMs }: OfCaller & { key: NewApiKey }) =>
+    registry.createApiKey(fence.orgId, key, nowMs, fence.keySeq),
+  revokeApiKey: ({ registry }: Writers, { fence, id, nowMs }: OfCaller & { id: string }) =>
+    registry.revokeApiKey(fence.orgId, id, nowMs),
+  recordKeyUse: ({ registry }: Writers, { uses }: { uses: KeyUse[] }) => registry.recordKeyUse(uses),
+  createOrganization: (
+    { registry }: Writers,
+    { name, keys, onlyIfFirst, nowMs }: { name: string; keys: NewApiKey[]; onlyIfFirst: boolean; nowMs: number },
+  ) => registry.createOrganization(name, keys, nowMs, onlyIfFirst),
+  deleteOrganization: ({ registry }: Writers, { name, nowMs }: { name: string; nowMs: number }) =>
+    registry.deleteOrganization(name, nowMs),
+  restoreOrganization: ({ registry }: Writers, { name, nowMs }: { name: string; nowMs: number }) =>
+    registry.restoreOrganization(name, nowMs),
+  rotateSecrets: ({ registry }: Writers, rotation: Rotation) => registry.rotateSecrets(rotation),
+  loadSecrets: ({ registry }: Writers, { secrets }: { secrets: string }) => registry.replaceSecrets(secrets),
 }

@@ -19,7 +19,7 @@ export class SqliteSecrets implements Secrets {
 
   async rotate(next: StoreSecret, endsEarlier: boolean, nowMs: number): Promise<StoreSecret[]> {
     const rotation = { next: encodeSecrets([next]), endsEarlier, nowMs }
-    const rotated = await this.#store.channel.submitMaintenance<'rotateSecrets'>({ kind: 'rotateSecrets', ...rotation })
+    const rotated = await this.#store.channel.submit({ kind: 'rotateSecrets', ...rotation })
     return decodeSecrets(rotated)
   }
 }

@@ -15,6 +15,14 @@ export class TableReads {
     this.#kind = kind
   }
 
+  find(orgId: number, db: string, name: string): Table | undefined {
+    try {
+      return this.store.registry.findTable(this.#kind, orgId, db, name)
+    } catch (error) {
+      throw this.store.damage.explain(error)
+    }
+  }
+
   findDeleted(orgId: number, db: string, name: string, nowMs: number): Table | undefined {
     const stamp = this.store.epoch()
     return this.store
@@ -65,13 +73,11 @@ class TablesOfKind extends TableReads {
     { indices, publicId }: Pick<Table, 'indices' | 'publicId'>,
     nowMs: number,
   ) {
-    const command = { kind: 'createTable' as const, ...this.named(caller, db, name, nowMs), indices, publicId }
-    return this.store.channel.submit<'createTable'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'createTable', ...this.named(caller, db, name, nowMs), indices, publicId })
   }
 
   delete(caller: Caller, db: string, name: string, nowMs: number): Promise<Table | undefined> {
-    const command = { kind: 'deleteTable' as const, ...this.named(caller, db, name, nowMs) }
-    return this.store.channel.submit<'deleteTable'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'deleteTable', ...this.named(caller, db, name, nowMs) })
   }
 
   restore(
@@ -81,22 +87,13 @@ class TablesOfKind extends TableReads {
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
-    const command = { kind: 'restoreTable' as const, ...this.named(caller, db, name, nowMs), deletedAtMs }
-    return this.store.channel.submit<'restoreTable'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'restoreTable', ...this.named(caller, db, name, nowMs), deletedAtMs })
   }
 }
 
 export class SqliteTables extends TablesOfKind implements Tables {
   constructor(store: OpenStore) {
     super(store, 'table')
-  }
-
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.store.registry.findTable(orgId, db, name)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
   }
 
   create(caller: Caller, db: string, name: string, indices: Indices, nowMs: number) {
@@ -128,14 +125,6 @@ export class SqliteTables extends TablesOfKind implements Tables {
 export class SqliteBuckets extends TablesOfKind implements Buckets {
   constructor(store: OpenStore) {
     super(store, 'bucket')
-  }
-
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.store.registry.findBucket(orgId, db, name)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
   }
 
   findById(publicId: string): Table | undefined {

@@ -10,15 +10,17 @@ import {
 } from '../../../store/runs.ts'
 import type { Connection } from '../connection.ts'
 import type { RecordWrites } from '../records/record-writes.ts'
+import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { RunWrites } from './run-writes.ts'
 
 /** A task operation as a command has it. */
-export type TaskCommand =
+type TaskCommand =
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'run' }>, 'task'>)
   | ({ taskId: number } & Omit<Extract<TaskOperation, { op: 'finish' }>, 'task'>)
 
-export interface BatchParts {
+interface Writers {
   db: Connection
+  registry: RegistryWrites
   records: RecordWrites
   runs: RunWrites
 }
@@ -31,13 +33,12 @@ class Refused extends Error {
 }
 
 /** Records and runs together, or nothing. Other commands of the same commit are not concerned. */
-export const applyBatch = (
-  { db, records, runs }: BatchParts,
-  tableId: number | null,
-  recordOperations: RecordOperation[],
-  tasks: TaskCommand[],
-  nowMs: number,
+export const batch = (
+  { db, registry, records, runs }: Writers,
+  command: { fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number },
 ): BatchResult => {
+  const { fence, records: recordOperations, tasks, nowMs } = command
+  for (const { op, taskId } of tasks) if (op === 'run') registry.checkFence({ ...fence, tableId: taskId })
   const change = (operation: TaskCommand): AddResult | RunChange =>
     operation.op === 'run'
       ? runs.add(operation.taskId, operation.run, nowMs)
@@ -57,7 +58,7 @@ export const applyBatch = (
     })
     let results: OperationResult[] = []
     if (recordOperations.length > 0) {
-      const written = records.write(tableId!, recordOperations, nowMs)
+      const written = records.write(fence.tableId!, recordOperations, nowMs)
       if (!written.applied)
         throw new Refused({ applied: false, failedRecord: written.failedOperation, current: written.current })
       results = written.results

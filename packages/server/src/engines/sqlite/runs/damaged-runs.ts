@@ -84,7 +84,7 @@ export const onEach = <I, T>(db: Connection, items: I[], seqOf: (item: I) => num
 }
 
 /** A run as its indexes have it: its row may have other values. */
-export interface IndexedRun {
+interface IndexedRun {
   taskId: number
   id: string
   /** Its key, if it was running: another run may wait behind it. */

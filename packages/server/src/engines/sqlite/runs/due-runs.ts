@@ -14,11 +14,17 @@ import type { RunWrites } from './run-writes.ts'
 
 // What time does to runs, in steps: each is one command of the background, in the transaction that is open on `db`.
 
+interface Writers {
+  db: Connection
+  tasks: TaskWrites
+  runs: RunWrites
+}
+
 /**
  * `seqs`: runs whose leases were found to have expired. `wakes`: queued runs that were found to be from a time ahead.
  * `rowsMax`: of those whose leases are too far ahead.
  */
-export interface ExpireStep {
+interface ExpireStep {
   seqs: number[]
   wakes: number[]
   nowMs: number
@@ -26,7 +32,7 @@ export interface ExpireStep {
 }
 
 /** `taskIds`: tasks whose schedules were found to be due. `resets`: those that were found to be served too far ahead. */
-export interface FireStep {
+interface FireStep {
   taskIds: number[]
   resets: number[]
   nowMs: number
@@ -40,9 +46,7 @@ const itself = (seq: number): number => seq
 const runBySeq = `SELECT ${runColumns} FROM runs WHERE seq = ?1`
 
 export const expireLeases = (
-  db: Connection,
-  tasks: TaskWrites,
-  runs: RunWrites,
+  { db, tasks, runs }: Writers,
   { seqs, wakes, nowMs, rowsMax }: ExpireStep,
 ): RunReference[] => {
   wakeRuns(db, runs, wakes, nowMs)
@@ -89,9 +93,7 @@ const wakeRuns = (db: Connection, runs: RunWrites, seqs: number[], nowMs: number
 }
 
 export const fireSchedules = (
-  db: Connection,
-  tasks: TaskWrites,
-  runs: RunWrites,
+  { db, tasks, runs }: Writers,
   { taskIds, resets, nowMs }: FireStep,
 ): Omit<FiredSchedules, 'due'> => {
   const ofActive = db.prepare<unknown, [number]>(`SELECT 1 FROM tables WHERE id = ?1 AND ${isOfActive('org_id')}`)
@@ -129,7 +131,10 @@ export const fireSchedules = (
  * `seqs`: runs that were found to be finished for long. One that was retried since has another version. A damaged one stays: its
  * times cannot be trusted, and whoever reads it must learn of the damage.
  */
-export const sweepFinished = (db: Connection, seqs: number[], before: number): number => {
+export const sweepRuns = (
+  { db }: Pick<Writers, 'db'>,
+  { seqs, before }: { seqs: number[]; before: number },
+): number => {
   const find = db.prepare<RunRow & { keepSeconds: number | null }, [number]>(
     `SELECT ${runColumns}, (SELECT keep_seconds FROM tasks WHERE table_id = task_id) AS keepSeconds FROM runs WHERE seq = ?1`,
   )

@@ -2,6 +2,7 @@ import { CubbyError } from '../../../core/errors.ts'
 import { storedData, takeChecksum } from '../../../core/records/checksum.ts'
 import type { StoredRecord } from '../../../core/records/stored-record.ts'
 import type { Run, RunErrorCode, RunStatus } from '../../../core/tasks/run.ts'
+import type { Connection } from '../connection.ts'
 import { damageHint } from '../disk/damage.ts'
 
 // Rows of runs as SQLite returns them, and their conversion. The checksum behind the payload covers all columns of the row, the
@@ -88,7 +89,7 @@ const onlyResult = (seq: number, id: string, result: string): StoredRecord => ({
 const withoutChecksum = (taskId: number, record: StoredRecord): string | undefined =>
   takeChecksum(taskId, record) === 'intact' ? record.data : undefined
 
-export const damagedRun = (id: string): CubbyError =>
+const damagedRun = (id: string): CubbyError =>
   new CubbyError('store_damaged', `The run ${id} is damaged on the disk.`, { hint: damageHint })
 
 /** Undefined if the row is not as it was written. */
@@ -150,3 +151,22 @@ export const insertRun = `INSERT INTO runs (seq, task_id, id, status, key, run_a
 export const updateRun = `UPDATE runs SET status = ?4, run_at = ?6, attempt = ?7, held = ?8, lease = ?9, lease_until = ?10,
     done_lease = ?11, updated_at = ?13, finished_at = ?14, error_code = ?15, error_message = ?16, progress = ?17,
     payload = ?18, result = ?19 WHERE seq = ?1`
+
+type Leased = Pick<Run, 'seq' | 'taskId' | 'leaseUntilMs'>
+
+/** ?1 the task. 0 if it is missing, which is damage. */
+const organizationOfTask = 'coalesce((SELECT org_id FROM tasks WHERE table_id = ?1), 0)'
+
+const removeLease = `DELETE FROM leases WHERE org_id = ${organizationOfTask} AND until = ?2 AND seq = ?3`
+const insertLease = `INSERT INTO leases VALUES (${organizationOfTask}, ?2, ?3)`
+
+/**
+ * The run had the lease `before`, and has the other one now; null is none. The table `leases` is an index that we keep
+ * ourselves, so every change of a lease calls this in its transaction.
+ */
+export const moveLease = (db: Connection, before: Leased, { leaseUntilMs }: Pick<Run, 'leaseUntilMs'>): void => {
+  const { seq, taskId, leaseUntilMs: beforeMs } = before
+  if (beforeMs === leaseUntilMs) return
+  if (beforeMs !== null) db.prepare<unknown, number[]>(removeLease).run(taskId, beforeMs, seq)
+  if (leaseUntilMs !== null) db.prepare<unknown, number[]>(insertLease).run(taskId, leaseUntilMs, seq)
+}

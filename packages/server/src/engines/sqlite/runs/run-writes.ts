@@ -1,35 +1,41 @@
 import { CubbyError } from '../../../core/errors.ts'
 import { claimBytesMax } from '../../../core/limits.ts'
-import { type Finish, isFinished, isKept, type NewRun, type Run } from '../../../core/tasks/run.ts'
+import { type Finish, isKept, type NewRun, type Run } from '../../../core/tasks/run.ts'
 import { newLease } from '../../../core/tasks/run-id.ts'
 import { signingSecrets } from '../../../core/tasks/task-secret.ts'
 import {
   cancelRun,
   createRun,
-  extendLease,
-  finishAttempt,
-  holdsLease,
+  type Extension,
+  extendRun,
+  finishRun,
   mergeRun,
+  pushedTask,
+  type RunChange,
   retryRun,
   startAttempt,
 } from '../../../core/tasks/transitions.ts'
-import type { AddResult, ClaimOptions, Pushes, RunChange } from '../../../store/runs.ts'
+import type { AddResult, ClaimOptions, Pushes } from '../../../store/runs.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
+import type { Fence, RegistryWrites } from '../registry/registry-writes.ts'
 import type { TaskWrites } from '../tasks/task-writes.ts'
 import { failDamaged, isUnreadable, onEach, readOrNote } from './damaged-runs.ts'
-import { moveLease } from './leases.ts'
 import { countRunning, dueRuns } from './look-statements.ts'
-import { insertRun, type RunRow, type RunValue, readRun, runColumns, runValues, toRun, updateRun } from './run-rows.ts'
+import {
+  insertRun,
+  moveLease,
+  type RunRow,
+  type RunValue,
+  readRun,
+  runColumns,
+  runValues,
+  toRun,
+  updateRun,
+} from './run-rows.ts'
 
 /** What a short run counts in a claim: about what a record does whose writing takes as long. */
 export const claimedRowBytes = 4_096
-
-export interface Extension {
-  lease: string
-  leaseMs: number | undefined
-  progress: string | undefined
-}
 
 /** So many runs that cannot be read may be due before others, and hold up none. */
 const unreadableDueMax = 20
@@ -140,11 +146,7 @@ export class RunWrites {
 
   claim(taskId: number, options: ClaimOptions, nowMs: number): Run[] {
     const { declaration } = this.#task(taskId)
-    if (declaration.url !== null) {
-      throw new CubbyError('invalid_request', 'The runs of this task are pushed to its url; nobody can claim them.', {
-        hint: 'Declare the task without url to let workers claim its runs.',
-      })
-    }
+    if (declaration.url !== null) throw pushedTask()
     return declaration.paused ? [] : this.#hand(taskId, declaration, options, nowMs)
   }
 
@@ -197,39 +199,68 @@ export class RunWrites {
     return this.#one<{ n: number }>(countRunning, taskId, most)!.n
   }
 
-  extend(taskId: number, id: string, { lease, leaseMs, progress }: Extension, nowMs: number): RunChange {
+  /** Writes a change over the run `before`, unless it was refused or made before. */
+  #apply(before: Run | undefined, change: RunChange): RunChange {
+    if (!('refused' in change) && change.isRepeated !== true) this.replace(before!, change.run)
+    return change
+  }
+
+  extend(taskId: number, id: string, extension: Extension, nowMs: number): RunChange {
     const task = this.#task(taskId)
     const run = this.#findKept(task, id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (!holdsLease(run, lease, nowMs)) return { refused: 'lease_lost' }
-    const extended = extendLease(run, leaseMs ?? task.declaration.leaseSeconds * 1000, progress, nowMs)
-    return { run: this.replace(run, extended) }
+    return this.#apply(run, extendRun(run, extension, task.declaration, nowMs))
   }
 
   /** `isOnce`: a repeated finish is refused too. */
   finish(taskId: number, id: string, finish: Finish, isOnce: boolean, nowMs: number): RunChange {
     const task = this.#task(taskId)
     const run = this.#findKept(task, id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (!isOnce && run.doneLease === finish.lease) return { run, isRepeated: true }
-    if (!holdsLease(run, finish.lease, nowMs)) return { refused: 'lease_lost' }
-    const keyIsQueued = this.isQueued(taskId, run.key)
-    const finished = finishAttempt(run, finish, task.declaration, keyIsQueued, Math.random(), nowMs)
-    return { run: this.replace(run, finished) }
+    const keyIsQueued = run !== undefined && this.isQueued(taskId, run.key)
+    return this.#apply(run, finishRun(run, finish, isOnce, task.declaration, keyIsQueued, Math.random(), nowMs))
   }
 
   cancel(taskId: number, id: string, nowMs: number): RunChange {
     const run = this.#findKept(this.#task(taskId), id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (run.status === 'cancelled') return { run, isRepeated: true }
-    if (isFinished(run)) return { refused: 'finished', run }
-    return { run: this.replace(run, cancelRun(run, nowMs)) }
+    return this.#apply(run, cancelRun(run, nowMs))
   }
 
   retry(taskId: number, id: string, nowMs: number): RunChange {
     const run = this.#findKept(this.#task(taskId), id, nowMs)
-    if (run === undefined) return { refused: 'missing' }
-    if (!isFinished(run) || this.isQueued(taskId, run.key)) return { refused: 'exists', run }
-    return { run: this.replace(run, retryRun(run, this.isRunning(taskId, run.key), nowMs)) }
+    const key = run?.key ?? null
+    return this.#apply(run, retryRun(run, this.isQueued(taskId, key), this.isRunning(taskId, key), nowMs))
   }
+}
+
+interface Writers {
+  registry: RegistryWrites
+  runs: RunWrites
+}
+
+interface OfTask {
+  fence: Fence
+  nowMs: number
+}
+
+/** The fence names no table: extensions and finishes are accepted while the task is deleted. */
+interface OfAttempt extends OfTask {
+  taskId: number
+  id: string
+}
+
+export const runCommands = {
+  addRun: ({ runs }: Writers, { fence, run, nowMs }: OfTask & { run: NewRun }) => runs.add(fence.tableId!, run, nowMs),
+  claimRuns: ({ runs }: Writers, { fence, options, nowMs }: OfTask & { options: ClaimOptions }) =>
+    runs.claim(fence.tableId!, options, nowMs),
+  extendRun: ({ runs }: Writers, { taskId, id, extension, nowMs }: OfAttempt & { extension: Extension }) =>
+    runs.extend(taskId, id, extension, nowMs),
+  finishRun: ({ runs }: Writers, { taskId, id, finish, nowMs }: OfAttempt & { finish: Finish }) =>
+    runs.finish(taskId, id, finish, false, nowMs),
+  cancelRun: ({ runs }: Writers, { fence, id, nowMs }: OfTask & { id: string }) =>
+    runs.cancel(fence.tableId!, id, nowMs),
+  retryRun: ({ runs }: Writers, { fence, id, nowMs }: OfTask & { id: string }) => runs.retry(fence.tableId!, id, nowMs),
+  /** Undefined if the task was deleted. It takes the turn of its organization. */
+  claimPushes: (
+    { registry, runs }: Writers,
+    { taskId, limit, nowMs }: { orgId: number; taskId: number; limit: number; nowMs: number },
+  ) => (registry.tableIsActive(taskId) ? runs.claimPushes(taskId, limit, nowMs) : undefined),
 }

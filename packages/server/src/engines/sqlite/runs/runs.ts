@@ -1,11 +1,17 @@
 import { leaseSecondsMax, pageBytesMax, sweepGraceMs } from '../../../core/limits.ts'
 import type { TimeScan } from '../../../core/records/scan.ts'
-import { type ChosenStep, type Due, type DueLooks, DueTurns } from '../../../core/tasks/due-turns.ts'
+import {
+  type ChosenStep,
+  type Due,
+  type DueLooks,
+  DueTurns,
+  takeTurns,
+  WakeLooks,
+} from '../../../core/tasks/due-turns.ts'
 import { PushPositions } from '../../../core/tasks/push-positions.ts'
 import { type Finish, isKept, type NewRun, type Run, type RunStatus } from '../../../core/tasks/run.ts'
 import { clockErrorMs } from '../../../core/tasks/schedule.ts'
-import { takeTurns } from '../../../core/tasks/take-turns.ts'
-import { WakeLooks } from '../../../core/tasks/wake-looks.ts'
+import type { Extension } from '../../../core/tasks/transitions.ts'
 import type { Caller } from '../../../store/api-keys.ts'
 import type { CountPage } from '../../../store/records.ts'
 import type {
@@ -43,7 +49,7 @@ import {
 } from './look-statements.ts'
 import { type RunRow, type RunValue, runColumns, toRun } from './run-rows.ts'
 import { RunSizes } from './run-sizes.ts'
-import { claimedRowBytes, type Extension } from './run-writes.ts'
+import { claimedRowBytes } from './run-writes.ts'
 
 /** Tasks that one look for pushes returns. The next look finds the others. */
 const duePushTasksMax = 1_000
@@ -209,39 +215,39 @@ export class SqliteRuns implements Runs {
   }
 
   add(caller: Caller, task: Table, run: NewRun, nowMs: number): Promise<AddResult> {
-    const command = { kind: 'addRun' as const, fence: this.#store.fence(caller, task), run, nowMs }
-    return this.#store.channel.submit<'addRun'>(caller.orgId, run.payload.length, command)
+    const fence = this.#store.fence(caller, task)
+    return this.#store.channel.submit({ kind: 'addRun', fence, run, nowMs }, run.payload.length)
   }
 
   async claim(caller: Caller, task: Table, options: ClaimOptions, nowMs: number): Promise<Run[]> {
-    const command = { kind: 'claimRuns' as const, fence: this.#store.fence(caller, task), options, nowMs }
+    const fence = this.#store.fence(caller, task)
     // Nobody knows yet what it will claim. The writer counts it: see `claimedBytes` of RunWrites.
-    const runs = await this.#store.channel.submit<'claimRuns'>(caller.orgId, claimedRowBytes, command)
+    const runs = await this.#store.channel.submit({ kind: 'claimRuns', fence, options, nowMs }, claimedRowBytes)
     for (const run of runs) this.#sizes.note(run)
     return runs
   }
 
   extend(caller: Caller, { id: taskId }: Table, id: string, extension: Extension, nowMs: number): Promise<RunChange> {
-    const command = { kind: 'extendRun' as const, fence: this.#store.fence(caller), taskId, id, extension, nowMs }
+    const fence = this.#store.fence(caller)
     const bytes = this.#bytesOf(taskId, id) + (extension.progress?.length ?? 0)
-    return this.#store.channel.submit<'extendRun'>(caller.orgId, bytes, command)
+    return this.#store.channel.submit({ kind: 'extendRun', fence, taskId, id, extension, nowMs }, bytes)
   }
 
   finish(caller: Caller, { id: taskId }: Table, id: string, finish: Finish, nowMs: number): Promise<RunChange> {
-    const command = { kind: 'finishRun' as const, fence: this.#store.fence(caller), taskId, id, finish, nowMs }
+    const fence = this.#store.fence(caller)
     const bytes = this.#bytesOf(taskId, id) + ('result' in finish ? (finish.result?.length ?? 0) : 0)
     this.#sizes.forget(taskId, id)
-    return this.#store.channel.submit<'finishRun'>(caller.orgId, bytes, command)
+    return this.#store.channel.submit({ kind: 'finishRun', fence, taskId, id, finish, nowMs }, bytes)
   }
 
   cancel(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
-    const command = { kind: 'cancelRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
-    return this.#store.channel.submit<'cancelRun'>(caller.orgId, this.#bytesOf(task.id, id), command)
+    const fence = this.#store.fence(caller, task)
+    return this.#store.channel.submit({ kind: 'cancelRun', fence, id, nowMs }, this.#bytesOf(task.id, id))
   }
 
   retry(caller: Caller, task: Table, id: string, nowMs: number): Promise<RunChange> {
-    const command = { kind: 'retryRun' as const, fence: this.#store.fence(caller, task), id, nowMs }
-    return this.#store.channel.submit<'retryRun'>(caller.orgId, this.#bytesOf(task.id, id), command)
+    const fence = this.#store.fence(caller, task)
+    return this.#store.channel.submit({ kind: 'retryRun', fence, id, nowMs }, this.#bytesOf(task.id, id))
   }
 
   applyBatch(caller: Caller, { table, records, tasks }: Batch, nowMs: number): Promise<BatchResult> {
@@ -259,8 +265,7 @@ export class SqliteRuns implements Runs {
       }
       return { taskId: task.id, ...others }
     })
-    const command = { kind: 'batch' as const, fence, records, tasks: commands, nowMs }
-    return this.#store.channel.submit<'batch'>(caller.orgId, bytes, command)
+    return this.#store.channel.submit({ kind: 'batch', fence, records, tasks: commands, nowMs }, bytes)
   }
 
   finishedAmong(runs: RunReference[], nowMs: number): RunReference[] {
@@ -383,12 +388,8 @@ export class SqliteRuns implements Runs {
   }
 
   claimPushes(task: Table, limit: number, nowMs: number): Promise<Pushes | undefined> {
-    return this.#store.channel.submit<'claimPushes'>(task.orgId, 0, {
-      kind: 'claimPushes',
-      taskId: task.id,
-      limit,
-      nowMs,
-    })
+    const { orgId, id: taskId } = task
+    return this.#store.channel.submit({ kind: 'claimPushes', orgId, taskId, limit, nowMs })
   }
 
   #choose(turns: DueTurns, sql: typeof leaseLook, nowMs: number, rowsMax: number): Promise<ChosenStep<DueRow>> {
@@ -413,7 +414,7 @@ export class SqliteRuns implements Runs {
     const seqs = chosen.map(({ id }) => id)
     const isAny = wakes.length > 0 || seqs.length > 0
     if (!isAny && this.#read(() => this.#all(leasesAhead, nowMs + leaseSecondsMax * 1000, 1)).length === 0) return []
-    return this.#store.channel.submitMaintenance<'expireLeases'>({ kind: 'expireLeases', seqs, wakes, nowMs, rowsMax })
+    return this.#store.channel.submit({ kind: 'expireLeases', seqs, wakes, nowMs, rowsMax })
   }
 
   /** Runs that a clock which was set back has left in the future, in turns of their organizations. */
@@ -437,8 +438,7 @@ export class SqliteRuns implements Runs {
     const taskIds = chosen.map(({ id }) => id)
     const resets = this.#findToReset(nowMs, rowsMax)
     if (taskIds.length === 0 && resets.length === 0) return { due: 0, created: [] }
-    const command = { kind: 'fireSchedules' as const, taskIds, resets, nowMs }
-    const fired = await this.#store.channel.submitMaintenance<'fireSchedules'>(command)
+    const fired = await this.#store.channel.submit({ kind: 'fireSchedules', taskIds, resets, nowMs })
     return { due: isMore ? rowsMax : taskIds.length, ...fired }
   }
 
@@ -467,7 +467,7 @@ export class SqliteRuns implements Runs {
     if (seqs.length === 0 && startAt !== beforeAll)
       await this.#walk(this.#each<TaskToLookAt>(allTasks, beforeAll), visit)
     if (seqs.length === 0) return 0
-    return this.#store.channel.submitMaintenance<'sweepRuns'>({ kind: 'sweepRuns', seqs, before })
+    return this.#store.channel.submit({ kind: 'sweepRuns', seqs, before })
   }
 }
 

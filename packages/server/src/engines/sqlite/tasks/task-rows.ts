@@ -1,6 +1,8 @@
 import type { Declaration } from '../../../core/tasks/declaration.ts'
 import type { TaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
+import type { Connection } from '../connection.ts'
+import { firstQueued } from '../runs/look-statements.ts'
 
 export interface TaskRow {
   table_id: number
@@ -52,3 +54,11 @@ export const taskValues = (task: DumpedTask): (string | number | null)[] => [
 export const putTask = (verb: 'INSERT OR REPLACE' | 'INSERT OR IGNORE') =>
   `${verb} INTO tasks (table_id, declaration, updated_at, pushes, keep_seconds, next_run_at, served_at, secrets, org_id)
    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce((SELECT org_id FROM tables WHERE id = ?1), 0))`
+
+/** `run_at` of the due run that waits longest, also one that its key holds back. Two seeks in the index of due runs. */
+export const oldestRunAt = (db: Connection, taskId: number, nowMs: number): number | null => {
+  const first = db.prepare<{ at: number | null }, [number, number]>(firstQueued)
+  const due = [0, 1].map((held) => first.get(taskId, held)?.at ?? Number.POSITIVE_INFINITY)
+  const oldest = Math.min(...due)
+  return oldest <= nowMs ? oldest : null
+}

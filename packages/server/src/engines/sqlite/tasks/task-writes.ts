@@ -1,15 +1,12 @@
-import { whyNotKept } from '../../../core/tasks/declaration.ts'
-import { scheduleAfterDeclaring } from '../../../core/tasks/next-run.ts'
+import { declareTask, deleteTask, restoreTask } from '../../../core/tasks/task-changes.ts'
 import { addTaskSecret } from '../../../core/tasks/task-secret.ts'
 import type { Condition } from '../../../store/records.ts'
 import type { RestoreResult } from '../../../store/tables.ts'
 import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState } from '../../../store/tasks.ts'
 import type { DumpedTask } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
-import { holds } from '../records/record-writes.ts'
-import type { RegistryWrites, TableName } from '../registry/registry-writes.ts'
-import { oldestRunAt } from './oldest-run.ts'
-import { ParsedTasks, putTask, type TaskRow, taskColumns, taskValues } from './task-rows.ts'
+import type { Fence, OfTable, RegistryWrites, TableName } from '../registry/registry-writes.ts'
+import { oldestRunAt, ParsedTasks, putTask, type TaskRow, taskColumns, taskValues } from './task-rows.ts'
 
 const taskById = `SELECT ${taskColumns} FROM tasks WHERE table_id = ?1`
 
@@ -47,29 +44,17 @@ export class TaskWrites {
 
   declare(
     name: TableName,
-    { keepsAuthorization, newSecret, ...declared }: DeclarationToStore,
+    declaration: DeclarationToStore,
     condition: Condition | undefined,
     nowMs: number,
   ): DeclareResult {
     const active = this.#registry.findActive(name)
-    const present = active && this.find(active.id)
-    const current = present?.updatedAtMs
-    if (condition !== undefined && !holds(condition, current)) return { applied: false, reason: 'condition', current }
-    const notKept = keepsAuthorization ? whyNotKept(present?.declaration, declared.url) : undefined
-    if (notKept !== undefined) return { applied: false, reason: notKept }
-    const authorization = keepsAuthorization ? present!.declaration.authorization : declared.authorization
-    const declaration = { ...declared, authorization }
+    const declared = declareTask(active && this.find(active.id), declaration, condition, nowMs)
+    if (!declared.applied) return declared
     const { table, created } = this.#registry.createTable(name, {}, null, nowMs)
-    const secrets = present?.secrets ?? []
-    const secretStored = declaration.url !== null && secrets.length === 0
-    const task: DumpedTask = {
-      tableId: table.id,
-      declaration,
-      updatedAtMs: current === undefined ? nowMs : Math.max(nowMs, current + 1),
-      ...scheduleAfterDeclaring(declaration, present, nowMs),
-      secrets: secretStored ? addTaskSecret([], newSecret, true, nowMs) : secrets,
-    }
+    const task = { ...declared.task, tableId: table.id }
     this.put(task)
+    const { secretStored } = declared
     return { applied: true, created, secretStored, task: table, state: this.#state(task, nowMs) }
   }
 
@@ -81,22 +66,40 @@ export class TaskWrites {
   delete(name: TableName, condition: Condition | undefined, nowMs: number): DeleteTaskResult | undefined {
     const active = this.#registry.findActive(name)
     if (active === undefined) return undefined
-    const present = this.find(active.id)!
-    if (condition !== undefined && !holds(condition, present.updatedAtMs))
-      return { applied: false, current: present.updatedAtMs }
+    const deleted = deleteTask(this.find(active.id)!, condition)
+    if (!deleted.applied) return deleted
     const task = this.#registry.deleteTable(name, nowMs)!
-    const stopped = { ...present, nextRunAtMs: null }
-    this.put(stopped)
-    return { applied: true, task, state: this.#state(stopped, nowMs) }
+    this.put(deleted.task)
+    return { applied: true, task, state: this.#state(deleted.task, nowMs) }
   }
 
-  /** Times of the schedule that have passed meanwhile create no run. */
   restore(name: TableName, deletedAtMs: number | undefined, nowMs: number): RestoreResult {
     const result = this.#registry.restoreTable(name, deletedAtMs, nowMs)
-    if (result.outcome !== 'restored') return result
-    const task = this.find(result.table.id)!
-    // It has no next time, so the schedule begins again.
-    this.put({ ...task, ...scheduleAfterDeclaring(task.declaration, task, nowMs) })
+    if (result.outcome === 'restored') this.put(restoreTask(this.find(result.table.id)!, nowMs))
     return result
   }
+}
+
+interface Writers {
+  tasks: TaskWrites
+}
+
+export const taskCommands = {
+  declareTask: (
+    { tasks }: Writers,
+    {
+      table,
+      declaration,
+      condition,
+      nowMs,
+    }: OfTable & { declaration: DeclarationToStore; condition: Condition | undefined },
+  ) => tasks.declare(table, declaration, condition, nowMs),
+  deleteTask: ({ tasks }: Writers, { table, condition, nowMs }: OfTable & { condition: Condition | undefined }) =>
+    tasks.delete(table, condition, nowMs),
+  restoreTask: ({ tasks }: Writers, { table, deletedAtMs, nowMs }: OfTable & { deletedAtMs: number | undefined }) =>
+    tasks.restore(table, deletedAtMs, nowMs),
+  addTaskSecret: (
+    { tasks }: Writers,
+    { fence, secret, revokesOld, nowMs }: { fence: Fence; secret: string; revokesOld: boolean; nowMs: number },
+  ) => tasks.addSecret(fence.tableId!, secret, revokesOld, nowMs),
 }

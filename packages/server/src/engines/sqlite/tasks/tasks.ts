@@ -4,20 +4,11 @@ import type { RestoreResult, Table } from '../../../store/tables.ts'
 import type { DeclarationToStore, DeclareResult, DeleteTaskResult, TaskState, Tasks } from '../../../store/tasks.ts'
 import type { OpenStore } from '../open-store.ts'
 import { TableReads } from '../registry/tables.ts'
-import { oldestRunAt } from './oldest-run.ts'
-import { type TaskRow, taskColumns, toTask } from './task-rows.ts'
+import { oldestRunAt, type TaskRow, taskColumns, toTask } from './task-rows.ts'
 
 export class SqliteTasks extends TableReads implements Tasks {
   constructor(store: OpenStore) {
     super(store, 'task')
-  }
-
-  find(orgId: number, db: string, name: string): Table | undefined {
-    try {
-      return this.store.registry.findTask(orgId, db, name)
-    } catch (error) {
-      throw this.store.damage.explain(error)
-    }
   }
 
   read(tasks: Table[], nowMs: number): (TaskState | undefined)[] {
@@ -43,15 +34,14 @@ export class SqliteTasks extends TableReads implements Tasks {
     condition: Condition | undefined,
     nowMs: number,
   ): Promise<DeclareResult> {
-    const command = { kind: 'declareTask' as const, ...this.named(caller, db, name, nowMs), declaration, condition }
+    const named = this.named(caller, db, name, nowMs)
     const bytes = declaration.schedule?.payload.length ?? 0
-    return this.store.channel.submit<'declareTask'>(caller.orgId, bytes, command)
+    return this.store.channel.submit({ kind: 'declareTask', ...named, declaration, condition }, bytes)
   }
 
-  addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, nowMs: number): Promise<undefined> {
+  addSecret(caller: Caller, task: Table, secret: string, revokesOld: boolean, nowMs: number): Promise<void> {
     const fence = this.store.fence(caller, task)
-    const command = { kind: 'addTaskSecret' as const, fence, secret, revokesOld, nowMs }
-    return this.store.channel.submit<'addTaskSecret'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'addTaskSecret', fence, secret, revokesOld, nowMs })
   }
 
   delete(
@@ -61,8 +51,7 @@ export class SqliteTasks extends TableReads implements Tasks {
     condition: Condition | undefined,
     nowMs: number,
   ): Promise<DeleteTaskResult | undefined> {
-    const command = { kind: 'deleteTask' as const, ...this.named(caller, db, name, nowMs), condition }
-    return this.store.channel.submit<'deleteTask'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'deleteTask', ...this.named(caller, db, name, nowMs), condition })
   }
 
   restore(
@@ -72,7 +61,6 @@ export class SqliteTasks extends TableReads implements Tasks {
     deletedAtMs: number | undefined,
     nowMs: number,
   ): Promise<RestoreResult> {
-    const command = { kind: 'restoreTask' as const, ...this.named(caller, db, name, nowMs), deletedAtMs }
-    return this.store.channel.submit<'restoreTask'>(caller.orgId, 0, command)
+    return this.store.channel.submit({ kind: 'restoreTask', ...this.named(caller, db, name, nowMs), deletedAtMs })
   }
 }

@@ -1,15 +1,19 @@
 import { storedData } from '../../../core/records/checksum.ts'
 import type { LoadRows } from '../../../store/transfer.ts'
 import type { Connection } from '../connection.ts'
-import { indexColumns } from '../records/index-columns.ts'
-import { moveLease } from '../runs/leases.ts'
-import { insertRun, runValues } from '../runs/run-rows.ts'
+import { indexColumns, type RecordWrites } from '../records/record-writes.ts'
+import { insertRun, moveLease, runValues } from '../runs/run-rows.ts'
 import { putTask, taskValues } from '../tasks/task-rows.ts'
 
 type Value = string | number | null
 
 /** Adds the rows of a copy with their ids. AUTOINCREMENT continues after the highest id by itself; record ids are raised here. */
-export const loadRows = (db: Connection, rows: LoadRows): void => {
+export const load = (
+  { db, records }: { db: Connection; records: RecordWrites },
+  { rows }: { rows: LoadRows },
+): void => {
+  // The loaded rows may have ids above the reserved block.
+  records.forgetReservedIds()
   const insert = (sql: string) => db.prepare<unknown, Value[]>(sql)
   for (const { id, name, createdAtMs, deletedAtMs, purging } of rows.organizations ?? []) {
     insert(`INSERT OR IGNORE INTO organizations (id, name, created_at, deleted_at, purging)

@@ -21,9 +21,9 @@ export class SqliteTransfer implements Transfer {
     const { secrets, ...others } = rows
     if (secrets !== undefined) {
       const text = encodeSecrets(secrets)
-      await this.#store.channel.submitMaintenance<'loadSecrets'>({ kind: 'loadSecrets', secrets: text })
+      await this.#store.channel.submit({ kind: 'loadSecrets', secrets: text })
     }
-    await this.#store.channel.submitMaintenance<'load'>({ kind: 'load', rows: others })
+    await this.#store.channel.submit({ kind: 'load', rows: others })
   }
 
   lastRecordId(tableId: number): number {

@@ -1,133 +1,18 @@
-import type { NewApiKey } from '../../../core/api-keys/api-key.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { Hint } from '../../../core/hint.ts'
-import { type IndexEntries, type Indices, slots } from '../../../core/tables/indices.ts'
-import type { Finish, NewRun, Run } from '../../../core/tasks/run.ts'
-import type { ApiKey, KeyUse } from '../../../store/api-keys.ts'
-import type { FileChangeResult, FileChanges, FileToCommit, FileWriteResult } from '../../../store/files.ts'
-import type { DeleteOrganizationResult, Organization, RestoreOrganizationResult } from '../../../store/organizations.ts'
-import type { Condition, RecordOperation, WriteResult } from '../../../store/records.ts'
-import type {
-  AddResult,
-  BatchResult,
-  ClaimOptions,
-  FiredSchedules,
-  Pushes,
-  RunChange,
-  RunReference,
-} from '../../../store/runs.ts'
-import type { RestoreResult, Table } from '../../../store/tables.ts'
-import type { DeclarationToStore, DeclareResult, DeleteTaskResult } from '../../../store/tasks.ts'
-import type { LoadRows } from '../../../store/transfer.ts'
-import type { DamagedRows } from '../maintenance/add-checksums.ts'
-import type { Space, VacuumStep } from '../maintenance/vacuum-step.ts'
-import type { TableName } from '../registry/registry-writes.ts'
-import type { Rotation } from '../registry/secret-rows.ts'
-import type { TaskCommand } from '../runs/batch-writes.ts'
-import type { ExpireStep, FireStep } from '../runs/due-runs.ts'
-import type { Extension } from '../runs/run-writes.ts'
+import { type IndexEntries, slots } from '../../../core/tables/indices.ts'
+import type { Condition, RecordOperation } from '../../../store/records.ts'
+// Only the types: the functions are loaded by the writer thread alone.
+import type { commands } from './commands.ts'
 
-/**
- * The registry epoch at which the caller's key and table were looked up: `stamp`. If the epoch has moved since, the
- * writer looks them up again before it writes.
- */
-export interface Fence {
-  stamp: number
-  keySeq: number | null
-  tableId: number | null
-}
+export type CommandKind = keyof typeof commands
 
-interface WriteCommand {
-  kind: 'write'
-  fence: Fence
-  nowMs: number
-  operations: RecordOperation[]
-}
+export type CommandResult<K extends CommandKind> = ReturnType<(typeof commands)[K]>
 
-interface OfTable {
-  fence: Fence
-  nowMs: number
-  table: TableName
-}
+/** A command as it is sent: its name, and what its function in the table of commands takes. */
+export type CommandOf<K extends CommandKind> = { kind: K } & Parameters<(typeof commands)[K]>[1]
 
-type RegistryCommand =
-  | (OfTable & { kind: 'createTable'; indices: Indices; publicId: string | null })
-  | (OfTable & { kind: 'deleteTable' })
-  | (OfTable & { kind: 'restoreTable'; deletedAtMs: number | undefined })
-  | { kind: 'createApiKey'; fence: Fence; nowMs: number; orgId: number; key: NewApiKey }
-  | { kind: 'revokeApiKey'; fence: Fence; nowMs: number; orgId: number; id: string }
-  | { kind: 'recordKeyUse'; uses: KeyUse[] }
-  | { kind: 'createOrganization'; nowMs: number; name: string; keys: NewApiKey[]; onlyIfFirst: boolean }
-  | { kind: 'deleteOrganization'; name: string; nowMs: number }
-  | { kind: 'restoreOrganization'; name: string; nowMs: number }
-  | ({ kind: 'rotateSecrets' } & Rotation)
-
-interface CommitFileCommand {
-  kind: 'commitFile'
-  fence: Fence
-  file: Omit<FileToCommit, 'bytes'>
-  /** Those that the store keeps, as a character each. */
-  bytes?: string
-  nowMs: number
-}
-
-type FileCommand =
-  | { kind: 'beginBlob'; fence: Fence; blobId: string; nowMs: number }
-  | { kind: 'keepBlobs'; blobIds: string[]; nowMs: number }
-  | CommitFileCommand
-  | { kind: 'abandonBlob'; blobId: string; nowMs: number }
-  | {
-      kind: 'changeFile'
-      fence: Fence
-      name: string
-      changes: FileChanges
-      condition: Condition | undefined
-      nowMs: number
-    }
-  | { kind: 'removeFile'; fence: Fence; name: string; condition: Condition | undefined; nowMs: number }
-  | { kind: 'takeDueBlobs'; nowMs: number; rowsMax: number; keptMs: number }
-  | { kind: 'forgetBlobs'; blobIds: string[] }
-  | { kind: 'holdBlobs'; untilMs: number }
-  | { kind: 'adoptBlobs' }
-  | { kind: 'writeFileMark'; mark: string }
-
-type TaskCommands =
-  | (OfTable & { kind: 'declareTask'; declaration: DeclarationToStore; condition: Condition | undefined })
-  | (OfTable & { kind: 'deleteTask'; condition: Condition | undefined })
-  | (OfTable & { kind: 'restoreTask'; deletedAtMs: number | undefined })
-  | { kind: 'addTaskSecret'; fence: Fence; secret: string; revokesOld: boolean; nowMs: number }
-
-type RunCommand =
-  | { kind: 'addRun'; fence: Fence; run: NewRun; nowMs: number }
-  | { kind: 'claimRuns'; fence: Fence; options: ClaimOptions; nowMs: number }
-  // The fence of these two names no table: they are accepted while the task is deleted.
-  | { kind: 'extendRun'; fence: Fence; taskId: number; id: string; extension: Extension; nowMs: number }
-  | { kind: 'finishRun'; fence: Fence; taskId: number; id: string; finish: Finish; nowMs: number }
-  | { kind: 'cancelRun'; fence: Fence; id: string; nowMs: number }
-  | { kind: 'retryRun'; fence: Fence; id: string; nowMs: number }
-  | { kind: 'batch'; fence: Fence; records: RecordOperation[]; tasks: TaskCommand[]; nowMs: number }
-  | { kind: 'claimPushes'; taskId: number; limit: number; nowMs: number }
-  | ({ kind: 'expireLeases' } & ExpireStep)
-  | ({ kind: 'fireSchedules' } & FireStep)
-  | { kind: 'sweepRuns'; seqs: number[]; before: number }
-
-type MaintenanceCommand =
-  | { kind: 'sweepExpired'; nowMs: number; rowsMax: number }
-  | { kind: 'purgeTables'; nowMs: number; rowsMax: number }
-  | { kind: 'purgeOrganizations'; nowMs: number; rowsMax: number }
-  | { kind: 'addChecksums'; rowsMax: number; skipped?: DamagedRows }
-  | ({ kind: 'vacuum' } & VacuumStep)
-
-type TransferCommand = { kind: 'load'; rows: LoadRows } | { kind: 'loadSecrets'; secrets: string }
-
-export type Command =
-  | WriteCommand
-  | RegistryCommand
-  | FileCommand
-  | TaskCommands
-  | RunCommand
-  | MaintenanceCommand
-  | TransferCommand
+export type Command = { [K in CommandKind]: CommandOf<K> }[CommandKind]
 
 /**
  * Whether a registry cache may be wrong after this command. Only these commands move the registry's epoch. What is
@@ -140,54 +25,6 @@ export const makesCachesStale = ({ kind }: Command): boolean =>
   kind === 'deleteOrganization' ||
   kind === 'rotateSecrets' ||
   kind === 'loadSecrets'
-
-export interface CommandResults {
-  write: WriteResult
-  createTable: { table: Table; created: boolean }
-  deleteTable: Table | undefined
-  restoreTable: RestoreResult
-  createApiKey: ApiKey
-  revokeApiKey: ApiKey | undefined
-  recordKeyUse: undefined
-  createOrganization: Organization | undefined
-  deleteOrganization: DeleteOrganizationResult | undefined
-  restoreOrganization: RestoreOrganizationResult | undefined
-  rotateSecrets: string
-  load: undefined
-  beginBlob: undefined
-  keepBlobs: undefined
-  commitFile: FileWriteResult
-  abandonBlob: undefined
-  changeFile: FileChangeResult
-  removeFile: FileWriteResult
-  takeDueBlobs: string[]
-  forgetBlobs: undefined
-  holdBlobs: undefined
-  adoptBlobs: number
-  writeFileMark: string
-  declareTask: DeclareResult
-  deleteTask: DeleteTaskResult | undefined
-  restoreTask: RestoreResult
-  addTaskSecret: undefined
-  addRun: AddResult
-  claimRuns: Run[]
-  extendRun: RunChange
-  finishRun: RunChange
-  cancelRun: RunChange
-  retryRun: RunChange
-  batch: BatchResult
-  /** Undefined if the task was deleted. */
-  claimPushes: Pushes | undefined
-  expireLeases: RunReference[]
-  fireSchedules: Omit<FiredSchedules, 'due'>
-  sweepRuns: number
-  sweepExpired: number
-  purgeTables: number
-  purgeOrganizations: number
-  addChecksums: number
-  vacuum: Space | undefined
-  loadSecrets: undefined
-}
 
 export interface CommandFailure {
   code: ErrorCode
@@ -239,7 +76,7 @@ export const encodeGroup = (commands: Command[]): string => {
       continue
     }
     const { fence, operations } = command
-    numbers.push(operations.length, fence.stamp, fence.keySeq, fence.tableId, command.nowMs)
+    numbers.push(operations.length, fence.stamp, fence.orgId, fence.keySeq, fence.tableId, command.nowMs)
     for (const operation of operations) {
       const { condition } = operation
       numbers.push(conditionCode(condition), typeof condition === 'object' ? condition.version : 0)
@@ -288,11 +125,11 @@ export const decodeGroup = (group: string): Command[] => {
       continue
     }
     if (count === commandWithBytes) {
-      const command = JSON.parse(nextText()!) as CommitFileCommand
+      const command = JSON.parse(nextText()!) as CommandOf<'commitFile'>
       commands.push({ ...command, bytes: nextText()! })
       continue
     }
-    const fence = { stamp: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
+    const fence = { stamp: next(), orgId: next(), keySeq: numbers[at++]!, tableId: numbers[at++]! }
     const nowMs = next()
     const operations: RecordOperation[] = []
     for (let i = 0; i < count; i++) operations.push(nextOperation())

@@ -3,23 +3,23 @@ import type { Damage } from '../disk/damage.ts'
 import { leaseMarginMs, registryLeaseMs } from '../registry/registry-cache.ts'
 import {
   type Command,
-  type CommandResults,
+  type CommandKind,
+  type CommandOf,
+  type CommandResult,
   decodeGroup,
   encodeGroup,
   makesCachesStale,
   type Outcome,
 } from './command.ts'
 import type { WriteChannel } from './write-channel.ts'
-import { maintenanceOrgId } from './write-queue.ts'
 
 // Several serving processes on one store: the owner has the writer, and the workers send it their commands. All commands
 // that have arrived when a commit ends, from any worker, share the next commit.
 
-/** From a worker: commands, encoded as for the writer thread, each with its number, organization and size. */
+/** From a worker: commands, encoded as for the writer thread, each with its number and size. */
 export interface WorkerCommands {
   group: string
   numbers: number[]
-  orgIds: number[]
   bytes: number[]
   /** Damage that a read of the worker has found. */
   damage?: string
@@ -94,32 +94,23 @@ export class ProcessWriteChannel implements WriteChannel {
     for (const listener of this.#readyListeners) listener(ready)
   }
 
-  submit<K extends Command['kind']>(
-    orgId: number,
-    bytes: number,
-    command: Extract<Command, { kind: K }>,
-  ): Promise<CommandResults[K]> {
+  submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0): Promise<CommandResult<K>> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new CubbyError('unavailable', 'The server is stopping; nothing was applied.')
       const waiting = this.#waiting
       if (waiting.numbers.length === 0) setImmediate(() => this.#send())
       const number = this.#next++
-      waiting.commands.push(command)
+      waiting.commands.push(command as Command)
       waiting.numbers.push(number)
-      waiting.orgIds.push(orgId)
       waiting.bytes.push(bytes)
-      this.#pending.set(number, { command, resolve: resolve as (value: unknown) => void, reject })
+      this.#pending.set(number, { command: command as Command, resolve: resolve as (value: unknown) => void, reject })
     })
   }
 
-  submitMaintenance<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
-    return this.submit(maintenanceOrgId, 0, command)
-  }
-
   #send(): void {
-    const { commands, numbers, orgIds, bytes } = this.#waiting
+    const { commands, numbers, bytes } = this.#waiting
     this.#waiting = emptyGroup()
-    if (!this.#closed) this.#channel.send({ group: encodeGroup(commands), numbers, orgIds, bytes })
+    if (!this.#closed) this.#channel.send({ group: encodeGroup(commands), numbers, bytes })
   }
 
   #answer(outcomes: [number, Outcome][]): void {
@@ -142,17 +133,16 @@ export class ProcessWriteChannel implements WriteChannel {
   }
 }
 
-const noCommands: WorkerCommands = { group: encodeGroup([]), numbers: [], orgIds: [], bytes: [] }
+const noCommands: WorkerCommands = { group: encodeGroup([]), numbers: [], bytes: [] }
 
 const emptyGroup = (): WorkerCommands & { commands: Command[] } => ({
   commands: [],
   group: '',
   numbers: [],
-  orgIds: [],
   bytes: [],
 })
 
-export interface OwnersView {
+interface OwnersView {
   damage: Damage
   /** Why no write is accepted now; undefined if writes are. */
   refusal(): CubbyError | undefined
@@ -178,7 +168,7 @@ export const serveWorker = (
     answer(number, { failure: { code, message, hint, cause: cause as string } })
   damage.onFirst((cause) => channel.send({ outcomes: [], damage: cause }))
   port.onReadyChange((ready) => channel.send({ outcomes: [], ready }))
-  channel.onMessage(({ group, numbers, orgIds, bytes, damage: met }) => {
+  channel.onMessage(({ group, numbers, bytes, damage: met }) => {
     if (met !== undefined) damage.noteFromElsewhere(met)
     else if (numbers.length === 0) channel.send({ outcomes: [], damage: damage.cause, ready: port.ready })
     const commands = decodeGroup(group)
@@ -189,7 +179,7 @@ export const serveWorker = (
         fail(number, refused)
         continue
       }
-      port.submit<Command['kind']>(orgIds[i]!, bytes[i]!, commands[i]!).then(
+      port.submit(commands[i]!, bytes[i]!).then(
         async (value) => {
           // The other workers use what they have cached until their lease ends.
           if (makesCachesStale(commands[i]!)) await Bun.sleep(registryLeaseMs + leaseMarginMs)

@@ -5,9 +5,17 @@ import type { Log } from '../../../core/log.ts'
 import type { StoreObserver } from '../../../store/observer.ts'
 import { Checkpointer } from '../checkpoint/checkpointer.ts'
 import { Vacuumer } from '../maintenance/vacuumer.ts'
-import { type Command, type CommandResults, decodeOutcomes, encodeGroup, type Outcome } from './command.ts'
+import {
+  type Command,
+  type CommandKind,
+  type CommandOf,
+  type CommandResult,
+  decodeOutcomes,
+  encodeGroup,
+  type Outcome,
+} from './command.ts'
 import type { WriteChannel, WriterLoad } from './write-channel.ts'
-import { maintenanceOrgId, type QueuedWrite, WriteQueue } from './write-queue.ts'
+import { type QueuedWrite, WriteQueue } from './write-queue.ts'
 import type { CommitTimesPlace, FromWriter, ToWriter } from './writer-thread.ts'
 
 /**
@@ -98,7 +106,7 @@ export class ThreadWriteChannel implements WriteChannel {
       },
     })
     this.#vacuumer = new Vacuumer({
-      step: (step) => this.submitMaintenance<'vacuum'>({ kind: 'vacuum', ...step }),
+      step: (step) => this.submit({ kind: 'vacuum', ...step }),
       mayStep: () => {
         const { holdsWrites, isBehind } = this.#checkpointer.state
         return this.#isIdle && !holdsWrites && !isBehind
@@ -155,21 +163,13 @@ export class ThreadWriteChannel implements WriteChannel {
     return this.#inFlight.length === 0 && this.#queue.empty
   }
 
-  submit<K extends Command['kind']>(
-    orgId: number,
-    bytes: number,
-    command: Extract<Command, { kind: K }>,
-  ): Promise<CommandResults[K]> {
+  submit<K extends CommandKind>(command: CommandOf<K>, bytes = 0): Promise<CommandResult<K>> {
     return new Promise((resolve, reject) => {
       if (!this.ready) throw unavailable()
-      this.#queue.push(orgId, { command, bytes, resolve: resolve as (value: unknown) => void, reject })
+      this.#queue.push({ command: command as Command, bytes, resolve: resolve as (value: unknown) => void, reject })
       if (++this.#acceptedThisTurn >= sendAtRequests) this.#send()
       else this.#scheduleSend()
     })
-  }
-
-  submitMaintenance<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]> {
-    return this.submit(maintenanceOrgId, 0, command)
   }
 
   get #isAtRest(): boolean {

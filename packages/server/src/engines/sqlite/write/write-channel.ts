@@ -1,4 +1,4 @@
-import type { Command, CommandResults } from './command.ts'
+import type { Command, CommandKind, CommandOf, CommandResult } from './command.ts'
 
 /** What waits for the writer, and pages that a checkpoint has not copied yet. */
 export interface WriterLoad {
@@ -15,12 +15,7 @@ export interface WriteChannel {
   /** For the metrics. A worker has none: its owner counts for all. */
   readonly load?: WriterLoad
   /** Rejects with `unavailable` when the queue is full. `bytes`: the size of the request, for its share of the queue. */
-  submit<K extends Command['kind']>(
-    orgId: number,
-    bytes: number,
-    command: Extract<Command, { kind: K }>,
-  ): Promise<CommandResults[K]>
-  submitMaintenance<K extends Command['kind']>(command: Extract<Command, { kind: K }>): Promise<CommandResults[K]>
+  submit<K extends CommandKind>(command: CommandOf<K>, bytes?: number): Promise<CommandResult<K>>
   /** Called after each commit, before any of its requests is answered. */
   onCommit: (commands: Command[]) => void
   /** Called with SQLite's error when a write or a checkpoint finds the store damaged. */

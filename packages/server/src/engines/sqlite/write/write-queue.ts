@@ -7,15 +7,13 @@ import type { Command } from './command.ts'
 
 export interface QueuedWrite {
   command: Command
-  /** Set by the queue. */
-  orgId?: number
   bytes: number
   resolve(value: unknown): void
   reject(error: unknown): void
 }
 
 /** Maintenance and the operator's commands take turns like one more organization. Requests cannot fill their queue. */
-export const maintenanceOrgId = 0
+const maintenanceOrgId = 0
 
 const full = (): CubbyError =>
   new CubbyError('unavailable', 'The write queue is full; nothing was applied.', {
@@ -45,8 +43,8 @@ export class WriteQueue {
   }
 
   /** Throws `unavailable` when the share or the queue is full. */
-  push(orgId: number, write: QueuedWrite): void {
-    write.orgId = orgId
+  push(write: QueuedWrite): void {
+    const orgId = orgOf(write)
     if (orgId !== maintenanceOrgId) {
       const keySeq = keyOf(write)
       if (!this.#requests.hasRoom(orgId, keySeq, 1) || !this.#bytes.tryTake(orgId, keySeq, write.bytes)) throw full()
@@ -73,12 +71,18 @@ export class WriteQueue {
   }
 
   #giveBack(write: QueuedWrite): void {
-    const orgId = write.orgId!
+    const orgId = orgOf(write)
     if (orgId === maintenanceOrgId) return
     const keySeq = keyOf(write)
     this.#requests.give(orgId, keySeq, 1)
     this.#bytes.give(orgId, keySeq, write.bytes)
   }
+}
+
+/** The organization whose turn a command takes. */
+const orgOf = ({ command }: QueuedWrite): number => {
+  if ('fence' in command) return command.fence.orgId
+  return 'orgId' in command ? command.orgId : maintenanceOrgId
 }
 
 /** The caller's API key; 0 for an operator's command. */

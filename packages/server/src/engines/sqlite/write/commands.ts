@@ -1,0 +1,26 @@
+import { fileCommands } from '../files/file-writes.ts'
+import { addChecksums } from '../maintenance/add-checksums.ts'
+import { purgeOrganizations, purgeTables, sweepExpired } from '../maintenance/sweep.ts'
+import { vacuum } from '../maintenance/vacuum-step.ts'
+import { recordCommands } from '../records/record-writes.ts'
+import { registryCommands } from '../registry/registry-writes.ts'
+import { batch } from '../runs/batch-writes.ts'
+import { expireLeases, fireSchedules, sweepRuns } from '../runs/due-runs.ts'
+import { runCommands } from '../runs/run-writes.ts'
+import { taskCommands } from '../tasks/task-writes.ts'
+import { load } from '../transfer/load.ts'
+
+/**
+ * Every command of the writer: a function that applies it inside the open transaction, and so says what the command takes and what
+ * it returns. Its first parameter names what it needs of `Writers` (write-connection.ts). Input and result are sent between threads
+ * as JSON. The fence of a command that has one is checked before.
+ */
+export const commands = {
+  ...recordCommands,
+  ...registryCommands,
+  ...fileCommands,
+  ...taskCommands,
+  ...runCommands,
+  ...{ batch, expireLeases, fireSchedules, sweepRuns },
+  ...{ sweepExpired, purgeTables, purgeOrganizations, addChecksums, vacuum, load },
+}
