@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../server/src/core/limits.ts'
 import { pathOf, read, send } from '../api/request.ts'
 import type { DeletedTable, Indices, TableMetadata } from '../api/types.ts'
 import { hrefOf } from '../router.ts'
@@ -25,7 +26,7 @@ const readTables = async <T extends TableMetadata>(db: string, query: string, si
     const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const page: { tables: T[]; cursor: string | null } = await read(
       'GET',
-      `${pathOf('v1', db)}?limit=1000${query}${more}`,
+      `${pathOf('v1', db)}?limit=${pageRowsMax}${query}${more}`,
       {
         signal,
       },

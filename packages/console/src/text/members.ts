@@ -1,4 +1,5 @@
-import { skipSpace, skipString, skipValue } from './scan.ts'
+import { skipSpace } from '../../../server/src/core/text/json-scan.ts'
+import { skipString, skipValue } from './scan.ts'
 
 export interface Span {
   start: number
@@ -16,12 +17,6 @@ export const decodeString = (text: string, start: number, end: number): string =
   return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
 }
 
-/** The next element or member, or the closing bracket. */
-const behind = (text: string, end: number): number => {
-  const at = skipSpace(text, end)
-  return text[at] === ',' ? skipSpace(text, at + 1) : at
-}
-
 /** The members of the object that starts at `at`, in their order, duplicates included. Of another value: none. */
 export const membersOf = (text: string, at = 0): Member[] => {
   const members: Member[] = []
@@ -33,25 +28,10 @@ export const membersOf = (text: string, at = 0): Member[] => {
     const start = skipSpace(text, skipSpace(text, nameEnd) + 1)
     const end = skipValue(text, start)
     members.push({ name: decodeString(text, next, nameEnd), start, end })
-    next = behind(text, end)
+    next = skipSpace(text, end)
+    if (text[next] === ',') next = skipSpace(text, next + 1)
   }
   return members
-}
-
-/** The elements of the array that starts at `at`. Of another value: none. */
-export const elementsOf = (text: string, at = 0): Span[] => {
-  const elements: Span[] = []
-  const open = skipSpace(text, at)
-  if (text[open] !== '[') return elements
-  let start = skipSpace(text, open + 1)
-  while (start < text.length && text[start] !== ']') {
-    const end = skipValue(text, start)
-    // Only in text that is not JSON: a place where no value stands.
-    if (end === start) break
-    elements.push({ start, end })
-    start = behind(text, end)
-  }
-  return elements
 }
 
 /** The value of the member with this name. Of several the last counts, as it does for the server's indices. */

@@ -1,24 +1,14 @@
+import { skipString as skipClosedString } from '../../../server/src/core/text/json-scan.ts'
+
 // Steps over JSON text that is known to be valid. Nothing is built and nothing is checked; on other text every step still
 // ends, at the end of the text at the latest.
 
 const quote = 0x22
-const backslash = 0x5c
-
-export const skipSpace = (text: string, at: number): number => {
-  let code = text.charCodeAt(at)
-  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at)
-  return at
-}
 
 /** The offset after the string that opens at `at`. */
 export const skipString = (text: string, at: number): number => {
-  for (let close = text.indexOf('"', at + 1); close !== -1; close = text.indexOf('"', close + 1)) {
-    // A quote ends the string unless an odd number of backslashes precedes it.
-    let before = close - 1
-    while (text.charCodeAt(before) === backslash) before--
-    if ((close - before) % 2 === 1) return close + 1
-  }
-  return text.length
+  const end = skipClosedString(text, at)
+  return end === -1 ? text.length : end
 }
 
 /** `{` and `[` differ by one bit, and so do `}` and `]`. */

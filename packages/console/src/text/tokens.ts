@@ -1,4 +1,5 @@
-import { isClosing, isOpening, skipScalar, skipSpace } from './scan.ts'
+import { skipSpace } from '../../../server/src/core/text/json-scan.ts'
+import { isClosing, isOpening, skipScalar } from './scan.ts'
 
 export type TokenKind = 'name' | 'string' | 'number' | 'boolean' | 'null' | 'mark' | 'bad'
 

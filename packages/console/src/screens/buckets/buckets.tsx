@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import { bucketPath } from '../../api/files.ts'
 import { pathOf, read } from '../../api/request.ts'
@@ -21,8 +22,6 @@ import { toast } from '../../ui/toasts.tsx'
 export const refreshRail = (db: string): unknown =>
   catalogue.value?.databases.includes(db) ? loadContents(db) : loadCatalogue()
 
-const rowsMax = 1000
-
 const isDeleted = (bucket: BucketMetadata) => bucket.status === 'deleted'
 
 export const BucketsScreen = ({ db }: { db: string }) => {
@@ -32,13 +31,13 @@ export const BucketsScreen = ({ db }: { db: string }) => {
   const fault = useSignal<string | undefined>(undefined)
   const pages = usePaged(async (cursor, signal) => {
     const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const found = await read<ListBucketsResponse>('GET', `${path}?limit=${rowsMax}${after}`, { signal })
+    const found = await read<ListBucketsResponse>('GET', `${path}?limit=${pageRowsMax}${after}`, { signal })
     return { items: found.buckets, count: found.buckets.length, cursor: found.cursor }
   })
   const deleted = useLoad(
     async (signal) =>
       canWrite.value
-        ? (await read<ListBucketsResponse>('GET', `${path}?deleted=true&limit=${rowsMax}`, { signal })).buckets
+        ? (await read<ListBucketsResponse>('GET', `${path}?deleted=true&limit=${pageRowsMax}`, { signal })).buckets
         : [],
     [],
   )

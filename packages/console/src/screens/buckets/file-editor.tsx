@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { fileMetadataBytesMax } from '../../../../server/src/core/limits.ts'
 import { ApiError } from '../../api/error.ts'
 import { filePath } from '../../api/files.ts'
 import { read } from '../../api/request.ts'
@@ -13,16 +14,7 @@ import { announce } from '../../ui/announce.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Choice, TextField } from '../../ui/form.tsx'
 import { Conflict } from './conflict.tsx'
-import {
-  type FileForm,
-  formOf,
-  formText,
-  metadataBytesMax,
-  metadataFault,
-  patchOf,
-  ttlFault,
-  ttlOf,
-} from './file-form.ts'
+import { type FileForm, formOf, formText, metadataFault, patchOf, ttlFault, ttlOf } from './file-form.ts'
 
 interface Props {
   db: string
@@ -129,7 +121,7 @@ export const FileEditor = ({ db, bucket, file, onStored }: Props) => {
       <TextField
         label="metadata"
         fault={faults.metadata}
-        hint={`Valid JSON · ${recordBytes(form.value.metadata)} of ${metadataBytesMax.toLocaleString('en')} bytes`}
+        hint={`Valid JSON · ${recordBytes(form.value.metadata)} of ${fileMetadataBytesMax.toLocaleString('en')} bytes`}
         rows={Math.min(16, Math.max(4, form.value.metadata.split('\n').length + 1))}
         value={form.value.metadata}
         onText={(metadata) => change({ metadata })}

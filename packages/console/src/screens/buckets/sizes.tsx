@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { bucketPath } from '../../api/files.ts'
 import { read } from '../../api/request.ts'
 import type { FileRow, Page } from '../../api/types.ts'
@@ -26,7 +27,6 @@ export const sizeClasses = (sizes: readonly number[]): { label: string; count: n
 
 /** A picture costs at most so many requests. */
 const pagesMax = 5
-const rowsMax = 1000
 
 interface Props {
   db: string
@@ -46,7 +46,7 @@ export const Sizes = ({ db, bucket, files, hasMore }: Props) => {
     let cursor: string | null = null
     try {
       for (let page = 0; page === 0 || (cursor !== null && page < pagesMax); page++) {
-        const body: string = JSON.stringify({ limit: rowsMax, cursor })
+        const body: string = JSON.stringify({ limit: pageRowsMax, cursor })
         const next: Page<FileRow> = await read('POST', `${bucketPath(db, bucket)}/query`, { body })
         found.push(...next.items)
         cursor = next.cursor

@@ -1,11 +1,10 @@
+import { indexStringBytesMax } from '../../../../server/src/core/limits.ts'
 import type { Indices } from '../../api/types.ts'
 import type { TextFault } from '../../text/check.ts'
 import { decodeString, type Member, membersOf } from '../../text/members.ts'
 import { placeOf } from '../../text/place.ts'
 
 // In which indices a record will be, by the rules of the server.
-
-const indexStringBytesMax = 1024
 
 const valueFault = (text: string, { start, end }: Member): string | undefined => {
   switch (text[start]) {

@@ -1,9 +1,8 @@
+import { batchOperationsMax } from '../../../../server/src/core/limits.ts'
 import { serverNowMs } from '../../api/clock.ts'
 import { ApiError } from '../../api/error.ts'
 import { pathOf, send } from '../../api/request.ts'
 import { sampleDatabase, sampleOperations, sampleTables } from './shop.ts'
-
-const batchMax = 25
 
 export const loadSample = async (): Promise<void> => {
   const operations = sampleOperations(serverNowMs())
@@ -11,8 +10,10 @@ export const loadSample = async (): Promise<void> => {
     const path = pathOf('v1', sampleDatabase, table)
     await send('POST', path, { body: JSON.stringify({ indices }) })
     const all = operations[table as keyof typeof sampleTables]
-    for (let from = 0; from < all.length; from += batchMax) {
-      await send('POST', `${path}/batch`, { body: `{"operations":[${all.slice(from, from + batchMax).join(',')}]}` })
+    for (let from = 0; from < all.length; from += batchOperationsMax) {
+      await send('POST', `${path}/batch`, {
+        body: `{"operations":[${all.slice(from, from + batchOperationsMax).join(',')}]}`,
+      })
     }
   }
 }

@@ -1,4 +1,4 @@
-import { instantOf } from '../../text/instant.ts'
+import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time.ts'
 
 // What the reader types as a value of an index: JSON, or a bare word, which is a string. So "1" and 1 differ.
 
@@ -19,7 +19,7 @@ const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const stringOperand = (value: string, json = JSON.stringify(value)): Operand => ({
   json,
   kind: 'string',
-  instantMs: instantOf(value),
+  instantMs: parseIsoDateTime(value),
 })
 
 const readQuoted = (text: string): ReadOperand => {
@@ -75,5 +75,5 @@ const dateOnly = /^"?(\d{4}-\d\d-\d\d)"?$/
 /** A date without a time is a string to the server, which is a common reason for an empty result. */
 export const missingTime = (typed: string): string | undefined => {
   const date = dateOnly.exec(typed.trim())?.[1]
-  return date !== undefined && instantOf(`${date}T00:00:00Z`) !== undefined ? `${date}T00:00:00Z` : undefined
+  return date !== undefined && parseIsoDateTime(`${date}T00:00:00Z`) !== undefined ? `${date}T00:00:00Z` : undefined
 }

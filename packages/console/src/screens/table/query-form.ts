@@ -1,3 +1,4 @@
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import type { Indices, Slot } from '../../api/types.ts'
 import { type ReadOperand, readIndexValue, readKey, readPrefix, readTime } from './operand.ts'
 
@@ -43,8 +44,6 @@ export const operatorWords: Readonly<Record<Operator, string>> = {
 
 const times: readonly Operator[] = ['gte', 'gt', 'lt', 'lte', 'eq', 'between']
 const all: readonly Operator[] = [...times, 'beginsWith']
-
-export const pageRowsMax = 1000
 
 export const newestFirst: QueryForm = {
   index: 't',

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import { pathOf, read } from '../../api/request.ts'
 import type { TaskRow } from '../../api/types.ts'
@@ -17,7 +18,6 @@ import { LiveLine, useLive } from './live.tsx'
 import { taskPath } from './task-requests.ts'
 import { Oldest, ScheduleText, TaskState } from './task-words.tsx'
 
-const rowsMax = 1000
 const everyMs = 10_000
 interface TaskList {
   tasks: TaskRow[]
@@ -36,11 +36,14 @@ const TasksList = ({ db }: { db: string }) => {
   const path = pathOf('v1', db, '_tasks')
   const isDeclaring = useSignal(false)
   const loaded = useLoad(async (signal) => {
-    const list = await read<TaskList>('GET', `${path}?limit=${rowsMax}`, { signal })
+    const list = await read<TaskList>('GET', `${path}?limit=${pageRowsMax}`, { signal })
     countWaiting(db, list.tasks, signal)
     return list
   }, [])
-  const deleted = useLoad((signal) => read<TaskList>('GET', `${path}?deleted=true&limit=${rowsMax}`, { signal }), [])
+  const deleted = useLoad(
+    (signal) => read<TaskList>('GET', `${path}?deleted=true&limit=${pageRowsMax}`, { signal }),
+    [],
+  )
   const live = useLive(loaded, everyMs, true)
   const list = loaded.value.value
   const isEmpty = list !== undefined && list.tasks.length === 0
