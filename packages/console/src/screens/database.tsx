@@ -7,6 +7,7 @@ import { contents, loadContents } from '../state/catalogue.ts'
 import { canWrite } from '../state/session.ts'
 import { Deleted, type DeletedThing } from '../ui/deleted.tsx'
 import { Empty } from '../ui/empty.tsx'
+import { List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
 import { Screen } from '../ui/screen.tsx'
 import { Section } from '../ui/section.tsx'
@@ -110,32 +111,21 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
               </Empty>
             ) : (
               <Section title="Tables">
-                <div class="scroll-x">
-                  <table class="list">
-                    <thead>
-                      <tr>
-                        <th scope="col">table</th>
-                        <th scope="col">indices</th>
-                        <th scope="col">created</th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      {tables.map(({ table, indices, createdAt }) => (
-                        <tr key={table}>
-                          <th scope="row">
-                            <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
-                          </th>
-                          <td>
-                            <IndexList indices={indices} />
-                          </td>
-                          <td class="nowrap">
-                            <Time ms={createdAt} />
-                          </td>
-                        </tr>
-                      ))}
-                    </tbody>
-                  </table>
-                </div>
+                <List heads={['table', 'indices', 'created']}>
+                  {tables.map(({ table, indices, createdAt }) => (
+                    <tr key={table}>
+                      <th scope="row">
+                        <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
+                      </th>
+                      <td>
+                        <IndexList indices={indices} />
+                      </td>
+                      <td class="nowrap">
+                        <Time ms={createdAt} />
+                      </td>
+                    </tr>
+                  ))}
+                </List>
               </Section>
             )
           }

@@ -4,6 +4,7 @@ import { basePath } from '../api/request.ts'
 import type { OwnKey } from '../api/types.ts'
 import { hasDrafts } from '../state/drafts.ts'
 import { canCreateKeys, describeKey, noHoursReason, signIn } from '../state/session.ts'
+import { into } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { Field } from '../ui/field.tsx'
 import { Check } from '../ui/form.tsx'
@@ -117,9 +118,7 @@ export const SignIn = () => {
           label="Keep in this tab"
           note="until it is closed, also when the page is loaded again"
           isOn={keep.value}
-          onChange={(isOn) => {
-            keep.value = isOn
-          }}
+          onChange={into(keep)}
         />
         {!isPublic && (
           <Check
@@ -127,9 +126,7 @@ export const SignIn = () => {
             note={offersHours ? 'with a key made for it, which is revoked when you sign out' : noHoursReason}
             isOn={forHours.value && offersHours}
             isDisabled={!offersHours}
-            onChange={(isOn) => {
-              forHours.value = isOn
-            }}
+            onChange={into(forHours)}
           />
         )}
         {error.value !== undefined && <ErrorBox error={error.value} />}

@@ -26,7 +26,7 @@ export interface Contents {
   isCut: boolean
 }
 
-export interface Catalogue {
+interface Catalogue {
   databases: string[]
   isCut: boolean
 }

@@ -11,7 +11,7 @@ export interface TextFault extends Place {
   message: string
 }
 
-export type Checked = { ok: true } | TextFault
+type Checked = { ok: true } | TextFault
 
 /** Ends the scan at the first fault. */
 class Fault extends Error {

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { Failure, useAction } from './action.tsx'
 import { Dialog } from './dialog.tsx'
-import { ErrorBox } from './error-box.tsx'
 
 interface Props {
   title: string
@@ -19,21 +19,16 @@ interface Props {
 
 export const Confirm = ({ title, children, action, name, isDangerous = true, run, onClose }: Props) => {
   const typed = useSignal('')
-  const error = useSignal<unknown>(undefined)
-  const isRunning = useSignal(false)
+  const confirmed = useAction()
   const inputId = useId()
-  const submit = async (event: Event) => {
+  const isBlocked = () => confirmed.isRunning || (name !== undefined && typed.value !== name)
+  const submit = (event: Event) => {
     event.preventDefault()
-    if (isRunning.value || (name !== undefined && typed.value !== name)) return
-    isRunning.value = true
-    error.value = undefined
-    try {
+    if (isBlocked()) return
+    confirmed.run(async () => {
       await run()
       onClose()
-    } catch (thrown) {
-      error.value = thrown
-      isRunning.value = false
-    }
+    })
   }
   return (
     <Dialog title={title} onClose={onClose}>
@@ -56,13 +51,9 @@ export const Confirm = ({ title, children, action, name, isDangerous = true, run
             />
           </div>
         )}
-        {error.value !== undefined && <ErrorBox error={error.value} />}
+        <Failure of={confirmed} />
         <div class="actions">
-          <button
-            type="submit"
-            class={isDangerous ? 'filled danger' : 'filled'}
-            disabled={isRunning.value || (name !== undefined && typed.value !== name)}
-          >
+          <button type="submit" class={isDangerous ? 'filled danger' : 'filled'} disabled={isBlocked()}>
             {action}
           </button>
           <button type="button" onClick={onClose}>

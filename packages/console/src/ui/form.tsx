@@ -1,8 +1,7 @@
-import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { isUnknown } from '../api/error.ts'
+import { Failure, useAction } from './action.tsx'
 import { Dialog } from './dialog.tsx'
-import { ErrorBox } from './error-box.tsx'
 import { Field } from './field.tsx'
 
 // Controls with their labels, and a dialog that sends what they hold. Values are texts.
@@ -122,32 +121,23 @@ export const FormDialog = ({
   more,
   children,
 }: FormDialogProps) => {
-  const error = useSignal<unknown>(undefined)
-  const isRunning = useSignal(false)
-  const submit = async (event: Event) => {
+  const sending = useAction()
+  const submit = (event: Event) => {
     event.preventDefault()
-    if (isRunning.value || isDisabled) return
-    error.value = undefined
-    isRunning.value = true
-    try {
-      await run()
-    } catch (thrown) {
-      error.value = thrown
-    }
-    isRunning.value = false
+    if (!sending.isRunning && !isDisabled) sending.run(run)
   }
   return (
     <Dialog title={title} isWide={isWide} onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         {children}
-        {error.value !== undefined && <ErrorBox error={error.value} />}
-        {ifUnknown !== undefined && isUnknown(error.value) && (
+        <Failure of={sending} />
+        {ifUnknown !== undefined && isUnknown(sending.error) && (
           <div class="message warn">
             <p>{ifUnknown}</p>
           </div>
         )}
         <div class="actions">
-          <button type="submit" class="filled" disabled={isDisabled || isRunning.value}>
+          <button type="submit" class="filled" disabled={isDisabled || sending.isRunning}>
             {action}
           </button>
           {more}

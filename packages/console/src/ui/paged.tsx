@@ -3,7 +3,7 @@ import type { Page } from '../api/types.ts'
 import { ErrorBox } from './error-box.tsx'
 import { type Loaded, useLoad } from './load.tsx'
 
-export interface Paged<T> {
+interface Paged<T> {
   /** The first page; reloading it drops the others. */
   first: Loaded<Page<T>>
   items: () => T[]

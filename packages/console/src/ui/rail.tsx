@@ -13,6 +13,7 @@ import {
 } from '../state/catalogue.ts'
 import { canManageKeys, isKept, keepInTab, session, signOut } from '../state/session.ts'
 import { waitingRuns } from '../state/waiting-runs.ts'
+import { set } from './action.tsx'
 import { Confirm } from './confirm.tsx'
 import { ErrorBox } from './error-box.tsx'
 import { UnreadDatabases } from './unread-databases.tsx'
@@ -144,14 +145,7 @@ const Account = () => {
         </button>
       </div>
       {isAsking.value && (
-        <Confirm
-          title="Sign out without saving?"
-          action="Sign out"
-          run={signOut}
-          onClose={() => {
-            isAsking.value = false
-          }}
-        >
+        <Confirm title="Sign out without saving?" action="Sign out" run={signOut} onClose={set(isAsking, false)}>
           <p>
             The text on this page is not saved. Your changes are kept as a draft until you close the tab, for a key of
             the same organization.

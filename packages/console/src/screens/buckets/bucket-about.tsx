@@ -5,6 +5,7 @@ import type { BucketMetadata } from '../../api/types.ts'
 import { navigate } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { showInstant } from '../../text/instant.ts'
+import { set } from '../../ui/action.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -62,13 +63,7 @@ export const BucketAbout = ({ db, bucket, onClose }: Props) => {
         </Shown>
         {canWrite.value && (
           <div class="actions">
-            <button
-              type="button"
-              class="danger"
-              onClick={() => {
-                isDeleting.value = true
-              }}
-            >
+            <button type="button" class="danger" onClick={set(isDeleting, true)}>
               Delete the bucket
             </button>
           </div>

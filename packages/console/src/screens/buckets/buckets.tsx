@@ -8,10 +8,12 @@ import { hrefOf, navigate } from '../../router.ts'
 import { catalogue, loadCatalogue, loadContents } from '../../state/catalogue.ts'
 import { canWrite } from '../../state/session.ts'
 import { nameFault } from '../../text/names.ts'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Deleted } from '../../ui/deleted.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { FormDialog, TextField } from '../../ui/form.tsx'
+import { List } from '../../ui/list.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import { More, usePaged } from '../../ui/paged.tsx'
 import { Screen } from '../../ui/screen.tsx'
@@ -50,13 +52,7 @@ export const BucketsScreen = ({ db }: { db: string }) => {
     navigate({ screen: 'bucket', db, bucket })
   }
   const createButton = canWrite.value && (
-    <button
-      type="button"
-      class="filled"
-      onClick={() => {
-        isCreating.value = true
-      }}
-    >
+    <button type="button" class="filled" onClick={set(isCreating, true)}>
       Create a bucket
     </button>
   )
@@ -81,30 +77,19 @@ export const BucketsScreen = ({ db }: { db: string }) => {
                 {createButton}
               </Empty>
             ) : (
-              <div class="scroll-x">
-                <table class="list">
-                  <thead>
-                    <tr>
-                      <th scope="col">bucket</th>
-                      <th scope="col">id, part of the URLs of its files</th>
-                      <th scope="col">created</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {list.map(({ bucket, id, createdAt }) => (
-                      <tr key={id}>
-                        <th scope="row">
-                          <a href={hrefOf({ screen: 'bucket', db, bucket })}>{bucket}</a>
-                        </th>
-                        <td class="mono muted">{id}</td>
-                        <td class="nowrap">
-                          <Time ms={createdAt} />
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <List heads={['bucket', 'id, part of the URLs of its files', 'created']}>
+                {list.map(({ bucket, id, createdAt }) => (
+                  <tr key={id}>
+                    <th scope="row">
+                      <a href={hrefOf({ screen: 'bucket', db, bucket })}>{bucket}</a>
+                    </th>
+                    <td class="mono muted">{id}</td>
+                    <td class="nowrap">
+                      <Time ms={createdAt} />
+                    </td>
+                  </tr>
+                ))}
+              </List>
             )
           }
         </Shown>
@@ -127,14 +112,7 @@ export const BucketsScreen = ({ db }: { db: string }) => {
         )}
       </div>
       {isCreating.value && (
-        <FormDialog
-          title="Create a bucket"
-          action="Create"
-          run={create}
-          onClose={() => {
-            isCreating.value = false
-          }}
-        >
+        <FormDialog title="Create a bucket" action="Create" run={create} onClose={set(isCreating, false)}>
           <TextField
             label="Name"
             hint="1 to 64 lower-case letters, digits, _ or -"

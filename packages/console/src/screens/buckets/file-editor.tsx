@@ -10,6 +10,7 @@ import { draftOf, dropDraft, keepDraft } from '../../state/drafts.ts'
 import { recordBytes } from '../../text/check.ts'
 import { formatJson } from '../../text/format.ts'
 import { showInstant } from '../../text/instant.ts'
+import { set } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Choice, TextField } from '../../ui/form.tsx'
@@ -145,9 +146,7 @@ export const FileEditor = ({ db, bucket, file, onStored }: Props) => {
           what="file"
           mine={formText(form.value)}
           stored={formText(formOf(conflict.value))}
-          onKeep={() => {
-            conflict.value = undefined
-          }}
+          onKeep={set(conflict, undefined)}
           onTake={() => take(conflict.value!)}
           save={() => write(conflict.value!)}
         />

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { filePath, readBytes } from '../../api/files.ts'
 import type { FileRow } from '../../api/types.ts'
 import { bytesOf } from '../../text/instant.ts'
+import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
@@ -50,25 +51,13 @@ export const FilePreview = ({ db, bucket, file }: Props) => {
   if (isPicture(file)) {
     const error = failure.value?.error
     if (error !== undefined) {
-      return (
-        <ErrorBox
-          error={error}
-          retry={() => {
-            failure.value = undefined
-          }}
-        />
-      )
+      return <ErrorBox error={error} retry={set(failure, undefined)} />
     }
     if (failure.value) return <p class="muted">The bytes are not a picture that the browser can show.</p>
     if (file.size > pictureBytesMax && !isWanted.value) {
       return (
         <div>
-          <button
-            type="button"
-            onClick={() => {
-              isWanted.value = true
-            }}
-          >
+          <button type="button" onClick={set(isWanted, true)}>
             Show the picture ({bytesOf(file.size)})
           </button>
         </div>

@@ -28,7 +28,7 @@ const valueFault = (text: string, { start, end }: Member): string | undefined =>
   }
 }
 
-export type Placement = { slots: string[]; fault?: undefined } | { fault: TextFault }
+type Placement = { slots: string[]; fault?: undefined } | { fault: TextFault }
 
 /** `text` must be valid. A field that an index cannot take makes the server reject the record. */
 export const placementOf = (text: string, indices: Indices): Placement => {

@@ -8,6 +8,7 @@ import { guardLeaving } from '../../router.ts'
 import { dropDraft } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
 import { formatJson } from '../../text/format.ts'
+import { into, set } from '../../ui/action.tsx'
 import { alarm, announce } from '../../ui/announce.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -171,9 +172,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
         describedBy={statusId}
         isFaulty={checked.value.fault !== undefined}
         onInput={(text) => editing.change({ text })}
-        onCaret={(place) => {
-          caret.value = place
-        }}
+        onCaret={into(caret)}
         control={control}
       />
       <StatusLine id={statusId} checked={checked.value} caret={caret.value} onGoTo={goTo} />
@@ -214,13 +213,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           <CopyButton class="quiet" label="Copy as curl" text={curl} />
         </MoreMenu>
         {mayWrite && version !== undefined && (
-          <button
-            type="button"
-            class="danger apart"
-            onClick={() => {
-              asking.value = 'delete'
-            }}
-          >
+          <button type="button" class="danger apart" onClick={set(asking, 'delete')}>
             Delete
           </button>
         )}
@@ -230,9 +223,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           title="Delete this record?"
           action="Delete"
           run={() => remove(version)}
-          onClose={() => {
-            asking.value = undefined
-          }}
+          onClose={set(asking, undefined)}
         >
           <p class="mono">{showRecordKey(editing.keyToSave)}</p>
           <p>It cannot be restored. It is deleted only if it is still version {version}.</p>
@@ -248,9 +239,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
             onSaved(row)
             onOpen(row)
           }}
-          onClose={() => {
-            asking.value = undefined
-          }}
+          onClose={set(asking, undefined)}
         />
       )}
       {trouble?.kind === 'conflict' && (

@@ -4,7 +4,7 @@ import { showInstant } from '../../text/instant.ts'
 
 // A ttl is epoch seconds. People may also type a date-time or a time from now.
 
-export type Ttl = { seconds: number | undefined; fault?: undefined } | { fault: string }
+type Ttl = { seconds: number | undefined; fault?: undefined } | { fault: string }
 
 const unitSeconds: Readonly<Record<string, number>> = {
   second: 1,

@@ -1,55 +1,41 @@
-import { useSignal } from '@preact/signals'
 import { navigate } from '../../router.ts'
 import { loadCatalogue } from '../../state/catalogue.ts'
-import { ErrorBox } from '../../ui/error-box.tsx'
+import { Failure, useAction } from '../../ui/action.tsx'
 import { toast } from '../../ui/toasts.tsx'
 import { loadSample, removeSample } from './load-sample.ts'
 import { sampleDatabase } from './shop.ts'
 
 export const SampleButton = () => {
-  const error = useSignal<unknown>(undefined)
-  const isRunning = useSignal(false)
+  const loading = useAction()
   const load = async () => {
-    isRunning.value = true
-    error.value = undefined
-    try {
-      await loadSample()
-      await loadCatalogue()
-      navigate({ screen: 'table', db: sampleDatabase, table: 'orders' })
-    } catch (thrown) {
-      error.value = thrown
-      isRunning.value = false
-    }
+    await loadSample()
+    await loadCatalogue()
+    navigate({ screen: 'table', db: sampleDatabase, table: 'orders' })
   }
   return (
     <>
-      <button type="button" disabled={isRunning.value} onClick={load}>
+      <button type="button" disabled={loading.isRunning} onClick={() => loading.run(load)}>
         Load sample data
       </button>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <Failure of={loading} />
     </>
   )
 }
 
 export const RemoveSampleButton = () => {
-  const error = useSignal<unknown>(undefined)
+  const removing = useAction()
   const remove = async () => {
-    error.value = undefined
-    try {
-      await removeSample()
-      await loadCatalogue()
-      navigate({ screen: 'home' })
-      toast('The sample data is removed.')
-    } catch (thrown) {
-      error.value = thrown
-    }
+    await removeSample()
+    await loadCatalogue()
+    navigate({ screen: 'home' })
+    toast('The sample data is removed.')
   }
   return (
     <>
-      <button type="button" onClick={remove}>
+      <button type="button" onClick={() => removing.run(remove)}>
         Remove the sample data
       </button>
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <Failure of={removing} />
     </>
   )
 }

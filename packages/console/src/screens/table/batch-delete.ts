@@ -16,7 +16,7 @@ interface Steps {
   signal: AbortSignal
 }
 
-export const deleteBody = (rows: readonly RecordRow[]): string =>
+const deleteBody = (rows: readonly RecordRow[]): string =>
   JSON.stringify({
     operations: rows.map(({ hashKey, rangeKey, updatedAt }) => ({
       op: 'delete',

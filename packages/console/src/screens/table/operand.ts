@@ -1,10 +1,11 @@
 import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time.ts'
+import { numberForm } from '../../text/tokens.ts'
 
 // What the reader types as a value of an index: JSON, or a bare word, which is a string. So "1" and 1 differ.
 
-export type OperandKind = 'string' | 'number' | 'boolean'
+type OperandKind = 'string' | 'number' | 'boolean'
 
-export interface Operand {
+interface Operand {
   /** As the request has it. The digits of a number stay as they were typed. */
   json: string
   kind: OperandKind
@@ -13,8 +14,6 @@ export interface Operand {
 }
 
 export type ReadOperand = Operand | { fault: string }
-
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 const stringOperand = (value: string, json = JSON.stringify(value)): Operand => ({
   json,
@@ -39,7 +38,7 @@ export const readIndexValue = (typed: string): ReadOperand => {
   const text = typed.trim()
   if (text === '') return { fault: 'Type a value. The empty string is "".' }
   if (text === 'true' || text === 'false') return { json: text, kind: 'boolean' }
-  if (number.test(text)) return { json: text, kind: 'number' }
+  if (numberForm.test(text)) return { json: text, kind: 'number' }
   if (text === 'null') return { fault: 'null is in no index. The word is "null", with quotes.' }
   return text.startsWith('"') ? readQuoted(text) : stringOperand(text)
 }

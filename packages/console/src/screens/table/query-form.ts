@@ -22,7 +22,7 @@ export interface QueryForm {
 }
 
 /** What an index allows. */
-export interface Shape {
+interface Shape {
   /** Undefined for `t`, which has no hash. */
   hashField?: string
   /** Undefined if the index is declared without one. */
@@ -152,7 +152,7 @@ export const readForm = (form: QueryForm, indices: Indices): ReadForm => {
   }
 }
 
-export const objectText = (members: Members): string =>
+const objectText = (members: Members): string =>
   `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 
 /** The same request with other members: a cursor, another limit, `select`. */

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { curlOf } from '../../api/curl.ts'
 import { baseUrl } from '../../api/request.ts'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
@@ -30,14 +31,7 @@ export const RequestDialog = ({ query, onClose }: { query: TableQuery; onClose: 
           <div class="choice" role="radiogroup" aria-label="Form">
             {forms.map((form) => (
               <label key={form}>
-                <input
-                  type="radio"
-                  name="request-form"
-                  checked={shown.value === form}
-                  onChange={() => {
-                    shown.value = form
-                  }}
-                />
+                <input type="radio" name="request-form" checked={shown.value === form} onChange={set(shown, form)} />
                 {form}
               </label>
             ))}

@@ -5,6 +5,7 @@ import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
 import { navigate } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { type Count, countRuns, showCount } from '../../state/waiting-runs.ts'
+import { Failure, set, useAction } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -46,9 +47,8 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
   /** Older pages. While they are shown, the list stands still. */
   const older = useSignal<{ runs: RunRow[]; cursor: string | null } | undefined>(undefined)
   const open = useSignal<Open | undefined>(undefined)
-  const error = useSignal<unknown>(undefined)
   const changedId = useSignal<string | undefined>(undefined)
-  const isRunning = useSignal(false)
+  const change = useAction()
 
   const loaded = useLoad(async (signal): Promise<Shot> => {
     const asked = status.value
@@ -67,24 +67,14 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
     older.value = undefined
     loaded.reload()
   }
-  const run = async (change: () => Promise<unknown>) => {
-    error.value = undefined
-    isRunning.value = true
-    try {
-      await change()
-    } catch (thrown) {
-      error.value = thrown
-    }
-    isRunning.value = false
-  }
   const more = () =>
-    run(async () => {
+    change.run(async () => {
       const before = older.value ?? { runs: [], cursor: shot!.page.cursor }
       const page = await queryRuns(db, task, { status: status.value, limit: rowsMax, cursor: before.cursor })
       older.value = { runs: [...before.runs, ...page.items], cursor: page.cursor }
     })
   const pause = (paused: boolean) =>
-    run(async () => {
+    change.run(async () => {
       await setPaused(db, task, paused)
       await loaded.reload()
       announce(paused ? 'Paused' : 'Resumed')
@@ -113,13 +103,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
     ...statuses.map((each, index) => ({ status: each, count: shot.counts[index]! })),
   ]
   const openButton = (what: Open, label: string, look?: string) => (
-    <button
-      type="button"
-      class={look}
-      onClick={() => {
-        open.value = what
-      }}
-    >
+    <button type="button" class={look} onClick={set(open, what)}>
       {label}
     </button>
   )
@@ -147,7 +131,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
               {openButton('delete', 'Delete', 'danger')}
               {about.url !== null && openButton('secret', 'New secret')}
               {openButton('declare', 'Declaration')}
-              <button type="button" disabled={isRunning.value} onClick={() => pause(!about.paused)}>
+              <button type="button" disabled={change.isRunning} onClick={() => pause(!about.paused)}>
                 {about.paused ? 'Resume' : 'Pause'}
               </button>
               {openButton('run', 'Run', 'filled')}
@@ -157,7 +141,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
       }
     >
       <div class="pad wide">
-        {error.value !== undefined && <ErrorBox error={error.value} />}
+        <Failure of={change} />
         {shot === undefined && loaded.error.value !== undefined && (
           <ErrorBox error={loaded.error.value} retry={loaded.reload} />
         )}
@@ -208,7 +192,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
             )}
             <div class="actions">
               {cursor !== null && (
-                <button type="button" disabled={isRunning.value} onClick={more}>
+                <button type="button" disabled={change.isRunning} onClick={more}>
                   More
                 </button>
               )}

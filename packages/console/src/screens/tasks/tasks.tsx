@@ -6,9 +6,11 @@ import type { TaskRow } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { countWaiting, waitingRuns } from '../../state/waiting-runs.ts'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Deleted } from '../../ui/deleted.tsx'
 import { Empty } from '../../ui/empty.tsx'
+import { List } from '../../ui/list.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import { Screen } from '../../ui/screen.tsx'
 import { toast } from '../../ui/toasts.tsx'
@@ -48,13 +50,7 @@ const TasksList = ({ db }: { db: string }) => {
   const list = loaded.value.value
   const isEmpty = list !== undefined && list.tasks.length === 0
   const declareButton = (
-    <button
-      type="button"
-      class="filled"
-      onClick={() => {
-        isDeclaring.value = true
-      }}
-    >
+    <button type="button" class="filled" onClick={set(isDeclaring, true)}>
       Declare a task
     </button>
   )
@@ -80,46 +76,35 @@ const TasksList = ({ db }: { db: string }) => {
           </Shown>
         )}
         {list !== undefined && !isEmpty && (
-          <div class="scroll-x">
-            <table class="list">
-              <thead>
-                <tr>
-                  <th scope="col">task</th>
-                  <th scope="col">oldest waiting run</th>
-                  <th scope="col" class="num">
-                    queued
-                  </th>
-                  <th scope="col">state</th>
-                  <th scope="col" class="from-medium">
-                    delivery
-                  </th>
-                  <th scope="col" class="from-medium">
-                    schedule
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.tasks.map((task) => (
-                  <tr key={task.task}>
-                    <th scope="row">
-                      <a href={hrefOf({ screen: 'task', db, task: task.task })}>{task.task}</a>
-                    </th>
-                    <td class="nowrap">
-                      <Oldest at={task.oldestRunAt} />
-                    </td>
-                    <td class="num">{waitingRuns.value.get(`${db}/${task.task}`) ?? ''}</td>
-                    <td>
-                      <TaskState task={task} />
-                    </td>
-                    <td class="mono nowrap from-medium">{task.url === null ? 'pull' : `push ${hostOf(task.url)}`}</td>
-                    <td class="nowrap from-medium">
-                      <ScheduleText task={task} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <List
+            heads={[
+              'task',
+              'oldest waiting run',
+              { head: 'queued', class: 'num' },
+              'state',
+              { head: 'delivery', class: 'from-medium' },
+              { head: 'schedule', class: 'from-medium' },
+            ]}
+          >
+            {list.tasks.map((task) => (
+              <tr key={task.task}>
+                <th scope="row">
+                  <a href={hrefOf({ screen: 'task', db, task: task.task })}>{task.task}</a>
+                </th>
+                <td class="nowrap">
+                  <Oldest at={task.oldestRunAt} />
+                </td>
+                <td class="num">{waitingRuns.value.get(`${db}/${task.task}`) ?? ''}</td>
+                <td>
+                  <TaskState task={task} />
+                </td>
+                <td class="mono nowrap from-medium">{task.url === null ? 'pull' : `push ${hostOf(task.url)}`}</td>
+                <td class="nowrap from-medium">
+                  <ScheduleText task={task} />
+                </td>
+              </tr>
+            ))}
+          </List>
         )}
         {list !== undefined && !isEmpty && <LiveLine of={live} />}
         {list?.cursor && <p class="muted">Only the first {list.tasks.length.toLocaleString('en')} tasks are listed.</p>}
@@ -143,9 +128,7 @@ const TasksList = ({ db }: { db: string }) => {
       {isDeclaring.value && (
         <Declare
           db={db}
-          onClose={() => {
-            isDeclaring.value = false
-          }}
+          onClose={set(isDeclaring, false)}
           onDeclared={({ task }) => {
             isDeclaring.value = false
             refreshRail(db)
