@@ -5,15 +5,13 @@ import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/ty
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
 import { into, set } from '../ui/action.tsx'
 import { announce } from '../ui/announce.tsx'
-import { Confirm } from '../ui/confirm.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
-import { Choice, FormDialog, TextField } from '../ui/form.tsx'
+import { Choice, Confirm, FormDialog, TextField } from '../ui/form.tsx'
 import { hidden, List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
-import { Screen } from '../ui/screen.tsx'
+import { Empty, Screen } from '../ui/screen.tsx'
 import { Time } from '../ui/time.tsx'
 
 // `#/_keys`: the API keys of the organization.

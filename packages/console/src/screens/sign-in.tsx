@@ -3,13 +3,29 @@ import { useEffect, useRef } from 'preact/hooks'
 import { basePath } from '../api/request.ts'
 import type { OwnKey } from '../api/types.ts'
 import { hasDrafts } from '../state/drafts.ts'
-import { canCreateKeys, describeKey, noHoursReason, signIn } from '../state/session.ts'
+import { canCreateKeys, describeKey, noHoursReason, session, signIn, signInNotice } from '../state/session.ts'
 import { into } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
-import { Field } from '../ui/field.tsx'
-import { Check } from '../ui/form.tsx'
+import { Check, Field } from '../ui/form.tsx'
 import { LiveKeys } from '../ui/live-keys.tsx'
-import { SignInNotice } from '../ui/sign-in-notice.tsx'
+
+const close = (): void => {
+  signInNotice.value = undefined
+}
+
+export const SignInNotice = () =>
+  signInNotice.value !== undefined && (
+    <div class="message warn" role="status">
+      <p>
+        <strong>{signInNotice.value.label}:</strong> {signInNotice.value.text}{' '}
+        {session.value !== undefined && (
+          <button type="button" class="link" onClick={close}>
+            Close
+          </button>
+        )}
+      </p>
+    </div>
+  )
 
 const keyForm = /^svc_(live|pub)_[0-9A-Za-z]{38}$/
 

@@ -1,7 +1,7 @@
 import { serverNowMs } from '../api/clock.ts'
 import { Failure, useAction } from './action.tsx'
 import { hidden, List } from './list.tsx'
-import { Section } from './section.tsx'
+import { Section } from './screen.tsx'
 import { Time } from './time.tsx'
 
 export interface DeletedThing {

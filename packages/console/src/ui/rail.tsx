@@ -7,18 +7,34 @@ import {
   catalogue,
   catalogueError,
   contents,
+  loadAllContents,
   loadCatalogue,
   loadContents,
   opening,
+  unreadDatabases,
 } from '../state/catalogue.ts'
 import { canManageKeys, isKept, keepInTab, session, signOut } from '../state/session.ts'
 import { waitingRuns } from '../state/waiting-runs.ts'
 import { set } from './action.tsx'
-import { Confirm } from './confirm.tsx'
 import { ErrorBox } from './error-box.tsx'
-import { UnreadDatabases } from './unread-databases.tsx'
+import { Confirm } from './form.tsx'
 
 // On the left: who is signed in, a filter, the databases with what is in them, and the pages of no database.
+
+/** Below a filtered list: a filter finds only what was read. */
+export const UnreadDatabases = ({ class: className }: { class: string }) => {
+  const unread = unreadDatabases.value
+  if (unread.length === 0) return null
+  const count = unread.length === 1 ? '1 further database' : `${unread.length.toLocaleString('en')} further databases`
+  return (
+    <p class={className}>
+      What is in {count} has not been read.{' '}
+      <button type="button" class="link" onClick={() => loadAllContents(unread)}>
+        Look into them
+      </button>
+    </p>
+  )
+}
 
 interface Entry {
   name: string

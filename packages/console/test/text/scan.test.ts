@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { pickMembers } from '../../../server/src/core/text/json-span.ts'
-import { memberNamed, membersOf } from '../../src/text/members.ts'
-import { skipValue } from '../../src/text/scan.ts'
+import { memberNamed, membersOf, skipValue } from '../../src/text/scan.ts'
 import { anyText, jsonText, type Placed, space } from './arbitraries.ts'
 
 const expectPlaced = (text: string, placed: Placed): void => {

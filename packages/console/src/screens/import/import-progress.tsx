@@ -3,7 +3,7 @@ import { bytesOf } from '../../text/instant.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Heads } from '../../ui/list.tsx'
-import { Section } from '../../ui/section.tsx'
+import { Section } from '../../ui/screen.tsx'
 import type { Refused } from './import-requests.ts'
 import { type ImportState, stopImport } from './import-run.ts'
 

@@ -1,7 +1,7 @@
 import { dataBytesMax } from '../../../../server/src/core/limits.ts'
 import { checkJson, recordBytes } from '../../text/check.ts'
-import { decodeString, type Member, membersOf } from '../../text/members.ts'
 import { nameFault } from '../../text/names.ts'
+import { decodeString, type Member, membersOf } from '../../text/scan.ts'
 import { keyFault } from '../record/record-key.ts'
 
 // The lines that `cubby import` takes: a table's declaration or a record. The text of a record's members is kept as it is.

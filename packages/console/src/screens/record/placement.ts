@@ -1,8 +1,8 @@
 import { indexStringBytesMax } from '../../../../server/src/core/limits.ts'
 import type { Indices } from '../../api/types.ts'
 import type { TextFault } from '../../text/check.ts'
-import { decodeString, type Member, membersOf } from '../../text/members.ts'
 import { placeOf } from '../../text/place.ts'
+import { decodeString, type Member, membersOf } from '../../text/scan.ts'
 
 // In which indices a record will be, by the rules of the server.
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { RecordRow } from '../../api/types.ts'
 import { into } from '../../ui/action.tsx'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import type { Editing } from './editing.ts'
 import { KeyField } from './key-field.tsx'
 import { keyFault, normalKey } from './record-key.ts'
