@@ -5,6 +5,7 @@ import type { DeletedTable, Indices, TableMetadata } from '../api/types.ts'
 import { hrefOf } from '../router.ts'
 import { contents, loadContents } from '../state/catalogue.ts'
 import { canWrite } from '../state/session.ts'
+import { set } from '../ui/action.tsx'
 import { Deleted, type DeletedThing } from '../ui/deleted.tsx'
 import { List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
@@ -71,9 +72,7 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
   const isCreating = useSignal(false)
   const active = useLoad((signal) => readTables(db, '', signal), [db])
   const deleted = useLoad((signal) => readTables<DeletedTable>(db, '&deleted=true', signal), [db])
-  const create = () => {
-    isCreating.value = true
-  }
+  const create = set(isCreating, true)
   const reload = () => Promise.all([active.reload(), deleted.reload(), loadContents(db)])
   const restore = async ({ name, deletedAt }: DeletedThing) => {
     await send('POST', pathOf('v1', db, name, 'restore'), { body: JSON.stringify({ deletedAt }) })

@@ -3,11 +3,10 @@ import { serverNowMs } from '../api/clock.ts'
 import { pathOf, read } from '../api/request.ts'
 import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/types.ts'
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
-import { into, set } from '../ui/action.tsx'
+import { Failure, into, set, useAction } from '../ui/action.tsx'
 import { announce } from '../ui/announce.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { ErrorBox } from '../ui/error-box.tsx'
 import { Choice, Confirm, FormDialog, TextField } from '../ui/form.tsx'
 import { hidden, List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
@@ -170,7 +169,7 @@ const KeyRow = ({ of: key, revoke }: { of: KeyMetadata; revoke: () => void }) =>
 
 const KeyList = () => {
   const cursor = useSignal<string | null>(null)
-  const moreError = useSignal<unknown>(undefined)
+  const reading = useAction()
   const isCreating = useSignal(false)
   const created = useSignal<CreateKeyResponse | undefined>(undefined)
   const revoking = useSignal<KeyMetadata | undefined>(undefined)
@@ -180,14 +179,9 @@ const KeyList = () => {
     return page.keys
   }, [])
   const more = async () => {
-    moreError.value = undefined
-    try {
-      const page = await read<ListKeysResponse>('GET', `/api/keys?cursor=${encodeURIComponent(cursor.value!)}`)
-      cursor.value = page.cursor
-      found.value.value = [...(found.value.value ?? []), ...page.keys]
-    } catch (thrown) {
-      moreError.value = thrown
-    }
+    const page = await read<ListKeysResponse>('GET', `/api/keys?cursor=${encodeURIComponent(cursor.value!)}`)
+    cursor.value = page.cursor
+    found.value.value = [...(found.value.value ?? []), ...page.keys]
   }
   const revoke = async (key: KeyMetadata) => {
     const revoked = await read<KeyMetadata>('DELETE', pathOf('api', 'keys', key.id))
@@ -219,10 +213,10 @@ const KeyList = () => {
             </List>
           )}
         </Shown>
-        {moreError.value !== undefined && <ErrorBox error={moreError.value} />}
+        <Failure of={reading} />
         {cursor.value !== null && (
           <div>
-            <button type="button" onClick={more}>
+            <button type="button" onClick={() => reading.run(more)}>
               More keys
             </button>
           </div>

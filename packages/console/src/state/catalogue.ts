@@ -110,3 +110,7 @@ export const forgetCatalogue = (): void => {
   catalogueError.value = undefined
   waitingRuns.value = new Map()
 }
+
+/** After a change in a database, which may be the first that is known of it. */
+export const refreshRail = (db: string): unknown =>
+  catalogue.value?.databases.includes(db) ? loadContents(db) : loadCatalogue()

@@ -1,8 +1,12 @@
 import { serverNowMs } from '../api/clock.ts'
+import { read } from '../api/request.ts'
+import { navigate, type Route } from '../router.ts'
+import { refreshRail } from '../state/catalogue.ts'
 import { Failure, useAction } from './action.tsx'
 import { hidden, List } from './list.tsx'
 import { Section } from './screen.tsx'
 import { Time } from './time.tsx'
+import { toast } from './toasts.tsx'
 
 export interface DeletedThing {
   name: string
@@ -16,6 +20,25 @@ const daysLeft = (untilMs: number, nowMs: number): string => {
   const days = Math.floor((untilMs - nowMs) / dayMs)
   if (days < 1) return 'less than a day'
   return days === 1 ? '1 day' : `${days} days`
+}
+
+/** Deletes a bucket or a task, leads to the list, and offers to restore it. */
+export const deleteWithUndo = async (
+  name: string,
+  path: string,
+  list: Route & { db: string },
+  own: Route,
+  headers?: Record<string, string>,
+): Promise<void> => {
+  const { deletedAt } = await read<{ deletedAt: number }>('DELETE', path, { headers })
+  refreshRail(list.db)
+  navigate(list)
+  toast(`${name} is deleted. It can be restored for 7 days.`, async () => {
+    await read('POST', `${path}/restore`, { body: JSON.stringify({ deletedAt }) })
+    refreshRail(list.db)
+    navigate(own)
+    toast(`${name} is restored.`)
+  })
 }
 
 interface Props {

@@ -5,7 +5,7 @@ import { bucketPath } from '../../api/files.ts'
 import { pathOf, read } from '../../api/request.ts'
 import type { BucketMetadata, ListBucketsResponse } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
-import { catalogue, loadCatalogue, loadContents } from '../../state/catalogue.ts'
+import { refreshRail } from '../../state/catalogue.ts'
 import { canWrite } from '../../state/session.ts'
 import { nameFault } from '../../text/names.ts'
 import { set } from '../../ui/action.tsx'
@@ -17,10 +17,6 @@ import { More, Shown, useLoad, usePaged } from '../../ui/load.tsx'
 import { Empty, Screen } from '../../ui/screen.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toasts.tsx'
-
-/** The rail shows it as well. */
-export const refreshRail = (db: string): unknown =>
-  catalogue.value?.databases.includes(db) ? loadContents(db) : loadCatalogue()
 
 const isDeleted = (bucket: BucketMetadata) => bucket.status === 'deleted'
 

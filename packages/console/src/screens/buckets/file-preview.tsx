@@ -4,7 +4,7 @@ import type { FileRow } from '../../api/types.ts'
 import { bytesOf } from '../../text/instant.ts'
 import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
-import { JsonView } from '../../ui/json-view.tsx'
+import { Code, JsonView } from '../../ui/json-view.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import { isPicture, mediaTypeOf, Picture } from './preview.tsx'
 
@@ -30,14 +30,7 @@ const TextPreview = ({ db, bucket, file }: Props) => {
   return (
     <Shown of={text}>
       {(found) =>
-        isJson(mediaTypeOf(file)) ? (
-          <JsonView text={found} label={label} />
-        ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          <section class="code scroll-x" tabIndex={0} aria-label={label}>
-            <pre>{found}</pre>
-          </section>
-        )
+        isJson(mediaTypeOf(file)) ? <JsonView text={found} label={label} /> : <Code label={label}>{found}</Code>
       }
     </Shown>
   )

@@ -142,9 +142,6 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     if (found === 'deleted') gone()
     else done(found)
   }
-  const keepEditing = () => {
-    editing.trouble.value = undefined
-  }
   const takeStored = (row: RecordRow | undefined) => {
     if (isNew && row !== undefined) return onOpen(row)
     const [text, ttl] = [editing.text.value, editing.ttl.value]
@@ -294,7 +291,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           editing={editing}
           wanted={trouble.wanted}
           stored={trouble.stored}
-          onKeep={keepEditing}
+          onKeep={set(editing.trouble, undefined)}
           onTake={() => takeStored(trouble.stored)}
           onSave={save}
           onDelete={remove}

@@ -4,7 +4,7 @@ import { baseUrl } from '../../api/request.ts'
 import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { JsonView } from '../../ui/json-view.tsx'
+import { Code, JsonView } from '../../ui/json-view.tsx'
 import { bodyOf, readForm } from './query-form.ts'
 import { requestJson, requestTypeScript } from './request-forms.ts'
 import type { TableQuery } from './table-query.ts'
@@ -46,10 +46,7 @@ export const RequestDialog = ({ query, onClose }: { query: TableQuery; onClose: 
             <JsonView text={text} label="Body of the request" />
           </>
         ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          <section class="code scroll-x" tabIndex={0} aria-label={shown.value}>
-            <pre>{text}</pre>
-          </section>
+          <Code label={shown.value}>{text}</Code>
         )}
         {shown.value !== 'JSON' && (
           <p class="muted">

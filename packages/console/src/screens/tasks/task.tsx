@@ -1,26 +1,24 @@
 import { useSignal } from '@preact/signals'
 import { curlOf } from '../../api/curl.ts'
-import { read } from '../../api/request.ts'
 import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
-import { navigate } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { type Count, countRuns, showCount } from '../../state/waiting-runs.ts'
 import { Failure, set, useAction } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { deleteWithUndo } from '../../ui/deleted.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Confirm } from '../../ui/form.tsx'
 import { Placeholder, useLoad } from '../../ui/load.tsx'
 import { Empty, Screen } from '../../ui/screen.tsx'
 import { toast } from '../../ui/toasts.tsx'
-import { refreshRail } from '../buckets/buckets.tsx'
 import { Declare } from './declare.tsx'
 import { LiveLine, useLive } from './live.tsx'
 import { RunNow } from './run-now.tsx'
 import { RunsTable, StatusPicture } from './runs.tsx'
 import { NewSecret } from './secret.tsx'
-import { TaskFacts } from './task-facts.tsx'
 import { queryRuns, readTask, setPaused, statuses, taskPath } from './task-requests.ts'
+import { TaskFacts } from './task-words.tsx'
 
 const everyMs = 2_000
 const rowsMax = 50
@@ -78,21 +76,15 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
       await loaded.reload()
       announce(paused ? 'Paused' : 'Resumed')
     })
-  const close = () => {
-    open.value = undefined
-  }
-  const remove = async () => {
-    const headers = { 'If-Match': `"${shot!.task!.updatedAt}"` }
-    const { deletedAt } = await read<{ deletedAt: number }>('DELETE', path, { headers })
-    refreshRail(db)
-    navigate({ screen: 'tasks', db })
-    toast(`${task} is deleted. It can be restored for 7 days.`, async () => {
-      await read('POST', `${path}/restore`, { body: JSON.stringify({ deletedAt }) })
-      refreshRail(db)
-      navigate({ screen: 'task', db, task })
-      toast(`${task} is restored.`)
-    })
-  }
+  const close = set(open, undefined)
+  const remove = () =>
+    deleteWithUndo(
+      task,
+      path,
+      { screen: 'tasks', db },
+      { screen: 'task', db, task },
+      { 'If-Match': `"${shot!.task!.updatedAt}"` },
+    )
 
   const about = shot?.task
   const runs = shot ? [...shot.page.items, ...(older.value?.runs ?? [])] : []
@@ -196,12 +188,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
                 </button>
               )}
               {older.value !== undefined && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    choose(status.value)
-                  }}
-                >
+                <button type="button" onClick={() => choose(status.value)}>
                   Back to the newest
                 </button>
               )}
