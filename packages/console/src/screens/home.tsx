@@ -17,7 +17,7 @@ import { set } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
 import { hidden, List } from '../ui/list.tsx'
 import { LatePlaceholder, useLoad } from '../ui/load.tsx'
-import { UnreadDatabases } from '../ui/rail.tsx'
+import { entriesOf, UnreadDatabases } from '../ui/rail.tsx'
 import { Screen } from '../ui/screen.tsx'
 import { Connect } from './connect.tsx'
 import { CreateTable } from './create-table.tsx'
@@ -36,21 +36,11 @@ const summaryOf = ({ tables, buckets, tasks, isCut }: Contents): string =>
     .filter(Boolean)
     .join(', ') + (isCut ? ' and more' : '')
 
-const Names = ({ db, of: { tables, buckets, tasks } }: { db: string; of: Contents }) => (
+const Names = ({ db, of }: { db: string; of: Contents }) => (
   <ul class="names">
-    {tables.map(({ table }) => (
-      <li key={`table ${table}`}>
-        <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
-      </li>
-    ))}
-    {buckets.map(({ bucket }) => (
-      <li key={`bucket ${bucket}`}>
-        <a href={hrefOf({ screen: 'bucket', db, bucket })}>{bucket}</a> <small>bucket</small>
-      </li>
-    ))}
-    {tasks.map(({ task }) => (
-      <li key={`task ${task}`}>
-        <a href={hrefOf({ screen: 'task', db, task })}>{task}</a> <small>task</small>
+    {entriesOf(db, of).map(({ name, kind, to }) => (
+      <li key={`${kind} ${name}`}>
+        <a href={hrefOf(to)}>{name}</a> {kind !== 'table' && <small>{kind}</small>}
       </li>
     ))}
   </ul>

@@ -42,7 +42,7 @@ interface Entry {
   to: Route
 }
 
-const entriesOf = (db: string, { tables, buckets, tasks }: Contents): Entry[] => [
+export const entriesOf = (db: string, { tables, buckets, tasks }: Contents): Entry[] => [
   ...tables.map(({ table }): Entry => ({ name: table, kind: 'table', to: { screen: 'table', db, table } })),
   ...buckets.map(({ bucket }): Entry => ({ name: bucket, kind: 'bucket', to: { screen: 'bucket', db, bucket } })),
   ...tasks.map(({ task }): Entry => ({ name: task, kind: 'task', to: { screen: 'task', db, task } })),
