@@ -55,9 +55,9 @@ test('with its source map, Node shows the line of the source', async () => {
     const line = lines.findIndex((line) => line.includes(text))
     return `src/${file}:${line + 1}:${lines[line]!.indexOf(text) + 1}`
   }
-  expect(stack).toContain(await lineOf('tables/name.ts', "refusal('invalid_name'"))
+  expect(stack).toContain(await lineOf('tables/collections.ts', "refusal('invalid_name'"))
   expect(stack).toContain(await lineOf('cubby.ts', "checkName(name, 'db')"))
-  expect(stack).toContain(await lineOf('files/file-name.ts', "refusal('invalid_key'"))
+  expect(stack).toContain(await lineOf('files/bucket.ts', "refusal('invalid_key'"))
   expect(stack).toContain(await lineOf('worker/work.ts', "new CubbyError('invalid_request'"))
 })
 

@@ -1,5 +1,4 @@
-import { refusal } from '../transport/errors.ts'
-import { matches } from '../transport/matches.ts'
+import { matches, refusal } from '../transport/errors.ts'
 import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type { CreateKeyRequest, CreateKeyResponse, KeyMetadata, ListKeysResponse, OwnKey } from '../transport/wire.ts'

@@ -1,6 +1,7 @@
 import { conditionHeaders, effectOf, parseCondition, ttlSeconds } from '../records/condition.ts'
+import { checkPart, encodePath } from '../records/record-key.ts'
 import type { Condition } from '../records/typed-table.ts'
-import { absentIf } from '../transport/errors.ts'
+import { absentIf, refusal } from '../transport/errors.ts'
 import { countAll, listPath, type Pages, queryPages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
 import type {
@@ -16,8 +17,19 @@ import type {
   Visibility,
 } from '../transport/wire-files.ts'
 import { type ByteRange, FileDownload, rangeHeader } from './download.ts'
-import { filePath } from './file-name.ts'
 import { type FileBody, type UploadOptions, upload } from './upload.ts'
+
+const refused = /^\/|\/\/|\/$|[\u0000-\u001f\u007f-\u009f]/
+
+/** `/name`, each segment encoded. What a URL parser drops from a path is refused: `a/../b` would be another file. */
+const filePath = (name: string): string => {
+  checkPart(name, 'name')
+  if (refused.test(name))
+    throw refusal('invalid_key', 'name', 'begins or ends with "/", or has "//" or a control character.')
+  const segments = name.split('/')
+  for (const segment of segments) checkPart(segment, 'name')
+  return encodePath(segments, 'name')
+}
 
 export interface PutFileOptions<Metadata> extends UploadOptions, Condition {
   /** Default `private`, also when a public file is replaced. */

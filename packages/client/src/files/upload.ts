@@ -1,6 +1,6 @@
-import { refusal } from '../transport/errors.ts'
-import { matches } from '../transport/matches.ts'
-import type { Call, RequestOptions, Send } from '../transport/transport.ts'
+import { matches, refusal } from '../transport/errors.ts'
+import { type Call, type CubbyOptions, createSendTo, type RequestOptions, type Send } from '../transport/transport.ts'
+import type { FileRecord } from '../transport/wire-files.ts'
 import { type UploadProgress, xhrFetch } from './xhr-fetch.ts'
 
 /** What can be uploaded. A `File` is a `Blob`; a `ReadableStream` and Node's streams are read as they are sent. */
@@ -166,4 +166,16 @@ export const upload = async <T>(
   } finally {
     chunks?.return?.().then(undefined, () => {})
   }
+}
+
+/** Uploads to a signed URL, as `bucket.getUrl(name, { method: 'PUT' })` returns it. It needs no API key. */
+export const uploadTo = async <Metadata extends object = Record<string, unknown>>(
+  url: string,
+  body: FileBody,
+  options: UploadOptions & Pick<CubbyOptions, 'fetch'> = {},
+): Promise<FileRecord<Metadata>> => {
+  // A page that got an error instead of a URL has undefined here. A browser would resolve that against its own address.
+  if (!/^(https?:|\/)/.test(url))
+    throw refusal('invalid_request', 'url', 'is not a URL; it takes the url that getUrl returned.')
+  return upload(createSendTo('', {}, options), { path: url, effect: 'write' }, body, options)
 }

@@ -1,6 +1,14 @@
+import { matches, refusal } from '../transport/errors.ts'
 import { type ListOptions, listPath, Pages } from '../transport/pages.ts'
 import type { RequestOptions, Send } from '../transport/transport.ts'
-import { checkName } from './name.ts'
+
+const namePattern = /^[a-z0-9_-]{1,64}$/
+
+/** Checks the name of a database, table, bucket or task before it goes into a path. */
+export const checkName = (name: string, field: string): string => {
+  if (matches(namePattern, name)) return name
+  throw refusal('invalid_name', field, `is ${JSON.stringify(name)}; it takes a string: [a-z0-9_-]{1,64}.`)
+}
 
 type Page<Member extends string, Item> = { [M in Member]: Item[] } & { cursor: string | null }
 

@@ -1,5 +1,4 @@
-import { refusal } from './errors.ts'
-import { matches } from './matches.ts'
+import { matches, refusal } from './errors.ts'
 
 /** What was passed as `url`, for a message: without a password, and without an API key that was passed by mistake. */
 const show = (given: unknown): string => `"${given}"`.replace(/svc_\w+|[^"/]*@/g, '…')

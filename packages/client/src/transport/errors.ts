@@ -41,6 +41,10 @@ export class CubbyError extends Error {
 export const refusal = (code: ErrorCode, field: string, message: string, hint?: string): CubbyError =>
   new CubbyError(code, `${field} ${message}`, { field, hint })
 
+/** Only a string matches. `pattern.test` alone takes undefined for the text "undefined". */
+export const matches = (pattern: RegExp, given: unknown): given is string =>
+  typeof given === 'string' && pattern.test(given)
+
 /** Undefined if the call fails with this code. */
 export const absentIf = async <T>(code: ErrorCode, call: Promise<T>): Promise<T | undefined> => {
   try {

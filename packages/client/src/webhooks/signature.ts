@@ -1,5 +1,5 @@
 /** The bytes of base64; undefined if it is malformed. */
-export const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> | undefined => {
+const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> | undefined => {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
   } catch {

@@ -33,7 +33,7 @@ const messageOf = (error: unknown): string => {
   return characters.slice(0, charactersMax).join('') || 'The handler failed without a message.'
 }
 
-export interface FailedOutcome {
+interface FailedOutcome {
   error: { message: string }
   retry?: boolean
   retryAfter?: number

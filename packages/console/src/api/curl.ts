@@ -2,7 +2,7 @@ import { baseUrl } from './request.ts'
 
 // A request as a command that works when it is pasted into a shell. The key is not in it: the shell has it in CUBBY_KEY.
 
-export interface ShownRequest {
+interface ShownRequest {
   method: string
   path: string
   body?: string

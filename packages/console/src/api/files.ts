@@ -1,12 +1,10 @@
+import { fileNameBytesMax, fileNameSegmentsMax } from '../../../server/src/core/limits.ts'
 import { readAnswer } from '../text/answer.ts'
 import { ApiError, noAnswer } from './error.ts'
 import { basePath, connection, keptMembers, pathOf, read, refusalOf } from './request.ts'
 import type { FileRow } from './types.ts'
 
 // Bytes of files, which are not text, and the paths and addresses of files.
-
-const segmentsMax = 16
-const nameBytesMax = 1024
 
 /**
  * Why the server would not take this as the name of a file; undefined if it would. It is checked here because a browser drops
@@ -17,11 +15,12 @@ export const fileNameFault = (name: string): string | undefined => {
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
     return 'A name has 1 to 16 parts with "/" between them; none of them is empty, "." or "..".'
   }
-  if (segments.length > segmentsMax) return `The name has ${segments.length} parts; it takes at most ${segmentsMax}.`
+  if (segments.length > fileNameSegmentsMax)
+    return `The name has ${segments.length} parts; it takes at most ${fileNameSegmentsMax}.`
   if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return 'The name has a control character; remove it.'
   if (!name.isWellFormed()) return 'The name has half of a character; remove it.'
   const bytes = new TextEncoder().encode(name).length
-  return bytes > nameBytesMax ? `The name has ${bytes} bytes; it takes at most ${nameBytesMax}.` : undefined
+  return bytes > fileNameBytesMax ? `The name has ${bytes} bytes; it takes at most ${fileNameBytesMax}.` : undefined
 }
 
 export const bucketPath = (db: string, bucket: string): string => pathOf('v1', db, '_buckets', bucket)

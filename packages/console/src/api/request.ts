@@ -15,7 +15,7 @@ export interface Answer {
   ms: number
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   /** Sent as it is. */
   body?: string
   headers?: Record<string, string>

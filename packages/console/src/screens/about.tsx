@@ -6,13 +6,13 @@ import { navigate } from '../router.ts'
 import { loadContents } from '../state/catalogue.ts'
 import { canWrite } from '../state/session.ts'
 import { showInstant } from '../text/instant.ts'
-import { memberNamed } from '../text/members.ts'
-import { Confirm } from '../ui/confirm.tsx'
+import { memberNamed } from '../text/scan.ts'
+import { set } from '../ui/action.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
+import { Confirm } from '../ui/form.tsx'
 import { JsonView } from '../ui/json-view.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
-import { Screen } from '../ui/screen.tsx'
-import { Section } from '../ui/section.tsx'
+import { Screen, Section } from '../ui/screen.tsx'
 import { toast } from '../ui/toasts.tsx'
 import { IndexList } from './database.tsx'
 
@@ -130,13 +130,7 @@ export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
                 <Section title="Delete this table">
                   <p class="muted">Its records can be restored for 7 days. The name is free at once.</p>
                   <div>
-                    <button
-                      type="button"
-                      class="danger"
-                      onClick={() => {
-                        isDeleting.value = true
-                      }}
-                    >
+                    <button type="button" class="danger" onClick={set(isDeleting, true)}>
                       Delete the table
                     </button>
                   </div>
@@ -152,9 +146,7 @@ export const AboutScreen = ({ db, table }: { db: string; table: string }) => {
           action="Delete the table"
           name={table}
           run={remove}
-          onClose={() => {
-            isDeleting.value = false
-          }}
+          onClose={set(isDeleting, false)}
         >
           <p>Every request for its records is answered with an error from then on. You can restore it for 7 days.</p>
         </Confirm>

@@ -1,6 +1,7 @@
 import { baseUrl } from '../api/request.ts'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { Code } from '../ui/json-view.tsx'
 
 // The first requests of a program, with this server's address. The key comes from the reader's own environment.
 
@@ -42,10 +43,7 @@ export const Connect = ({ onClose }: { onClose: () => void }) => (
             <h3>{name}</h3>
             <CopyButton class="link" what={`the example for ${name}`} text={() => text} />
           </div>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-          <section class="code scroll-x" tabIndex={0} aria-label={`Example for ${name}`}>
-            <pre>{text}</pre>
-          </section>
+          <Code label={`Example for ${name}`}>{text}</Code>
         </section>
       ))}
     </div>

@@ -5,6 +5,7 @@ import type { Slot } from '../api/types.ts'
 import { navigate } from '../router.ts'
 import { loadCatalogue, loadContents } from '../state/catalogue.ts'
 import { nameFault } from '../text/names.ts'
+import { into } from '../ui/action.tsx'
 import { FormDialog, TextField } from '../ui/form.tsx'
 
 const slots: Slot[] = ['i1', 'i2', 'i3', 'i4', 'i5']
@@ -51,23 +52,9 @@ export const CreateTable = ({ db: givenDb, onClose }: { db?: string; onClose: ()
   return (
     <FormDialog title="Create a table" action="Create" isWide run={create} onClose={onClose}>
       {givenDb === undefined && (
-        <TextField
-          label="Database"
-          value={db.value}
-          fault={faultOf(db.value)}
-          onText={(name) => {
-            db.value = name
-          }}
-        />
+        <TextField label="Database" value={db.value} fault={faultOf(db.value)} onText={into(db)} />
       )}
-      <TextField
-        label="Table"
-        value={table.value}
-        fault={faultOf(table.value)}
-        onText={(name) => {
-          table.value = name
-        }}
-      />
+      <TextField label="Table" value={table.value} fault={faultOf(table.value)} onText={into(table)} />
       <fieldset class="section plain">
         <legend>Indices</legend>
         <p class="muted">

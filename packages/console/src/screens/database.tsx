@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../server/src/core/limits.ts'
 import { pathOf, read, send } from '../api/request.ts'
 import type { DeletedTable, Indices, TableMetadata } from '../api/types.ts'
 import { hrefOf } from '../router.ts'
 import { contents, loadContents } from '../state/catalogue.ts'
 import { canWrite } from '../state/session.ts'
+import { set } from '../ui/action.tsx'
 import { Deleted, type DeletedThing } from '../ui/deleted.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
-import { Screen } from '../ui/screen.tsx'
-import { Section } from '../ui/section.tsx'
+import { Empty, Screen, Section } from '../ui/screen.tsx'
 import { Time } from '../ui/time.tsx'
 import { toast } from '../ui/toasts.tsx'
 import { CreateTable } from './create-table.tsx'
@@ -25,7 +26,7 @@ const readTables = async <T extends TableMetadata>(db: string, query: string, si
     const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
     const page: { tables: T[]; cursor: string | null } = await read(
       'GET',
-      `${pathOf('v1', db)}?limit=1000${query}${more}`,
+      `${pathOf('v1', db)}?limit=${pageRowsMax}${query}${more}`,
       {
         signal,
       },
@@ -71,9 +72,7 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
   const isCreating = useSignal(false)
   const active = useLoad((signal) => readTables(db, '', signal), [db])
   const deleted = useLoad((signal) => readTables<DeletedTable>(db, '&deleted=true', signal), [db])
-  const create = () => {
-    isCreating.value = true
-  }
+  const create = set(isCreating, true)
   const reload = () => Promise.all([active.reload(), deleted.reload(), loadContents(db)])
   const restore = async ({ name, deletedAt }: DeletedThing) => {
     await send('POST', pathOf('v1', db, name, 'restore'), { body: JSON.stringify({ deletedAt }) })
@@ -109,32 +108,21 @@ export const DatabaseScreen = ({ db }: { db: string }) => {
               </Empty>
             ) : (
               <Section title="Tables">
-                <div class="scroll-x">
-                  <table class="list">
-                    <thead>
-                      <tr>
-                        <th scope="col">table</th>
-                        <th scope="col">indices</th>
-                        <th scope="col">created</th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      {tables.map(({ table, indices, createdAt }) => (
-                        <tr key={table}>
-                          <th scope="row">
-                            <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
-                          </th>
-                          <td>
-                            <IndexList indices={indices} />
-                          </td>
-                          <td class="nowrap">
-                            <Time ms={createdAt} />
-                          </td>
-                        </tr>
-                      ))}
-                    </tbody>
-                  </table>
-                </div>
+                <List heads={['table', 'indices', 'created']}>
+                  {tables.map(({ table, indices, createdAt }) => (
+                    <tr key={table}>
+                      <th scope="row">
+                        <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
+                      </th>
+                      <td>
+                        <IndexList indices={indices} />
+                      </td>
+                      <td class="nowrap">
+                        <Time ms={createdAt} />
+                      </td>
+                    </tr>
+                  ))}
+                </List>
               </Section>
             )
           }

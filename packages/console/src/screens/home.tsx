@@ -13,10 +13,12 @@ import {
   unreadDatabases,
 } from '../state/catalogue.ts'
 import { canWrite } from '../state/session.ts'
+import { set } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
+import { hidden, List } from '../ui/list.tsx'
 import { LatePlaceholder, useLoad } from '../ui/load.tsx'
+import { entriesOf, UnreadDatabases } from '../ui/rail.tsx'
 import { Screen } from '../ui/screen.tsx'
-import { UnreadDatabases } from '../ui/unread-databases.tsx'
 import { Connect } from './connect.tsx'
 import { CreateTable } from './create-table.tsx'
 import { SampleButton } from './sample/sample-button.tsx'
@@ -34,21 +36,11 @@ const summaryOf = ({ tables, buckets, tasks, isCut }: Contents): string =>
     .filter(Boolean)
     .join(', ') + (isCut ? ' and more' : '')
 
-const Names = ({ db, of: { tables, buckets, tasks } }: { db: string; of: Contents }) => (
+const Names = ({ db, of }: { db: string; of: Contents }) => (
   <ul class="names">
-    {tables.map(({ table }) => (
-      <li key={`table ${table}`}>
-        <a href={hrefOf({ screen: 'table', db, table })}>{table}</a>
-      </li>
-    ))}
-    {buckets.map(({ bucket }) => (
-      <li key={`bucket ${bucket}`}>
-        <a href={hrefOf({ screen: 'bucket', db, bucket })}>{bucket}</a> <small>bucket</small>
-      </li>
-    ))}
-    {tasks.map(({ task }) => (
-      <li key={`task ${task}`}>
-        <a href={hrefOf({ screen: 'task', db, task })}>{task}</a> <small>task</small>
+    {entriesOf(db, of).map(({ name, kind, to }) => (
+      <li key={`${kind} ${name}`}>
+        <a href={hrefOf(to)}>{name}</a> {kind !== 'table' && <small>{kind}</small>}
       </li>
     ))}
   </ul>
@@ -139,22 +131,11 @@ export const HomeScreen = () => {
       actions={
         !isEmpty && (
           <>
-            <button
-              type="button"
-              onClick={() => {
-                isConnecting.value = true
-              }}
-            >
+            <button type="button" onClick={set(isConnecting, true)}>
               Connect from code
             </button>
             {canWrite.value && (
-              <button
-                type="button"
-                class="filled"
-                onClick={() => {
-                  isCreating.value = true
-                }}
-              >
+              <button type="button" class="filled" onClick={set(isCreating, true)}>
                 Create a table
               </button>
             )}
@@ -165,16 +146,7 @@ export const HomeScreen = () => {
       <div class="pad">
         {catalogueError.value !== undefined && <ErrorBox error={catalogueError.value} retry={loadCatalogue} />}
         {found === undefined && catalogueError.value === undefined && <LatePlaceholder />}
-        {isEmpty && (
-          <FirstSteps
-            create={() => {
-              isCreating.value = true
-            }}
-            connect={() => {
-              isConnecting.value = true
-            }}
-          />
-        )}
+        {isEmpty && <FirstSteps create={set(isCreating, true)} connect={set(isConnecting, true)} />}
         {found && !isEmpty && (
           <>
             <input
@@ -187,24 +159,14 @@ export const HomeScreen = () => {
                 filter.value = event.currentTarget.value.trim().toLowerCase()
               }}
             />
-            <div class="scroll-x">
-              <table class="list databases">
-                <thead>
-                  <tr>
-                    <th scope="col">database</th>
-                    <th scope="col">tables, buckets and tasks</th>
-                    <th scope="col" class="from-small">
-                      <span class="offscreen">how many</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {shown.map((db) => (
-                    <DatabaseRow key={db} db={db} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <List
+              class="databases"
+              heads={['database', 'tables, buckets and tasks', { head: hidden('how many'), class: 'from-small' }]}
+            >
+              {shown.map((db) => (
+                <DatabaseRow key={db} db={db} />
+              ))}
+            </List>
             {shown.length === 0 && unreadDatabases.value.length === 0 && (
               <p class="muted">No database, table, bucket or task has “{filter}” in its name.</p>
             )}
@@ -214,20 +176,8 @@ export const HomeScreen = () => {
         )}
         <p class="muted">{about.value.value && `Cubby ${about.value.value.version}`}</p>
       </div>
-      {isCreating.value && (
-        <CreateTable
-          onClose={() => {
-            isCreating.value = false
-          }}
-        />
-      )}
-      {isConnecting.value && (
-        <Connect
-          onClose={() => {
-            isConnecting.value = false
-          }}
-        />
-      )}
+      {isCreating.value && <CreateTable onClose={set(isCreating, false)} />}
+      {isConnecting.value && <Connect onClose={set(isConnecting, false)} />}
     </Screen>
   )
 }

@@ -4,12 +4,10 @@ import { catalogue, contents, loadContents } from '../state/catalogue.ts'
 import { canWrite, session } from '../state/session.ts'
 import { bytesOf } from '../text/instant.ts'
 import { nameFault } from '../text/names.ts'
-import { Empty } from '../ui/empty.tsx'
-import { Field } from '../ui/field.tsx'
-import { Check } from '../ui/form.tsx'
+import { into, set } from '../ui/action.tsx'
+import { Check, Field } from '../ui/form.tsx'
 import { JsonView } from '../ui/json-view.tsx'
-import { Screen } from '../ui/screen.tsx'
-import { Section } from '../ui/section.tsx'
+import { Empty, Screen, Section } from '../ui/screen.tsx'
 import { ImportProgress } from './import/import-progress.tsx'
 import { importState, runImport } from './import/import-run.ts'
 
@@ -99,27 +97,21 @@ const ImportForm = () => {
           hint="Outranks the db of the lines."
           value={db.value}
           options={catalogue.value?.databases ?? []}
-          onInput={(name) => {
-            db.value = name
-          }}
+          onInput={into(db)}
         />
         <NameField
           label="Table"
           hint="Outranks the table of the lines. Two tables of a file are never mixed in one."
           value={table.value}
           options={tables.value}
-          onInput={(name) => {
-            table.value = name
-          }}
+          onInput={into(table)}
         />
       </div>
       <Check
         label="Create missing tables without indices"
         note="Tables that a line declares are always created, with the indices of that line."
         isOn={createsMissing.value}
-        onChange={(isOn) => {
-          createsMissing.value = isOn
-        }}
+        onChange={into(createsMissing)}
       />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the input inside does the same by keyboard */}
       <div
@@ -128,9 +120,7 @@ const ImportForm = () => {
           event.preventDefault()
           isOver.value = true
         }}
-        onDragLeave={() => {
-          isOver.value = false
-        }}
+        onDragLeave={set(isOver, false)}
         onDrop={(event) => {
           event.preventDefault()
           isOver.value = false

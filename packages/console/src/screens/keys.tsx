@@ -3,15 +3,14 @@ import { serverNowMs } from '../api/clock.ts'
 import { pathOf, read } from '../api/request.ts'
 import type { CreateKeyResponse, KeyMetadata, ListKeysResponse } from '../api/types.ts'
 import { canManageKeys, forgetLiveKey, session } from '../state/session.ts'
+import { Failure, into, set, useAction } from '../ui/action.tsx'
 import { announce } from '../ui/announce.tsx'
-import { Confirm } from '../ui/confirm.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty.tsx'
-import { ErrorBox } from '../ui/error-box.tsx'
-import { Choice, FormDialog, TextField } from '../ui/form.tsx'
+import { Choice, Confirm, FormDialog, TextField } from '../ui/form.tsx'
+import { hidden, List } from '../ui/list.tsx'
 import { Shown, useLoad } from '../ui/load.tsx'
-import { Screen } from '../ui/screen.tsx'
+import { Empty, Screen } from '../ui/screen.tsx'
 import { Time } from '../ui/time.tsx'
 
 // `#/_keys`: the API keys of the organization.
@@ -95,14 +94,7 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
         <legend>Kind</legend>
         {(['public', 'secret'] as const).map((each) => (
           <label class="check" key={each}>
-            <input
-              type="radio"
-              name="kind"
-              checked={kind.value === each}
-              onChange={() => {
-                kind.value = each
-              }}
-            />
+            <input type="radio" name="kind" checked={kind.value === each} onChange={set(kind, each)} />
             <span>
               {each}
               <small>
@@ -118,26 +110,20 @@ const CreateKey = ({ onCreated, onClose }: { onCreated: (key: CreateKeyResponse)
         label="Name"
         hint="So that you know it again, such as the program that uses it."
         value={name.value}
-        onText={(text) => {
-          name.value = text
-        }}
+        onText={into(name)}
       />
       <TextField
         label="Databases"
         hint="Names with commas between them. Empty: all of them."
         value={databases.value}
-        onText={(text) => {
-          databases.value = text
-        }}
+        onText={into(databases)}
       />
       <Choice
         label="Expires"
         hint={endMs === null ? undefined : noLater}
         options={lifetimesUntil(endMs)}
         value={lifetime.value}
-        onText={(text) => {
-          lifetime.value = text
-        }}
+        onText={into(lifetime)}
       />
     </FormDialog>
   )
@@ -183,7 +169,7 @@ const KeyRow = ({ of: key, revoke }: { of: KeyMetadata; revoke: () => void }) =>
 
 const KeyList = () => {
   const cursor = useSignal<string | null>(null)
-  const moreError = useSignal<unknown>(undefined)
+  const reading = useAction()
   const isCreating = useSignal(false)
   const created = useSignal<CreateKeyResponse | undefined>(undefined)
   const revoking = useSignal<KeyMetadata | undefined>(undefined)
@@ -193,14 +179,9 @@ const KeyList = () => {
     return page.keys
   }, [])
   const more = async () => {
-    moreError.value = undefined
-    try {
-      const page = await read<ListKeysResponse>('GET', `/api/keys?cursor=${encodeURIComponent(cursor.value!)}`)
-      cursor.value = page.cursor
-      found.value.value = [...(found.value.value ?? []), ...page.keys]
-    } catch (thrown) {
-      moreError.value = thrown
-    }
+    const page = await read<ListKeysResponse>('GET', `/api/keys?cursor=${encodeURIComponent(cursor.value!)}`)
+    cursor.value = page.cursor
+    found.value.value = [...(found.value.value ?? []), ...page.keys]
   }
   const revoke = async (key: KeyMetadata) => {
     const revoked = await read<KeyMetadata>('DELETE', pathOf('api', 'keys', key.id))
@@ -214,13 +195,7 @@ const KeyList = () => {
     <Screen
       title="Keys"
       actions={
-        <button
-          type="button"
-          class="filled"
-          onClick={() => {
-            isCreating.value = true
-          }}
-        >
+        <button type="button" class="filled" onClick={set(isCreating, true)}>
           Create a key
         </button>
       }
@@ -228,39 +203,20 @@ const KeyList = () => {
       <div class="pad wide">
         <Shown of={found}>
           {(keys) => (
-            <div class="scroll-x">
-              <table class="list blocks">
-                <thead>
-                  <tr>
-                    {['name', 'key', 'kind', 'scope', 'status', 'last use', 'created'].map((head) => (
-                      <th scope="col" key={head}>
-                        {head}
-                      </th>
-                    ))}
-                    <th scope="col">
-                      <span class="offscreen">actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {keys.map((key) => (
-                    <KeyRow
-                      key={key.id}
-                      of={key}
-                      revoke={() => {
-                        revoking.value = key
-                      }}
-                    />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <List
+              class="blocks"
+              heads={['name', 'key', 'kind', 'scope', 'status', 'last use', 'created', hidden('actions')]}
+            >
+              {keys.map((key) => (
+                <KeyRow key={key.id} of={key} revoke={set(revoking, key)} />
+              ))}
+            </List>
           )}
         </Shown>
-        {moreError.value !== undefined && <ErrorBox error={moreError.value} />}
+        <Failure of={reading} />
         {cursor.value !== null && (
           <div>
-            <button type="button" onClick={more}>
+            <button type="button" onClick={() => reading.run(more)}>
               More keys
             </button>
           </div>
@@ -280,22 +236,13 @@ const KeyList = () => {
           }}
         />
       )}
-      {created.value && (
-        <NewKey
-          created={created.value}
-          onClose={() => {
-            created.value = undefined
-          }}
-        />
-      )}
+      {created.value && <NewKey created={created.value} onClose={set(created, undefined)} />}
       {revoking.value && (
         <Confirm
           title={`Revoke ${revoking.value.name ?? revoking.value.masked}?`}
           action="Revoke the key"
           run={() => revoke(revoking.value!)}
-          onClose={() => {
-            revoking.value = undefined
-          }}
+          onClose={set(revoking, undefined)}
         >
           <p>
             Every request with <code>{revoking.value.masked}</code> is refused from now on. This cannot be undone.

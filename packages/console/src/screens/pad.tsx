@@ -8,10 +8,9 @@ import { bytesOf } from '../text/instant.ts'
 import { announce } from '../ui/announce.tsx'
 import { CopyButton } from '../ui/copy-button.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
-import { Field } from '../ui/field.tsx'
+import { Field } from '../ui/form.tsx'
 import { JsonView } from '../ui/json-view.tsx'
-import { Screen } from '../ui/screen.tsx'
-import { Section } from '../ui/section.tsx'
+import { Screen, Section } from '../ui/screen.tsx'
 
 // `#/_pad`: any request of the API, sent with the key of the session.
 

@@ -3,12 +3,29 @@ import { useEffect, useRef } from 'preact/hooks'
 import { basePath } from '../api/request.ts'
 import type { OwnKey } from '../api/types.ts'
 import { hasDrafts } from '../state/drafts.ts'
-import { canCreateKeys, describeKey, noHoursReason, signIn } from '../state/session.ts'
+import { canCreateKeys, describeKey, noHoursReason, session, signIn, signInNotice } from '../state/session.ts'
+import { into } from '../ui/action.tsx'
 import { ErrorBox } from '../ui/error-box.tsx'
-import { Field } from '../ui/field.tsx'
-import { Check } from '../ui/form.tsx'
+import { Check, Field } from '../ui/form.tsx'
 import { LiveKeys } from '../ui/live-keys.tsx'
-import { SignInNotice } from '../ui/sign-in-notice.tsx'
+
+const close = (): void => {
+  signInNotice.value = undefined
+}
+
+export const SignInNotice = () =>
+  signInNotice.value !== undefined && (
+    <div class="message warn" role="status">
+      <p>
+        <strong>{signInNotice.value.label}:</strong> {signInNotice.value.text}{' '}
+        {session.value !== undefined && (
+          <button type="button" class="link" onClick={close}>
+            Close
+          </button>
+        )}
+      </p>
+    </div>
+  )
 
 const keyForm = /^svc_(live|pub)_[0-9A-Za-z]{38}$/
 
@@ -117,9 +134,7 @@ export const SignIn = () => {
           label="Keep in this tab"
           note="until it is closed, also when the page is loaded again"
           isOn={keep.value}
-          onChange={(isOn) => {
-            keep.value = isOn
-          }}
+          onChange={into(keep)}
         />
         {!isPublic && (
           <Check
@@ -127,9 +142,7 @@ export const SignIn = () => {
             note={offersHours ? 'with a key made for it, which is revoked when you sign out' : noHoursReason}
             isOn={forHours.value && offersHours}
             isDisabled={!offersHours}
-            onChange={(isOn) => {
-              forHours.value = isOn
-            }}
+            onChange={into(forHours)}
           />
         )}
         {error.value !== undefined && <ErrorBox error={error.value} />}

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { pageRowsMax } from '../../../server/src/core/limits.ts'
 import { connection, pathOf, read } from '../api/request.ts'
 import type {
   BucketMetadata,
@@ -13,7 +14,6 @@ import { countWaiting, waitingRuns } from './waiting-runs.ts'
 
 // The databases with what is in them, for the rail and the first screens.
 
-const pageRowsMax = 1000
 /** So many databases are opened at once; the others when the reader asks. */
 const openedDatabasesMax = 8
 
@@ -26,7 +26,7 @@ export interface Contents {
   isCut: boolean
 }
 
-export interface Catalogue {
+interface Catalogue {
   databases: string[]
   isCut: boolean
 }
@@ -110,3 +110,7 @@ export const forgetCatalogue = (): void => {
   catalogueError.value = undefined
   waitingRuns.value = new Map()
 }
+
+/** After a change in a database, which may be the first that is known of it. */
+export const refreshRail = (db: string): unknown =>
+  catalogue.value?.databases.includes(db) ? loadContents(db) : loadCatalogue()

@@ -9,7 +9,7 @@ import type { CreateKeyResponse, OwnKey } from '../api/types.ts'
 const storageName = 'cubby.key'
 const sessionHours = 12
 
-export interface Session {
+interface Session {
   self: OwnKey
   /** The console created the key, and revokes it on sign-out. */
   isOwn: boolean
@@ -43,7 +43,7 @@ export interface LiveKey {
   error: ApiError
 }
 
-export const liveKeys = signal<readonly LiveKey[]>([])
+const liveKeys = signal<readonly LiveKey[]>([])
 
 export const canWrite = computed(() => session.value?.self.kind === 'secret')
 export const canManageKeys = computed(() => session.value !== undefined && canCreateKeys(session.value.self))
@@ -127,7 +127,7 @@ export const shownLiveKeys = computed(() =>
 
 export const noHoursReason = 'a key that is limited to databases cannot create another key'
 
-export interface SignInOptions {
+interface SignInOptions {
   keep?: boolean
   forHours?: boolean
 }

@@ -1,5 +1,5 @@
-import { decodeString } from './members.ts'
-import { skipSpace, skipString, skipValue } from './scan.ts'
+import { skipSpace } from '../../../server/src/core/text/json-scan.ts'
+import { decodeString, skipString, skipValue } from './scan.ts'
 
 /**
  * Reads the envelope of an API answer as JSON.parse does, except that the value of every member whose name is in `keep`

@@ -1,3 +1,4 @@
+import { printable } from '../../../server/src/core/text/printable.ts'
 import type { TokenKind } from './tokens.ts'
 
 export interface Cell {
@@ -18,11 +19,9 @@ const kinds: Readonly<Record<string, Cell['kind']>> = {
   n: 'null',
 }
 
-/** Controls, line separators, bidirectional overrides and isolates, and halves of characters: as the server prints them. */
-const hidden = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\p{Cs}]/gu
-
+/** As the server prints it, and halves of characters as JSON writes them. */
 const visible = (piece: string): string =>
-  piece.replace(hidden, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  printable(piece).replace(/\p{Cs}/gu, (half) => JSON.stringify(half).slice(1, -1))
 
 /** Most of a string: characters that are shown as they are, each of one unit, so that the run may be cut anywhere. */
 const plainRun = /[^"\\\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ud800-\udfff]{1,200}/y

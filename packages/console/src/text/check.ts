@@ -1,6 +1,8 @@
+import { dataBytesMax, dataDepthMax } from '../../../server/src/core/limits.ts'
+import { skipSpace } from '../../../server/src/core/text/json-scan.ts'
 import { escapeOf, foundAt, helpAt, helpBehind, helpWithEscape, helpWithName, helpWithValue } from './fault-words.ts'
 import { type Place, placeOf } from './place.ts'
-import { isClosing, isOpening, skipSpace } from './scan.ts'
+import { isClosing, isOpening } from './scan.ts'
 
 export interface TextFault extends Place {
   ok: false
@@ -9,7 +11,7 @@ export interface TextFault extends Place {
   message: string
 }
 
-export type Checked = { ok: true } | TextFault
+type Checked = { ok: true } | TextFault
 
 /** Ends the scan at the first fault. */
 class Fault extends Error {
@@ -183,11 +185,9 @@ export const recordBytes = (text: string): number => {
   return new TextEncoder().encode(text.slice(skipSpace(text, 0), end)).length
 }
 
-const levelsMax = 64
-
 /** JSON that the server takes as `data`, and that arrives as it is written here. */
-export const checkRecord = (text: string, bytesMax = 409_600): Checked => {
-  const checked = check(text, levelsMax)
+export const checkRecord = (text: string, bytesMax = dataBytesMax): Checked => {
+  const checked = check(text, dataDepthMax)
   if (!checked.ok) return checked
   const start = skipSpace(text, 0)
   if (text[start] !== '{') {

@@ -1,5 +1,6 @@
+import { skipSpace } from '../../../server/src/core/text/json-scan.ts'
 import { checkJson } from './check.ts'
-import { isClosing, isOpening, skipScalar, skipSpace, skipString } from './scan.ts'
+import { isClosing, isOpening, skipScalar, skipString } from './scan.ts'
 
 /** The longest object or array of scalars that stays on one line. */
 const lineCharactersMax = 60

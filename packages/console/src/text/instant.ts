@@ -1,21 +1,3 @@
-const dateTime =
-  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
-
-/**
- * The milliseconds of a date-time that the server reads as an instant in indices and ranges; undefined for every other
- * string, which it reads as a string. Digits after the milliseconds are cut off.
- */
-export const instantOf = (text: string): number | undefined => {
-  const match = dateTime.exec(text)
-  if (match === null) return undefined
-  const [, date, time, fraction = '', sign, hours = '0', minutes = '0'] = match
-  const utcMs = Date.parse(`${date}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`)
-  // Some engines read 30 February as 2 March.
-  if (Number.isNaN(utcMs) || !new Date(utcMs).toISOString().startsWith(date!)) return undefined
-  const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000
-  return sign === '-' ? utcMs + offsetMs : utcMs - offsetMs
-}
-
 const two = (count: number): string => String(count).padStart(2, '0')
 
 /** ISO text as people read it, without `.000`. */

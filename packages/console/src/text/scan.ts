@@ -1,24 +1,14 @@
+import { skipString as skipClosedString, skipSpace } from '../../../server/src/core/text/json-scan.ts'
+
 // Steps over JSON text that is known to be valid. Nothing is built and nothing is checked; on other text every step still
 // ends, at the end of the text at the latest.
 
 const quote = 0x22
-const backslash = 0x5c
-
-export const skipSpace = (text: string, at: number): number => {
-  let code = text.charCodeAt(at)
-  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at)
-  return at
-}
 
 /** The offset after the string that opens at `at`. */
 export const skipString = (text: string, at: number): number => {
-  for (let close = text.indexOf('"', at + 1); close !== -1; close = text.indexOf('"', close + 1)) {
-    // A quote ends the string unless an odd number of backslashes precedes it.
-    let before = close - 1
-    while (text.charCodeAt(before) === backslash) before--
-    if ((close - before) % 2 === 1) return close + 1
-  }
-  return text.length
+  const end = skipClosedString(text, at)
+  return end === -1 ? text.length : end
 }
 
 /** `{` and `[` differ by one bit, and so do `}` and `]`. */
@@ -52,4 +42,43 @@ export const skipValue = (text: string, at: number): number => {
     }
   } while (level > 0 && at < text.length)
   return at
+}
+
+export interface Span {
+  start: number
+  end: number
+}
+
+/** A member with its name decoded. The span is that of its value. */
+export interface Member extends Span {
+  name: string
+}
+
+/** The string whose source stands at this place, quotes included. */
+export const decodeString = (text: string, start: number, end: number): string => {
+  const raw = text.slice(start + 1, end - 1)
+  return raw.includes('\\') ? (JSON.parse(text.slice(start, end)) as string) : raw
+}
+
+/** The members of the object that starts at `at`, in their order, duplicates included. Of another value: none. */
+export const membersOf = (text: string, at = 0): Member[] => {
+  const members: Member[] = []
+  const open = skipSpace(text, at)
+  if (text[open] !== '{') return members
+  let next = skipSpace(text, open + 1)
+  while (text[next] === '"') {
+    const nameEnd = skipString(text, next)
+    const start = skipSpace(text, skipSpace(text, nameEnd) + 1)
+    const end = skipValue(text, start)
+    members.push({ name: decodeString(text, next, nameEnd), start, end })
+    next = skipSpace(text, end)
+    if (text[next] === ',') next = skipSpace(text, next + 1)
+  }
+  return members
+}
+
+/** The value of the member with this name. Of several the last counts, as it does for the server's indices. */
+export const memberNamed = (text: string, name: string, at = 0): Span | undefined => {
+  const found = membersOf(text, at).findLast((member) => member.name === name)
+  return found && { start: found.start, end: found.end }
 }

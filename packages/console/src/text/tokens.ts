@@ -1,20 +1,22 @@
-import { isClosing, isOpening, skipScalar, skipSpace } from './scan.ts'
+import { skipSpace } from '../../../server/src/core/text/json-scan.ts'
+import { isClosing, isOpening, skipScalar } from './scan.ts'
 
 export type TokenKind = 'name' | 'string' | 'number' | 'boolean' | 'null' | 'mark' | 'bad'
 
-export interface Token {
+interface Token {
   kind: TokenKind
   start: number
   end: number
 }
 
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+/** A number of JSON. */
+export const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const escaped = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
 
 const scalarKind = (word: string): TokenKind => {
   if (word === 'true' || word === 'false') return 'boolean'
   if (word === 'null') return 'null'
-  return number.test(word) ? 'number' : 'bad'
+  return numberForm.test(word) ? 'number' : 'bad'
 }
 
 /** A string ends at its quote, at a line break, or at `to`; in the last two cases, or with an unknown escape, it is bad. */

@@ -1,7 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { LiveRegions } from './announce.tsx'
-import { keepFocus } from './keep-focus.ts'
+
+/**
+ * What had the focus may be gone with what was done, a button for selected rows say: then the screen gets it, so that the next
+ * key goes on from there. After the screen was drawn.
+ */
+export const keepFocus = (): void => {
+  setTimeout(() => {
+    if (document.activeElement === document.body) document.getElementById('main')?.focus()
+  })
+}
 
 interface Props {
   title: string

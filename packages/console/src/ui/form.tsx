@@ -1,11 +1,38 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
 import { isUnknown } from '../api/error.ts'
+import { Failure, useAction } from './action.tsx'
 import { Dialog } from './dialog.tsx'
-import { ErrorBox } from './error-box.tsx'
-import { Field } from './field.tsx'
 
-// Controls with their labels, and a dialog that sends what they hold. Values are texts.
+// Controls with their labels, and dialogs that send what they hold. Values are texts.
+
+interface FieldProps {
+  label: string
+  hint?: ComponentChildren
+  /** What is wrong with the value. */
+  fault?: string
+  children: (id: string, describedBy: string | undefined) => ComponentChildren
+}
+
+/** A label, its control, and below it a hint or what is wrong. */
+export const Field = ({ label, hint, fault, children }: FieldProps) => {
+  const id = useId()
+  const noteId = `${id}-note`
+  const note = fault ?? hint
+  return (
+    <div class={fault === undefined ? 'field' : 'field faulty'}>
+      <label for={id}>{label}</label>
+      {children(id, note === undefined ? undefined : noteId)}
+      {note !== undefined && (
+        <div id={noteId} class="field-note">
+          {fault !== undefined && <strong>Error: </strong>}
+          {note}
+        </div>
+      )}
+    </div>
+  )
+}
 
 interface TextFieldProps {
   label: string
@@ -103,6 +130,7 @@ interface FormDialogProps {
   onCancel?: () => void
   isWide?: boolean
   isDisabled?: boolean
+  isDangerous?: boolean
   /** Said if `run` may have had its effect without an answer. */
   ifUnknown?: string
   /** Buttons between the two. */
@@ -118,36 +146,32 @@ export const FormDialog = ({
   onCancel = onClose,
   isWide,
   isDisabled,
+  isDangerous = false,
   ifUnknown,
   more,
   children,
 }: FormDialogProps) => {
-  const error = useSignal<unknown>(undefined)
-  const isRunning = useSignal(false)
-  const submit = async (event: Event) => {
+  const sending = useAction()
+  const submit = (event: Event) => {
     event.preventDefault()
-    if (isRunning.value || isDisabled) return
-    error.value = undefined
-    isRunning.value = true
-    try {
-      await run()
-    } catch (thrown) {
-      error.value = thrown
-    }
-    isRunning.value = false
+    if (!sending.isRunning && !isDisabled) sending.run(run)
   }
   return (
     <Dialog title={title} isWide={isWide} onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         {children}
-        {error.value !== undefined && <ErrorBox error={error.value} />}
-        {ifUnknown !== undefined && isUnknown(error.value) && (
+        <Failure of={sending} />
+        {ifUnknown !== undefined && isUnknown(sending.error) && (
           <div class="message warn">
             <p>{ifUnknown}</p>
           </div>
         )}
         <div class="actions">
-          <button type="submit" class="filled" disabled={isDisabled || isRunning.value}>
+          <button
+            type="submit"
+            class={isDangerous ? 'filled danger' : 'filled'}
+            disabled={isDisabled || sending.isRunning}
+          >
             {action}
           </button>
           {more}
@@ -157,5 +181,54 @@ export const FormDialog = ({
         </div>
       </form>
     </Dialog>
+  )
+}
+
+interface ConfirmProps {
+  title: string
+  children: ComponentChildren
+  /** The verb on the button. */
+  action: string
+  /** If given, the reader types it first. */
+  name?: string
+  isDangerous?: boolean
+  /** What it throws is shown; after it has ended the dialog closes. */
+  run: () => unknown
+  onClose: () => void
+}
+
+export const Confirm = ({ children, name, isDangerous = true, run, ...dialog }: ConfirmProps) => {
+  const typed = useSignal('')
+  const inputId = useId()
+  const confirm = async () => {
+    await run()
+    dialog.onClose()
+  }
+  return (
+    <FormDialog
+      {...dialog}
+      run={confirm}
+      isDangerous={isDangerous}
+      isDisabled={name !== undefined && typed.value !== name}
+    >
+      <div>{children}</div>
+      {name !== undefined && (
+        <div class="field">
+          <label for={inputId}>
+            Type <code>{name}</code> to go on
+          </label>
+          <input
+            id={inputId}
+            class="mono"
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={(event) => {
+              typed.value = event.currentTarget.value
+            }}
+          />
+        </div>
+      )}
+    </FormDialog>
   )
 }

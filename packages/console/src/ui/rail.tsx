@@ -7,17 +7,34 @@ import {
   catalogue,
   catalogueError,
   contents,
+  loadAllContents,
   loadCatalogue,
   loadContents,
   opening,
+  unreadDatabases,
 } from '../state/catalogue.ts'
 import { canManageKeys, isKept, keepInTab, session, signOut } from '../state/session.ts'
 import { waitingRuns } from '../state/waiting-runs.ts'
-import { Confirm } from './confirm.tsx'
+import { set } from './action.tsx'
 import { ErrorBox } from './error-box.tsx'
-import { UnreadDatabases } from './unread-databases.tsx'
+import { Confirm } from './form.tsx'
 
 // On the left: who is signed in, a filter, the databases with what is in them, and the pages of no database.
+
+/** Below a filtered list: a filter finds only what was read. */
+export const UnreadDatabases = ({ class: className }: { class: string }) => {
+  const unread = unreadDatabases.value
+  if (unread.length === 0) return null
+  const count = unread.length === 1 ? '1 further database' : `${unread.length.toLocaleString('en')} further databases`
+  return (
+    <p class={className}>
+      What is in {count} has not been read.{' '}
+      <button type="button" class="link" onClick={() => loadAllContents(unread)}>
+        Look into them
+      </button>
+    </p>
+  )
+}
 
 interface Entry {
   name: string
@@ -25,7 +42,7 @@ interface Entry {
   to: Route
 }
 
-const entriesOf = (db: string, { tables, buckets, tasks }: Contents): Entry[] => [
+export const entriesOf = (db: string, { tables, buckets, tasks }: Contents): Entry[] => [
   ...tables.map(({ table }): Entry => ({ name: table, kind: 'table', to: { screen: 'table', db, table } })),
   ...buckets.map(({ bucket }): Entry => ({ name: bucket, kind: 'bucket', to: { screen: 'bucket', db, bucket } })),
   ...tasks.map(({ task }): Entry => ({ name: task, kind: 'task', to: { screen: 'task', db, task } })),
@@ -144,14 +161,7 @@ const Account = () => {
         </button>
       </div>
       {isAsking.value && (
-        <Confirm
-          title="Sign out without saving?"
-          action="Sign out"
-          run={signOut}
-          onClose={() => {
-            isAsking.value = false
-          }}
-        >
+        <Confirm title="Sign out without saving?" action="Sign out" run={signOut} onClose={set(isAsking, false)}>
           <p>
             The text on this page is not saved. Your changes are kept as a draft until you close the tab, for a key of
             the same organization.

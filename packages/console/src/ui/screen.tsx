@@ -45,3 +45,30 @@ export const Screen = ({ path = [], title, isData = false, actions, children }: 
     </>
   )
 }
+
+/** One sentence on what this place is for, and the one action that fills it. */
+export const Empty = ({ text, children }: { text: ComponentChildren; children?: ComponentChildren }) => (
+  <div class="empty">
+    <p>{text}</p>
+    {children}
+  </div>
+)
+
+/** A part of a screen with its heading. */
+export const Section = ({
+  title,
+  actions,
+  children,
+}: {
+  title: string
+  actions?: ComponentChildren
+  children: ComponentChildren
+}) => (
+  <section class="section">
+    <div class="section-head">
+      <h2>{title}</h2>
+      {actions && <div class="actions">{actions}</div>}
+    </div>
+    {children}
+  </section>
+)

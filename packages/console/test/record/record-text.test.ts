@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { CubbyError } from '../../../server/src/core/errors.ts'
+import { ttlSecondsMax } from '../../../server/src/core/limits.ts'
+import { indexEntries, slots } from '../../../server/src/core/tables/indices.ts'
 import { shownDiff } from '../../src/screens/record/diff-view.ts'
 import { editedText, shownOffset, shownText } from '../../src/screens/record/exact-text.ts'
 import { indexFields, placementOf, placementWords } from '../../src/screens/record/placement.ts'
 import { fitsInput, keyFault, normalKey, showKey } from '../../src/screens/record/record-key.ts'
-import { readTtl, showTtl, ttlSecondsMax } from '../../src/screens/record/ttl.ts'
+import { readTtl, showTtl } from '../../src/screens/record/ttl.ts'
 
 describe('the exact text behind a text field', () => {
   const exact = '{\r\n\t"a": 1,\r"b": 2\n}\r\n'
@@ -78,6 +82,33 @@ describe('the indices that a record will be in', () => {
     expect(placementWords([], indices)).toBe('in no index')
     expect(placementWords([], {})).toBe('')
     expect(indexFields(indices)).toEqual(['status', 'at', 'user'])
+  })
+
+  // The rule is written twice: that of the server needs Buffer, and knows no lines and columns.
+  test('are those that the server puts it in, and it refuses the same records', () => {
+    const onServer = (text: string): string[] | 'refused' => {
+      try {
+        const entries = indexEntries(indices, JSON.parse(text))
+        return slots.filter((_, i) => entries[2 * i] !== null)
+      } catch (error) {
+        if (!(error instanceof CubbyError)) throw error
+        return 'refused'
+      }
+    }
+    const long = [1_023, 1_024, 1_025].flatMap((length) => ['x'.repeat(length), `${'x'.repeat(length - 2)}ü`])
+    const value = fc.oneof(
+      fc.constantFrom('1', '-0', '1e308', '1e309', '-1e999', 'true', 'false', 'null', '[]', '{"a":1}', '""'),
+      fc.constantFrom('"\\ud800"', '"\\ud83d\\ude00"', '"2026-02-30T00:00:00Z"', ...long.map((text) => `"${text}"`)),
+    )
+    const member = fc.tuple(fc.constantFrom('status', 'at', 'user', '\\u0061t', 'other'), value)
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 5 }), (members) => {
+        const text = `{ ${members.map(([name, json]) => `"${name}" : ${json}`).join(' , ')} }`
+        const placed = placementOf(text, indices)
+        expect('slots' in placed ? placed.slots : 'refused').toEqual(onServer(text))
+      }),
+      { numRuns: 500 },
+    )
   })
 
   test('a value that no index takes is a fault with its place', () => {

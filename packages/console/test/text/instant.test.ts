@@ -1,68 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { parseIsoDateTime } from '../../../server/src/core/text/iso-date-time.ts'
-import { ageOf, bytesOf, instantOf, showInstant } from '../../src/text/instant.ts'
+import { ageOf, bytesOf, showInstant } from '../../src/text/instant.ts'
 
 describe('an instant', () => {
-  test('is read as the server reads it', () => {
-    const golden = [
-      '2026-01-01T00:00:00Z',
-      '2026-02-28T23:59:59.1239Z',
-      '2026-02-29T00:00:00Z',
-      '2024-02-29T00:00:00Z',
-      '2026-02-30T00:00:00Z',
-      '2026-04-31T00:00:00Z',
-      '1900-02-29T00:00:00Z',
-      '0000-01-01T00:00:00Z',
-      '0099-12-31T00:00:00Z',
-      '9999-12-31T23:59:59.999999999-23:59',
-      '2026-01-01T24:00:00Z',
-      '2026-01-01T23:60:00Z',
-      '2026-01-01T23:59:60Z',
-      '2026-01-01T00:00:00+24:00',
-      '2026-01-01T00:00:00+23:59',
-      '2026-01-01T00:00:00-00:00',
-      '2026-01-01T00:00:00.Z',
-      '2026-01-01T00:00:00.1234567890Z',
-      '2026-01-01 00:00:00Z',
-      '2026-01-01T00:00:00z',
-      '2026-01-01T00:00:00',
-      '2026-01-01',
-      '2026-01-01T00:00:00Z\n',
-      '2026-13-01T00:00:00Z',
-      '2026-00-10T00:00:00Z',
-      '2026-10-00T00:00:00Z',
-      '',
-    ]
-    for (const text of golden) expect([text, instantOf(text)]).toEqual([text, parseIsoDateTime(text)])
-    expect(instantOf('2026-01-01T01:00:00.5+01:00')).toBe(1_767_225_600_500)
-    const part = (most: number) => fc.nat({ max: most }).map((count) => String(count).padStart(2, '0'))
-    const text = fc
-      .tuple(fc.nat({ max: 9_999 }), part(13), part(32), part(25), part(61), part(61), fc.nat({ max: 2_000 }))
-      .chain(([year, month, day, hour, minute, second, fraction]) =>
-        fc
-          .constantFrom('Z', '+00:00', '-23:59', '+05:30', '+24:00', '')
-          .map(
-            (zone) =>
-              `${String(year).padStart(4, '0')}-${month}-${day}T${hour}:${minute}:${second}${fraction > 1_000 ? `.${fraction}` : ''}${zone}`,
-          ),
-      )
-    fc.assert(
-      fc.property(text, (each) => {
-        expect(instantOf(each)).toEqual(parseIsoDateTime(each))
-      }),
-      { numRuns: 2_000 },
-    )
-  })
-
   test('is shown local and in UTC, and both mean it', () => {
     expect(showInstant(1_767_225_600_000).utc).toBe('2026-01-01 00:00:00 UTC')
     expect(showInstant(1_767_225_600_250).utc).toBe('2026-01-01 00:00:00.250 UTC')
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (ms) => {
         const { local, utc } = showInstant(ms)
-        expect(instantOf(utc.replace(' UTC', 'Z').replace(' ', 'T'))).toBe(ms)
-        expect(instantOf(local.replace(' ', 'T').replace(' ', ''))).toBe(ms)
+        expect(parseIsoDateTime(utc.replace(' UTC', 'Z').replace(' ', 'T'))).toBe(ms)
+        expect(parseIsoDateTime(local.replace(' ', 'T').replace(' ', ''))).toBe(ms)
       }),
     )
     for (const ms of [Number.NaN, 8.64e15 + 1, Number.POSITIVE_INFINITY]) {

@@ -2,15 +2,14 @@ import { useSignal } from '@preact/signals'
 import { bucketPath } from '../../api/files.ts'
 import { baseUrl, read } from '../../api/request.ts'
 import type { BucketMetadata } from '../../api/types.ts'
-import { navigate } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { showInstant } from '../../text/instant.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { deleteWithUndo } from '../../ui/deleted.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
-import { toast } from '../../ui/toasts.tsx'
-import { refreshRail } from './buckets.tsx'
 
 interface Props {
   db: string
@@ -23,17 +22,7 @@ export const BucketAbout = ({ db, bucket, onClose }: Props) => {
   const path = bucketPath(db, bucket)
   const isDeleting = useSignal(false)
   const found = useLoad((signal) => read<BucketMetadata>('GET', path, { signal }), [])
-  const remove = async () => {
-    const deleted = await read<{ deletedAt: number }>('DELETE', path)
-    refreshRail(db)
-    navigate({ screen: 'buckets', db })
-    toast(`${bucket} is deleted. It can be restored for 7 days.`, async () => {
-      await read('POST', `${path}/restore`, { body: JSON.stringify({ deletedAt: deleted.deletedAt }) })
-      refreshRail(db)
-      navigate({ screen: 'bucket', db, bucket })
-      toast(`${bucket} is restored.`)
-    })
-  }
+  const remove = () => deleteWithUndo(bucket, path, { screen: 'buckets', db }, { screen: 'bucket', db, bucket })
   if (isDeleting.value) {
     return (
       <Confirm title={`Delete ${bucket}?`} action="Delete the bucket" name={bucket} run={remove} onClose={onClose}>
@@ -62,13 +51,7 @@ export const BucketAbout = ({ db, bucket, onClose }: Props) => {
         </Shown>
         {canWrite.value && (
           <div class="actions">
-            <button
-              type="button"
-              class="danger"
-              onClick={() => {
-                isDeleting.value = true
-              }}
-            >
+            <button type="button" class="danger" onClick={set(isDeleting, true)}>
               Delete the bucket
             </button>
           </div>

@@ -5,13 +5,11 @@ import { bucketPath } from '../../api/files.ts'
 import { read } from '../../api/request.ts'
 import type { FileRow, Page } from '../../api/types.ts'
 import { canWrite } from '../../state/session.ts'
+import { Failure, set, useAction } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { Empty } from '../../ui/empty.tsx'
-import { ErrorBox } from '../../ui/error-box.tsx'
-import { Shown } from '../../ui/load.tsx'
-import { More, usePaged } from '../../ui/paged.tsx'
-import { Screen } from '../../ui/screen.tsx'
+import { More, Shown, usePaged } from '../../ui/load.tsx'
+import { Empty, Screen } from '../../ui/screen.tsx'
 import { BucketAbout } from './bucket-about.tsx'
 import { FileInput } from './file-input.tsx'
 import { FilesTable } from './files-table.tsx'
@@ -50,7 +48,7 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
   const isAbout = useSignal(false)
   const isOver = useSignal(false)
   const counted = useSignal<string | undefined>(undefined)
-  const countError = useSignal<unknown>(undefined)
+  const counting = useAction()
 
   const pages = usePaged(async (cursor, signal) => {
     const asked = prefix.value
@@ -66,21 +64,16 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
     pages.first.reload()
   }
   const count = async () => {
-    countError.value = undefined
-    try {
-      let total = 0
-      let cursor: string | null = null
-      for (let at = 0; at === 0 || (cursor !== null && at < countPagesMax); at++) {
-        const body: string = JSON.stringify({ ...queryOf(prefix.value, order.value), select: 'count', cursor })
-        const page: Page<never> = await read('POST', path, { body })
-        total += page.count
-        cursor = page.cursor
-      }
-      counted.value = cursor === null ? filesText(total) : `${total.toLocaleString('en')}+ files`
-      announce(counted.value)
-    } catch (thrown) {
-      countError.value = thrown
+    let total = 0
+    let cursor: string | null = null
+    for (let at = 0; at === 0 || (cursor !== null && at < countPagesMax); at++) {
+      const body: string = JSON.stringify({ ...queryOf(prefix.value, order.value), select: 'count', cursor })
+      const page: Page<never> = await read('POST', path, { body })
+      total += page.count
+      cursor = page.cursor
     }
+    counted.value = cursor === null ? filesText(total) : `${total.toLocaleString('en')}+ files`
+    announce(counted.value)
   }
 
   // While a name is typed, the files of the last query stay.
@@ -117,12 +110,7 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
             label="Copy as curl"
             text={() => curlOf({ method: 'POST', path, body: JSON.stringify(queryOf(prefix.value, order.value)) })}
           />
-          <button
-            type="button"
-            onClick={() => {
-              isAbout.value = true
-            }}
-          >
+          <button type="button" onClick={set(isAbout, true)}>
             About
           </button>
           {pages.first.value.value !== undefined && !isBare && uploadButton}
@@ -204,36 +192,25 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
                           {pages.cursor.value === null ? 'files' : 'files, more follow'}
                         </span>
                         {counted.value === undefined ? (
-                          <button type="button" class="link" onClick={count}>
+                          <button type="button" class="link" onClick={() => counting.run(count)}>
                             Count
                           </button>
                         ) : (
                           <span class="muted">{counted} in all</span>
                         )}
                         {chosenFiles.length > 0 && (
-                          <button
-                            type="button"
-                            class="danger"
-                            onClick={() => {
-                              removing.value = chosenFiles
-                            }}
-                          >
+                          <button type="button" class="danger" onClick={set(removing, chosenFiles)}>
                             Remove {filesText(chosenFiles.length)}
                           </button>
                         )}
                       </div>
-                      {countError.value !== undefined && <ErrorBox error={countError.value} />}
+                      <Failure of={counting} />
                     </div>
                     <Sizes db={db} bucket={bucket} files={files} hasMore={pages.cursor.value !== null} />
                   </div>
                   {files.length === 0 ? (
                     <Empty text={<>No file has a name that begins with “{askedPrefix}”.</>}>
-                      <button
-                        type="button"
-                        onClick={() => {
-                          prefix.value = ''
-                        }}
-                      >
+                      <button type="button" onClick={set(prefix, '')}>
                         Remove the filter
                       </button>
                     </Empty>
@@ -262,15 +239,7 @@ export const BucketScreen = ({ db, bucket }: { db: string; bucket: string }) => 
           }}
         />
       )}
-      {isAbout.value && (
-        <BucketAbout
-          db={db}
-          bucket={bucket}
-          onClose={() => {
-            isAbout.value = false
-          }}
-        />
-      )}
+      {isAbout.value && <BucketAbout db={db} bucket={bucket} onClose={set(isAbout, false)} />}
     </Screen>
   )
 }

@@ -1,27 +1,22 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import { bucketPath } from '../../api/files.ts'
 import { pathOf, read } from '../../api/request.ts'
 import type { BucketMetadata, ListBucketsResponse } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
-import { catalogue, loadCatalogue, loadContents } from '../../state/catalogue.ts'
+import { refreshRail } from '../../state/catalogue.ts'
 import { canWrite } from '../../state/session.ts'
 import { nameFault } from '../../text/names.ts'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Deleted } from '../../ui/deleted.tsx'
-import { Empty } from '../../ui/empty.tsx'
 import { FormDialog, TextField } from '../../ui/form.tsx'
-import { Shown, useLoad } from '../../ui/load.tsx'
-import { More, usePaged } from '../../ui/paged.tsx'
-import { Screen } from '../../ui/screen.tsx'
+import { List } from '../../ui/list.tsx'
+import { More, Shown, useLoad, usePaged } from '../../ui/load.tsx'
+import { Empty, Screen } from '../../ui/screen.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toasts.tsx'
-
-/** The rail shows it as well. */
-export const refreshRail = (db: string): unknown =>
-  catalogue.value?.databases.includes(db) ? loadContents(db) : loadCatalogue()
-
-const rowsMax = 1000
 
 const isDeleted = (bucket: BucketMetadata) => bucket.status === 'deleted'
 
@@ -32,13 +27,13 @@ export const BucketsScreen = ({ db }: { db: string }) => {
   const fault = useSignal<string | undefined>(undefined)
   const pages = usePaged(async (cursor, signal) => {
     const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const found = await read<ListBucketsResponse>('GET', `${path}?limit=${rowsMax}${after}`, { signal })
+    const found = await read<ListBucketsResponse>('GET', `${path}?limit=${pageRowsMax}${after}`, { signal })
     return { items: found.buckets, count: found.buckets.length, cursor: found.cursor }
   })
   const deleted = useLoad(
     async (signal) =>
       canWrite.value
-        ? (await read<ListBucketsResponse>('GET', `${path}?deleted=true&limit=${rowsMax}`, { signal })).buckets
+        ? (await read<ListBucketsResponse>('GET', `${path}?deleted=true&limit=${pageRowsMax}`, { signal })).buckets
         : [],
     [],
   )
@@ -51,13 +46,7 @@ export const BucketsScreen = ({ db }: { db: string }) => {
     navigate({ screen: 'bucket', db, bucket })
   }
   const createButton = canWrite.value && (
-    <button
-      type="button"
-      class="filled"
-      onClick={() => {
-        isCreating.value = true
-      }}
-    >
+    <button type="button" class="filled" onClick={set(isCreating, true)}>
       Create a bucket
     </button>
   )
@@ -82,30 +71,19 @@ export const BucketsScreen = ({ db }: { db: string }) => {
                 {createButton}
               </Empty>
             ) : (
-              <div class="scroll-x">
-                <table class="list">
-                  <thead>
-                    <tr>
-                      <th scope="col">bucket</th>
-                      <th scope="col">id, part of the URLs of its files</th>
-                      <th scope="col">created</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {list.map(({ bucket, id, createdAt }) => (
-                      <tr key={id}>
-                        <th scope="row">
-                          <a href={hrefOf({ screen: 'bucket', db, bucket })}>{bucket}</a>
-                        </th>
-                        <td class="mono muted">{id}</td>
-                        <td class="nowrap">
-                          <Time ms={createdAt} />
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <List heads={['bucket', 'id, part of the URLs of its files', 'created']}>
+                {list.map(({ bucket, id, createdAt }) => (
+                  <tr key={id}>
+                    <th scope="row">
+                      <a href={hrefOf({ screen: 'bucket', db, bucket })}>{bucket}</a>
+                    </th>
+                    <td class="mono muted">{id}</td>
+                    <td class="nowrap">
+                      <Time ms={createdAt} />
+                    </td>
+                  </tr>
+                ))}
+              </List>
             )
           }
         </Shown>
@@ -128,14 +106,7 @@ export const BucketsScreen = ({ db }: { db: string }) => {
         )}
       </div>
       {isCreating.value && (
-        <FormDialog
-          title="Create a bucket"
-          action="Create"
-          run={create}
-          onClose={() => {
-            isCreating.value = false
-          }}
-        >
+        <FormDialog title="Create a bucket" action="Create" run={create} onClose={set(isCreating, false)}>
           <TextField
             label="Name"
             hint="1 to 64 lower-case letters, digits, _ or -"

@@ -1,7 +1,6 @@
-import { useSignal } from '@preact/signals'
 import { diffLines } from '../../text/diff.ts'
+import { Failure, useAction } from '../../ui/action.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { ErrorBox } from '../../ui/error-box.tsx'
 
 interface Props {
   what: string
@@ -16,7 +15,7 @@ interface Props {
 
 /** Someone else has saved first: both versions side by side, and nothing is lost. */
 export const Conflict = ({ what, mine, stored, onKeep, onTake, save }: Props) => {
-  const error = useSignal<unknown>(undefined)
+  const saving = useAction()
   return (
     <Dialog title={`The ${what} was changed meanwhile`} isWide onClose={onKeep}>
       <div class="stack">
@@ -42,7 +41,7 @@ export const Conflict = ({ what, mine, stored, onKeep, onTake, save }: Props) =>
             </tbody>
           </table>
         </div>
-        {error.value !== undefined && <ErrorBox error={error.value} />}
+        <Failure of={saving} />
         <div class="actions">
           <button type="button" class="filled" onClick={onKeep}>
             Keep editing
@@ -50,18 +49,7 @@ export const Conflict = ({ what, mine, stored, onKeep, onTake, save }: Props) =>
           <button type="button" onClick={onTake}>
             Take the stored one
           </button>
-          <button
-            type="button"
-            class="danger"
-            onClick={async () => {
-              error.value = undefined
-              try {
-                await save()
-              } catch (thrown) {
-                error.value = thrown
-              }
-            }}
-          >
+          <button type="button" class="danger" onClick={() => saving.run(save)}>
             Save mine over it
           </button>
         </div>

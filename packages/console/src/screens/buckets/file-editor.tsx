@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { fileMetadataBytesMax } from '../../../../server/src/core/limits.ts'
 import { ApiError } from '../../api/error.ts'
 import { filePath } from '../../api/files.ts'
 import { read } from '../../api/request.ts'
@@ -9,20 +10,12 @@ import { draftOf, dropDraft, keepDraft } from '../../state/drafts.ts'
 import { recordBytes } from '../../text/check.ts'
 import { formatJson } from '../../text/format.ts'
 import { showInstant } from '../../text/instant.ts'
+import { set } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Choice, TextField } from '../../ui/form.tsx'
 import { Conflict } from './conflict.tsx'
-import {
-  type FileForm,
-  formOf,
-  formText,
-  metadataBytesMax,
-  metadataFault,
-  patchOf,
-  ttlFault,
-  ttlOf,
-} from './file-form.ts'
+import { type FileForm, formOf, formText, metadataFault, patchOf, ttlFault, ttlOf } from './file-form.ts'
 
 interface Props {
   db: string
@@ -129,7 +122,7 @@ export const FileEditor = ({ db, bucket, file, onStored }: Props) => {
       <TextField
         label="metadata"
         fault={faults.metadata}
-        hint={`Valid JSON · ${recordBytes(form.value.metadata)} of ${metadataBytesMax.toLocaleString('en')} bytes`}
+        hint={`Valid JSON · ${recordBytes(form.value.metadata)} of ${fileMetadataBytesMax.toLocaleString('en')} bytes`}
         rows={Math.min(16, Math.max(4, form.value.metadata.split('\n').length + 1))}
         value={form.value.metadata}
         onText={(metadata) => change({ metadata })}
@@ -153,9 +146,7 @@ export const FileEditor = ({ db, bucket, file, onStored }: Props) => {
           what="file"
           mine={formText(form.value)}
           stored={formText(formOf(conflict.value))}
-          onKeep={() => {
-            conflict.value = undefined
-          }}
+          onKeep={set(conflict, undefined)}
           onTake={() => take(conflict.value!)}
           save={() => write(conflict.value!)}
         />

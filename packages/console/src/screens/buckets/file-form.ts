@@ -1,6 +1,7 @@
+import { fileMetadataBytesMax } from '../../../../server/src/core/limits.ts'
+import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time.ts'
 import type { FileRow } from '../../api/types.ts'
 import { checkJson, checkRecord, recordBytes } from '../../text/check.ts'
-import { instantOf } from '../../text/instant.ts'
 
 // What can be changed about a file, as the texts of a form.
 
@@ -12,8 +13,6 @@ export interface FileForm {
   /** JSON, exactly as stored. */
   metadata: string
 }
-
-export const metadataBytesMax = 2048
 
 const ttlTextOf = (ttl: number | undefined): string => {
   if (ttl === undefined) return ''
@@ -33,7 +32,7 @@ export const ttlOf = (text: string): number | null | undefined => {
   const typed = text.trim()
   if (typed === '') return null
   if (/^\d{1,15}$/.test(typed)) return Number(typed)
-  const ms = instantOf(typed)
+  const ms = parseIsoDateTime(typed)
   return ms === undefined ? undefined : Math.floor(ms / 1000)
 }
 
@@ -44,7 +43,9 @@ export const metadataFault = (text: string): string | undefined => {
   const checked = checkRecord(text)
   if (!checked.ok) return checked.message
   const bytes = recordBytes(text)
-  return bytes > metadataBytesMax ? `metadata has ${bytes} bytes; it takes at most ${metadataBytesMax}.` : undefined
+  return bytes > fileMetadataBytesMax
+    ? `metadata has ${bytes} bytes; it takes at most ${fileMetadataBytesMax}.`
+    : undefined
 }
 
 /** The members with their JSON texts. */

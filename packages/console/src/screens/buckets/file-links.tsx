@@ -5,8 +5,8 @@ import { read } from '../../api/request.ts'
 import type { FileRow } from '../../api/types.ts'
 import { canWrite, session } from '../../state/session.ts'
 import { showInstant } from '../../text/instant.ts'
+import { Failure, into, useAction } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { ErrorBox } from '../../ui/error-box.tsx'
 import { Check, Choice } from '../../ui/form.tsx'
 
 /** Seconds, with their words. */
@@ -35,18 +35,15 @@ export const FileLinks = ({ db, bucket, file }: Props) => {
   const seconds = useSignal('3600')
   const isDownload = useSignal(false)
   const made = useSignal<{ url: string; expiresAt: number } | undefined>(undefined)
-  const error = useSignal<unknown>(undefined)
+  const making = useAction()
   const path = `${bucketPath(db, bucket)}/url`
   const bodyOf = () =>
     JSON.stringify({ name: file.name, expiresIn: Number(seconds.value), ...(isDownload.value && { download: true }) })
-  const make = async (event: Event) => {
+  const make = (event: Event) => {
     event.preventDefault()
-    error.value = undefined
-    try {
+    making.run(async () => {
       made.value = await read('POST', path, { body: bodyOf() })
-    } catch (thrown) {
-      error.value = thrown
-    }
+    })
   }
   const keyEndsAt = session.value?.self.expiresAt
   return (
@@ -60,25 +57,12 @@ export const FileLinks = ({ db, bucket, file }: Props) => {
       {canWrite.value && (
         <form class="stack" onSubmit={make}>
           <div class="actions bottom">
-            <Choice
-              label="A signed link works for"
-              value={seconds.value}
-              options={times}
-              onText={(text) => {
-                seconds.value = text
-              }}
-            />
-            <Check
-              label="Browsers save it"
-              isOn={isDownload.value}
-              onChange={(isOn) => {
-                isDownload.value = isOn
-              }}
-            />
+            <Choice label="A signed link works for" value={seconds.value} options={times} onText={into(seconds)} />
+            <Check label="Browsers save it" isOn={isDownload.value} onChange={into(isDownload)} />
             <button type="submit">Create link</button>
             <CopyButton label="Copy as curl" text={() => curlOf({ method: 'POST', path, body: bodyOf() })} />
           </div>
-          {error.value !== undefined && <ErrorBox error={error.value} />}
+          <Failure of={making} />
           {made.value !== undefined && (
             <>
               <Address url={made.value.url} label="the signed link" />

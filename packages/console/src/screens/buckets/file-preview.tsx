@@ -2,8 +2,9 @@ import { useSignal } from '@preact/signals'
 import { filePath, readBytes } from '../../api/files.ts'
 import type { FileRow } from '../../api/types.ts'
 import { bytesOf } from '../../text/instant.ts'
+import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
-import { JsonView } from '../../ui/json-view.tsx'
+import { Code, JsonView } from '../../ui/json-view.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import { isPicture, mediaTypeOf, Picture } from './preview.tsx'
 
@@ -29,14 +30,7 @@ const TextPreview = ({ db, bucket, file }: Props) => {
   return (
     <Shown of={text}>
       {(found) =>
-        isJson(mediaTypeOf(file)) ? (
-          <JsonView text={found} label={label} />
-        ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          <section class="code scroll-x" tabIndex={0} aria-label={label}>
-            <pre>{found}</pre>
-          </section>
-        )
+        isJson(mediaTypeOf(file)) ? <JsonView text={found} label={label} /> : <Code label={label}>{found}</Code>
       }
     </Shown>
   )
@@ -50,25 +44,13 @@ export const FilePreview = ({ db, bucket, file }: Props) => {
   if (isPicture(file)) {
     const error = failure.value?.error
     if (error !== undefined) {
-      return (
-        <ErrorBox
-          error={error}
-          retry={() => {
-            failure.value = undefined
-          }}
-        />
-      )
+      return <ErrorBox error={error} retry={set(failure, undefined)} />
     }
     if (failure.value) return <p class="muted">The bytes are not a picture that the browser can show.</p>
     if (file.size > pictureBytesMax && !isWanted.value) {
       return (
         <div>
-          <button
-            type="button"
-            onClick={() => {
-              isWanted.value = true
-            }}
-          >
+          <button type="button" onClick={set(isWanted, true)}>
             Show the picture ({bytesOf(file.size)})
           </button>
         </div>

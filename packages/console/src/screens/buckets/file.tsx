@@ -10,14 +10,13 @@ import { hrefOf, navigate } from '../../router.ts'
 import { dropDraft } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
 import { ageOf, bytesOf, showInstant } from '../../text/instant.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { Failure, set, useAction } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { saveAs } from '../../ui/download.ts'
-import { ErrorBox } from '../../ui/error-box.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
-import { Screen } from '../../ui/screen.tsx'
-import { Section } from '../../ui/section.tsx'
+import { Screen, Section } from '../../ui/screen.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toast } from '../../ui/toasts.tsx'
 import { FileEditor } from './file-editor.tsx'
@@ -71,7 +70,7 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
   const pathNow = () => filePath(db, bucket, name)
   const loaded = useLoad((signal) => readRecord(pathNow(), signal), [])
   const isRemoving = useSignal(false)
-  const error = useSignal<unknown>(undefined)
+  const downloading = useAction()
   const list = uploadsOf(db, bucket).filter((upload) => upload.name === name)
   const hasReplaced = list.filter(({ state }) => state.value.at === 'done').length
   useEffect(() => {
@@ -80,18 +79,13 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
   const file = loaded.value.value
 
   const download = async (row: FileRow) => {
-    error.value = undefined
-    try {
-      const last = name.split('/').at(-1)!
-      if (row.size <= blobBytesMax) return saveAs(last, await readBytes(pathNow()))
-      const body = JSON.stringify({ name, download: true })
-      const link = document.createElement('a')
-      link.href = (await read<{ url: string }>('POST', `${bucketPath(db, bucket)}/url`, { body })).url
-      link.rel = 'noreferrer'
-      link.click()
-    } catch (thrown) {
-      error.value = thrown
-    }
+    const last = name.split('/').at(-1)!
+    if (row.size <= blobBytesMax) return saveAs(last, await readBytes(pathNow()))
+    const body = JSON.stringify({ name, download: true })
+    const link = document.createElement('a')
+    link.href = (await read<{ url: string }>('POST', `${bucketPath(db, bucket)}/url`, { body })).url
+    link.rel = 'noreferrer'
+    link.click()
   }
   const remove = async () => {
     try {
@@ -120,13 +114,7 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
             <CopyButton label="Copy as curl" text={() => curlOf({ method: 'GET', path: `${pathNow()}?record=true` })} />
             {canWrite.value && (
               <>
-                <button
-                  type="button"
-                  class="danger"
-                  onClick={() => {
-                    isRemoving.value = true
-                  }}
-                >
+                <button type="button" class="danger" onClick={set(isRemoving, true)}>
                   Remove
                 </button>
                 <FileInput
@@ -137,7 +125,7 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
                 />
               </>
             )}
-            <button type="button" class="filled" onClick={() => download(file)}>
+            <button type="button" class="filled" onClick={() => downloading.run(() => download(file))}>
               Download
             </button>
           </>
@@ -145,7 +133,7 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
       }
     >
       <div class="pad wide">
-        {error.value !== undefined && <ErrorBox error={error.value} />}
+        <Failure of={downloading} />
         <UploadsPanel list={list} />
         <Shown of={loaded}>
           {(row) => (
@@ -186,14 +174,7 @@ export const FileScreen = ({ db, bucket, name }: { db: string; bucket: string; n
         </Shown>
       </div>
       {isRemoving.value && file !== undefined && (
-        <Confirm
-          title="Remove this file?"
-          action="Remove"
-          run={remove}
-          onClose={() => {
-            isRemoving.value = false
-          }}
-        >
+        <Confirm title="Remove this file?" action="Remove" run={remove} onClose={set(isRemoving, false)}>
           <p class="wrap">
             <code>{name}</code>: {bytesOf(file.size)}, {file.visibility}, written {ageOf(file.updatedAt, serverNowMs())}
             . Its URLs stop working. This cannot be undone.

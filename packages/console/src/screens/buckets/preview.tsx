@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { filePath, ownAddress } from '../../api/files.ts'
 import { send } from '../../api/request.ts'
 import type { FileRow } from '../../api/types.ts'
+import { set } from '../../ui/action.tsx'
 
 // Pictures of files: only in <img>, where no script runs, and only by the address at which the server serves them. Whoever opens
 // that address gets the headers of the server; a picture from memory would be a document of this page's origin.
@@ -101,15 +102,7 @@ export const Thumbnail = ({ db, bucket, file }: Omit<PictureProps, 'alt' | 'onFa
   return (
     <span class="thumbnail" aria-hidden="true">
       {isPicture(file) && file.size <= thumbnailBytesMax && !hasFailed.value ? (
-        <Picture
-          db={db}
-          bucket={bucket}
-          file={file}
-          alt=""
-          onFail={() => {
-            hasFailed.value = true
-          }}
-        />
+        <Picture db={db} bucket={bucket} file={file} alt="" onFail={set(hasFailed, true)} />
       ) : (
         extensionOf(file.name)
       )}

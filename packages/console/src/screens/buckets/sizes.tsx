@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { bucketPath } from '../../api/files.ts'
 import { read } from '../../api/request.ts'
 import type { FileRow, Page } from '../../api/types.ts'
 import { bytesOf } from '../../text/instant.ts'
+import { Failure, useAction } from '../../ui/action.tsx'
 import { Bars } from '../../ui/bars.tsx'
-import { ErrorBox } from '../../ui/error-box.tsx'
 
 /** Each class ends before its bytes. */
 const classes = [
@@ -18,7 +19,7 @@ const classes = [
   { label: '1 GB and more', below: Number.POSITIVE_INFINITY },
 ]
 
-export const sizeClasses = (sizes: readonly number[]): { label: string; count: number }[] => {
+const sizeClasses = (sizes: readonly number[]): { label: string; count: number }[] => {
   const counts = classes.map(({ label }) => ({ label, count: 0 }))
   for (const size of sizes) counts[classes.findIndex(({ below }) => size < below)]!.count++
   return counts
@@ -26,7 +27,6 @@ export const sizeClasses = (sizes: readonly number[]): { label: string; count: n
 
 /** A picture costs at most so many requests. */
 const pagesMax = 5
-const rowsMax = 1000
 
 interface Props {
   db: string
@@ -39,22 +39,17 @@ interface Props {
 /** Of the listed files, or on demand of the first 5,000 of the bucket. */
 export const Sizes = ({ db, bucket, files, hasMore }: Props) => {
   const read5 = useSignal<{ files: FileRow[]; isAll: boolean } | undefined>(undefined)
-  const error = useSignal<unknown>(undefined)
+  const looking = useAction()
   const look = async () => {
-    error.value = undefined
     const found: FileRow[] = []
     let cursor: string | null = null
-    try {
-      for (let page = 0; page === 0 || (cursor !== null && page < pagesMax); page++) {
-        const body: string = JSON.stringify({ limit: rowsMax, cursor })
-        const next: Page<FileRow> = await read('POST', `${bucketPath(db, bucket)}/query`, { body })
-        found.push(...next.items)
-        cursor = next.cursor
-      }
-      read5.value = { files: found, isAll: cursor === null }
-    } catch (thrown) {
-      error.value = thrown
+    for (let page = 0; page === 0 || (cursor !== null && page < pagesMax); page++) {
+      const body: string = JSON.stringify({ limit: pageRowsMax, cursor })
+      const next: Page<FileRow> = await read('POST', `${bucketPath(db, bucket)}/query`, { body })
+      found.push(...next.items)
+      cursor = next.cursor
     }
+    read5.value = { files: found, isAll: cursor === null }
   }
   const shown = read5.value?.files ?? files
   const isAll = read5.value?.isAll ?? !hasMore
@@ -64,9 +59,9 @@ export const Sizes = ({ db, bucket, files, hasMore }: Props) => {
   return (
     <div class="sizes">
       <Bars title={`Sizes of ${which}: ${bytesOf(total)} together`} bars={sizeClasses(shown.map(({ size }) => size))} />
-      {error.value !== undefined && <ErrorBox error={error.value} />}
+      <Failure of={looking} />
       {hasMore && read5.value === undefined && (
-        <button type="button" class="link" onClick={look}>
+        <button type="button" class="link" onClick={() => looking.run(look)}>
           Look at up to 5,000 files
         </button>
       )}

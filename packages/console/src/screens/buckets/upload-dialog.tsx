@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { fileNameFault } from '../../api/files.ts'
 import { bytesOf } from '../../text/instant.ts'
+import { into } from '../../ui/action.tsx'
 import { Check, FormDialog, TextField } from '../../ui/form.tsx'
 import { startUploads } from './uploads.ts'
 
@@ -43,9 +44,7 @@ export const UploadDialog = ({ db, bucket, files, prefix, onClose }: Props) => {
         hint="Optional, for example reports/2026/. A name may have 16 parts."
         fault={bad && `${bad}: ${fileNameFault(bad)}`}
         value={folder.value}
-        onText={(text) => {
-          folder.value = text
-        }}
+        onText={into(folder)}
       />
       <ul class="upload-list mono">
         {files.slice(0, listedMax).map((file, index) => (
@@ -59,9 +58,7 @@ export const UploadDialog = ({ db, bucket, files, prefix, onClose }: Props) => {
         label="Public"
         note="everybody with the address can read them; otherwise only keys and signed links do"
         isOn={isPublic.value}
-        onChange={(isOn) => {
-          isPublic.value = isOn
-        }}
+        onChange={into(isPublic)}
       />
     </FormDialog>
   )

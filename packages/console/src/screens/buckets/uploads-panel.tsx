@@ -2,7 +2,7 @@ import { serverNowMs } from '../../api/clock.ts'
 import { hrefOf } from '../../router.ts'
 import { ageOf, bytesOf } from '../../text/instant.ts'
 import { ErrorBox } from '../../ui/error-box.tsx'
-import { Section } from '../../ui/section.tsx'
+import { Section } from '../../ui/screen.tsx'
 import { dropUploads, isActive, sendAgain, type Upload } from './uploads.ts'
 
 const Progress = ({ upload: { name, state } }: { upload: Upload }) => {

@@ -8,7 +8,7 @@ import { announce } from '../../ui/announce.tsx'
 
 // The uploads of this tab. They go on when the reader opens another screen.
 
-export type UploadState =
+type UploadState =
   | { at: 'waiting' }
   | { at: 'sending'; part: number }
   | { at: 'done' }
@@ -33,7 +33,7 @@ export interface Upload {
 
 const atOnceMax = 3
 let lastId = 0
-export const uploads = signal<readonly Upload[]>([])
+const uploads = signal<readonly Upload[]>([])
 
 export const uploadsOf = (db: string, bucket: string): Upload[] =>
   uploads.value.filter(
@@ -96,7 +96,7 @@ const pump = async (): Promise<void> => {
   pump()
 }
 
-export interface NewUpload {
+interface NewUpload {
   name: string
   body: File
   visibility: 'private' | 'public'

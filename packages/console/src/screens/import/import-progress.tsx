@@ -2,7 +2,8 @@ import { isUnknown } from '../../api/error.ts'
 import { bytesOf } from '../../text/instant.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
-import { Section } from '../../ui/section.tsx'
+import { Heads } from '../../ui/list.tsx'
+import { Section } from '../../ui/screen.tsx'
 import type { Refused } from './import-requests.ts'
 import { type ImportState, stopImport } from './import-run.ts'
 
@@ -41,14 +42,7 @@ const LinesTable = ({ lines, head }: { lines: Refused[]; head: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
   <section class="scroll-x import-lines" tabIndex={0} aria-label={head}>
     <table class="list">
-      <thead>
-        <tr>
-          <th scope="col" class="num">
-            Line
-          </th>
-          <th scope="col">{head}</th>
-        </tr>
-      </thead>
+      <Heads of={[{ head: 'Line', class: 'num' }, head]} />
       <tbody>
         {lines.map(({ line, reason }) => (
           <tr key={line}>

@@ -21,7 +21,7 @@ const attempt = async (path: string, body: string): Promise<{ error: ApiError; r
   }
 }
 
-export interface Steps {
+interface Steps {
   isStopped: () => boolean
   /** Throws if the key of the session is not that of the import's organization any more. Called before each request. */
   checkOwner: () => void

@@ -1,3 +1,5 @@
+import { batchOperationsMax } from '../../../../server/src/core/limits.ts'
+import { isExpired } from '../../../../server/src/core/records/expiry.ts'
 import { serverNowMs } from '../../api/clock.ts'
 import { ApiError } from '../../api/error.ts'
 import type { Indices } from '../../api/types.ts'
@@ -17,7 +19,6 @@ export interface ImportOptions {
   organization: string | undefined
 }
 
-const batchRecordsMax = 25
 /** A body may have 12 MiB. Characters are counted, which are at most 3 bytes each. */
 const batchCharactersMax = 4_000_000
 const batchesAtOnceMax = 4
@@ -124,7 +125,7 @@ export class Importer {
     const { db, table, path } = this.#address(record)
     const { fault } = placementOf(record.data, await this.#indicesOf(db, table, path))
     if (fault !== undefined) throw new LineFault(`data: ${withoutPlace(fault.message)}.`)
-    if (record.ttlSeconds !== undefined && record.ttlSeconds * 1000 <= serverNowMs()) {
+    if (isExpired(record.ttlSeconds ?? null, serverNowMs())) {
       this.expired++
       return
     }
@@ -141,7 +142,7 @@ export class Importer {
     batch.operations.push({ line: this.lines, operation })
     batch.keys.push(key)
     batch.characters += operation.length
-    if (batch.operations.length >= batchRecordsMax) await this.#send(path)
+    if (batch.operations.length >= batchOperationsMax) await this.#send(path)
   }
 
   async #send(path: string): Promise<void> {

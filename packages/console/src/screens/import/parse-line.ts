@@ -1,6 +1,7 @@
+import { dataBytesMax } from '../../../../server/src/core/limits.ts'
 import { checkJson, recordBytes } from '../../text/check.ts'
-import { decodeString, type Member, membersOf } from '../../text/members.ts'
 import { nameFault } from '../../text/names.ts'
+import { decodeString, type Member, membersOf } from '../../text/scan.ts'
 import { keyFault } from '../record/record-key.ts'
 
 // The lines that `cubby import` takes: a table's declaration or a record. The text of a record's members is kept as it is.
@@ -26,7 +27,6 @@ export type Line = RecordLine | (Addressed & { kind: 'table'; indices: string })
 /** Why a line is not imported. */
 export class LineFault extends Error {}
 
-const dataBytesMax = 409_600
 const recordMembers = ['db', 'table', 'hashKey', 'rangeKey', 'data', 'ttl', 'updatedAt']
 const tableMembers = ['db', 'table', 'indices']
 

@@ -1,7 +1,9 @@
+import { bodyBytesMax } from '../../../../server/src/core/limits.ts'
+
 // The lines of a file, piece by piece: the whole of it is never in memory.
 
 /** As for a put: no record that the server takes needs a longer line, unless most of it is white space. */
-const lineBytesMax = 1_048_576
+const lineBytesMax = bodyBytesMax
 
 /** A line without its line feed, or what is wrong with it. */
 export type ReadLine = { text: string; fault?: undefined } | { fault: string }

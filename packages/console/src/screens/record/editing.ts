@@ -12,7 +12,7 @@ import { readTtl, showTtl } from './ttl.ts'
 
 export type Wanted = 'save' | 'delete'
 
-export type Trouble =
+type Trouble =
   | { kind: 'error'; error: unknown }
   /** The request may have been applied. */
   | { kind: 'unknown'; wanted: Wanted; error: unknown }

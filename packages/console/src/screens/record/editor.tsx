@@ -1,12 +1,33 @@
 import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { lineStarts, placeOf } from '../../text/place.ts'
-import { ColouredLine } from './coloured-line.tsx'
+import { tokensOf } from '../../text/tokens.ts'
 import { editedText, shownOffset, shownText } from './exact-text.ts'
 
 // A plain text field, and over it the same lines in colour. Only the lines in view are drawn, so the length of the text
 // hardly counts.
+
+const draw = (text: string) => {
+  const parts = []
+  let drawn = 0
+  for (const { kind, start, end } of tokensOf(text)) {
+    // Marks and names have the colour of text.
+    if (kind === 'mark' || kind === 'name') continue
+    parts.push(
+      text.slice(drawn, start),
+      <span key={start} class={`json-${kind}`}>
+        {text.slice(start, end)}
+      </span>,
+    )
+    drawn = end
+  }
+  parts.push(text.slice(drawn))
+  return <div>{parts}</div>
+}
+
+/** One line of the editor. It is drawn again only when its text changes. */
+const ColouredLine = ({ text }: { text: string }) => useMemo(() => draw(text.replace(/\n$/, '')), [text])
 
 /** As in record-screen.css. */
 const lineHeightPx = 20

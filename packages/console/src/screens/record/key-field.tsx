@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { Field } from '../../ui/field.tsx'
+import { Field } from '../../ui/form.tsx'
 import { fitsInput, jsonKey, keyFault } from './record-key.ts'
 
 interface Props {

@@ -1,6 +1,6 @@
 import type { RecordRow } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
-import { ExistingRecord } from './existing-record.tsx'
+import { ExistingRecord } from './record.tsx'
 import { normalKey, type RecordKey, showKey, showRecordKey } from './record-key.ts'
 
 interface Props {

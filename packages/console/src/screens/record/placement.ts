@@ -1,11 +1,10 @@
+import { indexStringBytesMax } from '../../../../server/src/core/limits.ts'
 import type { Indices } from '../../api/types.ts'
 import type { TextFault } from '../../text/check.ts'
-import { decodeString, type Member, membersOf } from '../../text/members.ts'
 import { placeOf } from '../../text/place.ts'
+import { decodeString, type Member, membersOf } from '../../text/scan.ts'
 
 // In which indices a record will be, by the rules of the server.
-
-const indexStringBytesMax = 1024
 
 const valueFault = (text: string, { start, end }: Member): string | undefined => {
   switch (text[start]) {
@@ -29,7 +28,7 @@ const valueFault = (text: string, { start, end }: Member): string | undefined =>
   }
 }
 
-export type Placement = { slots: string[]; fault?: undefined } | { fault: TextFault }
+type Placement = { slots: string[]; fault?: undefined } | { fault: TextFault }
 
 /** `text` must be valid. A field that an index cannot take makes the server reject the record. */
 export const placementOf = (text: string, indices: Indices): Placement => {

@@ -1,23 +1,24 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { serverNowMs } from '../../api/clock.ts'
 import { curlOf } from '../../api/curl.ts'
-import { pathOf } from '../../api/request.ts'
-import type { RecordRow } from '../../api/types.ts'
+import { pathOf, read } from '../../api/request.ts'
+import type { Indices, RecordRow, TableMetadata } from '../../api/types.ts'
 import { guardLeaving } from '../../router.ts'
+import { contents } from '../../state/catalogue.ts'
 import { dropDraft } from '../../state/drafts.ts'
 import { canWrite } from '../../state/session.ts'
 import { formatJson } from '../../text/format.ts'
+import { into, set } from '../../ui/action.tsx'
 import { alarm, announce } from '../../ui/announce.tsx'
-import { Confirm } from '../../ui/confirm.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import { toast } from '../../ui/toasts.tsx'
 import { Conflict } from './conflict.tsx'
-import { useIndices } from './declaration.ts'
 import { Editing, newText, type Wanted } from './editing.ts'
 import { Editor, type EditorControl } from './editor.tsx'
 import { Facts, NewFacts } from './facts.tsx'
-import { MoreMenu } from './more-menu.tsx'
 import { Notices } from './notices.tsx'
 import { indexFields } from './placement.ts'
 import { keyFault, type RecordKey, showRecordKey } from './record-key.ts'
@@ -25,6 +26,53 @@ import { conditionOf, putBody, recordPath } from './record-requests.ts'
 import { SaveAs } from './save-as.tsx'
 import { checkText, StatusLine, useChecked } from './status-line.tsx'
 import { readTtl } from './ttl.ts'
+
+/** The actions that are used less often. Esc, a click on one and leaving it close it. */
+const MoreMenu = ({ children }: { children: ComponentChildren }) => {
+  const menu = useRef<HTMLDetailsElement>(null)
+  const close = () => {
+    menu.current!.open = false
+  }
+  return (
+    <details
+      ref={menu}
+      class="more-menu"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !menu.current!.open) return
+        event.stopPropagation()
+        close()
+        menu.current!.querySelector('summary')!.focus()
+      }}
+      onFocusOut={(event) => {
+        if (!menu.current!.contains(event.relatedTarget as Node | null)) close()
+      }}
+    >
+      <summary class="button">More</summary>
+      <div class="more-items">{children}</div>
+    </details>
+  )
+}
+
+/** The indices of a table: from the catalogue, or read if it does not have them. undefined: not known yet. */
+const useIndices = (db: string, table: string): ReadonlySignal<Indices | undefined> => {
+  const own = useSignal<Indices | undefined>(undefined)
+  const known = useComputed(() => {
+    const found = contents.value.get(db)
+    const listed = found && !('error' in found) ? found.tables.find((each) => each.table === table) : undefined
+    return listed?.indices ?? own.value
+  })
+  useEffect(() => {
+    if (known.peek() !== undefined) return
+    // Without it the status line says less; what is wrong with the table, the record's own request says.
+    read<TableMetadata>('GET', pathOf('v1', db, table)).then(
+      ({ indices }) => {
+        own.value = indices
+      },
+      () => {},
+    )
+  }, [db, table])
+  return known
+}
 
 interface Props {
   db: string
@@ -93,9 +141,6 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
     const found = await editing.readAgain(wanted)
     if (found === 'deleted') gone()
     else done(found)
-  }
-  const keepEditing = () => {
-    editing.trouble.value = undefined
   }
   const takeStored = (row: RecordRow | undefined) => {
     if (isNew && row !== undefined) return onOpen(row)
@@ -171,9 +216,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
         describedBy={statusId}
         isFaulty={checked.value.fault !== undefined}
         onInput={(text) => editing.change({ text })}
-        onCaret={(place) => {
-          caret.value = place
-        }}
+        onCaret={into(caret)}
         control={control}
       />
       <StatusLine id={statusId} checked={checked.value} caret={caret.value} onGoTo={goTo} />
@@ -214,13 +257,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           <CopyButton class="quiet" label="Copy as curl" text={curl} />
         </MoreMenu>
         {mayWrite && version !== undefined && (
-          <button
-            type="button"
-            class="danger apart"
-            onClick={() => {
-              asking.value = 'delete'
-            }}
-          >
+          <button type="button" class="danger apart" onClick={set(asking, 'delete')}>
             Delete
           </button>
         )}
@@ -230,9 +267,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           title="Delete this record?"
           action="Delete"
           run={() => remove(version)}
-          onClose={() => {
-            asking.value = undefined
-          }}
+          onClose={set(asking, undefined)}
         >
           <p class="mono">{showRecordKey(editing.keyToSave)}</p>
           <p>It cannot be restored. It is deleted only if it is still version {version}.</p>
@@ -248,9 +283,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
             onSaved(row)
             onOpen(row)
           }}
-          onClose={() => {
-            asking.value = undefined
-          }}
+          onClose={set(asking, undefined)}
         />
       )}
       {trouble?.kind === 'conflict' && (
@@ -258,7 +291,7 @@ export const RecordForm = ({ db, table, recordKey, stored, onSaved, onDeleted, o
           editing={editing}
           wanted={trouble.wanted}
           stored={trouble.stored}
-          onKeep={keepEditing}
+          onKeep={set(editing.trouble, undefined)}
           onTake={() => takeStored(trouble.stored)}
           onSave={save}
           onDelete={remove}

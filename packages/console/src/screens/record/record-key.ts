@@ -1,9 +1,8 @@
+import { keyBytesMax } from '../../../../server/src/core/limits.ts'
 export interface RecordKey {
   hashKey: string
   rangeKey?: string
 }
-
-const keyBytesMax = 1024
 
 /** Characters that a line of text cannot show: controls, line separators, changes of direction, halves of characters. */
 const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Cs}]/gu

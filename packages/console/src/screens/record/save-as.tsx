@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { RecordRow } from '../../api/types.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { into } from '../../ui/action.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import type { Editing } from './editing.ts'
 import { KeyField } from './key-field.tsx'
 import { keyFault, normalKey } from './record-key.ts'
@@ -35,23 +36,8 @@ export const SaveAs = ({ editing, onSaved, onClose }: Props) => {
     <Confirm title="Save as another key" action="Save" isDangerous={false} run={save} onClose={onClose}>
       <div class="stack">
         <p>A new record gets the text and the ttl. The record that you opened stays as it is stored.</p>
-        <KeyField
-          label="Hash key"
-          hint={hashKeyHint}
-          value={hashKey.value}
-          onChange={(key) => {
-            hashKey.value = key
-          }}
-        />
-        <KeyField
-          label="Range key"
-          hint={rangeKeyHint}
-          isOptional
-          value={rangeKey.value}
-          onChange={(key) => {
-            rangeKey.value = key
-          }}
-        />
+        <KeyField label="Hash key" hint={hashKeyHint} value={hashKey.value} onChange={into(hashKey)} />
+        <KeyField label="Range key" hint={rangeKeyHint} isOptional value={rangeKey.value} onChange={into(rangeKey)} />
       </div>
     </Confirm>
   )

@@ -1,15 +1,15 @@
 import { type ReadonlySignal, useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { dataBytesMax } from '../../../../server/src/core/limits.ts'
 import type { Indices } from '../../api/types.ts'
 import { checkRecord, recordBytes, type TextFault } from '../../text/check.ts'
 import { placementOf, placementWords } from './placement.ts'
 
-const bytesMax = 409_600
 /** Longer texts are checked when the typing pauses. */
 const checkedAtOnceMax = 50_000
 const pauseMs = 150
 
-export interface Checked {
+interface Checked {
   fault?: TextFault
   /** `in i1 and i2` */
   placement: string
@@ -18,7 +18,7 @@ export interface Checked {
 
 export const checkText = (text: string, indices: Indices | undefined): Checked => {
   const bytes = recordBytes(text)
-  const checked = checkRecord(text, bytesMax)
+  const checked = checkRecord(text)
   if (!checked.ok) return { fault: checked, placement: '', bytes }
   if (indices === undefined) return { placement: '', bytes }
   const { fault, ...found } = placementOf(text, indices)
@@ -68,7 +68,8 @@ export const StatusLine = ({ id, checked: { fault, placement, bytes }, caret, on
       )}
     </div>
     <div class="status-facts">
-      {bytes.toLocaleString('en')} of {bytesMax.toLocaleString('en')} bytes · line {caret.line}, column {caret.column}
+      {bytes.toLocaleString('en')} of {dataBytesMax.toLocaleString('en')} bytes · line {caret.line}, column{' '}
+      {caret.column}
     </div>
   </div>
 )

@@ -1,4 +1,5 @@
 import { useId } from 'preact/hooks'
+import { isExpired } from '../../../../server/src/core/records/expiry.ts'
 import { serverNowMs } from '../../api/clock.ts'
 import { ageOf } from '../../text/instant.ts'
 import { readTtl, ttlMeaning } from './ttl.ts'
@@ -31,7 +32,7 @@ export const TtlField = ({ value, onChange }: { value: string; onChange: (typed:
         ) : ttl.seconds === undefined ? (
           <span class="ttl-help">A date-time, epoch seconds or "in 30 days". Empty: it does not expire.</span>
         ) : (
-          `${ageOf(ttl.seconds * 1000, nowMs)}${ttl.seconds * 1000 <= nowMs ? ' (it expires at once)' : ''} · ${ttlMeaning(ttl.seconds)} · ${ttl.seconds}`
+          `${ageOf(ttl.seconds * 1000, nowMs)}${isExpired(ttl.seconds, nowMs) ? ' (it expires at once)' : ''} · ${ttlMeaning(ttl.seconds)} · ${ttl.seconds}`
         )}
       </div>
     </div>

@@ -1,10 +1,10 @@
-import { instantOf, showInstant } from '../../text/instant.ts'
+import { ttlSecondsMax } from '../../../../server/src/core/limits.ts'
+import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time.ts'
+import { showInstant } from '../../text/instant.ts'
 
 // A ttl is epoch seconds. People may also type a date-time or a time from now.
 
-export const ttlSecondsMax = 253_402_300_799
-
-export type Ttl = { seconds: number | undefined; fault?: undefined } | { fault: string }
+type Ttl = { seconds: number | undefined; fault?: undefined } | { fault: string }
 
 const unitSeconds: Readonly<Record<string, number>> = {
   second: 1,
@@ -20,7 +20,7 @@ const fromNow = /^(?:in +)?(\d{1,9}) *(second|minute|hour|day|week|month|year)s?
 const localTime = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$/
 
 const instantIn = (text: string): number | undefined => {
-  if (!localTime.test(text)) return instantOf(text)
+  if (!localTime.test(text)) return parseIsoDateTime(text)
   const ms = new Date(text.replace(' ', 'T')).getTime()
   return Number.isNaN(ms) ? undefined : ms
 }

@@ -11,7 +11,7 @@ interface Steps {
   signal: AbortSignal
 }
 
-export interface Total {
+interface Total {
   count: number
   /** False if it was stopped: there are more. */
   isWhole: boolean

@@ -1,8 +1,7 @@
+import { batchOperationsMax } from '../../../../server/src/core/limits.ts'
 import type { RecordRow } from '../../api/types.ts'
 
 // Deletes the shown rows, 25 in a batch, each only in the version that the reader saw.
-
-export const batchOperationsMax = 25
 
 export interface DeleteResult {
   deleted: RecordRow[]
@@ -17,7 +16,7 @@ interface Steps {
   signal: AbortSignal
 }
 
-export const deleteBody = (rows: readonly RecordRow[]): string =>
+const deleteBody = (rows: readonly RecordRow[]): string =>
   JSON.stringify({
     operations: rows.map(({ hashKey, rangeKey, updatedAt }) => ({
       op: 'delete',

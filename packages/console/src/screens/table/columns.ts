@@ -1,4 +1,5 @@
 import type { Indices } from '../../api/types.ts'
+import { indexFields } from '../record/placement.ts'
 import { slotsOf } from './query-form.ts'
 import { cellAt, type GridRow, nameText } from './rows.ts'
 
@@ -14,19 +15,10 @@ export interface Column {
 
 const otherFieldsShown = 6
 /** So many names are offered; records may have any number of fields. */
-export const fieldsOfferedMax = 200
+const fieldsOfferedMax = 200
 const measuredRows = 200
 const characterPx = 7.3
 const paddingPx = 26
-
-export const indexFields = (indices: Indices): string[] => [
-  ...new Set(
-    slotsOf(indices).flatMap((slot) => {
-      const { hashField, rangeField } = indices[slot]!
-      return rangeField === undefined ? [hashField] : [hashField, rangeField]
-    }),
-  ),
-]
 
 /** Index fields first, then the other fields of these rows, the most frequent first. */
 export const fieldsOf = (rows: readonly GridRow[], indices: Indices): string[] => {

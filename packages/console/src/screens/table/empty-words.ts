@@ -4,7 +4,7 @@ import { newestFirst, operatorWords, type QueryForm, readForm, settledRange, sha
 
 // An empty result says what was asked and what to loosen.
 
-export interface Loosening {
+interface Loosening {
   label: string
   form: QueryForm
 }

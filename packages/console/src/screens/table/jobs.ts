@@ -1,20 +1,20 @@
 import { signal } from '@preact/signals'
+import { batchOperationsMax, findKeysMax, pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { ApiError, isUnknown, messageOf } from '../../api/error.ts'
 import { read, send } from '../../api/request.ts'
 import type { RecordRow } from '../../api/types.ts'
 import { announce } from '../../ui/announce.tsx'
+import { keepFocus } from '../../ui/dialog.tsx'
 import { saveAs } from '../../ui/download.ts'
-import { keepFocus } from '../../ui/keep-focus.ts'
 import { toast } from '../../ui/toasts.tsx'
 import { countAll, exportAll, totalWords } from './all-pages.ts'
-import { batchOperationsMax, type DeleteResult, deleteRows } from './batch-delete.ts'
-import { pageRowsMax } from './query-form.ts'
+import { type DeleteResult, deleteRows } from './batch-delete.ts'
 import { type GridRow, idOf, keyText } from './rows.ts'
 import type { Asked, TableQuery } from './table-query.ts'
 
 // What takes many requests: counting, exporting, deleting. One at a time, with its progress, and it can be stopped.
 
-export interface Notice {
+interface Notice {
   text: string
   /** Records that were left alone, with the reason. */
   left?: string[]
@@ -22,7 +22,6 @@ export interface Notice {
 
 /** So many of them are listed; the number of all is said. */
 export const leftListedMax = 100
-const keysFoundMax = 100
 
 const records = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'record' : 'records'}`
 
@@ -166,8 +165,8 @@ export class Jobs {
   async #lookAgain(rows: readonly RecordRow[]): Promise<{ changed: string[]; gone: string[] }> {
     const changed: string[] = []
     const gone: string[] = []
-    for (let at = 0; at < rows.length; at += keysFoundMax) {
-      const keys = rows.slice(at, at + keysFoundMax).map(({ hashKey, rangeKey }) => ({ hashKey, rangeKey }))
+    for (let at = 0; at < rows.length; at += findKeysMax) {
+      const keys = rows.slice(at, at + findKeysMax).map(({ hashKey, rangeKey }) => ({ hashKey, rangeKey }))
       const body = JSON.stringify({ keys })
       const found = await read<{ items: RecordRow[]; missing: RecordRow[] }>('POST', `${this.query.path}/find`, {
         body,

@@ -2,8 +2,9 @@ import { curlOf } from '../../api/curl.ts'
 import { hrefOf } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { Empty } from '../../ui/empty.tsx'
-import { indexFields } from './columns.ts'
+import { Code } from '../../ui/json-view.tsx'
+import { Empty } from '../../ui/screen.tsx'
+import { indexFields } from '../record/placement.ts'
 import { askedWords, isWholeTable, looseningsOf } from './empty-words.ts'
 import { nameText } from './rows.ts'
 import type { TableQuery } from './table-query.ts'
@@ -24,10 +25,7 @@ const EmptyTable = ({ query }: { query: TableQuery }) => {
         New record
       </a>
       <p>Or from a shell:</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section class="code scroll-x" tabIndex={0} aria-label="curl">
-        <pre>{curl}</pre>
-      </section>
+      <Code label="curl">{curl}</Code>
       <CopyButton text={() => curl} what="the command" />
     </Empty>
   )

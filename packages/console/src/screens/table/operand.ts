@@ -1,10 +1,11 @@
-import { instantOf } from '../../text/instant.ts'
+import { parseIsoDateTime } from '../../../../server/src/core/text/iso-date-time.ts'
+import { numberForm } from '../../text/tokens.ts'
 
 // What the reader types as a value of an index: JSON, or a bare word, which is a string. So "1" and 1 differ.
 
-export type OperandKind = 'string' | 'number' | 'boolean'
+type OperandKind = 'string' | 'number' | 'boolean'
 
-export interface Operand {
+interface Operand {
   /** As the request has it. The digits of a number stay as they were typed. */
   json: string
   kind: OperandKind
@@ -14,12 +15,10 @@ export interface Operand {
 
 export type ReadOperand = Operand | { fault: string }
 
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-
 const stringOperand = (value: string, json = JSON.stringify(value)): Operand => ({
   json,
   kind: 'string',
-  instantMs: instantOf(value),
+  instantMs: parseIsoDateTime(value),
 })
 
 const readQuoted = (text: string): ReadOperand => {
@@ -39,7 +38,7 @@ export const readIndexValue = (typed: string): ReadOperand => {
   const text = typed.trim()
   if (text === '') return { fault: 'Type a value. The empty string is "".' }
   if (text === 'true' || text === 'false') return { json: text, kind: 'boolean' }
-  if (number.test(text)) return { json: text, kind: 'number' }
+  if (numberForm.test(text)) return { json: text, kind: 'number' }
   if (text === 'null') return { fault: 'null is in no index. The word is "null", with quotes.' }
   return text.startsWith('"') ? readQuoted(text) : stringOperand(text)
 }
@@ -75,5 +74,5 @@ const dateOnly = /^"?(\d{4}-\d\d-\d\d)"?$/
 /** A date without a time is a string to the server, which is a common reason for an empty result. */
 export const missingTime = (typed: string): string | undefined => {
   const date = dateOnly.exec(typed.trim())?.[1]
-  return date !== undefined && instantOf(`${date}T00:00:00Z`) !== undefined ? `${date}T00:00:00Z` : undefined
+  return date !== undefined && parseIsoDateTime(`${date}T00:00:00Z`) !== undefined ? `${date}T00:00:00Z` : undefined
 }

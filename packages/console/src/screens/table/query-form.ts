@@ -1,3 +1,4 @@
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import type { Indices, Slot } from '../../api/types.ts'
 import { type ReadOperand, readIndexValue, readKey, readPrefix, readTime } from './operand.ts'
 
@@ -21,7 +22,7 @@ export interface QueryForm {
 }
 
 /** What an index allows. */
-export interface Shape {
+interface Shape {
   /** Undefined for `t`, which has no hash. */
   hashField?: string
   /** Undefined if the index is declared without one. */
@@ -43,8 +44,6 @@ export const operatorWords: Readonly<Record<Operator, string>> = {
 
 const times: readonly Operator[] = ['gte', 'gt', 'lt', 'lte', 'eq', 'between']
 const all: readonly Operator[] = [...times, 'beginsWith']
-
-export const pageRowsMax = 1000
 
 export const newestFirst: QueryForm = {
   index: 't',
@@ -153,7 +152,7 @@ export const readForm = (form: QueryForm, indices: Indices): ReadForm => {
   }
 }
 
-export const objectText = (members: Members): string =>
+const objectText = (members: Members): string =>
   `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 
 /** The same request with other members: a cursor, another limit, `select`. */

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { curlOf } from '../../api/curl.ts'
 import { baseUrl } from '../../api/request.ts'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { JsonView } from '../../ui/json-view.tsx'
+import { Code, JsonView } from '../../ui/json-view.tsx'
 import { bodyOf, readForm } from './query-form.ts'
 import { requestJson, requestTypeScript } from './request-forms.ts'
 import type { TableQuery } from './table-query.ts'
@@ -30,14 +31,7 @@ export const RequestDialog = ({ query, onClose }: { query: TableQuery; onClose: 
           <div class="choice" role="radiogroup" aria-label="Form">
             {forms.map((form) => (
               <label key={form}>
-                <input
-                  type="radio"
-                  name="request-form"
-                  checked={shown.value === form}
-                  onChange={() => {
-                    shown.value = form
-                  }}
-                />
+                <input type="radio" name="request-form" checked={shown.value === form} onChange={set(shown, form)} />
                 {form}
               </label>
             ))}
@@ -52,10 +46,7 @@ export const RequestDialog = ({ query, onClose }: { query: TableQuery; onClose: 
             <JsonView text={text} label="Body of the request" />
           </>
         ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          <section class="code scroll-x" tabIndex={0} aria-label={shown.value}>
-            <pre>{text}</pre>
-          </section>
+          <Code label={shown.value}>{text}</Code>
         )}
         {shown.value !== 'JSON' && (
           <p class="muted">

@@ -1,7 +1,7 @@
 import type { RecordRow } from '../../api/types.ts'
 import { type Cell, cellOf } from '../../text/cell.ts'
 import { compactJson } from '../../text/format.ts'
-import { membersOf, type Span } from '../../text/members.ts'
+import { membersOf, type Span } from '../../text/scan.ts'
 
 // A record in the grid: its exact text, and where its top-level values stand in it.
 

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 // Which rows are selected. Shift extends from the row where the selection began.
 
 /** All of `ids` from one place to another, in either direction. */
-export const between = (ids: readonly string[], from: number, to: number): string[] =>
+const between = (ids: readonly string[], from: number, to: number): string[] =>
   ids.slice(Math.min(from, to), Math.max(from, to) + 1)
 
 export class Selection {

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { canWrite } from '../../state/session.ts'
-import { Confirm } from '../../ui/confirm.tsx'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import { type Jobs, leftListedMax } from './jobs.ts'
 import { type GridRow, lineOf } from './rows.ts'
 import type { TableQuery } from './table-query.ts'
@@ -39,9 +40,7 @@ const Selected = ({ rows, query, jobs }: { rows: GridRow[] } & Pick<Props, 'quer
             type="button"
             class="quiet danger"
             disabled={jobs.progress.value !== undefined}
-            onClick={() => {
-              isAsking.value = true
-            }}
+            onClick={set(isAsking, true)}
           >
             Delete
           </button>
@@ -53,9 +52,7 @@ const Selected = ({ rows, query, jobs }: { rows: GridRow[] } & Pick<Props, 'quer
           action="Delete"
           // The progress is shown on the screen, where it can be stopped.
           run={() => void jobs.delete(rows)}
-          onClose={() => {
-            isAsking.value = false
-          }}
+          onClose={set(isAsking, false)}
         >
           <p>Only records that are still as shown here are deleted. This cannot be undone.</p>
         </Confirm>

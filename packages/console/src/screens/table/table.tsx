@@ -5,6 +5,7 @@ import type { TableMetadata } from '../../api/types.ts'
 import { hasUnsaved, hrefOf, navigate, type Route } from '../../router.ts'
 import { preference, setPreference } from '../../state/preferences.ts'
 import { canWrite, session } from '../../state/session.ts'
+import { set } from '../../ui/action.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
 import { Placeholder, useLoad } from '../../ui/load.tsx'
 import { Screen } from '../../ui/screen.tsx'
@@ -114,14 +115,7 @@ const Results = ({ query, jobs, record }: { query: TableQuery; jobs: Jobs; recor
           else isAskingRequest.value = true
         }}
       />
-      {isAskingRequest.value && (
-        <RequestDialog
-          query={query}
-          onClose={() => {
-            isAskingRequest.value = false
-          }}
-        />
-      )}
+      {isAskingRequest.value && <RequestDialog query={query} onClose={set(isAskingRequest, false)} />}
       <div class="table-split">
         <div class="table-side">
           <StatusLine query={query} jobs={jobs}>

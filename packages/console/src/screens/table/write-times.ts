@@ -1,6 +1,6 @@
 // The parts of time whose last writes are counted: whole hours or days of the reader's clock, the current one last.
 
-export interface Span {
+interface Span {
   label: string
   fromMs: number
   toMs: number

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { serverNowMs } from '../../api/clock.ts'
 import type { Page, RecordRow } from '../../api/types.ts'
+import { set } from '../../ui/action.tsx'
 import { Bars } from '../../ui/bars.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
 import type { TableQuery } from './table-query.ts'
@@ -36,14 +37,7 @@ export const WritesPicture = ({ query }: { query: TableQuery }) => {
       <div class="choice" role="radiogroup" aria-label="Time">
         {(['hour', 'day'] as const).map((each) => (
           <label key={each}>
-            <input
-              type="radio"
-              name="writes-unit"
-              checked={unit.value === each}
-              onChange={() => {
-                unit.value = each
-              }}
-            />
+            <input type="radio" name="writes-unit" checked={unit.value === each} onChange={set(unit, each)} />
             {each === 'hour' ? '24 hours' : '14 days'}
           </label>
         ))}

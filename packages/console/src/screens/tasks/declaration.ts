@@ -30,7 +30,7 @@ interface Declared {
 const textOf = (value: unknown): string => (value === null || value === undefined ? '' : String(value))
 
 const texts = ['url', 'authorization'] as const
-export const numbers = ['leaseSeconds', 'attempts', 'backoffSeconds', 'concurrency', 'keepSeconds'] as const
+const numbers = ['leaseSeconds', 'attempts', 'backoffSeconds', 'concurrency', 'keepSeconds'] as const
 
 export const formOf = (from: TaskRow | Declared): DeclarationForm => {
   const declared = from as Declared

@@ -5,6 +5,7 @@ import type { TaskRow } from '../../api/types.ts'
 import { hrefOf } from '../../router.ts'
 import { checkJson } from '../../text/check.ts'
 import { nameFault } from '../../text/names.ts'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { FormDialog, TextField } from '../../ui/form.tsx'
 import { Conflict } from '../buckets/conflict.tsx'
@@ -89,9 +90,7 @@ export const Declare = ({ db, present, onClose, onDeclared }: Props) => {
         what="declaration"
         mine={bodyNow()}
         stored={declarationOf(formOf(stored))}
-        onKeep={() => {
-          conflict.value = undefined
-        }}
+        onKeep={set(conflict, undefined)}
         onTake={() => {
           base.value = stored
           form.value = formOf(stored)

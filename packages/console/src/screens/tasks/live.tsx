@@ -8,10 +8,10 @@ const pauseMsMax = 30_000
 const failedPauseMs = 2_000
 
 /** The pause after this many failures in a row. */
-export const pauseMs = (everyMs: number, failures: number): number =>
+const pauseMs = (everyMs: number, failures: number): number =>
   failures === 0 ? everyMs : Math.min(pauseMsMax, Math.max(everyMs, failedPauseMs) * 2 ** failures)
 
-export interface Live {
+interface Live {
   /** Of the last refresh; undefined if it worked. */
   error: Signal<unknown>
   refresh: () => void

@@ -5,6 +5,7 @@ import type { RunRow } from '../../api/types.ts'
 import { hrefOf } from '../../router.ts'
 import { readAnswer } from '../../text/answer.ts'
 import { checkRecord } from '../../text/check.ts'
+import { into } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Choice, FormDialog, TextField } from '../../ui/form.tsx'
 import { useDialogDraft } from './dialog-draft.ts'
@@ -70,9 +71,7 @@ export const RunNow = ({ db, task, onClose, onAdded }: Props) => {
         hint="A JSON object. Workers get it exactly as it is typed."
         rows={8}
         value={payload.value}
-        onText={(text) => {
-          payload.value = text
-        }}
+        onText={into(payload)}
       />
       <div class="form-row">
         <Choice
@@ -80,27 +79,15 @@ export const RunNow = ({ db, task, onClose, onAdded }: Props) => {
           hint="An id makes the call repeatable; of a key at most one run is queued."
           value={naming.value}
           options={namings}
-          onText={(text) => {
-            naming.value = text
-          }}
+          onText={into(naming)}
         />
-        {naming.value !== '' && (
-          <TextField
-            label={naming.value}
-            value={name.value}
-            onText={(text) => {
-              name.value = text
-            }}
-          />
-        )}
+        {naming.value !== '' && <TextField label={naming.value} value={name.value} onText={into(name)} />}
         <TextField
           label="delaySeconds"
           hint="Empty: due now"
           inputMode="numeric"
           value={delay.value}
-          onText={(text) => {
-            delay.value = text
-          }}
+          onText={into(delay)}
         />
       </div>
     </FormDialog>

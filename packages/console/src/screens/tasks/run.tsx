@@ -5,14 +5,14 @@ import { read } from '../../api/request.ts'
 import type { RunRow, RunStatus } from '../../api/types.ts'
 import { canWrite } from '../../state/session.ts'
 import { ageOf, showInstant } from '../../text/instant.ts'
+import { Failure, set, useAction } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
-import { Confirm } from '../../ui/confirm.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
 import { type Loaded, Placeholder, useLoad } from '../../ui/load.tsx'
-import { Screen } from '../../ui/screen.tsx'
-import { Section } from '../../ui/section.tsx'
+import { Screen, Section } from '../../ui/screen.tsx'
 import { LiveLine, useLive } from './live.tsx'
 import { runPath } from './task-requests.ts'
 import { StatusTag } from './task-words.tsx'
@@ -47,8 +47,7 @@ const Value = ({ name, text }: { name: string; text: string }) => (
 export const RunScreen = ({ db, task, run }: { db: string; task: string; run: string }) => {
   const path = runPath(db, task, run)
   const isCancelling = useSignal(false)
-  const isRunning = useSignal(false)
-  const error = useSignal<unknown>(undefined)
+  const retrying = useAction()
   const loaded: Loaded<RunRow> = useLoad(async (signal) => {
     const known = loaded.value.value
     const wait = known !== undefined && !isFinished(known.status) ? `?waitSeconds=${waitSeconds}` : ''
@@ -61,15 +60,8 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
   const live = useLive(loaded, 0, isLive)
 
   const retry = async () => {
-    error.value = undefined
-    isRunning.value = true
-    try {
-      loaded.value.value = await read<RunRow>('POST', `${path}/retry`)
-      announce('Queued again')
-    } catch (thrown) {
-      error.value = thrown
-    }
-    isRunning.value = false
+    loaded.value.value = await read<RunRow>('POST', `${path}/retry`)
+    announce('Queued again')
   }
   const cancel = async () => {
     loaded.value.value = await read<RunRow>('POST', `${path}/cancel`)
@@ -90,18 +82,12 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
           {canWrite.value && found && (
             <>
               {isLive && (
-                <button
-                  type="button"
-                  class="danger"
-                  onClick={() => {
-                    isCancelling.value = true
-                  }}
-                >
+                <button type="button" class="danger" onClick={set(isCancelling, true)}>
                   Cancel the run
                 </button>
               )}
               {!isLive && (
-                <button type="button" class="filled" disabled={isRunning.value} onClick={retry}>
+                <button type="button" class="filled" disabled={retrying.isRunning} onClick={() => retrying.run(retry)}>
                   Retry
                 </button>
               )}
@@ -111,7 +97,7 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
       }
     >
       <div class="pad">
-        {error.value !== undefined && <ErrorBox error={error.value} />}
+        <Failure of={retrying} />
         {found === undefined && loaded.error.value !== undefined && (
           <ErrorBox error={loaded.error.value} retry={loaded.reload} />
         )}
@@ -162,14 +148,7 @@ export const RunScreen = ({ db, task, run }: { db: string; task: string; run: st
         )}
       </div>
       {isCancelling.value && (
-        <Confirm
-          title="Cancel this run?"
-          action="Cancel the run"
-          run={cancel}
-          onClose={() => {
-            isCancelling.value = false
-          }}
-        >
+        <Confirm title="Cancel this run?" action="Cancel the run" run={cancel} onClose={set(isCancelling, false)}>
           <p>
             Nothing of its attempt is accepted from then on. A worker that has it goes on until it extends or finishes.
             You can retry the run later.

@@ -4,6 +4,7 @@ import { hrefOf } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { type Count, showCount } from '../../state/waiting-runs.ts'
 import { ageOf, showInstant } from '../../text/instant.ts'
+import { List } from '../../ui/list.tsx'
 import { Time } from '../../ui/time.tsx'
 import { statuses } from './task-requests.ts'
 import { StatusTag } from './task-words.tsx'
@@ -24,58 +25,47 @@ const cutMessage = (message: string): string =>
   message.length > messageMax ? `${message.slice(0, messageMax)}…` : message
 
 export const RunsTable = ({ db, task, runs, changedId, isStale }: Props) => (
-  <div class="scroll-x" aria-busy={isStale}>
-    <table class={isStale ? 'list blocks runs stale' : 'list blocks runs'}>
-      <thead>
-        <tr>
-          <th scope="col">id</th>
-          <th scope="col">status</th>
-          <th scope="col" class="num from-medium">
-            attempt
-          </th>
-          {canWrite.value && (
-            <th scope="col" class="from-large">
-              key
-            </th>
+  <List
+    class={isStale ? 'blocks runs stale' : 'blocks runs'}
+    isBusy={isStale}
+    heads={[
+      'id',
+      'status',
+      { head: 'attempt', class: 'num from-medium' },
+      ...(canWrite.value ? [{ head: 'key', class: 'from-large' }] : []),
+      { head: 'runAt', class: 'from-large' },
+      'updatedAt',
+      'error',
+    ]}
+  >
+    {runs.map((run) => (
+      <tr key={run.id} class={run.id === changedId ? 'changed' : ''}>
+        <th scope="row">
+          <a class="mono" href={hrefOf({ screen: 'run', db, task, run: run.id })}>
+            {run.id}
+          </a>
+        </th>
+        <td>
+          <StatusTag status={run.status} />
+        </td>
+        <td class="num from-medium">{run.attempt}</td>
+        {canWrite.value && <td class="mono from-large">{run.key ?? ''}</td>}
+        <td class="nowrap from-large" title={showInstant(run.runAt).utc}>
+          {ageOf(run.runAt, serverNowMs(), true)}
+        </td>
+        <td class="nowrap">
+          <Time ms={run.updatedAt} />
+        </td>
+        <td class="run-error" title={run.error?.message}>
+          {run.error && (
+            <>
+              <code>{run.error.code}</code> {cutMessage(run.error.message)}
+            </>
           )}
-          <th scope="col" class="from-large">
-            runAt
-          </th>
-          <th scope="col">updatedAt</th>
-          <th scope="col">error</th>
-        </tr>
-      </thead>
-      <tbody>
-        {runs.map((run) => (
-          <tr key={run.id} class={run.id === changedId ? 'changed' : ''}>
-            <th scope="row">
-              <a class="mono" href={hrefOf({ screen: 'run', db, task, run: run.id })}>
-                {run.id}
-              </a>
-            </th>
-            <td>
-              <StatusTag status={run.status} />
-            </td>
-            <td class="num from-medium">{run.attempt}</td>
-            {canWrite.value && <td class="mono from-large">{run.key ?? ''}</td>}
-            <td class="nowrap from-large" title={showInstant(run.runAt).utc}>
-              {ageOf(run.runAt, serverNowMs(), true)}
-            </td>
-            <td class="nowrap">
-              <Time ms={run.updatedAt} />
-            </td>
-            <td class="run-error" title={run.error?.message}>
-              {run.error && (
-                <>
-                  <code>{run.error.code}</code> {cutMessage(run.error.message)}
-                </>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+        </td>
+      </tr>
+    ))}
+  </List>
 )
 
 /** The runs by status as one bar. The figures are in the buttons below it. */

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { read } from '../../api/request.ts'
+import { into } from '../../ui/action.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Check, FormDialog } from '../../ui/form.tsx'
 import { Address } from '../buckets/file-links.tsx'
@@ -46,9 +47,7 @@ export const NewSecret = ({ db, task, onClose }: { db: string; task: string; onC
         label="Revoke the old ones at once"
         note="if one got into the wrong hands"
         isOn={revokeOld.value}
-        onChange={(isOn) => {
-          revokeOld.value = isOn
-        }}
+        onChange={into(revokeOld)}
       />
     </FormDialog>
   )

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { serverNowMs } from '../../api/clock.ts'
 import type { RunStatus, TaskRow } from '../../api/types.ts'
 import { ageOf, showInstant } from '../../text/instant.ts'
@@ -57,3 +58,27 @@ const looks: Record<RunStatus, string> = {
 }
 
 export const StatusTag = ({ status }: { status: RunStatus }) => <span class={looks[status]}>{status}</span>
+
+/** The one number to watch, then how the task is declared. */
+export const TaskFacts = ({ task }: { task: TaskRow }) => {
+  const facts: [name: string, value: ComponentChildren, look?: string][] = [
+    ['oldest waiting run', <Oldest at={task.oldestRunAt} />],
+    ['state', <TaskState task={task} />],
+    ['delivery', task.url === null ? 'pull' : `push ${task.url}`, 'mono'],
+    ['schedule', <ScheduleText task={task} />],
+    ['attempts', `${task.attempts}, backoff ${secondsText(task.backoffSeconds)}`],
+    ['lease', secondsText(task.leaseSeconds)],
+    ['at once', task.concurrency ?? 'unlimited'],
+    ['finished runs kept', secondsText(task.keepSeconds)],
+  ]
+  return (
+    <dl class="task-facts">
+      {facts.map(([name, value, look]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class={look}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,26 +1,24 @@
 import { useSignal } from '@preact/signals'
 import { curlOf } from '../../api/curl.ts'
-import { read } from '../../api/request.ts'
 import type { Page, RunRow, RunStatus, TaskRow } from '../../api/types.ts'
-import { navigate } from '../../router.ts'
 import { canWrite } from '../../state/session.ts'
 import { type Count, countRuns, showCount } from '../../state/waiting-runs.ts'
+import { Failure, set, useAction } from '../../ui/action.tsx'
 import { announce } from '../../ui/announce.tsx'
-import { Confirm } from '../../ui/confirm.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { Empty } from '../../ui/empty.tsx'
+import { deleteWithUndo } from '../../ui/deleted.tsx'
 import { ErrorBox } from '../../ui/error-box.tsx'
+import { Confirm } from '../../ui/form.tsx'
 import { Placeholder, useLoad } from '../../ui/load.tsx'
-import { Screen } from '../../ui/screen.tsx'
+import { Empty, Screen } from '../../ui/screen.tsx'
 import { toast } from '../../ui/toasts.tsx'
-import { refreshRail } from '../buckets/buckets.tsx'
 import { Declare } from './declare.tsx'
 import { LiveLine, useLive } from './live.tsx'
 import { RunNow } from './run-now.tsx'
 import { RunsTable, StatusPicture } from './runs.tsx'
 import { NewSecret } from './secret.tsx'
-import { TaskFacts } from './task-facts.tsx'
 import { queryRuns, readTask, setPaused, statuses, taskPath } from './task-requests.ts'
+import { TaskFacts } from './task-words.tsx'
 
 const everyMs = 2_000
 const rowsMax = 50
@@ -46,9 +44,8 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
   /** Older pages. While they are shown, the list stands still. */
   const older = useSignal<{ runs: RunRow[]; cursor: string | null } | undefined>(undefined)
   const open = useSignal<Open | undefined>(undefined)
-  const error = useSignal<unknown>(undefined)
   const changedId = useSignal<string | undefined>(undefined)
-  const isRunning = useSignal(false)
+  const change = useAction()
 
   const loaded = useLoad(async (signal): Promise<Shot> => {
     const asked = status.value
@@ -67,43 +64,27 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
     older.value = undefined
     loaded.reload()
   }
-  const run = async (change: () => Promise<unknown>) => {
-    error.value = undefined
-    isRunning.value = true
-    try {
-      await change()
-    } catch (thrown) {
-      error.value = thrown
-    }
-    isRunning.value = false
-  }
   const more = () =>
-    run(async () => {
+    change.run(async () => {
       const before = older.value ?? { runs: [], cursor: shot!.page.cursor }
       const page = await queryRuns(db, task, { status: status.value, limit: rowsMax, cursor: before.cursor })
       older.value = { runs: [...before.runs, ...page.items], cursor: page.cursor }
     })
   const pause = (paused: boolean) =>
-    run(async () => {
+    change.run(async () => {
       await setPaused(db, task, paused)
       await loaded.reload()
       announce(paused ? 'Paused' : 'Resumed')
     })
-  const close = () => {
-    open.value = undefined
-  }
-  const remove = async () => {
-    const headers = { 'If-Match': `"${shot!.task!.updatedAt}"` }
-    const { deletedAt } = await read<{ deletedAt: number }>('DELETE', path, { headers })
-    refreshRail(db)
-    navigate({ screen: 'tasks', db })
-    toast(`${task} is deleted. It can be restored for 7 days.`, async () => {
-      await read('POST', `${path}/restore`, { body: JSON.stringify({ deletedAt }) })
-      refreshRail(db)
-      navigate({ screen: 'task', db, task })
-      toast(`${task} is restored.`)
-    })
-  }
+  const close = set(open, undefined)
+  const remove = () =>
+    deleteWithUndo(
+      task,
+      path,
+      { screen: 'tasks', db },
+      { screen: 'task', db, task },
+      { 'If-Match': `"${shot!.task!.updatedAt}"` },
+    )
 
   const about = shot?.task
   const runs = shot ? [...shot.page.items, ...(older.value?.runs ?? [])] : []
@@ -113,13 +94,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
     ...statuses.map((each, index) => ({ status: each, count: shot.counts[index]! })),
   ]
   const openButton = (what: Open, label: string, look?: string) => (
-    <button
-      type="button"
-      class={look}
-      onClick={() => {
-        open.value = what
-      }}
-    >
+    <button type="button" class={look} onClick={set(open, what)}>
       {label}
     </button>
   )
@@ -147,7 +122,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
               {openButton('delete', 'Delete', 'danger')}
               {about.url !== null && openButton('secret', 'New secret')}
               {openButton('declare', 'Declaration')}
-              <button type="button" disabled={isRunning.value} onClick={() => pause(!about.paused)}>
+              <button type="button" disabled={change.isRunning} onClick={() => pause(!about.paused)}>
                 {about.paused ? 'Resume' : 'Pause'}
               </button>
               {openButton('run', 'Run', 'filled')}
@@ -157,7 +132,7 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
       }
     >
       <div class="pad wide">
-        {error.value !== undefined && <ErrorBox error={error.value} />}
+        <Failure of={change} />
         {shot === undefined && loaded.error.value !== undefined && (
           <ErrorBox error={loaded.error.value} retry={loaded.reload} />
         )}
@@ -208,17 +183,12 @@ export const TaskScreen = ({ db, task }: { db: string; task: string }) => {
             )}
             <div class="actions">
               {cursor !== null && (
-                <button type="button" disabled={isRunning.value} onClick={more}>
+                <button type="button" disabled={change.isRunning} onClick={more}>
                   More
                 </button>
               )}
               {older.value !== undefined && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    choose(status.value)
-                  }}
-                >
+                <button type="button" onClick={() => choose(status.value)}>
                   Back to the newest
                 </button>
               )}

@@ -1,23 +1,24 @@
 import { useSignal } from '@preact/signals'
+import { pageRowsMax } from '../../../../server/src/core/limits.ts'
 import { curlOf } from '../../api/curl.ts'
 import { pathOf, read } from '../../api/request.ts'
 import type { TaskRow } from '../../api/types.ts'
 import { hrefOf, navigate } from '../../router.ts'
+import { refreshRail } from '../../state/catalogue.ts'
 import { canWrite } from '../../state/session.ts'
 import { countWaiting, waitingRuns } from '../../state/waiting-runs.ts'
+import { set } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Deleted } from '../../ui/deleted.tsx'
-import { Empty } from '../../ui/empty.tsx'
+import { List } from '../../ui/list.tsx'
 import { Shown, useLoad } from '../../ui/load.tsx'
-import { Screen } from '../../ui/screen.tsx'
+import { Empty, Screen } from '../../ui/screen.tsx'
 import { toast } from '../../ui/toasts.tsx'
-import { refreshRail } from '../buckets/buckets.tsx'
 import { Declare } from './declare.tsx'
 import { LiveLine, useLive } from './live.tsx'
 import { taskPath } from './task-requests.ts'
 import { Oldest, ScheduleText, TaskState } from './task-words.tsx'
 
-const rowsMax = 1000
 const everyMs = 10_000
 interface TaskList {
   tasks: TaskRow[]
@@ -36,22 +37,19 @@ const TasksList = ({ db }: { db: string }) => {
   const path = pathOf('v1', db, '_tasks')
   const isDeclaring = useSignal(false)
   const loaded = useLoad(async (signal) => {
-    const list = await read<TaskList>('GET', `${path}?limit=${rowsMax}`, { signal })
+    const list = await read<TaskList>('GET', `${path}?limit=${pageRowsMax}`, { signal })
     countWaiting(db, list.tasks, signal)
     return list
   }, [])
-  const deleted = useLoad((signal) => read<TaskList>('GET', `${path}?deleted=true&limit=${rowsMax}`, { signal }), [])
+  const deleted = useLoad(
+    (signal) => read<TaskList>('GET', `${path}?deleted=true&limit=${pageRowsMax}`, { signal }),
+    [],
+  )
   const live = useLive(loaded, everyMs, true)
   const list = loaded.value.value
   const isEmpty = list !== undefined && list.tasks.length === 0
   const declareButton = (
-    <button
-      type="button"
-      class="filled"
-      onClick={() => {
-        isDeclaring.value = true
-      }}
-    >
+    <button type="button" class="filled" onClick={set(isDeclaring, true)}>
       Declare a task
     </button>
   )
@@ -77,46 +75,35 @@ const TasksList = ({ db }: { db: string }) => {
           </Shown>
         )}
         {list !== undefined && !isEmpty && (
-          <div class="scroll-x">
-            <table class="list">
-              <thead>
-                <tr>
-                  <th scope="col">task</th>
-                  <th scope="col">oldest waiting run</th>
-                  <th scope="col" class="num">
-                    queued
-                  </th>
-                  <th scope="col">state</th>
-                  <th scope="col" class="from-medium">
-                    delivery
-                  </th>
-                  <th scope="col" class="from-medium">
-                    schedule
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.tasks.map((task) => (
-                  <tr key={task.task}>
-                    <th scope="row">
-                      <a href={hrefOf({ screen: 'task', db, task: task.task })}>{task.task}</a>
-                    </th>
-                    <td class="nowrap">
-                      <Oldest at={task.oldestRunAt} />
-                    </td>
-                    <td class="num">{waitingRuns.value.get(`${db}/${task.task}`) ?? ''}</td>
-                    <td>
-                      <TaskState task={task} />
-                    </td>
-                    <td class="mono nowrap from-medium">{task.url === null ? 'pull' : `push ${hostOf(task.url)}`}</td>
-                    <td class="nowrap from-medium">
-                      <ScheduleText task={task} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <List
+            heads={[
+              'task',
+              'oldest waiting run',
+              { head: 'queued', class: 'num' },
+              'state',
+              { head: 'delivery', class: 'from-medium' },
+              { head: 'schedule', class: 'from-medium' },
+            ]}
+          >
+            {list.tasks.map((task) => (
+              <tr key={task.task}>
+                <th scope="row">
+                  <a href={hrefOf({ screen: 'task', db, task: task.task })}>{task.task}</a>
+                </th>
+                <td class="nowrap">
+                  <Oldest at={task.oldestRunAt} />
+                </td>
+                <td class="num">{waitingRuns.value.get(`${db}/${task.task}`) ?? ''}</td>
+                <td>
+                  <TaskState task={task} />
+                </td>
+                <td class="mono nowrap from-medium">{task.url === null ? 'pull' : `push ${hostOf(task.url)}`}</td>
+                <td class="nowrap from-medium">
+                  <ScheduleText task={task} />
+                </td>
+              </tr>
+            ))}
+          </List>
         )}
         {list !== undefined && !isEmpty && <LiveLine of={live} />}
         {list?.cursor && <p class="muted">Only the first {list.tasks.length.toLocaleString('en')} tasks are listed.</p>}
@@ -140,9 +127,7 @@ const TasksList = ({ db }: { db: string }) => {
       {isDeclaring.value && (
         <Declare
           db={db}
-          onClose={() => {
-            isDeclaring.value = false
-          }}
+          onClose={set(isDeclaring, false)}
           onDeclared={({ task }) => {
             isDeclaring.value = false
             refreshRail(db)

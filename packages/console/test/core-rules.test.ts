@@ -1,0 +1,43 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import { buildConsole } from '../build.ts'
+
+// The console takes rules from the server instead of repeating them, if a browser can run them.
+const core = resolve(import.meta.dir, '../../server/src/core')
+const rules = [
+  'api-keys/mask-api-keys.ts',
+  'describe-value.ts',
+  'errors.ts',
+  'hint.ts',
+  'limits.ts',
+  'names.ts',
+  'records/expiry.ts',
+  'text/iso-date-time.ts',
+  'text/json-scan.ts',
+  'text/printable.ts',
+]
+
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+
+test('of the server the console has these rules and nothing else', async () => {
+  const outDir = mkdtempSync(join(tmpdir(), 'cubby-console-'))
+  try {
+    const { inputs } = await buildConsole(outDir)
+    const fromServer = inputs.filter((path) => path.startsWith(resolve(import.meta.dir, '../../server')))
+    expect(fromServer.map((path) => relative(core, path)).sort()).toEqual(rules)
+  } finally {
+    rmSync(outDir, { recursive: true })
+  }
+})
+
+test('these rules need neither Bun, Buffer nor node', () => {
+  for (const rule of rules) {
+    const code = withoutComments(readFileSync(join(core, rule), 'utf8'))
+    expect([rule, code.match(/\b(?:Bun|Buffer|process|require)\b|['"](?:node|bun)(?::[^'"]*)?['"]/g)]).toEqual([
+      rule,
+      null,
+    ])
+  }
+})
