@@ -48,7 +48,7 @@ const declarationFields = [
 // ── The text ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The members of a declaration, with shallow values; those of `schedule` apart, since its payload is kept as it was sent. */
-interface DeclarationText {
+export interface DeclarationText {
   members: Members
   schedule: Members
   payload: Span | undefined
