@@ -28,15 +28,6 @@ export class PushTurns {
     if (tasks?.delete(id) === true && tasks.size === 0) this.#orgs.delete(orgId)
   }
 
-  /** These tasks only; those that are there already keep their places. */
-  replace(tasks: Table[]): void {
-    const ids = new Set(tasks.map(({ id }) => id))
-    for (const present of [...this.#orgs.values()].flatMap((org) => [...org.values()])) {
-      if (!ids.has(present.id)) this.remove(present)
-    }
-    for (const task of tasks) this.add(task)
-  }
-
   /** The next task that has room; its organization and it go behind the others. Undefined if none has room. */
   next(orgHasRoom: (orgId: number) => boolean, hasRoom: (task: Table) => boolean): Table | undefined {
     for (const [orgId, tasks] of this.#orgs) {
