@@ -1,4 +1,4 @@
-import { endThread } from '../../core/end-thread.ts'
+import { Thread } from '../../core/thread.ts'
 import type { FromBatchThread, ToBatchThread } from './batch-thread.ts'
 import { NoDirectory } from './directory-tree.ts'
 import { NamesNotSynced } from './shared-sync.ts'
@@ -115,7 +115,7 @@ interface Sent {
 /** The thread, from the first batch on. If it fails, the batches that it has fail, and the next one starts another. */
 export class BatchThread implements BatchWriter {
   readonly #script: string
-  #thread: Worker | undefined
+  #thread: Thread<ToBatchThread, FromBatchThread> | undefined
   #sent = new Map<number, Sent>()
   #batches = 0
   #isClosed = false
@@ -139,31 +139,24 @@ export class BatchThread implements BatchWriter {
       const lists = { files: JSON.stringify(list), directories: JSON.stringify(directories) }
       const message: ToBatchThread = { batch, ...lists, bytes }
       this.#thread ??= this.#start()
-      this.#thread.postMessage(message, [bytes.buffer])
+      this.#thread.post(message, [bytes.buffer])
       this.#sent.set(batch, { resolve, reject })
     })
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const thread = this.#thread
-    if (thread === undefined) return
-    await endThread(thread, {}, closeMsMax)
-    this.#lose(thread, closed())
+    await this.#thread?.end({}, closeMsMax)
+    this.#lose(closed())
   }
 
-  #start(): Worker {
-    const thread = new Worker(this.#script)
-    // Not `onmessage`: that is for `endThread`.
-    thread.addEventListener('message', ({ data }: MessageEvent<FromBatchThread>) => {
-      if ('written' in data) for (const [batch, faults] of data.written) this.#take(batch, faults)
+  #start(): Thread<ToBatchThread, FromBatchThread> {
+    return new Thread(this.#script, {
+      message: ({ written }) => {
+        for (const [batch, faults] of written) this.#take(batch, faults)
+      },
+      lost: (cause) => this.#lose(failed(cause)),
     })
-    thread.onerror = (event: ErrorEvent) => {
-      thread.terminate()
-      this.#lose(thread, failed(event.message))
-    }
-    thread.addEventListener('close', () => this.#lose(thread, failed('it has ended')))
-    return thread
   }
 
   #take(batch: number, faults: BatchFaults): void {
@@ -172,8 +165,7 @@ export class BatchThread implements BatchWriter {
   }
 
   /** What was sent to the thread gets no answer any more. */
-  #lose(thread: Worker, lost: BatchLost): void {
-    if (this.#thread !== thread) return
+  #lose(lost: BatchLost): void {
     this.#thread = undefined
     const sent = this.#sent
     this.#sent = new Map()
