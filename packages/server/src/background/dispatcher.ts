@@ -6,11 +6,11 @@ import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { Pushes, RunReference, Runs } from '../store/runs.ts'
 import type { Table } from '../store/tables.ts'
 import { Alarm } from './alarm.ts'
+import type { Background } from './paced-steps.ts'
 import { type AttemptParts, PushAttempt, type SendPush } from './push-attempt.ts'
 import { RareLog } from './rare-log.ts'
-import type { Background } from './sweeps.ts'
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   runs: Pick<Runs, 'duePushes' | 'claimPushes' | 'get' | 'finish'>
   send: SendPush
   signals: RunSignals

@@ -10,7 +10,7 @@ import { ownCommand } from './own-program.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, untilSignal } from './signals.ts'
 import { startWork, type Work } from './work.ts'
-import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
+import { type FromWorker, portVariable, type ToWorker } from './worker.ts'
 
 // `--workers N`: this process owns the store and its writer, sweeps, and supervises. N worker processes (worker.ts) serve
 // requests on one port, which the system distributes among them, and write through this process.

@@ -1,12 +1,21 @@
 import { startKeyUse } from '../background/key-use.ts'
 import { stopMsMax } from '../core/limits.ts'
+import type { Snapshot } from '../metrics/registry.ts'
 import type { WorkerChannel } from '../store/worker-channel.ts'
 import { openFilePlace } from './file-place.ts'
 import { makeMetrics } from './metrics.ts'
 import { makeTaskServices, serveHttp } from './serve-http.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
-import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
+
+// The messages between the owner process and its workers. `engine` contains a message from engine to engine.
+
+export type FromWorker = { ready: true } | { engine: unknown } | { metrics: Snapshot }
+/** `metrics`: asks for the values of the worker's metrics. */
+export type ToWorker = { stop: true } | { engine: unknown } | { metrics: true }
+
+/** Set in a worker's environment: the port that the workers share. */
+export const portVariable = 'CUBBY_WORKER_PORT'
 
 /** Whether this process was started by an owner (owner.ts) to serve its port. */
 export const isWorker = (): boolean => process.env[portVariable] !== undefined && process.send !== undefined

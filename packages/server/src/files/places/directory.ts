@@ -20,7 +20,7 @@ const markBytesMax = 128
 /** How often a directory is made anew if another process removes it before it has a file. */
 const attemptsMax = 3
 
-export interface DirectoryOptions {
+interface DirectoryOptions {
   now?: () => number
   calls?: FileCalls
   /** Writes small blobs, many at once. Without it each is written by itself. */

@@ -5,7 +5,7 @@ import { FileBatches } from './file-batches.ts'
 
 // The only file that knows which kinds of places exist.
 
-export interface PlaceSurroundings {
+interface PlaceSurroundings {
   env: Record<string, string | undefined>
   now(): number
   log?: Log
