@@ -3,6 +3,7 @@ import type { Background } from '../background/paced-steps.ts'
 import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
 import { storeFileBytesMax } from '../core/limits.ts'
 import { CheckedPlace } from '../files/places/checked-place.ts'
+import { DirectoryPlace } from '../files/places/directory.ts'
 import { makePlace } from '../files/places/open-place.ts'
 import type { CountedFiles } from '../metrics/work-metrics.ts'
 import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
@@ -35,7 +36,7 @@ export const openFilePlace = async (
   counted?: CountedFiles,
 ): Promise<FilePlace | undefined> => {
   if (files === undefined) return undefined
-  const made = await makePlace(files, { env: process.env, now: clock.now, log, batches: true })
+  const made = await makePlace(files, { env: process.env, now: clock.now, log })
   const place = new CheckedPlace(made, engine.files, log)
   if (role === 'owner') await place.checkAtStart(adoptsFiles)
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
@@ -43,7 +44,7 @@ export const openFilePlace = async (
   const used = counted === undefined ? tracked(place, uploads) : countedPlace(tracked(place, uploads), counted)
   const inStore = { bytesMax: storeFileBytesMax, prepare: () => place.prepare() }
   return {
-    place: smallFilesInStore ? Object.assign(used, { inStore }) : used,
+    place: (smallFilesInStore ?? made instanceof DirectoryPlace) ? Object.assign(used, { inStore }) : used,
     shown: filesAreGiven ? place.description : undefined,
     startSweep() {
       const sweep = startBlobSweep({

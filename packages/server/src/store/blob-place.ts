@@ -43,7 +43,7 @@ export interface BlobPlace {
   close(): Promise<void>
 }
 
-/** How small files are kept, with `serve --small-files-in-store`. */
+/** How small files are kept in the store. */
 export interface InStore {
   /** A file with more bytes goes to the place. */
   readonly bytesMax: number
