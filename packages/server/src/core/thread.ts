@@ -35,10 +35,8 @@ export class Thread<To extends object, From extends object> {
     this.#worker.addEventListener('close', () => this.#lose('it has ended'))
   }
 
-  /** `transfer`: memory that the thread gets instead of a copy. */
-  post(message: To, transfer?: ArrayBuffer[]): void {
-    if (transfer === undefined) this.#worker.postMessage(message)
-    else this.#worker.postMessage(message, transfer)
+  post(message: To): void {
+    this.#worker.postMessage(message)
   }
 
   /** Sends the message and waits for its answer. Rejects with ThreadRefused, or with another error if the thread is lost. */
@@ -50,13 +48,13 @@ export class Thread<To extends object, From extends object> {
   }
 
   /**
-   * Asks the thread to close what it has open, then ends it; one that does not answer within `msMax` is ended anyway.
+   * Asks the thread to close what it has open, then ends it; one that does not answer in time is ended anyway.
    * `message` tells it more.
    */
-  end(message: object = {}, msMax = endMsMax): Promise<void> {
+  end(message: object = {}): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isOver) return resolve()
-      const timer = setTimeout(() => this.terminate(), msMax)
+      const timer = setTimeout(() => this.terminate(), endMsMax)
       this.#ended = () => {
         clearTimeout(timer)
         resolve()
