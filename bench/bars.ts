@@ -135,8 +135,7 @@ const fileBars = ({ files }: Results): Bar[] => {
   return [
     atLeast(`upload of ${large}`, 0.7, ratio(files?.upload, files?.floorUpload)),
     atLeast(`download of ${large}`, 0.7, ratio(files?.download, files?.floorDownload)),
-    atLeast('small files (4 KiB) / durable puts', 0.5, ratio(files?.smallPerSecond, files?.putsPerSecond)),
-    atLeast('the same with --small-files-in-store', 0.5, ratio(files?.inStorePerSecond, files?.putsPerSecond)),
+    atLeast('small files (4 KiB) / durable puts', 0.5, ratio(files?.inStorePerSecond, files?.putsPerSecond)),
   ]
 }
 

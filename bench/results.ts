@@ -93,7 +93,7 @@ export interface FilesResult {
   floorDownload: Rounds
   /** Files of 4 KiB. */
   smallPerSecond: Rounds
-  /** The same with --small-files-in-store. */
+  /** The same in the store, the default. */
   inStorePerSecond: Rounds
   /** Durable puts of the same server, from as many connections. */
   putsPerSecond: Rounds

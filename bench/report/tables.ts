@@ -180,8 +180,8 @@ export const furtherTable = (results: Results): Table => {
     rows.push(['the same to the bare server', rounds(files.floorUpload, rate)])
     rows.push([`download of ${files.megabytes} MiB`, rounds(files.download, rate)])
     rows.push(['the same from the bare server', rounds(files.floorDownload, rate)])
-    rows.push(['files of 4 KiB per second', rounds(files.smallPerSecond, formatRate)])
-    rows.push(['the same with --small-files-in-store', rounds(files.inStorePerSecond, formatRate)])
+    rows.push(['files of 4 KiB per second, in the directory', rounds(files.smallPerSecond, formatRate)])
+    rows.push(['the same in the store, the default', rounds(files.inStorePerSecond, formatRate)])
     rows.push(['durable puts per second, as many connections', rounds(files.putsPerSecond, formatRate)])
     rows.push(['memory during the large copies', formatMegabytes(files.anonymousBytes)])
   }

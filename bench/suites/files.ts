@@ -70,7 +70,7 @@ const serveFiles = async (name: string, args: string[] = []): Promise<Started> =
 export const runFiles = async ({ settings, say }: Context): Promise<FilesResult> => {
   const { rounds, seconds, warmSeconds, load } = settings
   const content = randomFillSync(new Uint8Array(settings.fileMegabytes * 1024 * 1024))
-  const { server, apiKey } = await serveFiles('files-store')
+  const { server, apiKey } = await serveFiles('files-store', ['--no-small-files-in-store'])
   const floor = await startServer({ command: [process.execPath, program, join(temporaryDirectory(), 'files-floor')] })
   const cubby: FileServer = { server, path: `${bucket}/large`, headers: { Authorization: `Bearer ${apiKey}` } }
   const bare: FileServer = { server: floor, path: '/large', headers: {} }
@@ -95,7 +95,7 @@ export const runFiles = async ({ settings, say }: Context): Promise<FilesResult>
   const shape = shapeOf(10_000)
   // No more at once than a process takes of one organization.
   const connections = Math.min(load.connections, 48)
-  const started = await serveFiles('files-in-store', ['--small-files-in-store'])
+  const started = await serveFiles('files-in-store')
   const subjectOf = (of: Started): HttpSubject =>
     new HttpSubject('cubby', of.server, new CubbyDialect(of.apiKey), shape, { ...load, connections })
   const [subject, inStore] = [subjectOf({ server, apiKey }), subjectOf(started)]

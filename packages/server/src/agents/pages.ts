@@ -1,6 +1,5 @@
 import type { PageName } from '../mcp/resources.ts'
-import { Template, withMcpPart, withWorkingLinks } from './template.ts'
-import { texts } from './texts.ts'
+import { Template, texts, withMcpPart, withWorkingLinks } from './template.ts'
 
 // The pages that agents read as resources of MCP.
 

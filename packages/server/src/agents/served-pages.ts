@@ -1,8 +1,6 @@
 import { agentBasesMax, agentPagesEveryMs } from '../core/limits.ts'
 import type { AgentPages, AgentPath, Page } from '../http/pages.ts'
-import { skillIndex } from './skill-index.ts'
-import { Template, withMcpPart, withWorkingLinks } from './template.ts'
-import { texts } from './texts.ts'
+import { Template, texts, withMcpPart, withWorkingLinks } from './template.ts'
 
 // The pages for readers without MCP, sent by HTTP.
 
@@ -13,6 +11,25 @@ const contentTypes: Record<AgentPath, string> = {
   '/docs.md': markdown,
   '/llms.txt': 'text/plain; charset=utf-8',
   '/.well-known/agent-skills/index.json': 'application/json',
+}
+
+/** Agent Skills discovery, draft 0.2.0. */
+const skillIndexSchema = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
+
+const frontmatter = (skill: string, member: string): string =>
+  new RegExp(`^${member}: (.+)$`, 'm').exec(skill.split('\n---\n')[0]!)![1]!
+
+/** The index by which programs find skills. `skill` is the text that the same server sends to the same address: programs compare its digest. */
+const skillIndex = (skill: string, baseUrl: string): string => {
+  const digest = new Bun.CryptoHasher('sha256').update(skill).digest('hex')
+  const entry = {
+    name: frontmatter(skill, 'name'),
+    type: 'skill-md',
+    description: frontmatter(skill, 'description'),
+    url: `${baseUrl}/SKILL.md`,
+    digest: `sha256:${digest}`,
+  }
+  return `${JSON.stringify({ $schema: skillIndexSchema, skills: [entry] }, null, 2)}\n`
 }
 
 type PagesOfBase = Record<AgentPath, Page>

@@ -1,10 +1,19 @@
+import errors from '../../../../docs/errors.md' with { type: 'text' }
+import api from '../../../../docs/http-api.md' with { type: 'text' }
+import modelling from '../../../../docs/modelling.md' with { type: 'text' }
+import llms from './llms.md' with { type: 'text' }
+import skill from './skill.md' with { type: 'text' }
+
 // Pages are written with an example address and with links to their neighbours in `docs`. A reader of this server has neither.
+
+/** The build puts them into the bundle, so that a packed server needs no files for them. */
+export const texts = { api, errors, modelling, llms, skill }
 
 /** The address in the texts: the server's default. */
 const exampleBase = 'http://127.0.0.1:4600'
 
 /** Where the neighbours of a page are, by the names of their files. */
-export type Neighbours = Readonly<Record<string, string>>
+type Neighbours = Readonly<Record<string, string>>
 
 /** Links to other files: `[text](errors.md#code)`, but neither `[text](#heading)` nor `[text](https://…)`. */
 const fileLink = /\[([^\]\n]*)\]\((?!#|[a-z]+:)([^)#\s]+)(#[^)\s]*)?\)/g

@@ -4,8 +4,7 @@ import type { Log } from '../core/log.ts'
 import { makeWaryClock } from '../core/wary-clock.ts'
 import type { BlobPlace } from '../store/blob-place.ts'
 import type { Files } from '../store/files.ts'
-import { PacedSteps } from './paced-steps.ts'
-import type { Background } from './sweeps.ts'
+import { type Background, inBackground, type PacedSteps } from './paced-steps.ts'
 
 export interface BlobSweepOptions {
   files: Pick<Files, 'takeDue' | 'forget'>
@@ -30,7 +29,6 @@ const removalsMax = 10
 export const startBlobSweep = (options: BlobSweepOptions): Background => {
   const { files, place, now, log, jumpHoldMs, keepMs, everyMs } = options
   const waryNow = makeWaryClock(now, jumpHoldMs, log)
-  const steps = new PacedSteps()
 
   /** Bytes that the store keeps go with their row. An id that is none, in a store that somebody else made, has no bytes. */
   const removeBytes = async (id: string): Promise<void> => {
@@ -38,7 +36,7 @@ export const startBlobSweep = (options: BlobSweepOptions): Background => {
   }
 
   /** Returns how many blobs are gone. */
-  const step = async (failures: Map<string, unknown>): Promise<number> => {
+  const step = async (steps: PacedSteps, failures: Map<string, unknown>): Promise<number> => {
     const due = await files.takeDue(waryNow(), sweepRowsMax, keepMs)
     const tried = due.filter((id) => !failures.has(id))
     const gone: string[] = []
@@ -55,11 +53,11 @@ export const startBlobSweep = (options: BlobSweepOptions): Background => {
     return gone.length
   }
 
-  const sweep = async (): Promise<void> => {
+  const sweep = async (steps: PacedSteps): Promise<void> => {
     /** Each blob is tried once per sweep: rows whose removal failed are due again at once. */
     const failures = new Map<string, unknown>()
     try {
-      await steps.drain(() => step(failures))
+      await steps.drain(() => step(steps, failures))
     } catch (error) {
       if (!steps.isStopped) log('warn', 'the sweep of files failed; it is retried later', { cause: String(error) })
     }
@@ -69,18 +67,10 @@ export const startBlobSweep = (options: BlobSweepOptions): Background => {
     log('warn', 'bytes of files could not be removed; it is retried later', { blobs: failures.size, cause })
   }
 
-  const run = async (): Promise<void> => {
+  return inBackground(async (steps) => {
     while (!steps.isStopped) {
-      await sweep()
+      await sweep(steps)
       if (!steps.isStopped) await steps.rest(everyMs)
     }
-  }
-
-  const running = run()
-  return {
-    async stop() {
-      steps.stop()
-      await running
-    },
-  }
+  })
 }

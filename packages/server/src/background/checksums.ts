@@ -1,10 +1,9 @@
 import { checksumRowsMax } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { Maintenance } from '../store/maintenance.ts'
-import { PacedSteps } from './paced-steps.ts'
-import type { Background } from './sweeps.ts'
+import { type Background, inBackground } from './paced-steps.ts'
 
-export interface ChecksumOptions {
+interface ChecksumOptions {
   maintenance: Pick<Maintenance, 'addChecksums'>
   log: Log
   /** How long to wait after a failure. */
@@ -15,10 +14,8 @@ export interface ChecksumOptions {
  * Adds checksums to the records that version 0.1 wrote, while the server handles requests. After a stop or a crash it
  * continues at the next start. If there is nothing to do, it ends at once and logs nothing.
  */
-export const startChecksums = ({ maintenance, log, retryMs }: ChecksumOptions): Background => {
-  const steps = new PacedSteps()
-
-  const run = async (): Promise<void> => {
+export const startChecksums = ({ maintenance, log, retryMs }: ChecksumOptions): Background =>
+  inBackground(async (steps) => {
     let rows = 0
     while (!steps.isStopped) {
       try {
@@ -31,13 +28,4 @@ export const startChecksums = ({ maintenance, log, retryMs }: ChecksumOptions): 
         await steps.rest(retryMs)
       }
     }
-  }
-
-  const running = run()
-  return {
-    async stop() {
-      steps.stop()
-      await running
-    },
-  }
-}
+  })

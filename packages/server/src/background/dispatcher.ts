@@ -1,16 +1,16 @@
+import { Turns } from '../core/fair-queue.ts'
 import { claimBytesMax, dataBytesMax, pushesMax, taskLookEveryMs } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
-import { StrictShares } from '../core/strict-shares.ts'
+import { StrictShares } from '../core/shares.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { Pushes, RunReference, Runs } from '../store/runs.ts'
 import type { Table } from '../store/tables.ts'
 import { Alarm } from './alarm.ts'
+import type { Background } from './paced-steps.ts'
 import { type AttemptParts, PushAttempt, type SendPush } from './push-attempt.ts'
-import { PushTurns } from './push-turns.ts'
 import { RareLog } from './rare-log.ts'
-import type { Background } from './sweeps.ts'
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   runs: Pick<Runs, 'duePushes' | 'claimPushes' | 'get' | 'finish'>
   send: SendPush
   signals: RunSignals
@@ -52,7 +52,8 @@ class PushDispatcher implements Dispatcher {
   readonly #parts: AttemptParts
   readonly #rareLog: RareLog
   readonly #alarm = new Alarm()
-  readonly #turns = new PushTurns()
+  /** The tasks that may have runs to push. */
+  readonly #turns = new Turns<Table>()
   readonly #shares: StrictShares
   /** Tasks of which a claim is in flight. */
   readonly #claims = new Map<number, Promise<void>>()
@@ -104,7 +105,7 @@ class PushDispatcher implements Dispatcher {
         const nowMs = now()
         const { tasks, nextAtMs, isMore } = await runs.duePushes(nowMs, without)
         failures = 0
-        for (const task of tasks) if (!this.#saturated.has(task.id)) this.#turns.add(task)
+        for (const task of tasks) if (!this.#saturated.has(task.id)) this.#turns.set(task.orgId, task.id, task)
         this.#fill()
         isWhole = !isMore
         // One that was past by our clock before the look is not due yet by the clock of the store.
@@ -140,7 +141,7 @@ class PushDispatcher implements Dispatcher {
 
   /** What is free is divided among those that wait, so that the first in turn does not take all of it. */
   #portion({ orgId, id }: Table): number {
-    const portion = Math.floor(this.#shares.free / this.#turns.orgCount / this.#turns.taskCount(orgId))
+    const portion = Math.floor(this.#shares.free / this.#turns.orgCount / this.#turns.memberCount(orgId))
     return Math.min(this.#shares.room(orgId, id), Math.max(1, portion))
   }
 
@@ -159,11 +160,11 @@ class PushDispatcher implements Dispatcher {
     const count = claimed?.runs.length ?? 0
     this.#shares.give(task.orgId, task.id, limit - count)
     this.#claims.delete(task.id)
-    if (claimed === undefined || !mayHaveMore(claimed, limit)) this.#turns.remove(task)
+    if (claimed === undefined || !mayHaveMore(claimed, limit)) this.#turns.remove(task.orgId, task.id)
     if (claimed !== undefined) {
       const { concurrency } = claimed.declaration
       if (concurrency !== null && this.#shares.heldBy(task.orgId, task.id) >= concurrency) {
-        this.#turns.remove(task)
+        this.#turns.remove(task.orgId, task.id)
         this.#saturated.set(task.id, leasedAt)
       }
       // What was claimed while the process began to stop is left to its lease.
@@ -179,7 +180,7 @@ class PushDispatcher implements Dispatcher {
       this.#making.delete(making)
       if (this.#attempts.get(name) === attempt) this.#attempts.delete(name)
       this.#shares.give(task.orgId, task.id, 1)
-      if (this.#saturated.delete(task.id)) this.#turns.add(task)
+      if (this.#saturated.delete(task.id)) this.#turns.set(task.orgId, task.id, task)
       this.#fill()
     })
     this.#making.add(making)

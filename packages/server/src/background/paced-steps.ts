@@ -7,6 +7,22 @@ export interface Job {
   failed(error: unknown): void
 }
 
+export interface Background {
+  stop(): Promise<void>
+}
+
+/** Work that runs until it is stopped, and checks for that between its steps. */
+export const inBackground = (work: (steps: PacedSteps) => Promise<void>): Background => {
+  const steps = new PacedSteps()
+  const running = work(steps)
+  return {
+    async stop() {
+      steps.stop()
+      await running
+    },
+  }
+}
+
 /** Runs background work in steps until it is stopped. Each step is one small commit between the commits of writers. */
 export class PacedSteps {
   isStopped = false

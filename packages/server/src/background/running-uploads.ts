@@ -10,7 +10,7 @@ export interface RunningUploads {
   stop(): Promise<void>
 }
 
-export interface RunningUploadsOptions {
+interface RunningUploadsOptions {
   files: Pick<Files, 'keepAlive'>
   now(): number
   log: Log

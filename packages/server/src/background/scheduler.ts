@@ -2,11 +2,10 @@ import { taskLookEveryMs } from '../core/limits.ts'
 import type { Log } from '../core/log.ts'
 import type { RunSignals } from '../core/tasks/run-signals.ts'
 import type { RunReference, Runs } from '../store/runs.ts'
-import { type Job, PacedSteps } from './paced-steps.ts'
+import { type Background, inBackground, type Job } from './paced-steps.ts'
 import { RareLog } from './rare-log.ts'
-import type { Background } from './sweeps.ts'
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   runs: Pick<Runs, 'expireLeases' | 'fireSchedules'>
   /** False with --no-tasks: leases still expire, but schedules create no runs. */
   firesSchedules: boolean
@@ -28,7 +27,6 @@ const backoffsMax = 4
 /** Applies expired leases, and creates the runs of schedules. Several processes may do it at once. */
 export const startScheduler = (options: SchedulerOptions): Background => {
   const { runs, firesSchedules, signals, now, onExpired, everyMs = taskLookEveryMs } = options
-  const steps = new PacedSteps()
   const rare = new RareLog(options.log, logEveryMs)
   const log = rare.about('tasks')
 
@@ -57,21 +55,13 @@ export const startScheduler = (options: SchedulerOptions): Background => {
   }
   const jobs = firesSchedules ? [expire, fire] : [expire]
 
-  const run = async (): Promise<void> => {
+  return inBackground(async (steps) => {
     let failures = 0
     while (!steps.isStopped) {
       const { worked, isMore } = await steps.drainInTurns(jobs, performance.now() + everyMs)
       failures = worked ? 0 : failures + 1
       if (!steps.isStopped && (!worked || !isMore)) await steps.rest(everyMs * 2 ** Math.min(failures, backoffsMax))
     }
-  }
-
-  const running = run()
-  return {
-    async stop() {
-      steps.stop()
-      await running
-      rare.flush()
-    },
-  }
+    rare.flush()
+  })
 }

@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import { makeWaryClock } from '../core/wary-clock.ts'
 import type { Maintenance } from '../store/maintenance.ts'
 import type { Runs } from '../store/runs.ts'
-import { type Job, PacedSteps } from './paced-steps.ts'
+import { type Background, inBackground, type Job } from './paced-steps.ts'
 
 export interface SweepOptions {
   maintenance: Pick<Maintenance, 'sweepExpired' | 'sweepStepRows' | 'purgeTables' | 'purgeOrganizations'>
@@ -16,10 +16,6 @@ export interface SweepOptions {
   everyMs: number
 }
 
-export interface Background {
-  stop(): Promise<void>
-}
-
 /**
  * Permanently removes data that can no longer be read: expired records, finished runs that are no longer kept, and
  * deleted tables and organizations that can no longer be restored.
@@ -27,7 +23,6 @@ export interface Background {
  */
 export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }: SweepOptions): Background => {
   const waryNow = makeWaryClock(now, jumpHoldMs, log)
-  const steps = new PacedSteps()
 
   const failed = (error: unknown): void => log('warn', 'sweep failed; it is retried later', { cause: String(error) })
   const jobs: Job[] = [
@@ -37,19 +32,11 @@ export const startSweeps = ({ maintenance, runs, now, log, jumpHoldMs, everyMs }
     { step: () => maintenance.purgeOrganizations(waryNow(), sweepRowsMax), failed },
   ]
 
-  const run = async (): Promise<void> => {
+  return inBackground(async (steps) => {
     while (!steps.isStopped) {
       // One that has nothing left, or has failed, is asked again after this time, also if another never comes to an end.
       const { isMore } = await steps.drainInTurns(jobs, performance.now() + everyMs)
       if (!steps.isStopped && !isMore) await steps.rest(everyMs)
     }
-  }
-
-  const running = run()
-  return {
-    async stop() {
-      steps.stop()
-      await running
-    },
-  }
+  })
 }

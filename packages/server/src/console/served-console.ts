@@ -3,8 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { CubbyError } from '../core/errors.ts'
 import type { ConsolePages, Page } from '../http/pages.ts'
-import { fileHeaders, pageHeaders } from './headers.ts'
-import { type ConsoleFiles, consolePage } from './page.ts'
+import { type ConsoleFiles, consolePage, fileHeaders, pageHeaders } from './page.ts'
 
 const buildCommand = 'npm run build -w packages/console'
 

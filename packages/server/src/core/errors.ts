@@ -5,7 +5,7 @@ import { type Hint, maskHint } from './hint.ts'
 // The client owns the codes: the server cannot send a code that the client does not know.
 export type { ErrorCode } from '@cubbydb/client'
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** The path of the wrong field: `data.status`, `operations[3].hashKey`. */
   field?: string
   /** The suggested next step, if there is one. */

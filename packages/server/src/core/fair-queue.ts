@@ -34,28 +34,92 @@ export class Fifo<T> {
   }
 }
 
+/**
+ * Turns by count: organizations take turns, and within an organization its members (API keys, or tasks). The one that had its
+ * turn goes behind the others, so a backlog of one delays nobody. A member has one entry.
+ */
+export class Turns<T> {
+  /** The order of the entries is the order of turns. */
+  readonly #orgs = new Map<number, Map<number, T>>()
+  /** The map that became empty last. Without contention the next entry reuses it, and nothing is allocated. */
+  #spare: Map<number, T> | undefined
+
+  get orgCount(): number {
+    return this.#orgs.size
+  }
+
+  memberCount(orgId: number): number {
+    return this.#orgs.get(orgId)?.size ?? 0
+  }
+
+  get(orgId: number, memberId: number): T | undefined {
+    return this.#orgs.get(orgId)?.get(memberId)
+  }
+
+  /** Keeps its place if it is there already. */
+  set(orgId: number, memberId: number, entry: T): void {
+    let members = this.#orgs.get(orgId)
+    if (members === undefined) {
+      members = this.#spare ?? new Map()
+      this.#spare = undefined
+      this.#orgs.set(orgId, members)
+    }
+    members.set(memberId, entry)
+  }
+
+  remove(orgId: number, memberId: number): void {
+    const members = this.#orgs.get(orgId)
+    if (members?.delete(memberId) !== true || members.size > 0) return
+    this.#orgs.delete(orgId)
+    this.#spare = members
+  }
+
+  /** The next entry, which stays where it is. */
+  get first(): T | undefined {
+    for (const members of this.#orgs.values()) for (const entry of members.values()) return entry
+    return undefined
+  }
+
+  /** The next entry that has room; its organization and it go behind the others. Undefined if none has room. */
+  next(orgHasRoom = (_orgId: number): boolean => true, hasRoom = (_entry: T): boolean => true): T | undefined {
+    for (const [orgId, members] of this.#orgs) {
+      if (!orgHasRoom(orgId)) continue
+      for (const [memberId, entry] of members) {
+        if (!hasRoom(entry)) continue
+        if (members.size > 1) {
+          members.delete(memberId)
+          members.set(memberId, entry)
+        }
+        if (this.#orgs.size > 1) {
+          this.#orgs.delete(orgId)
+          this.#orgs.set(orgId, members)
+        }
+        return entry
+      }
+    }
+    return undefined
+  }
+
+  /** In the order of turns of each organization. */
+  *[Symbol.iterator](): Generator<T> {
+    for (const members of this.#orgs.values()) yield* members.values()
+  }
+}
+
 interface KeyLine<T> {
+  orgId: number
   keySeq: number
   readonly items: Fifo<T>
 }
 
-/** An organization with items in the queue. `turns` are its API keys with items, in the order of their turns. */
-interface OrgLine<T> {
-  orgId: number
-  readonly turns: Fifo<KeyLine<T>>
-  readonly byKey: Map<number, KeyLine<T>>
-}
-
 /**
- * A round-robin queue: organizations take turns, and within an organization its API keys. Items of one key are first in,
- * first out. So the backlog of one caller does not delay another. The queue itself is unbounded; `Shares` bounds it.
+ * A queue with turns of organizations and their API keys. Items of one key are first in, first out. So the backlog of one
+ * caller does not delay another. The queue itself is unbounded; `Shares` bounds it.
  */
 export class FairQueue<T> {
-  readonly #turns = new Fifo<OrgLine<T>>()
-  readonly #byOrg = new Map<number, OrgLine<T>>()
-  /** The queues that became empty last. Without contention the next item reuses them, and nothing is allocated. */
-  #spareOrg: OrgLine<T> | undefined
-  #spareKey: KeyLine<T> | undefined
+  readonly #lines = new Turns<KeyLine<T>>()
+  /** The line that became empty last: see Turns. */
+  #spare: KeyLine<T> | undefined
   #size = 0
 
   get size(): number {
@@ -63,39 +127,29 @@ export class FairQueue<T> {
   }
 
   push(orgId: number, keySeq: number, item: T): void {
-    let org = this.#byOrg.get(orgId)
-    if (org === undefined) {
-      org = this.#spareOrg ?? { orgId, turns: new Fifo(), byKey: new Map() }
-      this.#spareOrg = undefined
-      org.orgId = orgId
-      this.#byOrg.set(orgId, org)
-      this.#turns.push(org)
+    let line = this.#lines.get(orgId, keySeq)
+    if (line === undefined) {
+      line = this.#spare ?? { orgId, keySeq, items: new Fifo() }
+      this.#spare = undefined
+      line.orgId = orgId
+      line.keySeq = keySeq
+      this.#lines.set(orgId, keySeq, line)
     }
-    let key = org.byKey.get(keySeq)
-    if (key === undefined) {
-      key = this.#spareKey ?? { keySeq, items: new Fifo() }
-      this.#spareKey = undefined
-      key.keySeq = keySeq
-      org.byKey.set(keySeq, key)
-      org.turns.push(key)
-    }
-    key.items.push(item)
+    line.items.push(item)
     this.#size++
   }
 
   /** What `shift` would return. */
   peek(): T | undefined {
-    return this.#turns.first?.turns.first?.items.first
+    return this.#lines.first?.items.first
   }
 
   shift(): T | undefined {
-    const org = this.#turns.shift()
-    if (org === undefined) return undefined
-    const key = org.turns.shift()!
-    const item = key.items.shift()
+    const line = this.#lines.next()
+    if (line === undefined) return undefined
+    const item = line.items.shift()
     this.#size--
-    this.#lineUp(org, key)
-    this.#lineUpOrg(org)
+    this.#dropIfEmpty(line)
     return item
   }
 
@@ -105,35 +159,17 @@ export class FairQueue<T> {
    */
   removeLate(isLate: (item: T) => boolean): T[] {
     const removed: T[] = []
-    for (let orgs = this.#turns.size; orgs > 0; orgs--) {
-      const org = this.#turns.shift()!
-      for (let keys = org.turns.size; keys > 0; keys--) {
-        const key = org.turns.shift()!
-        while (key.items.size > 0 && isLate(key.items.first!)) removed.push(key.items.shift()!)
-        this.#lineUp(org, key)
-      }
-      this.#lineUpOrg(org)
+    for (const line of [...this.#lines]) {
+      while (line.items.size > 0 && isLate(line.items.first!)) removed.push(line.items.shift()!)
+      this.#dropIfEmpty(line)
     }
     this.#size -= removed.length
     return removed
   }
 
-  /** Moves the key behind the other keys of its organization, or drops it if it has no items left. */
-  #lineUp(org: OrgLine<T>, key: KeyLine<T>): void {
-    if (key.items.size > 0) {
-      org.turns.push(key)
-      return
-    }
-    org.byKey.delete(key.keySeq)
-    this.#spareKey = key
-  }
-
-  #lineUpOrg(org: OrgLine<T>): void {
-    if (org.turns.size > 0) {
-      this.#turns.push(org)
-      return
-    }
-    this.#byOrg.delete(org.orgId)
-    this.#spareOrg = org
+  #dropIfEmpty(line: KeyLine<T>): void {
+    if (line.items.size > 0) return
+    this.#lines.remove(line.orgId, line.keySeq)
+    this.#spare = line
   }
 }

@@ -12,17 +12,17 @@ export interface SuggestedCall {
 }
 
 /** Members of the input to send, if the operation is clear. */
-export interface SuggestedInput {
+interface SuggestedInput {
   readonly send: KnownInput
 }
 
 /** A member of the input that may be missing. */
-export interface SuggestedMember {
+interface SuggestedMember {
   readonly give: string
 }
 
 /** Repeat the same request later. */
-export interface SuggestedRepeat {
+interface SuggestedRepeat {
   readonly repeat: 'later'
 }
 

@@ -27,7 +27,7 @@ export const indexStringBytesMax = 1_024
 export const fileBytesMax = 5 * GIB
 /** The bytes of a file with a declared length up to this are held in memory until all have arrived. Larger ones are streamed. */
 export const smallUploadBytesMax = 64 * KIB
-/** With --small-files-in-store: the bytes of a file up to this size are in the store, in the commit of its record. */
+/** Unless their place is S3, the bytes of files up to this size are in the store, in the commit of their record. */
 export const storeFileBytesMax = 16 * KIB
 export const fileNameBytesMax = 1_024
 export const fileNameSegmentsMax = 16

@@ -4,9 +4,62 @@ export interface Holder {
   keySeq: number
 }
 
-interface OrgShare {
+interface Holding {
   held: number
-  readonly byKey: Map<number, number>
+  readonly byMember: Map<number, number>
+}
+
+/** How much each organization holds, and each of its members: API keys, or tasks. */
+class Holdings {
+  readonly #orgs = new Map<number, Holding>()
+  /** The entry that was removed last. Without contention the next request reuses it, and nothing is allocated. */
+  #spare: Holding | undefined
+  #used = 0
+
+  get used(): number {
+    return this.#used
+  }
+
+  /** Undefined if it holds nothing. */
+  protected holdingOf(orgId: number): Holding | undefined {
+    return this.#orgs.get(orgId)
+  }
+
+  protected get orgIds(): Iterable<number> {
+    return this.#orgs.keys()
+  }
+
+  /** Takes the amount even if there is no room: for amounts that are only known after the fact. */
+  take(orgId: number, memberId: number, amount: number): void {
+    if (amount === 0) return
+    let org = this.#orgs.get(orgId)
+    if (org === undefined) {
+      org = this.#spare ?? { held: 0, byMember: new Map() }
+      this.#spare = undefined
+      this.#orgs.set(orgId, org)
+    }
+    this.#used += amount
+    org.held += amount
+    org.byMember.set(memberId, (org.byMember.get(memberId) ?? 0) + amount)
+  }
+
+  /** Gives back what the same holder took, in any portions. */
+  give(orgId: number, memberId: number, amount: number): void {
+    if (amount === 0) return
+    const org = this.#orgs.get(orgId)
+    const left = (org?.byMember.get(memberId) ?? 0) - amount
+    if (org === undefined || left < 0) throw new Error('more was given back than taken')
+    this.#used -= amount
+    org.held -= amount
+    if (left > 0) {
+      org.byMember.set(memberId, left)
+      return
+    }
+    org.byMember.delete(memberId)
+    if (org.byMember.size > 0) return
+    this.#orgs.delete(orgId)
+    this.#spare = org
+  }
 }
 
 /**
@@ -21,30 +74,23 @@ interface OrgShare {
  * organization holds at most three quarters of `max` and all together at most one and a half times `max`; an organization
  * while all together hold at most twice `max`. So many keys of one organization still leave room for other organizations.
  */
-export class Shares {
+export class Shares extends Holdings {
   readonly #max: number
   readonly #onGiven: () => void
-  readonly #orgs = new Map<number, OrgShare>()
-  /** The entry that was removed last. Without contention the next request reuses it, and nothing is allocated. */
-  #spare: OrgShare | undefined
-  #used = 0
 
   /** `onGiven` is called when something was given back. */
   constructor(max: number, onGiven: () => void = () => {}) {
+    super()
     this.#max = max
     this.#onGiven = onGiven
   }
 
-  get used(): number {
-    return this.#used
-  }
-
   /** Whether the shares of the organization and of the key leave room for this amount. */
   hasRoom(orgId: number, keySeq: number, amount: number): boolean {
-    const org = this.#orgs.get(orgId)
-    if (org === undefined) return this.#used + amount <= this.#max * 2
-    const heldByKey = org.byKey.get(keySeq) ?? 0
-    const orgMax = (this.#max - (this.#used - org.held)) / 2
+    const org = this.holdingOf(orgId)
+    if (org === undefined) return this.used + amount <= this.#max * 2
+    const heldByKey = org.byMember.get(keySeq) ?? 0
+    const orgMax = (this.#max - (this.used - org.held)) / 2
     return heldByKey + amount <= orgMax - org.held || (heldByKey === 0 && this.#admitsKey(org, amount))
   }
 
@@ -55,47 +101,60 @@ export class Shares {
     return true
   }
 
-  /** Takes the amount even if there is no room: for amounts that are only known after the fact. */
-  take(orgId: number, keySeq: number, amount: number): void {
-    if (amount === 0) return
-    const org = this.#orgs.get(orgId)
-    this.#used += amount
-    if (org === undefined) {
-      this.#orgs.set(orgId, this.#newOrg(keySeq, amount))
-      return
-    }
-    org.held += amount
-    org.byKey.set(keySeq, (org.byKey.get(keySeq) ?? 0) + amount)
+  override give(orgId: number, keySeq: number, amount: number): void {
+    if (amount > 0) this.#onGiven()
+    super.give(orgId, keySeq, amount)
   }
 
-  /** Gives back what the same holder took, in any portions. */
-  give(orgId: number, keySeq: number, amount: number): void {
-    if (amount === 0) return
-    this.#onGiven()
-    const org = this.#orgs.get(orgId)
-    const left = (org?.byKey.get(keySeq) ?? 0) - amount
-    if (org === undefined || left < 0) throw new Error('more was given back than taken')
-    this.#used -= amount
-    org.held -= amount
-    if (left > 0) {
-      org.byKey.set(keySeq, left)
-      return
-    }
-    org.byKey.delete(keySeq)
-    if (org.byKey.size > 0) return
-    this.#orgs.delete(orgId)
-    this.#spare = org
-  }
-
-  #admitsKey(org: OrgShare, amount: number): boolean {
-    return org.held + amount <= this.#max * 0.75 && this.#used + amount <= this.#max * 1.5
-  }
-
-  #newOrg(keySeq: number, amount: number): OrgShare {
-    const org = this.#spare ?? { held: 0, byKey: new Map() }
-    this.#spare = undefined
-    org.held = amount
-    org.byKey.set(keySeq, amount)
-    return org
+  #admitsKey(org: Holding, amount: number): boolean {
+    return org.held + amount <= this.#max * 0.75 && this.used + amount <= this.#max * 1.5
   }
 }
+
+/**
+ * How many of something countable each organization and each of its members may hold: of pushes its tasks, of requests that
+ * wait its API keys. At most `max` in all. An organization may hold half of what the others leave, and a member half of what
+ * the other members of its organization leave of that. So nobody ever takes everything: an organization alone reaches half of
+ * `max`, and the next one still finds room. One that is above its share because others came gets nothing until it has given
+ * back.
+ *
+ * `Shares` lets a newcomer in beyond `max`. Here `max` is a promise, so a newcomer gets one while any is free.
+ */
+export class StrictShares extends Holdings {
+  readonly #max: number
+
+  constructor(max: number) {
+    super()
+    this.#max = max
+  }
+
+  get free(): number {
+    return this.#max - this.used
+  }
+
+  heldBy(orgId: number, memberId: number): number {
+    return this.holdingOf(orgId)?.byMember.get(memberId) ?? 0
+  }
+
+  /** How many more the organization may hold now. */
+  roomOf(orgId: number): number {
+    const held = this.holdingOf(orgId)?.held ?? 0
+    return Math.max(0, Math.min(this.free, half(this.#max - (this.used - held)) - held))
+  }
+
+  /** How many more the member may hold now. `isHalved`: it may hold half of what others may. */
+  room(orgId: number, memberId: number, isHalved = false): number {
+    const room = this.roomOf(orgId)
+    const held = this.heldBy(orgId, memberId)
+    const share = half(room + held)
+    return Math.max(0, Math.min(room, (isHalved ? half(share) : share) - held))
+  }
+
+  /** The organizations that hold some and may hold no more now. */
+  get fullOrgIds(): number[] {
+    return [...this.orgIds].filter((orgId) => this.roomOf(orgId) === 0)
+  }
+}
+
+/** Half of it, but not nothing while there is one. */
+const half = (count: number): number => (count === 1 ? 1 : Math.floor(count / 2))

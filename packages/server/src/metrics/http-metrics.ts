@@ -1,7 +1,7 @@
 import type { Registry } from './registry.ts'
 
 /** The label of requests that no operation has: their paths are chosen by callers. */
-export const noOperation = 'none'
+const noOperation = 'none'
 
 /** Statuses that the server answers with. Another one is counted as `other`. */
 const statuses = [

@@ -28,12 +28,12 @@ export const countRefusedScrapes = (registry: Registry): ((reason: Refusal) => v
   return (reason) => counter.add(1, refusals.indexOf(reason))
 }
 
-export interface MetricsAddress {
+interface MetricsAddress {
   host: string
   port: number
 }
 
-export interface MetricsListener {
+interface MetricsListener {
   readonly port: number
   close(): Promise<void>
 }
@@ -188,7 +188,7 @@ class Connections {
   }
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   onRefused(reason: Refusal): void
   requestMsMax?: number
 }

@@ -24,7 +24,7 @@ const maxFds = (): number | undefined => {
   }
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** By the clock of the process. */
   startedAtMs: number
 }

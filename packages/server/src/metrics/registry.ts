@@ -12,7 +12,7 @@ interface Declared {
   isSparse?: boolean
 }
 
-export class Counter {
+class Counter {
   constructor(readonly cells: Float64Array) {}
 
   add(by = 1, cell = 0): void {
@@ -34,7 +34,7 @@ export class Gauge {
   }
 }
 
-export class Histogram {
+class Histogram {
   readonly #buckets: readonly number[]
   readonly #cellSize: number
 

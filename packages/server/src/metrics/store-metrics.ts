@@ -124,7 +124,7 @@ const measureArchive = (registry: Registry, measures: Measures, isOwner: boolean
   })
 }
 
-export interface MeasuredStore {
+interface MeasuredStore {
   measures: Measures
   isOwner: boolean
   /** So much longer than the store says: the sweep of files keeps bytes for the archive. */

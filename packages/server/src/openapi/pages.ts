@@ -1,3 +1,4 @@
+import { Thread } from '../core/thread.ts'
 import type { Page, Pages } from '../http/pages.ts'
 import type { FromPagesThread, PageBytes, ToPagesThread } from './pages-thread.ts'
 
@@ -12,24 +13,24 @@ const pageOf = ({ body, gzipped, version, headers }: PageBytes): Page => ({
 
 /** Both are rejected if the thread fails. */
 const makeInThread = (publicUrl: string | undefined): Record<keyof Pages, Promise<Page>> => {
-  const thread = new Worker(new URL('./pages-thread.ts', import.meta.url).href)
   const [document, docs] = [Promise.withResolvers<Page>(), Promise.withResolvers<Page>()]
-  const end = (fault: string) => {
+  const fail = (fault: string) => {
     for (const { promise, reject } of [document, docs]) {
       // Perhaps nobody has asked for one of them.
       promise.catch(() => {})
       reject(new Error(`the descriptions of the API could not be made: ${fault}`))
     }
-    thread.terminate()
   }
-  thread.onmessage = ({ data }: MessageEvent<FromPagesThread>) => {
-    if ('document' in data) return document.resolve(pageOf(data.document))
-    if ('fault' in data) return end(data.fault)
-    docs.resolve(pageOf(data.docs))
-    thread.terminate()
-  }
-  thread.onerror = ({ message }: ErrorEvent) => end(message)
-  thread.postMessage({ publicUrl } satisfies ToPagesThread)
+  const thread = new Thread<ToPagesThread, FromPagesThread>(new URL('./pages-thread.ts', import.meta.url).href, {
+    message: (message) => {
+      if ('document' in message) return document.resolve(pageOf(message.document))
+      if ('docs' in message) docs.resolve(pageOf(message.docs))
+      else fail(message.fault)
+      thread.terminate()
+    },
+    lost: fail,
+  })
+  thread.post({ publicUrl })
   return { document: document.promise, docs: docs.promise }
 }
 

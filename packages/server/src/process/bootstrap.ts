@@ -1,3 +1,4 @@
+import { isConsoleBuilt, notBuiltHint } from '../console/served-console.ts'
 import { consoleUrl, linkKeyRequest, linkMinutes, signInLink } from '../console/sign-in-link.ts'
 import { makeApiKey } from '../core/api-keys/api-key.ts'
 import { shellWord } from '../core/text/shell-word.ts'
@@ -6,16 +7,22 @@ import type { Organization } from '../store/organizations.ts'
 import { typedCommand } from './own-program.ts'
 import type { ServeOptions } from './serve-options.ts'
 
+/** Whether people can use it. Without its files the server serves everything else. */
+const checkConsole = async ({ hasConsole, log }: ServeOptions): Promise<boolean> => {
+  if (!hasConsole) return false
+  const isBuilt = await isConsoleBuilt()
+  if (!isBuilt) log('warn', 'the console is not built', { hint: notBuiltHint })
+  return isBuilt
+}
+
 /**
+ * Logs a line if the console is missing. With --no-bootstrap that is all.
  * On a store that never had an organization: creates "default" and prints its two keys, which are never shown again, and a
  * link to the console. On any other store: prints where the console is, and how to create another key or link.
  */
-export const bootstrap = async (
-  engine: Engine,
-  ownUrl: string,
-  options: ServeOptions,
-  hasConsole: boolean,
-): Promise<void> => {
+export const bootstrap = async (engine: Engine, ownUrl: string, options: ServeOptions): Promise<void> => {
+  const hasConsole = await checkConsole(options)
+  if (!options.bootstrap) return
   const url = options.publicUrl ?? ownUrl
   const nowMs = options.clock.now()
   const secret = makeApiKey({ kind: 'secret' })

@@ -1,8 +1,9 @@
 import { startBlobSweep } from '../background/blobs.ts'
+import type { Background } from '../background/paced-steps.ts'
 import { type RunningUploads, trackUploads } from '../background/running-uploads.ts'
-import type { Background } from '../background/sweeps.ts'
 import { storeFileBytesMax } from '../core/limits.ts'
 import { CheckedPlace } from '../files/places/checked-place.ts'
+import { DirectoryPlace } from '../files/places/directory.ts'
 import { makePlace } from '../files/places/open-place.ts'
 import type { CountedFiles } from '../metrics/work-metrics.ts'
 import type { BlobPlace, BlobWriter } from '../store/blob-place.ts'
@@ -35,7 +36,7 @@ export const openFilePlace = async (
   counted?: CountedFiles,
 ): Promise<FilePlace | undefined> => {
   if (files === undefined) return undefined
-  const made = await makePlace(files, { env: process.env, now: clock.now, log, batches: true })
+  const made = await makePlace(files, { env: process.env, now: clock.now, log })
   const place = new CheckedPlace(made, engine.files, log)
   if (role === 'owner') await place.checkAtStart(adoptsFiles)
   const uploads = trackUploads({ files: engine.files, now: clock.now, log })
@@ -43,7 +44,7 @@ export const openFilePlace = async (
   const used = counted === undefined ? tracked(place, uploads) : countedPlace(tracked(place, uploads), counted)
   const inStore = { bytesMax: storeFileBytesMax, prepare: () => place.prepare() }
   return {
-    place: smallFilesInStore ? { ...used, inStore } : used,
+    place: (smallFilesInStore ?? made instanceof DirectoryPlace) ? Object.assign(used, { inStore }) : used,
     shown: filesAreGiven ? place.description : undefined,
     startSweep() {
       const sweep = startBlobSweep({
@@ -60,25 +61,20 @@ export const openFilePlace = async (
 }
 
 /** The same place; an upload counts as running from when its bytes go there until it has ended, well or not. */
-export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => ({
-  description: place.description,
-  mayWriteLate: () => place.mayWriteLate(),
-  async write(id, bytes) {
-    uploads.begin(id)
-    try {
-      return trackedWriter(await place.write(id, bytes), () => uploads.end(id))
-    } catch (error) {
-      uploads.end(id)
-      throw error
-    }
-  },
-  read: (id, start, end) => place.read(id, start, end),
-  size: (id) => place.size(id),
-  remove: (id) => place.remove(id),
-  readMark: () => place.readMark(),
-  writeMark: (mark, how) => place.writeMark(mark, how),
-  close: () => place.close(),
-})
+export const tracked = (place: BlobPlace, uploads: RunningUploads): BlobPlace => {
+  const write = place.write.bind(place)
+  return Object.assign(place, {
+    async write(id: string, bytes?: number) {
+      uploads.begin(id)
+      try {
+        return trackedWriter(await write(id, bytes), () => uploads.end(id))
+      } catch (error) {
+        uploads.end(id)
+        throw error
+      }
+    },
+  })
+}
 
 const trackedWriter = (writer: BlobWriter, ended: () => void): BlobWriter => ({
   write: (chunk) => writer.write(chunk),
@@ -87,23 +83,25 @@ const trackedWriter = (writer: BlobWriter, ended: () => void): BlobWriter => ({
 })
 
 /** The same place, for the metrics: its bytes are counted as they pass. */
-export const countedPlace = (place: BlobPlace, counted: Pick<CountedFiles, 'written' | 'read'>): BlobPlace => ({
-  ...place,
-  async write(id, bytes) {
-    const writer = await place.write(id, bytes)
-    return {
-      async write(chunk) {
-        // Its owner may free the chunk after that.
-        const { length } = chunk
-        await writer.write(chunk)
-        counted.written(length)
-      },
-      finish: (sha256) => writer.finish(sha256),
-      abort: () => writer.abort(),
-    }
-  },
-  read: async (id, start, end) => countedChunks(await place.read(id, start, end), counted),
-})
+export const countedPlace = (place: BlobPlace, counted: Pick<CountedFiles, 'written' | 'read'>): BlobPlace => {
+  const [write, read] = [place.write.bind(place), place.read.bind(place)]
+  return Object.assign(place, {
+    async write(id: string, bytes?: number) {
+      const writer = await write(id, bytes)
+      return {
+        async write(chunk: Uint8Array) {
+          // Its owner may free the chunk after that.
+          const { length } = chunk
+          await writer.write(chunk)
+          counted.written(length)
+        },
+        finish: (sha256: string) => writer.finish(sha256),
+        abort: () => writer.abort(),
+      }
+    },
+    read: async (id: string, start: number, end: number) => countedChunks(await read(id, start, end), counted),
+  })
+}
 
 /** By hand: a generator that was never started would not close its source. */
 const countedChunks = (

@@ -1,19 +1,16 @@
 import type { Subprocess } from 'bun'
-import { startChecksums } from '../background/checksums.ts'
-import { startSweeps } from '../background/sweeps.ts'
 import { stopMsMax } from '../core/limits.ts'
 import { OperatorError } from '../core/operator-error.ts'
 import type { Engine } from '../store/engine.ts'
 import { bootstrap } from './bootstrap.ts'
-import { checkConsole } from './console.ts'
 import { type FilePlace, openFilePlace } from './file-place.ts'
 import { reservePort, urlOf } from './listen.ts'
 import { makeMetrics, type ServerMetrics } from './metrics.ts'
 import { ownCommand } from './own-program.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, untilSignal } from './signals.ts'
-import { startTaskWork, type TaskWork } from './tasks.ts'
-import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
+import { startWork, type Work } from './work.ts'
+import { type FromWorker, portVariable, type ToWorker } from './worker.ts'
 
 // `--workers N`: this process owns the store and its writer, sweeps, and supervises. N worker processes (worker.ts) serve
 // requests on one port, which the system distributes among them, and write through this process.
@@ -105,10 +102,10 @@ class Workers {
 export const serveWithWorkers = async (options: ServeOptions): Promise<number> => {
   const { store, host, clock, log } = options
   let workers: Workers | undefined
-  let taskWork: TaskWork | undefined
+  let work: Work | undefined
   /** The workers answer the requests that wait for runs. */
   const stopWorkers = async (): Promise<void> => {
-    taskWork?.hold()
+    work?.hold()
     await workers?.stop()
   }
   const metrics = makeMetrics(options)
@@ -137,22 +134,16 @@ export const serveWithWorkers = async (options: ServeOptions): Promise<number> =
     await engine.close()
     throw error
   }
-  const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ maintenance: engine.maintenance, runs: engine.runs, now, log, jumpHoldMs, everyMs })
-  const blobs = files?.startSweep()
-  const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
-  taskWork = startTaskWork(options, engine, { pushes: metrics?.pushes })
+  work = startWork(options, { engine, files, pushes: metrics?.pushes })
   const url = urlOf(host, port)
   const where = { data: store.describe(), files: files?.shown }
   const { workers: count } = options
   log('info', 'listening', { url, engine: engine.description, ...where, metrics: metricsUrl, workers: count })
-  const hasConsole = await checkConsole(options)
-  if (options.bootstrap) await bootstrap(engine, url, options, hasConsole)
+  await bootstrap(engine, url, options)
 
   log('info', 'stopping', { signal: await signal })
   await stopWorkers()
-  await Promise.all([sweeps.stop(), blobs?.stop(), taskWork.stop()])
-  await checksums.stop()
+  await work.stop()
   await files?.close()
   await metrics?.stop()
   await engine.close()

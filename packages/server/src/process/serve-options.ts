@@ -15,8 +15,8 @@ export interface ServeOptions {
   filesAreGiven: boolean
   /** Whether the place of another store is taken over. */
   adoptsFiles: boolean
-  /** Whether the store keeps the bytes of small files itself. */
-  smallFilesInStore: boolean
+  /** Whether the store keeps the bytes of small files itself. Undefined: if their place is a directory. */
+  smallFilesInStore: boolean | undefined
   /** How long the sweep keeps bytes that no file refers to any more, beyond the usual hour: for restores to a time. */
   keepDeadBlobsMs: number
   /** The flags with which a command finds the same store: for the line that says how to create a key. */

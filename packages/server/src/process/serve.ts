@@ -1,21 +1,16 @@
-import { servedAgentPages } from '../agents/served-pages.ts'
-import { startChecksums } from '../background/checksums.ts'
 import { startKeyUse } from '../background/key-use.ts'
-import { startSweeps } from '../background/sweeps.ts'
 import { stopMsMax } from '../core/limits.ts'
-import { type HttpServer, startHttp } from '../http/server.ts'
-import { descriptionPages } from '../openapi/pages.ts'
+import type { HttpServer } from '../http/server.ts'
 import type { TaskServices } from '../operations/tasks/task-services.ts'
 import { bootstrap } from './bootstrap.ts'
-import { checkConsole, consoleOptions } from './console.ts'
 import { openFilePlace } from './file-place.ts'
 import { listenFailure } from './listen.ts'
-import { mcpOptions } from './mcp.ts'
 import { makeMetrics } from './metrics.ts'
 import { serveWithWorkers } from './owner.ts'
+import { makeTaskServices, serveHttp } from './serve-http.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { stayUp, stopWithin, untilSignal } from './signals.ts'
-import { makeTaskServices, startTaskWork, type TaskWork } from './tasks.ts'
+import { startWork, type Work } from './work.ts'
 import { isWorker, serveAsWorker } from './worker.ts'
 
 /** Serves until a signal; resolves to the exit code. */
@@ -28,13 +23,13 @@ export const serve = (options: ServeOptions): Promise<number> => {
 const restOfStopMs = 1_500
 
 const serveAlone = async (options: ServeOptions): Promise<number> => {
-  const { store, host, port, publicUrl, clock, log, logRequests, logSlowMs } = options
+  const { store, host, port, clock, log } = options
   let http: HttpServer | undefined
   let tasks: TaskServices | undefined
-  let taskWork: TaskWork | undefined
+  let work: Work | undefined
   /** Requests that wait for a run are answered first: HTTP would wait for them. */
   const beginStop = (): void => {
-    taskWork?.hold()
+    work?.hold()
     tasks?.waits.stop()
   }
   const drain = async (): Promise<void> => {
@@ -52,38 +47,13 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
   metrics?.attach(engine, () => http, true, clock.now)
   const metricsUrl = await metrics?.listen(options).catch(closeAfter)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
-  tasks = makeTaskServices({
-    ...{ engine, now: clock.now, handsOut: options.handsOutTasks, pushAllow: options.pushAllow },
-    onWaitRefused: metrics?.onWaitRefused,
-  })
+  tasks = makeTaskServices(options, engine, metrics?.onWaitRefused)
   try {
-    http = startHttp({
-      engine,
-      place: files?.place,
-      tasks,
-      host,
-      port,
-      publicUrl,
-      now: clock.now,
-      log,
-      logRequests,
-      logSlowMs,
-      answerCounter: metrics?.answers,
-      fileCounter: metrics?.files,
-      pages: descriptionPages(publicUrl),
-      agentPages: servedAgentPages(options.hasMcp),
-      console: consoleOptions(options),
-      mcp: mcpOptions(options),
-      onKeyUse: keyUse.note,
-    })
+    http = serveHttp(options, { engine, files, tasks, metrics, keyUse }, { port })
   } catch (error) {
     return closeAfter(listenFailure(error, host, port))
   }
-  const { now, jumpHoldMs, sweepEveryMs: everyMs } = clock
-  const sweeps = startSweeps({ maintenance: engine.maintenance, runs: engine.runs, now, log, jumpHoldMs, everyMs })
-  const blobs = files?.startSweep()
-  const checksums = startChecksums({ maintenance: engine.maintenance, log, retryMs: everyMs })
-  taskWork = startTaskWork(options, engine, { signals: tasks.signals, pushes: metrics?.pushes })
+  work = startWork(options, { engine, files, signals: tasks.signals, pushes: metrics?.pushes })
   stayUp(log)
   const signal = untilSignal()
   log('info', 'listening', {
@@ -93,14 +63,12 @@ const serveAlone = async (options: ServeOptions): Promise<number> => {
     files: files?.shown,
     metrics: metricsUrl,
   })
-  const hasConsole = await checkConsole(options)
-  if (options.bootstrap) await bootstrap(engine, http.url, options, hasConsole)
+  await bootstrap(engine, http.url, options)
 
   log('info', 'stopping', { signal: await signal })
   beginStop()
   await stopWithin(stopMsMax - restOfStopMs, http)
-  await Promise.all([sweeps.stop(), blobs?.stop(), taskWork.stop()])
-  await checksums.stop()
+  await work.stop()
   await keyUse.stop()
   await files?.close()
   await metrics?.stop()

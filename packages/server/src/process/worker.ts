@@ -1,17 +1,21 @@
-import { servedAgentPages } from '../agents/served-pages.ts'
 import { startKeyUse } from '../background/key-use.ts'
 import { stopMsMax } from '../core/limits.ts'
-import { startHttp } from '../http/server.ts'
-import { descriptionPages } from '../openapi/pages.ts'
+import type { Snapshot } from '../metrics/registry.ts'
 import type { WorkerChannel } from '../store/engine.ts'
-import { consoleOptions } from './console.ts'
 import { openFilePlace } from './file-place.ts'
-import { mcpOptions } from './mcp.ts'
 import { makeMetrics } from './metrics.ts'
+import { makeTaskServices, serveHttp } from './serve-http.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { ignoreSignals, stayUp, stopWithin } from './signals.ts'
-import { makeTaskServices } from './tasks.ts'
-import { type FromWorker, portVariable, type ToWorker } from './worker-messages.ts'
+
+// The messages between the owner process and its workers. `engine` contains a message from engine to engine.
+
+export type FromWorker = { ready: true } | { engine: unknown } | { metrics: Snapshot }
+/** `metrics`: asks for the values of the worker's metrics. */
+export type ToWorker = { stop: true } | { engine: unknown } | { metrics: true }
+
+/** Set in a worker's environment: the port that the workers share. */
+export const portVariable = 'CUBBY_WORKER_PORT'
 
 /** Whether this process was started by an owner (owner.ts) to serve its port. */
 export const isWorker = (): boolean => process.env[portVariable] !== undefined && process.send !== undefined
@@ -28,7 +32,7 @@ const channelToOwner: WorkerChannel = {
 const restOfStopMs = 2_500
 
 export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
-  const { store, host, publicUrl, clock, log, logRequests, logSlowMs } = options
+  const { store, clock, log } = options
   ignoreSignals()
   const stopped = new Promise<void>((stop) => process.on('message', (message: ToWorker) => 'stop' in message && stop()))
   stayUp(log)
@@ -36,31 +40,9 @@ export const serveAsWorker = async (options: ServeOptions): Promise<number> => {
   const engine = await store.openWorker(channelToOwner, log, metrics?.observer)
   const files = await openFilePlace(options, engine, 'worker', metrics?.files)
   const keyUse = startKeyUse(engine.apiKeys, log, clock.keyUseEveryMs)
-  const { handsOutTasks: handsOut, pushAllow } = options
-  const tasks = makeTaskServices({
-    ...{ engine, now: clock.now, handsOut, pushAllow },
-    onWaitRefused: metrics?.onWaitRefused,
-  })
-  const http = startHttp({
-    engine,
-    place: files?.place,
-    tasks,
-    host,
-    port: Number(process.env[portVariable]),
-    publicUrl,
-    reusePort: true,
-    now: clock.now,
-    log,
-    logRequests,
-    logSlowMs,
-    answerCounter: metrics?.answers,
-    fileCounter: metrics?.files,
-    pages: descriptionPages(publicUrl),
-    agentPages: servedAgentPages(options.hasMcp),
-    console: consoleOptions(options),
-    mcp: mcpOptions(options),
-    onKeyUse: keyUse.note,
-  })
+  const tasks = makeTaskServices(options, engine, metrics?.onWaitRefused)
+  const port = Number(process.env[portVariable])
+  const http = serveHttp(options, { engine, files, tasks, metrics, keyUse }, { port, reusePort: true })
   metrics?.attach(engine, () => http, false, clock.now)
   process.on('message', (message: ToWorker) => {
     if ('metrics' in message) void metrics?.snapshot().then((snapshot) => send({ metrics: snapshot }))

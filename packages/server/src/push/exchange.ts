@@ -3,7 +3,7 @@ import { connect as connectSecure } from 'node:tls'
 import { type Answer, AnswerReader, type LimitedPart, noAnswer } from './answer-reader.ts'
 import type { Target } from './target.ts'
 
-export interface Request {
+interface Request {
   target: Target
   /** Checked. The connection goes to one of them. */
   addresses: readonly string[]

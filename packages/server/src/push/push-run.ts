@@ -1,12 +1,11 @@
-import { errorMessageCharactersMax } from '../core/limits.ts'
+import { createHmac } from 'node:crypto'
+import { errorMessageCharactersMax, retryAfterSecondsMax } from '../core/limits.ts'
 import type { Run, RunError, RunErrorCode } from '../core/tasks/run.ts'
 import type { Allow } from './allow.ts'
 import { type Answer, BadAnswer, isSuccess, type LimitedPart } from './answer-reader.ts'
 import { exchange } from './exchange.ts'
 import { type Resolve, resolveName } from './resolve.ts'
 import { resultOf } from './result.ts'
-import { parseRetryAfter } from './retry-after.ts'
-import { signatureOf } from './signature.ts'
 import { checkedAddresses, parseTarget, TargetRefused } from './target.ts'
 
 /** What one attempt sends, and where. */
@@ -84,6 +83,20 @@ const headersOf = ({ authorization, secrets, db, task, run }: Push, body: Uint8A
   }
 }
 
+const secretPrefix = 'whsec_'
+
+/** Standard Webhooks 1.0: one `v1,…` for each secret, with a space between them. */
+const signatureOf = (
+  secrets: readonly string[],
+  { id, timestamp, body }: { id: string; timestamp: string; body: Uint8Array },
+): string =>
+  secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
+      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
+    })
+    .join(' ')
+
 const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const stop = (): void => reject(new Error('the signal aborted the push'))
@@ -100,6 +113,16 @@ const outcomeOf = ({ status, retryAfter, body }: Answer, nowMs: number): PushOut
   const failure = failed('http_status', `The target answered ${status}.`)
   if (status === gone) return { ...failure, retry: false }
   return { ...failure, retryAfterMs: parseRetryAfter(retryAfter, nowMs) }
+}
+
+// The form of dates that HTTP allows to send. Date.parse alone would also read "2026" or "1.5".
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+/** In milliseconds from `nowMs`: at most a day, and 0 for a date that has passed. Null without a valid value. */
+const parseRetryAfter = (value: string | undefined, nowMs: number): number | null => {
+  const text = value?.trim() ?? ''
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : httpDate.test(text) ? Date.parse(text) - nowMs : Number.NaN
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), retryAfterSecondsMax * 1000)
 }
 
 type Failure = Extract<PushOutcome, { status: 'failed' }>

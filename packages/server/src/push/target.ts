@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
+import { CubbyError } from '../core/errors.ts'
 import { type Standing, standingOf } from './address.ts'
 import type { Allow } from './allow.ts'
-import type { Resolve } from './resolve.ts'
+import { atMostAtOnce, type Resolve, resolveName } from './resolve.ts'
 
 /** Must not be pushed to. The texts are for the caller: they name no address that a name has resolved to. */
 export class TargetRefused extends Error {
@@ -62,4 +63,36 @@ export const checkedAddresses = async (target: Target, allow: Allow, resolve: Re
   }
   if (url.protocol === 'http:' && standings.includes('public')) throw plainRefused()
   return addresses
+}
+
+/** A declaration does not wait longer for a name server. */
+const resolveMsMax = 3_000
+
+/** Of all declarations of the process, those included that no longer wait. Names above that count as unknown. */
+const lookupsMax = 256
+const resolveSome = atMostAtOnce(resolveName, lookupsMax)
+
+/**
+ * For a declaration: throws `push_target_refused` with the field `url` if the target must not be pushed to. A name that does
+ * not resolve, or not in time, is accepted: each attempt checks again.
+ */
+export const checkTarget = async (
+  url: string,
+  allow: Allow,
+  resolve: Resolve = resolveSome,
+  msMax = resolveMsMax,
+): Promise<void> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<readonly string[]>((done) => {
+    timer = setTimeout(done, msMax, [])
+  })
+  try {
+    const unlessUnknown: Resolve = (name) => Promise.race([resolve(name), late]).catch(() => [])
+    await checkedAddresses(parseTarget(url, allow), allow, unlessUnknown)
+  } catch (error) {
+    if (!(error instanceof TargetRefused)) throw error
+    throw new CubbyError('push_target_refused', `url ${error.message}`, { field: 'url', hint: error.hint })
+  } finally {
+    clearTimeout(timer)
+  }
 }

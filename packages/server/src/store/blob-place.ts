@@ -43,8 +43,8 @@ export interface BlobPlace {
   close(): Promise<void>
 }
 
-/** How small files are kept, with `serve --small-files-in-store`. */
-interface InStore {
+/** How small files are kept in the store. */
+export interface InStore {
   /** A file with more bytes goes to the place. */
   readonly bytesMax: number
   /** As before every write: makes sure that the place is the one of the store, and marks it at the first upload. */

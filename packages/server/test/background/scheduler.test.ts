@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type { Background } from '../../src/background/paced-steps.ts'
 import { startScheduler } from '../../src/background/scheduler.ts'
-import type { Background } from '../../src/background/sweeps.ts'
 import { RunSignals } from '../../src/core/tasks/run-signals.ts'
 import type { RunReference } from '../../src/store/runs.ts'
 import { eventually } from '../harness.ts'

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { type Background, startSweeps } from '../../src/background/sweeps.ts'
+import type { Background } from '../../src/background/paced-steps.ts'
+import { startSweeps } from '../../src/background/sweeps.ts'
 import { sweepRowsMax } from '../../src/core/limits.ts'
 import { eventually } from '../harness.ts'
 

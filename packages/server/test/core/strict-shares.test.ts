@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { StrictShares } from '../../src/core/strict-shares.ts'
+import { StrictShares } from '../../src/core/shares.ts'
 
 describe('shares of pushes', () => {
   test('an organization alone gets half, its only task half of that', () => {

@@ -133,7 +133,7 @@ test('a server that names a table as no table can be called gets no request with
 test.skipIf(!storeIsEmbedded())('bytes behind a link are not served, backed up or restored', async () => {
   const data = join(dir, 'data')
   const backup = join(dir, 'backup')
-  const server = await startServer({ dataDir: data })
+  const server = await startServer({ dataDir: data, args: ['--no-small-files-in-store'] })
   try {
     const api = server.as((await server.createOrganization('acme')).secretKey)
     ok(await api.post('/v1/app/_buckets/pictures'), 201)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { type BlobSweepOptions, startBlobSweep } from '../../src/background/blobs.ts'
+import type { Background } from '../../src/background/paced-steps.ts'
 import { trackUploads } from '../../src/background/running-uploads.ts'
-import type { Background } from '../../src/background/sweeps.ts'
 import { newBlobId, newStoreBlobId } from '../../src/core/files/blob-id.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'

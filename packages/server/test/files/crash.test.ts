@@ -57,7 +57,7 @@ class Uploader {
   }
 }
 
-test.each([[], ['--small-files-in-store']])(
+test.each([[], ['--no-small-files-in-store']])(
   `killed ${rounds} times under ${uploadersMax} uploads, serve %s: answered files are whole, others are not seen, and nothing is left behind`,
   async (...flags: string[]) => {
     const seed = testSeed()
@@ -114,7 +114,7 @@ test.each([[], ['--small-files-in-store']])(
       const { items } = (await api.post('/v1/app/_buckets/crash/query', { limit: 1000 })).body
       const small = items.filter(({ size }: { size: number }) => size <= storeFileBytesMax).length
       expect(small).toBeGreaterThan(0)
-      const files = flags.length === 0 ? items.length : items.length - small
+      const files = flags.length === 0 ? items.length - small : items.length
       const left = await eventually(
         'only the files are left, and the mark',
         () => {
@@ -138,7 +138,7 @@ test.skipIf(!storeIsEmbedded())('without --files they are in the data directory'
     const api = server.as((await server.createOrganization()).secretKey)
     await api.post('/v1/app/_buckets/b')
     expect(filesBelow(join(server.dataDir, 'files'))).toEqual([])
-    await api.put('/v1/app/_buckets/b/a.txt', 'text')
+    await api.put('/v1/app/_buckets/b/a.txt', 'x'.repeat(storeFileBytesMax + 1))
     expect(filesBelow(join(server.dataDir, 'files'))).toHaveLength(2)
   } finally {
     await server.stop()

@@ -14,8 +14,6 @@ import { dirname, join } from 'node:path'
 import { blobPath, newBlobId } from '../../src/core/files/blob-id.ts'
 import { newPlaceMark, newStoreId } from '../../src/core/files/place-mark.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
-import { FileBatches } from '../../src/files/places/file-batches.ts'
-import { writeBatch } from '../../src/files/places/write-batch.ts'
 import { BlobMissing } from '../../src/store/blob-place.ts'
 import { eventually, makeTempDir, removeTempDir } from '../harness.ts'
 import { collect, content, filesBelow, openFiles, put } from './material.ts'
@@ -336,15 +334,13 @@ describe('a symbolic link', () => {
       expect(await eventually('it is refused', refused)).toBeInstanceOf(BlobMissing)
     })
 
-    test(`in the place of the ${what}: small files, written in batches, are not either`, async () => {
-      const batches = new FileBatches({ write: async (batch) => writeBatch(batch), close: async () => {} })
-      const small = new DirectoryPlace(root, { batches })
+    test(`in the place of the ${what}: small files, whose length is known, are not either`, async () => {
       const id = newId()
-      await put(small, id, content(10), { known: 10 })
+      await put(place, id, content(10), { known: 10 })
       replaceByLink(above(id))
       const before = filesBelow(outside())
       const next = newBlobId(Number.parseInt(id.slice(0, 12), 16))
-      const error = await put(small, next, content(5), { known: 5 }).catch((thrown) => thrown)
+      const error = await put(place, next, content(5), { known: 5 }).catch((thrown) => thrown)
       expect(error).toMatchObject({ code: 'unavailable', cause: expect.stringContaining('is a symbolic link') })
       expect(filesBelow(outside())).toEqual(before)
     })

@@ -97,7 +97,7 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
   }
 
   test('of the files: 507, also in the middle of an upload; the previous file stays; tables can be written', async () => {
-    const stage = await start('files')
+    const stage = await start('files', '--no-small-files-in-store')
     disk.fill()
     refused(await stage.api().put(file, content(200_000)), 507, 'storage_full')
     refused(await stage.api().put(file, 'small'), 507, 'storage_full')
@@ -116,9 +116,9 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
     await stage.expectOneBlob()
   })
 
-  test('of the files, with --small-files-in-store: small files go to the store, which has room', async () => {
+  test('of the files: small files go to the store, which has room', async () => {
     // The disk still has the files of the store before.
-    const stage = await start('files', '--small-files-in-store', '--adopt-files')
+    const stage = await start('files', '--adopt-files')
     disk.fill()
     refused(await stage.api().put(file, content(20_000)), 507, 'storage_full')
     ok(await stage.api().put(`${file}/small`, 'small'))
@@ -126,7 +126,7 @@ describe.skipIf(typeof mounted === 'string')(`a full disk${why}`, () => {
   })
 
   test('of the store: 507, also if it fills up during an upload; the previous file stays', async () => {
-    const stage = await start('data', '--small-files-in-store')
+    const stage = await start('data')
     const small = `${file}/small`
     ok(await stage.api().put(small, 'the previous one'))
     const fill = async (): Promise<void> => {

@@ -43,9 +43,11 @@ interface Stage {
   place: string
 }
 
-/** A server with one file, `cats/tom`, in the bucket `avatars`. */
+const inPlace = '--no-small-files-in-store'
+
+/** A server with one file, `cats/tom`, in the bucket `avatars`. It is small; its bytes are in the place unless `args` are given. */
 const withFile = async (options: StartOptions = {}): Promise<Stage> => {
-  const server = await startServer({ dataDir: tempDir(), ...options })
+  const server = await startServer({ dataDir: tempDir(), args: [inPlace], ...options })
   cleanUps.push(() => server.stop())
   const api = server.as((await server.createOrganization()).secretKey)
   ok(await api.post('/v1/app/_buckets/avatars'), 201)
@@ -76,7 +78,7 @@ const startAgain = async ({ server }: Stage, ...args: string[]) => {
 
 describe('the first upload', () => {
   test('makes the directory with its mark, for their owner alone; before it there is none', async () => {
-    const server = await startServer({ dataDir: tempDir() })
+    const server = await startServer({ dataDir: tempDir(), args: [inPlace] })
     cleanUps.push(() => server.stop())
     const api = server.as((await server.createOrganization()).secretKey)
     const place = join(server.dataDir, 'files')
@@ -90,7 +92,7 @@ describe('the first upload', () => {
   })
 
   test('marks the place also if the store keeps its bytes: a server does not start on another one', async () => {
-    const stage = await withFile({ args: ['--small-files-in-store'] })
+    const stage = await withFile({ args: [] })
     expect([existsSync(join(stage.place, markName)), blobsIn(stage.place)]).toEqual([true, []])
     await stage.server.end('SIGTERM')
     const { exitCode, stderr } = await startAgain(stage, '--files', tempDir())
@@ -204,8 +206,8 @@ describe('a place that is not there', () => {
 })
 
 describe('the sweep', () => {
-  for (const args of [[], ['--workers', '2']]) {
-    if (args.length > 0 && process.platform !== 'linux') continue
+  for (const args of [[inPlace], [inPlace, '--workers', '2']]) {
+    if (args.length > 1 && process.platform !== 'linux') continue
     test(`removes replaced and removed bytes after an hour, not before ${args.join(' ')}`, async () => {
       const stage = await withFile({ clock: true, args })
       const { server, api, place } = stage
@@ -254,7 +256,7 @@ describe('--files s3://…', () => {
     const s3 = await S3TestServer.start()
     cleanUps.push(() => s3.stop())
     const files = `s3://${s3.bucket}/cubby`
-    const stage = await withFile({ files, env: s3.env, clock: true })
+    const stage = await withFile({ files, env: s3.env, clock: true, args: [] })
     const { server, api } = stage
     expect(server.log.find(({ message }) => message === 'listening')).toMatchObject({ files })
     expect(existsSync(join(server.dataDir, 'files'))).toBe(false)
@@ -278,6 +280,15 @@ describe('--files s3://…', () => {
     await server.start()
     expect(await get(stage)).toEqual([200, 'new'])
   })
+
+  test('with --small-files-in-store a small file is no object, and is read without S3', async () => {
+    const s3 = await S3TestServer.start()
+    cleanUps.push(() => s3.stop())
+    const files = `s3://${s3.bucket}/cubby`
+    const stage = await withFile({ files, env: s3.env, args: ['--small-files-in-store'] })
+    expect([...s3.objects.keys()]).toEqual([expect.stringMatching(/\/cubby-mark$/)])
+    expect(await get(stage)).toEqual([200, 'tom'])
+  })
 })
 
 describe('--files s3://… while S3 fails', () => {
@@ -295,7 +306,7 @@ describe('--files s3://… while S3 fails', () => {
   test('a server starts, says so and serves tables; files are served when S3 is back', async () => {
     const s3 = await S3TestServer.start()
     cleanUps.push(() => s3.stop())
-    const stage = await withFile({ files: `s3://${s3.bucket}`, env: s3.env })
+    const stage = await withFile({ files: `s3://${s3.bucket}`, env: s3.env, args: [] })
     s3.faults = outage
     await stage.server.restart()
     await servesTablesOnly(stage)
@@ -341,7 +352,7 @@ describe('--files s3://… while S3 fails', () => {
 
 describe.skipIf(process.platform !== 'linux')('--workers 3', () => {
   test('an upload through one process is read through all; each checks the place by itself', async () => {
-    const stage = await withFile({ args: ['--workers', '3'] })
+    const stage = await withFile({ args: [inPlace, '--workers', '3'] })
     for (let i = 0; i < 4; i++) {
       ok(await put(stage.api, `version ${i}`))
       // Each of these takes a connection of its own, and the system gives them to different processes.

@@ -101,7 +101,7 @@ describe.skipIf(untraced !== undefined)(`a directory of blobs, seen with strace$
     ])
   })
 
-  test('small blobs, in batches: the bytes, the name and the directory of each are synced before its answer', () => {
+  test('small blobs at the same time: the bytes, the name and the directory of each are synced before its answer', () => {
     expect(small).toHaveLength(5)
     for (const one of small) {
       const file = join(root, blobPath(one))
@@ -117,7 +117,7 @@ describe.skipIf(untraced !== undefined)(`a directory of blobs, seen with strace$
       expect(listed).toBeGreaterThan(named)
       expect(said).toBeGreaterThan(listed)
     }
-    // Of five one or two batches were made, not five.
+    // They share the syncs of their directory.
     const directory = dirname(join(root, blobPath(small[0]!)))
     const syncs = steps.slice(steps.indexOf('said removed')).filter((step) => step === `sync ${directory}`)
     expect(syncs.length).toBeLessThan(small.length)

@@ -1,7 +1,6 @@
 import { writeSync } from 'node:fs'
 import { newBlobId } from '../../src/core/files/blob-id.ts'
 import { DirectoryPlace } from '../../src/files/places/directory.ts'
-import { FileBatches } from '../../src/files/places/file-batches.ts'
 
 // Run under strace by syncs.test.ts: each step ends with a line on stdout, which is a call of the trace, too.
 
@@ -18,8 +17,8 @@ said(`written ${id}`)
 await place.remove(id)
 said('removed')
 
-// As a server writes small files: by a thread, in batches.
-const server = new DirectoryPlace(process.argv[2]!, { batches: new FileBatches() })
+// Small files that come at the same time.
+const server = new DirectoryPlace(process.argv[2]!)
 const small = Array.from({ length: 5 }, () => newBlobId(Date.now()))
 await Promise.all(
   small.map(async (id) => {

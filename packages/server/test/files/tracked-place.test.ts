@@ -39,7 +39,7 @@ test('bytes may come late to S3, and to a directory only after it was closed; no
     writeMark: async (mark: string) => mark,
   }
   const late = async (files: string): Promise<[BlobPlace, boolean]> => {
-    const made = await makePlace(files, { env, now: Date.now, batches: true })
+    const made = await makePlace(files, { env, now: Date.now })
     const used = countedPlace(tracked(new CheckedPlace(made, stored, () => {}), uploads), {
       written: () => {},
       read: () => {},

@@ -38,18 +38,8 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
     dir = makeTempDir()
     const [dataDir, place, file] = [join(dir, 'data'), join(dir, 'bytes'), join(dir, 'trace')]
     const { secretKey } = await runCubbyJson(dataDir, ['orgs', 'create', 'acme'])
-    const calls = 'ftruncate,rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,sendto,sendmsg'
-    const serve = [
-      'serve',
-      '--data',
-      dataDir,
-      '--files',
-      place,
-      '--port',
-      '0',
-      '--no-bootstrap',
-      '--small-files-in-store',
-    ]
+    const calls = 'rename,renameat,renameat2,fsync,fdatasync,write,pwrite64,writev,pwritev,sendto,sendmsg'
+    const serve = ['serve', '--data', dataDir, '--files', place, '--port', '0', '--no-bootstrap']
     const command = ['strace', '-f', '-y', '-s', '2000', '-o', file, '-e', `trace=${calls}`, process.execPath, mainFile]
     const strace = Bun.spawn([...command, ...serve], { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' })
     try {
@@ -86,7 +76,7 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
         const answered = /HTTP\/1\.1 200.*x-request-id: ([\w-]+)/i.exec(text)?.[1]
         if (answered !== undefined) return step(`answer ${answered}`)
         if (name.startsWith('rename')) return text.includes(`"${place}/`) ? step('name') : []
-        const verb = name.endsWith('sync') ? 'sync ' : name === 'ftruncate' ? 'begin ' : ''
+        const verb = name.endsWith('sync') ? 'sync ' : ''
         const path = /^\d+<([^>]*)>/.exec(text)?.[1] ?? ''
         if (path.endsWith('cubby.db-wal')) return step(`${verb}row`)
         if (!path.startsWith(place)) return []
@@ -116,9 +106,7 @@ describe.skipIf(untraced !== undefined)(`an upload to a server, seen with strace
     const count = (what: string): number => own.filter((step) => step.what === what).length
     expect([count('sync bytes'), count('name')]).toEqual([together, together])
     expect(count('sync directory')).toBeGreaterThan(0)
-    // In batches: see write-batch.ts.
-    expect(count('begin bytes')).toBeGreaterThan(1)
-    expect(count('sync directory')).toBeLessThan(together / 2)
+    expect(count('sync directory')).toBeLessThan(together)
     const answers = own.filter(({ what }) => what.startsWith('answer together'))
     expect(answers).toHaveLength(together)
     // No answer comes before the sync of a directory, and of the records, that follows the name.

@@ -37,7 +37,7 @@ afterEach(async () => {
 
 const serve = async (name: string, ...args: string[]): Promise<Server> => {
   const dataDir = join(top, name)
-  const server = new Server({ dataDir, files, clock: true, args })
+  const server = new Server({ dataDir, files, clock: true, args: ['--no-small-files-in-store', ...args] })
   servers.push(server)
   await server.start()
   return server

@@ -26,7 +26,7 @@ let server: Server
 let receiver: Receiver
 beforeAll(async () => {
   receiver = new Receiver()
-  server = await startServer({ clock: true, args: ['--push-allow', '127.0.0.1/32'] })
+  server = await startServer({ clock: true, args: ['--push-allow', '127.0.0.1/32', '--no-small-files-in-store'] })
 })
 beforeEach(() => server.setClock(0))
 afterAll(async () => {

@@ -7,11 +7,11 @@ import { eventually, startServer, storeIsEmbedded } from '../harness.ts'
 import { contentDigest, makeBucket, sha256 } from './bucket.ts'
 import { ok, refused, useService } from './service.ts'
 
-// With --small-files-in-store the bytes of small files are in the store, those of larger ones in files. A caller must not see which.
+// The bytes of small files are in the store, those of larger ones in files. A caller must not see which.
 
 setDefaultTimeout(30_000)
 
-const service = useService({ args: ['--small-files-in-store'] })
+const service = useService({})
 
 const fetchBytes = async (path: string, headers: Record<string, string> = {}) => {
   const response = await fetch(service.server.url + path, {
@@ -127,7 +127,7 @@ test('40 at once to one name: the bytes that are read are those of the record', 
 })
 
 test('with --workers: written through one process, read through all, with every byte', async () => {
-  const server = await startServer({ args: ['--small-files-in-store', '--workers', '2'] })
+  const server = await startServer({ args: ['--workers', '2'] })
   try {
     const bucket = await makeBucket(server.as((await server.createOrganization()).secretKey))
     const files = Array.from({ length: 20 }, (_, i) => content(storeFileBytesMax - i))

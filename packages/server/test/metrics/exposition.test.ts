@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { chooseFormat, renderMetrics } from '../../src/metrics/exposition.ts'
 import { Registry } from '../../src/metrics/registry.ts'
-import { Scraper } from '../../src/metrics/scrape.ts'
-import { sumProcesses } from '../../src/metrics/sum.ts'
+import { Scraper, sumProcesses } from '../../src/metrics/scrape.ts'
 import { readMetrics, sumOf } from './exposition-rules.ts'
 
 const valuesOf = async (registry: Registry): Promise<Float64Array> =>

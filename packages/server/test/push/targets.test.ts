@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CubbyError } from '../../src/core/errors.ts'
 import { allowNothing, parseAllow } from '../../src/push/allow.ts'
-import { checkTarget } from '../../src/push/check-target.ts'
 import { atMostAtOnce } from '../../src/push/resolve.ts'
+import { checkTarget } from '../../src/push/target.ts'
 import { comes, http, type Listener, listen, push } from './push-fixture.ts'
 
 // Without these checks a tenant could read from, and write into, the networks that this server is in. The listener here stands

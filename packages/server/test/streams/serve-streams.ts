@@ -8,7 +8,7 @@ import { type Route, type RouteTable, routes } from '../../src/http/routes.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { descriptionPages } from '../../src/openapi/pages.ts'
 import { createLogger } from '../../src/process/logger.ts'
-import { makeTaskServices } from '../../src/process/tasks.ts'
+import { makeTaskServices } from '../../src/process/serve-http.ts'
 import { allowNothing } from '../../src/push/allow.ts'
 
 // A server with the routes of the API and two that stream, `PUT /streams/:kind` and `GET /streams/:kind`. In a process of its
@@ -142,7 +142,7 @@ if (import.meta.main) {
   const engine = await openEngine({ data: process.argv[2]!, store: undefined }, { role: 'owner', log })
   const http = startHttp({
     engine,
-    tasks: makeTaskServices({ engine, now: Date.now, handsOut: true, pushAllow: allowNothing }),
+    tasks: makeTaskServices({ clock: Date, handsOutTasks: true, pushAllow: allowNothing }, engine),
     host: '127.0.0.1',
     port: 0,
     now: Date.now,

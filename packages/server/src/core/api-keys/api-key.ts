@@ -27,7 +27,7 @@ export const generateApiKey = (kind: KeyKind): string => {
   return body + checksum(body)
 }
 
-export const generateKeyId = (): string => `key_${randomBase62(20)}`
+const generateKeyId = (): string => `key_${randomBase62(20)}`
 
 export const isWellFormedApiKey = (text: string): boolean =>
   pattern.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)

@@ -58,7 +58,7 @@ export const storedData = (tableId: number, record: StoredRecord): string =>
   record.data + suffixOf(recordChecksum(tableId, record))
 
 /** `unchecked`: stored without a checksum, by version 0.1. */
-export type RowState = 'intact' | 'unchecked' | 'damaged'
+type RowState = 'intact' | 'unchecked' | 'damaged'
 
 /**
  * Takes the checksum off the data of a row that was read, and compares it. A changed bit can make anything of a row, so

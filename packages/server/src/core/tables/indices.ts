@@ -10,7 +10,7 @@ import { type EncodedValue, encodeIndexValue, type IndexScalar, indexValueFault 
 export const slots = ['i1', 'i2', 'i3', 'i4', 'i5'] as const
 export type Slot = (typeof slots)[number]
 
-export interface IndexDeclaration {
+interface IndexDeclaration {
   hashField: string
   rangeField?: string
 }

@@ -1,8 +1,6 @@
 import { CubbyError } from '../errors.ts'
 import { cronCharactersMax } from '../limits.ts'
 
-// Croner reads more than we offer (`L`, `#`, `?`, six fields, nicknames), so a pattern is checked before croner sees it.
-
 interface Field {
   name: string
   least: number
@@ -13,21 +11,27 @@ interface Field {
   names: readonly string[]
 }
 
-const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
-const daysOfWeek = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
+const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 
 const fields: readonly Field[] = [
   { name: 'minute', least: 0, most: 59, values: 60, names: [] },
   { name: 'hour', least: 0, most: 23, values: 24, names: [] },
   { name: 'day of month', least: 1, most: 31, values: 31, names: [] },
-  { name: 'month', least: 1, most: 12, values: 12, names: months },
+  { name: 'month', least: 1, most: 12, values: 12, names: monthNames },
   // 0 and 7 are Sunday.
-  { name: 'day of week', least: 0, most: 7, values: 7, names: daysOfWeek },
+  { name: 'day of week', least: 0, most: 7, values: 7, names: dayNames },
 ]
 
-interface CronPattern {
-  /** Five fields of numbers. */
-  text: string
+export interface CronPattern {
+  /** In ascending order, as the hours. */
+  minutes: number[]
+  hours: number[]
+  days: ReadonlySet<number>
+  /** From 1 to 12. */
+  months: ReadonlySet<number>
+  /** From 0, Sunday, to 6. */
+  daysOfWeek: ReadonlySet<number>
   /** Minute and hour are single numbers. */
   isFixed: boolean
   /** A day must match both fields of days; otherwise one of them is enough. */
@@ -51,29 +55,33 @@ const readNumber = (text: string, field: Field, lastOfRange: boolean): number | 
   return lastOfRange && text.toLowerCase() === 'sun' ? 7 : number
 }
 
-/** One element of a list, in numbers: `*`, `5`, `1-5`, and with a step the first and the last. */
-const readElement = (text: string, field: Field): string | undefined => {
+/** The numbers of one element of a list: `*`, `5` or `1-5`, also with a step. */
+const readElement = (text: string, field: Field): number[] | undefined => {
   const [range, step, ...more] = text.split('/') as [string, ...string[]]
   if (more.length > 0) return undefined
   if (step !== undefined && !(/^\d{1,2}$/.test(step) && Number(step) >= 1 && Number(step) <= field.values))
     return undefined
   const [from, to, ...further] = range.split('-') as [string, ...string[]]
   if (further.length > 0) return undefined
-  const stepped = step === undefined ? '' : `/${Number(step)}`
+  const between = (first: number, last: number): number[] => {
+    const numbers: number[] = []
+    for (let number = first; number <= last; number += Number(step ?? 1)) numbers.push(number)
+    return numbers
+  }
   if (to === undefined) {
-    if (range === '*') return `*${stepped}`
+    if (range === '*') return between(field.least, field.most)
     // `5/15` means different things to different programs.
     const number = readNumber(range, field, false)
-    return number === undefined || step !== undefined ? undefined : String(number)
+    return number === undefined || step !== undefined ? undefined : [number]
   }
   const first = readNumber(from, field, false)
   const last = readNumber(to, field, from.toLowerCase() !== 'sun')
   if (first === undefined || last === undefined || first > last) return undefined
-  return `${first}-${last}${stepped}`
+  return between(first, last)
 }
 
-const readField = (text: string, field: Field): string => {
-  const elements = text.split(',').map((element) => {
+const readField = (text: string, field: Field): number[] => {
+  const numbers = text.split(',').flatMap((element) => {
     const read = readElement(element, field)
     if (read !== undefined) return read
     return refuse(
@@ -81,11 +89,11 @@ const readField = (text: string, field: Field): string => {
       numbersHint(field),
     )
   })
-  return elements.join(',')
+  return [...new Set(numbers)].sort((a, b) => a - b)
 }
 
-/** Also `2-2`. Croner takes it for a single number too. */
-const isSingle = (field: string): boolean => !/[*/]/.test(field) && new Set(field.split(/[,-]/)).size === 1
+// Also `2-2`, but not `*/60`.
+const isSingle = (text: string, numbers: number[]): boolean => !/[*/]/.test(text) && numbers.length === 1
 
 /** Throws `invalid_schedule`. */
 export const parseCron = (text: string): CronPattern => {
@@ -103,10 +111,15 @@ export const parseCron = (text: string): CronPattern => {
     )
   }
   const read = parts.map((part, i) => readField(part, fields[i]!))
-  const [minute, hour, dayOfMonth, , dayOfWeek] = read as [string, string, string, string, string]
+  const [minutes, hours, days, months, daysOfWeek] = read as [number[], number[], number[], number[], number[]]
+  const [minute, hour, day, , dayOfWeek] = parts as [string, string, string, string, string]
   return {
-    text: read.join(' '),
-    isFixed: isSingle(minute) && isSingle(hour),
-    needsBothDays: dayOfMonth.startsWith('*') || dayOfWeek.startsWith('*'),
+    minutes,
+    hours,
+    days: new Set(days),
+    months: new Set(months),
+    daysOfWeek: new Set(daysOfWeek.map((number) => number % 7)),
+    isFixed: isSingle(minute, minutes) && isSingle(hour, hours),
+    needsBothDays: day.startsWith('*') || dayOfWeek.startsWith('*'),
   }
 }

@@ -1,5 +1,4 @@
-import { Cron } from 'croner'
-import { parseCron } from './cron-pattern.ts'
+import { type CronPattern, parseCron } from './cron-pattern.ts'
 import { ZoneTime } from './zone-time.ts'
 
 /** When a task runs by itself. */
@@ -11,56 +10,83 @@ export type Schedule = ({ every: number } | { cron: string; timezone: string }) 
 /** The key of the runs that a schedule creates: so they neither pile up nor overlap. */
 export const scheduleKey = 'schedule'
 
-/** The first time of the schedule after `afterMs`; null if there is none before the year 3000. */
+/** The first time of the schedule after `afterMs`; null if there is none. */
 export const nextScheduledMs = (schedule: Schedule, afterMs: number): number | null => {
   if ('every' in schedule) {
     const everyMs = schedule.every * 1000
     return (Math.floor(afterMs / everyMs) + 1) * everyMs
   }
-  const { text, isFixed, needsBothDays } = parseCron(schedule.cron)
+  const pattern = parseCron(schedule.cron)
   const zone = new ZoneTime(schedule.timezone)
-  const cronIn = (timezone: string): Cron => new Cron(text, { timezone, mode: '5-part', domAndDow: needsBothDays })
-  if (isFixed) return nextFixedMs(cronIn('UTC'), zone, afterMs)
-  return nextMatchMs(cronIn(zone.zone), zone, afterMs)
+  return pattern.isFixed ? nextFixedMs(pattern, zone, afterMs) : nextMatchMs(pattern, zone, afterMs)
 }
 
 const secondMs = 1000
-const utc = new ZoneTime('UTC')
+const minuteMs = 60 * secondMs
+const dayMs = 24 * 60 * minuteMs
 
-/**
- * The next match of the pattern. Croner takes 1 to 3 March for the 29th to 31st of February, and then leaves out the days of
- * March before the one that matches. So no search of it crosses the end of a February.
- */
-const nextMatchMs = (cron: Cron, zone: ZoneTime, afterMs: number): number | null => {
-  for (let fromMs = afterMs; ; ) {
-    const foundMs = cron.nextRun(new Date(fromMs))?.getTime() ?? null
-    const marchMs = zone.instantMs(nextMarchMs(zone.localMs(fromMs) + secondMs))
-    if (foundMs === null || foundMs <= marchMs) return foundMs
-    fromMs = marchMs - secondMs
+/** The rarest date is a leap day on a given day of the week: over a century without a leap day it takes 40 years. */
+const searchYears = 50
+
+/** The first whole minute of the wall clock, from `fromMs` on, that matches; null if there is none. */
+const nextLocalMs = (pattern: CronPattern, fromMs: number): number | null => {
+  let localMs = Math.ceil(fromMs / minuteMs) * minuteMs
+  const lastYear = new Date(localMs).getUTCFullYear() + searchYears
+  for (;;) {
+    const local = new Date(localMs)
+    const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()]
+    if (year > lastYear) return null
+    if (pattern.months.has(month + 1)) {
+      const minute = isDay(pattern, local) ? nextMinute(pattern, local) : undefined
+      if (minute !== undefined) return Date.UTC(year, month, day) + minute * minuteMs
+      localMs = Date.UTC(year, month, day + 1)
+    } else localMs = Date.UTC(year, month + 1)
   }
 }
 
-/** The first beginning of March after this local time. */
-const nextMarchMs = (localMs: number): number => {
-  const year = new Date(localMs).getUTCFullYear()
-  const marchMs = Date.UTC(year, 2, 1)
-  return marchMs > localMs ? marchMs : Date.UTC(year + 1, 2, 1)
+const isDay = ({ days, daysOfWeek, needsBothDays }: CronPattern, local: Date): boolean => {
+  const isDate = days.has(local.getUTCDate())
+  const isDayOfWeek = daysOfWeek.has(local.getUTCDay())
+  return needsBothDays ? isDate && isDayOfWeek : isDate || isDayOfWeek
 }
 
-const dayMs = 24 * 60 * 60 * 1000
+/** The first minute of the day, from this time on, that matches. */
+const nextMinute = ({ hours, minutes }: CronPattern, local: Date): number | undefined => {
+  const [hour, minute] = [local.getUTCHours(), local.getUTCMinutes()]
+  for (const one of hours) {
+    const found = one < hour ? undefined : one > hour ? minutes[0] : minutes.find((number) => number >= minute)
+    if (found !== undefined) return one * 60 + found
+  }
+  return undefined
+}
 
 /**
- * The next of at most one time a day. `cron` finds the local times, and `zone` says when they are. Croner's own rule differs
- * in one case: where a clock change skips the end of a day, it leaves the time out (23:30 in America/Nuuk, each March).
+ * The next moment at which the wall clock shows a match. While the offset stays the same, that is the next local match. So the
+ * search goes from one change of the offset to the next, and looks at no more than a day at a time.
  */
-const nextFixedMs = (cron: Cron, zone: ZoneTime, afterMs: number): number | null => {
+const nextMatchMs = (pattern: CronPattern, zone: ZoneTime, afterMs: number): number | null => {
+  for (let fromMs = (Math.floor(afterMs / secondMs) + 1) * secondMs; ; ) {
+    const fromLocalMs = zone.localMs(fromMs)
+    const matchMs = nextLocalMs(pattern, fromLocalMs)
+    if (matchMs === null) return null
+    const foundMs = matchMs - (fromLocalMs - fromMs)
+    const endMs = Math.min(foundMs, fromMs + dayMs)
+    const changeMs = zone.changeAfter(fromMs, endMs)
+    if (changeMs === undefined && endMs === foundMs) return foundMs
+    // Offsets differ by a day at most: the days before the last two have no match.
+    fromMs = changeMs ?? Math.max(endMs, foundMs - 2 * dayMs)
+  }
+}
+
+/** The next of at most one time a day: once if the wall clock shows it twice, and at the change if one skips it. */
+const nextFixedMs = (pattern: CronPattern, zone: ZoneTime, afterMs: number): number | null => {
   // A time that a change skipped comes later than the wall clock says, at most by a day.
-  let localMs: number | null = zone.localMs(afterMs) - dayMs - 1
-  for (;;) {
-    localMs = nextMatchMs(cron, utc, localMs)
+  for (let fromMs = zone.localMs(afterMs) - dayMs; ; fromMs += minuteMs) {
+    const localMs = nextLocalMs(pattern, fromMs)
     if (localMs === null) return null
     const ms = zone.instantMs(localMs)
     if (ms > afterMs) return ms
+    fromMs = localMs
   }
 }
 

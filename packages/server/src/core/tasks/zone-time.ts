@@ -3,8 +3,6 @@
 const dayMs = 24 * 60 * 60 * 1000
 
 export class ZoneTime {
-  /** The zone in its canonical spelling. */
-  readonly zone: string
   readonly #format: Intl.DateTimeFormat
 
   /** Throws for a time zone that is not known. */
@@ -14,7 +12,6 @@ export class ZoneTime {
       ...{ timeZone: zone, calendar: 'iso8601', numberingSystem: 'latn', hourCycle: 'h23' },
       ...{ year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric },
     })
-    this.zone = this.#format.resolvedOptions().timeZone
   }
 
   /** What the wall clock shows, to the second. */
@@ -40,7 +37,17 @@ export class ZoneTime {
     const instants = [localMs - before, localMs - after].sort((a, b) => a - b)
     const shown = instants.find((ms) => this.localMs(ms) === localMs)
     if (shown !== undefined) return shown
-    let [last, first] = instants as [number, number]
+    return this.changeAfter(instants[0]!, instants[1]!)!
+  }
+
+  /**
+   * The moment after `fromMs`, up to `toMs`, at which the offset changes; undefined if it does not. There is at most one change
+   * in a day.
+   */
+  changeAfter(fromMs: number, toMs: number): number | undefined {
+    const before = this.#offsetMs(fromMs)
+    if (this.#offsetMs(toMs) === before) return undefined
+    let [last, first] = [fromMs, toMs]
     while (first - last > 1) {
       const middle = Math.floor((first + last) / 2)
       if (this.#offsetMs(middle) === before) last = middle

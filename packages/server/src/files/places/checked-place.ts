@@ -3,7 +3,6 @@ import { CubbyError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type BlobPlace, type BlobWriter, PlaceRefused } from '../../store/blob-place.ts'
 import { adoptPlace, checkMark, makeMark, type StoredMark } from './check-mark.ts'
-import { PlaceUnusable } from './place-errors.ts'
 
 /** How long a start waits for a place that does not answer: a disk on the network can take forever. */
 const startCheckMsMax = 5_000
@@ -84,9 +83,7 @@ export class CheckedPlace implements BlobPlace {
       throw error
     })
     const noteUpload = (error: unknown): never => {
-      // A small blob comes to its place when it is finished, and finds out then that it is not there.
-      if (error instanceof PlaceUnusable) this.#noteFailure(error)
-      else this.#logUpload(error)
+      this.#logUpload(error)
       throw error
     }
     const noteUsed = (): void => {

@@ -13,7 +13,7 @@ const bufferBytesMin = 4 * 1024
  */
 const syncEveryBytes = 16 * 1024 * 1024
 
-export interface WriterPaths {
+interface WriterPaths {
   directory: string
   /** The name while it is written. */
   part: string

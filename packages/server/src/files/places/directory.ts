@@ -1,15 +1,12 @@
 import { dirname, join, resolve } from 'node:path'
 import { isBlobId } from '../../core/files/blob-id.ts'
 import { isPlaceMark } from '../../core/files/place-mark.ts'
-import { smallUploadBytesMax } from '../../core/limits.ts'
 import { BlobMissing, type BlobPlace, type BlobWriter } from '../../store/blob-place.ts'
-import { BatchedWriter } from './batched-writer.ts'
 import { DirectoryReader, readChunkBytes, readFully } from './directory-reader.ts'
 import { DirectoryTree, NoDirectory } from './directory-tree.ts'
 import { DirectoryWriter } from './directory-writer.ts'
-import { BatchLost, type FileBatches } from './file-batches.ts'
 import { codeOf, type FileCalls, fileCalls, readFlags, SymbolicLink, syncDirectory } from './file-calls.ts'
-import { placeError, placeUnavailable, unusablePlace } from './place-errors.ts'
+import { placeError, placeUnavailable } from './place-errors.ts'
 import { SharedSync } from './shared-sync.ts'
 
 const fileMode = 0o600
@@ -20,11 +17,9 @@ const markBytesMax = 128
 /** How often a directory is made anew if another process removes it before it has a file. */
 const attemptsMax = 3
 
-export interface DirectoryOptions {
+interface DirectoryOptions {
   now?: () => number
   calls?: FileCalls
-  /** Writes small blobs, many at once. Without it each is written by itself. */
-  batches?: FileBatches
 }
 
 /**
@@ -37,55 +32,28 @@ export class DirectoryPlace implements BlobPlace {
   readonly #now: () => number
   readonly #tree: DirectoryTree
   readonly #names: SharedSync
-  readonly #batches: FileBatches | undefined
   /** The mark that was last seen. A place that loses it is not there: its disk was unmounted, for example. */
   #mark: string | undefined
   #isClosed = false
 
-  constructor(directory: string, { now = Date.now, calls = fileCalls, batches }: DirectoryOptions = {}) {
+  constructor(directory: string, { now = Date.now, calls = fileCalls }: DirectoryOptions = {}) {
     this.description = resolve(directory)
     this.#calls = calls
     this.#now = now
-    this.#batches = batches
     this.#names = new SharedSync((path) => this.#syncNearest(path))
     this.#tree = new DirectoryTree(calls, this.description, this.#names)
   }
 
-  /** The thread of the batches may still be at it when the place is closed. */
+  /** Calls that wait in the pool may still run when the place is closed. */
   mayWriteLate(): boolean {
     return this.#isClosed
   }
 
   async write(id: string, bytes?: number): Promise<BlobWriter> {
     const { directory, file } = this.#pathsOf(id)
-    const batches = this.#batches
-    if (batches !== undefined && bytes !== undefined && bytes <= smallUploadBytesMax) {
-      return new BatchedWriter(bytes, (whole) => this.#putWhole(batches, id, whole))
-    }
     const part = `${file}.part`
     const descriptor = await this.#inDirectory(id, () => this.#create(id, part))
     return new DirectoryWriter(this.#calls, this.#names, { directory, part, file }, descriptor, bytes)
-  }
-
-  async #putWhole(batches: FileBatches, id: string, bytes: Uint8Array): Promise<void> {
-    const { directory, file } = this.#pathsOf(id)
-    let mayBeThere = false
-    const put = async (): Promise<void> => {
-      try {
-        await batches.put(directory, id, bytes)
-        mayBeThere = true
-      } catch (error) {
-        // Otherwise the batch has removed what it made.
-        mayBeThere = error instanceof BatchLost
-        throw error
-      }
-    }
-    try {
-      await this.#inDirectory(id, () => this.#names.changeSynced(directory, put))
-    } catch (error) {
-      if (mayBeThere) for (const path of [`${file}.part`, file]) await this.#calls.unlink(path).catch(() => {})
-      throw error
-    }
   }
 
   async #create(id: string, part: string): Promise<number> {
@@ -101,11 +69,7 @@ export class DirectoryPlace implements BlobPlace {
   async #inDirectory<T>(id: string, use: () => Promise<T>): Promise<T> {
     try {
       for (let attempt = 1; ; attempt++) {
-        await this.#tree
-          .prepare(id, () => this.#confirmOrMake())
-          .catch((error: unknown) => {
-            throw unusablePlace(error)
-          })
+        await this.#tree.prepare(id, () => this.#confirmOrMake())
         try {
           return await use()
         } catch (error) {
@@ -226,7 +190,6 @@ export class DirectoryPlace implements BlobPlace {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#batches?.close()
   }
 
   #pathsOf(id: string): { directory: string; file: string } {
@@ -292,7 +255,7 @@ export class DirectoryPlace implements BlobPlace {
   /** Syncs the directory, or the one above it if it was removed. */
   async #syncNearest(path: string): Promise<void> {
     try {
-      await (this.#batches === undefined ? syncDirectory(this.#calls, path) : this.#batches.sync(path))
+      await syncDirectory(this.#calls, path)
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || path === this.description) throw error
       await this.#syncNearest(dirname(path))

@@ -1,16 +1,13 @@
 import type { Log } from '../../core/log.ts'
 import { type BlobPlace, PlaceUrlRefused } from '../../store/blob-place.ts'
 import { DirectoryPlace } from './directory.ts'
-import { FileBatches } from './file-batches.ts'
 
 // The only file that knows which kinds of places exist.
 
-export interface PlaceSurroundings {
+interface PlaceSurroundings {
   env: Record<string, string | undefined>
   now(): number
   log?: Log
-  /** For a server: many small files are written at once. */
-  batches?: boolean
 }
 
 type MakePlace = (value: string, surroundings: PlaceSurroundings) => Promise<BlobPlace>
@@ -24,10 +21,7 @@ const kinds = new Map<string, MakePlace>([
 export const makePlace: MakePlace = async (value, surroundings) => {
   if (value === '') throw new PlaceUrlRefused('--files is empty; it takes a directory or s3://BUCKET/PREFIX')
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1]?.toLowerCase()
-  if (scheme === undefined) {
-    const { now, batches } = surroundings
-    return new DirectoryPlace(value, { now, batches: batches === true ? new FileBatches() : undefined })
-  }
+  if (scheme === undefined) return new DirectoryPlace(value, { now: surroundings.now })
   const make = kinds.get(scheme)
   // The rest of the URL is not repeated: it may contain a password.
   if (make === undefined) {

@@ -15,18 +15,5 @@ export const placeError = (error: unknown): CubbyError => {
   return placeUnavailable(cause)
 }
 
-/** The place itself cannot be used, whatever the blob. */
-export class PlaceUnusable extends CubbyError {
-  constructor({ message, cause }: CubbyError) {
-    super('unavailable', message, { cause: String(cause) })
-  }
-}
-
-/** The same for an error of the directory in which blobs are made. */
-export const unusablePlace = (error: unknown): CubbyError => {
-  const known = placeError(error)
-  return known.code === 'unavailable' ? new PlaceUnusable(known) : known
-}
-
 export const placeUnavailable = (cause: string): CubbyError =>
   new CubbyError('unavailable', 'The place of the files cannot be used now; nothing was applied.', { cause })

@@ -1,9 +1,5 @@
-/** The sync of a directory failed, or may have failed. */
-export class NamesNotSynced extends Error {}
-
 /**
- * Syncs of directories, shared: while one runs, later changes of that directory wait for the next one, all for the same. All
- * syncs of a directory that may run at the same time, those of `changeSynced` too, must end in the order in which they ran.
+ * Syncs of directories, shared: while one runs, later changes of that directory wait for the next one, all for the same.
  */
 export class SharedSync {
   readonly #sync: (directory: string) => Promise<void>
@@ -22,22 +18,6 @@ export class SharedSync {
     const failures = this.#failures
     await change()
     await this.#join(directory)
-    this.#check(failures, directory)
-  }
-
-  /** The same for a change that syncs the directory itself. It throws NamesNotSynced if that fails. */
-  async changeSynced(directory: string, change: () => Promise<void>): Promise<void> {
-    const failures = this.#failures
-    try {
-      await change()
-    } catch (error) {
-      if (error instanceof NamesNotSynced) this.#failures++
-      throw error
-    }
-    this.#check(failures, directory)
-  }
-
-  #check(failures: number, directory: string): void {
     if (this.#failures !== failures) throw new Error(`a sync failed while names were changed in ${directory}`)
   }
 

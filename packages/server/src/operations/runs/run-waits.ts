@@ -1,7 +1,7 @@
 import { CubbyError } from '../../core/errors.ts'
 import { repeatLater } from '../../core/hint.ts'
 import { taskLookEveryMs, waitsMax } from '../../core/limits.ts'
-import { StrictShares } from '../../core/strict-shares.ts'
+import { StrictShares } from '../../core/shares.ts'
 import type { RunSignals } from '../../core/tasks/run-signals.ts'
 import type { ApiKey } from '../../store/api-keys.ts'
 import type { RunReference, Runs } from '../../store/runs.ts'

@@ -28,9 +28,8 @@ export type ToArchiveThread =
   | { flush: number }
   | ({ close: true } & EndOfStore)
 export type FromArchiveThread =
-  | { held: true }
+  /** The answers to `hold` and `open`; `refused`: the server must not start. */
   | { opened: true }
-  /** The answer to `hold` or `open`: the server must not start. */
   | { refused: string }
   | { flushed: number }
   | { state: ArchiveState }
@@ -61,7 +60,7 @@ const hold = (dir: string, dataDir: string): void => {
   } catch (error) {
     if (error instanceof StoreRefused) throw error
   }
-  reply({ held: true })
+  reply({ opened: true })
 }
 
 const orRefuse = (work: () => void): void => {

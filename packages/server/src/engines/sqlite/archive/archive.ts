@@ -1,6 +1,6 @@
-import { endThread } from '../../../core/end-thread.ts'
 import type { Log } from '../../../core/log.ts'
 import { StoreRefused } from '../../../core/store-refused.ts'
+import { Thread, ThreadRefused } from '../../../core/thread.ts'
 import type { ArchiveState } from '../../../store/measures.ts'
 import type { ArchiveThreadOptions, EndOfStore, FromArchiveThread, ToArchiveThread } from './archive-thread.ts'
 import { removeToken } from './token.ts'
@@ -17,11 +17,9 @@ export class Archive {
   /** Raised when a checkpoint goes on without the archive. The thread looks at it after each read of the WAL. */
   readonly #skipped = new SharedArrayBuffer(4)
   #start: ArchiveStart | undefined
-  #thread: Worker | undefined
+  #thread: Thread<ToArchiveThread, FromArchiveThread> | undefined
   #flushes = 0
   #waiting: { flush: number; done: () => void } | undefined
-  /** The answer to `hold` or `open`. */
-  #onAnswer = Promise.withResolvers<void>()
   #closed = false
   /** For metrics; undefined until the archive has started. */
   state: ArchiveState | undefined
@@ -55,7 +53,7 @@ export class Archive {
     const flush = ++this.#flushes
     const { promise, resolve } = Promise.withResolvers<'flushed' | 'late'>()
     this.#waiting = { flush, done: () => resolve('flushed') }
-    this.#toThread({ flush })
+    this.#thread.post({ flush })
     const timer = setTimeout(() => resolve('late'), flushMsMax)
     const outcome = await promise
     clearTimeout(timer)
@@ -65,7 +63,7 @@ export class Archive {
   /** When the store is closed, or could not be opened. */
   async close(end: EndOfStore = {}): Promise<void> {
     this.#closed = true
-    if (this.#thread !== undefined) await endThread(this.#thread, end)
+    await this.#thread?.end(end)
   }
 
   /** From here on the archive has a gap, whatever becomes of this process. */
@@ -79,14 +77,13 @@ export class Archive {
     }
   }
 
-  #toThread(message: ToArchiveThread): void {
-    this.#thread!.postMessage(message)
-  }
-
-  #ask(message: ToArchiveThread): Promise<void> {
-    this.#onAnswer = Promise.withResolvers()
-    this.#toThread(message)
-    return this.#onAnswer.promise
+  /** A thread that is lost meanwhile is started again. */
+  async #ask(message: ToArchiveThread): Promise<void> {
+    try {
+      await this.#thread!.open(message)
+    } catch (error) {
+      if (error instanceof ThreadRefused) throw new StoreRefused(error.message)
+    }
   }
 
   #open(): Promise<void> {
@@ -94,25 +91,20 @@ export class Archive {
   }
 
   #startThread(): void {
-    const thread = new Worker(new URL('./archive-thread.ts', import.meta.url).href)
-    this.#thread = thread
-    thread.onmessage = (event: MessageEvent<FromArchiveThread>) => {
-      const message = event.data
-      if ('state' in message) this.state = message.state
-      else if ('log' in message) this.#log(...message.log)
-      else if ('held' in message || 'opened' in message) this.#onAnswer.resolve()
-      else if ('refused' in message) this.#onAnswer.reject(new StoreRefused(message.refused))
-      else if ('flushed' in message) this.#endWait(message.flushed)
-    }
-    thread.onerror = (event: ErrorEvent) => {
-      this.#log('error', 'the archive thread failed; starting another', { cause: event.message })
-      thread.terminate()
-      this.#thread = undefined
-      this.#skip()
-      this.#endWait(this.#flushes)
-      this.#onAnswer.resolve()
-      if (!this.#closed) setTimeout(() => void this.#restart(), restartPauseMs).unref()
-    }
+    this.#thread = new Thread(new URL('./archive-thread.ts', import.meta.url).href, {
+      message: (message) => {
+        if ('state' in message) this.state = message.state
+        else if ('log' in message) this.#log(...message.log)
+        else this.#endWait(message.flushed)
+      },
+      lost: (cause) => {
+        this.#log('error', 'the archive thread failed; starting another', { cause })
+        this.#thread = undefined
+        this.#skip()
+        this.#endWait(this.#flushes)
+        if (!this.#closed) setTimeout(() => void this.#restart(), restartPauseMs).unref()
+      },
+    })
   }
 
   #endWait(flush: number): void {

@@ -1,6 +1,6 @@
 import { fdatasync, openSync } from 'node:fs'
-import { endThread } from '../../../core/end-thread.ts'
 import type { Log } from '../../../core/log.ts'
+import { Thread } from '../../../core/thread.ts'
 import type { CheckpointFault } from '../connection.ts'
 import {
   type CheckpointEvent,
@@ -61,7 +61,7 @@ export class Checkpointer {
    * here, a later one to the new connection too.
    */
   readonly #file: number
-  #thread: Worker | undefined
+  #thread: Thread<ToCheckpointThread, FromCheckpointThread> | undefined
   #quietTimer: Timer | undefined
   #idleTimer: Timer | undefined
   #onPinned: () => void = () => {}
@@ -115,7 +115,8 @@ export class Checkpointer {
   #beginCheckpoint(kind: CheckpointKind): void {
     const { archiveFirst, sendReset } = this.#options
     const begin = (): void => {
-      if (kind === 'passive') this.#toThread({ checkpoint: true })
+      // The thread may have failed while the archive was busy: the policy knows that.
+      if (kind === 'passive') this.#thread?.post({ checkpoint: true })
       else sendReset(kind === 'truncate')
     }
     if (archiveFirst === undefined) begin()
@@ -128,7 +129,7 @@ export class Checkpointer {
     if (thread === undefined) return
     await new Promise<void>((resolve) => {
       this.#onPinned = resolve
-      thread.postMessage({ pin: isPinned } satisfies ToCheckpointThread)
+      thread.post({ pin: isPinned })
     })
   }
 
@@ -142,7 +143,7 @@ export class Checkpointer {
 
   /** To be called at rest. */
   async end(): Promise<void> {
-    if (this.#thread !== undefined) await endThread(this.#thread)
+    await this.#thread?.end()
   }
 
   terminate(): void {
@@ -178,38 +179,28 @@ export class Checkpointer {
     this.#idleTimer.unref()
   }
 
-  #toThread(message: ToCheckpointThread): void {
-    // It may have failed while the archive was busy: the policy knows that.
-    this.#thread?.postMessage(message)
-  }
-
   async start(): Promise<void> {
     if (!this.#options.enabled) return
-    const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url).href)
-    this.#thread = thread
-    await new Promise<void>((resolve, reject) => {
-      thread.onmessage = (event: MessageEvent<FromCheckpointThread>) => {
-        const message = event.data
-        if ('opened' in message) resolve()
-        if ('pinned' in message) this.#onPinned()
-        if (!('checkpointed' in message)) return
+    this.#thread = new Thread(new URL('./checkpoint-thread.ts', import.meta.url).href, {
+      message: (message) => {
+        if ('pinned' in message) return this.#onPinned()
         this.#report(message.fault)
         this.note({ kind: 'checkpointed', fault: message.fault?.kind })
         this.#options.onEnd()
-      }
-      thread.onerror = (event: ErrorEvent) => {
-        thread.terminate()
-        this.#options.log('error', 'the checkpoint thread failed; starting another', { cause: event.message })
-        reject(new Error(event.message))
-        this.#thread = undefined
-        this.#onPinned()
-        this.note({ kind: 'checkpointerLost' })
-        this.#options.onEnd()
-        if (!this.#closed) setTimeout(() => void this.#restart(), restartPauseMs).unref()
-      }
-      const { path: open, faults } = this.#options
-      this.#toThread({ open, faults })
+      },
+      lost: (cause) => this.#onLost(cause),
     })
+    const { path: open, faults } = this.#options
+    await this.#thread.open({ open, faults })
+  }
+
+  #onLost(cause: string): void {
+    this.#options.log('error', 'the checkpoint thread failed; starting another', { cause })
+    this.#thread = undefined
+    this.#onPinned()
+    this.note({ kind: 'checkpointerLost' })
+    this.#options.onEnd()
+    if (!this.#closed) setTimeout(() => void this.#restart(), restartPauseMs).unref()
   }
 
   async #restart(): Promise<void> {

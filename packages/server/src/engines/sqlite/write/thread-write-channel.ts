@@ -1,7 +1,7 @@
-import { endThread } from '../../../core/end-thread.ts'
 import { CubbyError } from '../../../core/errors.ts'
 import { repeatLater } from '../../../core/hint.ts'
 import type { Log } from '../../../core/log.ts'
+import { type FromThread, Thread } from '../../../core/thread.ts'
 import type { StoreObserver } from '../../../store/observer.ts'
 import { Checkpointer } from '../checkpoint/checkpointer.ts'
 import { Vacuumer } from '../maintenance/vacuumer.ts'
@@ -69,7 +69,7 @@ export class ThreadWriteChannel implements WriteChannel {
   readonly #vacuumer: Vacuumer
   onCommit: (commands: Command[]) => void = () => {}
   onDamage: (cause: string) => void = () => {}
-  #writer!: Worker
+  #writer!: Thread<ToWriter, FromWriter>
   /** Sent to the writer and not answered yet, in the order in which they were sent. */
   #inFlight: QueuedWrite[] = []
   #bytesInFlight = 0
@@ -96,7 +96,7 @@ export class ThreadWriteChannel implements WriteChannel {
       sendReset: (truncates) => {
         // A snapshot that a read has opened may need the WAL, and then the file could not be made empty. The next one does not.
         if (truncates) this.#noteCommit([])
-        this.#toWriter({ checkpoint: true, truncates })
+        this.#writer.post({ checkpoint: true, truncates })
       },
       onDamage: (cause) => guard(() => this.onDamage(cause)),
       onDiskFailure: (cause) => this.#endProcess({ cause, atOnce: true }),
@@ -186,7 +186,7 @@ export class ThreadWriteChannel implements WriteChannel {
     this.#noteCommit([])
     this.#checkpointer.note({ kind: 'rest' })
     await this.#rest()
-    await Promise.all([endThread(this.#writer), this.#checkpointer.end()])
+    await Promise.all([this.#writer.end(), this.#checkpointer.end()])
   }
 
   /** Resolves when nothing runs. */
@@ -221,14 +221,10 @@ export class ThreadWriteChannel implements WriteChannel {
       this.#inFlight.push(write)
       this.#bytesInFlight += write.bytes
     }
-    this.#toWriter({ group: encodeGroup(group.map((write) => write.command)) })
+    this.#writer.post({ group: encodeGroup(group.map((write) => write.command)) })
   }
 
-  #toWriter(message: ToWriter): void {
-    this.#writer.postMessage(message)
-  }
-
-  #onMessage(message: FromWriter): void {
+  #onMessage(message: Exclude<FromWriter, FromThread>): void {
     if ('outcomes' in message) {
       const { walPages, pendingPages, reopened, failure } = message
       const answered = this.#takeAnswered(decodeOutcomes(message.outcomes))
@@ -244,7 +240,7 @@ export class ThreadWriteChannel implements WriteChannel {
       this.#answer(answered)
       this.#noteRest()
       if (failure !== undefined) this.#endProcess({ cause: failure, atOnce: false })
-    } else if ('checkpointed' in message) {
+    } else {
       const { walPages, pendingPages, fault } = message
       this.#walPendingPages = pendingPages
       this.#checkpointer.noteReset({ walPages, pendingPages }, fault, () => {
@@ -304,26 +300,22 @@ export class ThreadWriteChannel implements WriteChannel {
   }
 
   async #startWriter(): Promise<void> {
-    const writer = new Worker(new URL('./writer-thread.ts', import.meta.url).href)
+    let isOpen = false
+    const writer = new Thread<ToWriter, FromWriter>(new URL('./writer-thread.ts', import.meta.url).href, {
+      message: (message) => this.#onMessage(message),
+      lost: (cause) => {
+        if (isOpen) this.#onWriterLost(cause)
+      },
+    })
     this.#writer = writer
+    const { path: open, faults, observer, archive } = this.#options
     try {
-      await new Promise<void>((resolve, reject) => {
-        writer.onmessage = (event: MessageEvent<FromWriter>) => {
-          const message = event.data
-          if ('refused' in message) reject(new Error(message.refused))
-          else if ('opened' in message) {
-            writer.onerror = (event: ErrorEvent) => this.#onWriterLost(event.message)
-            resolve()
-          } else this.#onMessage(message)
-        }
-        writer.onerror = (event: ErrorEvent) => reject(new Error(event.message))
-        const { path: open, faults, observer, archive } = this.#options
-        this.#toWriter({ open, faults, times: archive?.times, timesCommits: observer !== undefined })
-      })
+      await writer.open({ open, faults, times: archive?.times, timesCommits: observer !== undefined })
     } catch (error) {
       writer.terminate()
       throw error
     }
+    isOpen = true
   }
 
   /**
@@ -332,7 +324,6 @@ export class ThreadWriteChannel implements WriteChannel {
    */
   #onWriterLost(cause: string): void {
     if (!this.#checkpointer.state.writerRuns) return
-    this.#writer.terminate()
     this.#log('error', 'the writer thread failed; starting another', { cause })
     const unknown = new CubbyError(
       'outcome_unknown',

@@ -15,7 +15,7 @@ export interface Payload {
   open(onTaken: (isLast: boolean) => void): Body
 }
 
-export interface S3Request {
+interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
   /** The object, below the prefix. */
   name: string

@@ -13,7 +13,7 @@ export interface RequestToSign {
   payloadSha256: string
 }
 
-export interface Credentials {
+interface Credentials {
   region: string
   accessKeyId: string
   secretAccessKey: string
