@@ -11,7 +11,7 @@ import type { RecordOperation, WriteResult } from '../store/records.ts'
 import type { Table, TableKind } from '../store/tables.ts'
 import { type Access, type AddressOf, callerOf, type TableAddress } from './access.ts'
 import { type ListingInput, parseListing } from './listing.ts'
-import type { Body } from './operation.ts'
+import type { Body } from './parse-input.ts'
 
 // Tables, buckets and tasks are found, listed, deleted and restored by the same rules.
 
@@ -183,7 +183,7 @@ export const readListOfDatabase = ({ members }: Body): Omit<ListOfDatabaseInput,
   return { deleted: parseFlag(members.deleted, 'deleted'), ...parseListing(members) }
 }
 
-export interface Page {
+interface Page {
   rows: Table[]
   cursor: string | null
   /** A cursor to go on after this row, for a page that ends earlier. */

@@ -1,9 +1,8 @@
 import type { Awaitable } from '../core/awaitable.ts'
 import type { ErrorCode } from '../core/errors.ts'
-import type { Members } from '../core/members.ts'
 import type { Access } from './access.ts'
 import type { Example } from './example.ts'
-import { parseInput } from './parse-input.ts'
+import { type Body, type InputRules, parseInput } from './parse-input.ts'
 import type { Schema } from './schema.ts'
 import type { SchemaName } from './schemas.ts'
 
@@ -52,12 +51,6 @@ export interface Route {
   }
 }
 
-/** A JSON object: its members, and its text, for objects in it that are stored as they were sent. */
-export interface Body {
-  members: Members
-  text: string
-}
-
 /** What a program or a person needs to call an operation. No request needs it, so it is made only for those who describe. */
 export interface Description {
   /** Names it in the contents of the reference, where it has one line. Default: its summary. */
@@ -86,7 +79,7 @@ export interface Description {
  * One thing that the service can do, independent of the caller and the transport. It is described once, beside its code:
  * HTTP routes, the OpenAPI document, shell commands and tools for agents are adapters that read this description.
  */
-export interface Operation<Id extends string, Input, Output> {
+export interface Operation<Id extends string, Input, Output> extends InputRules {
   readonly id: Id
   readonly area: Area
   readonly summary: string
@@ -98,17 +91,10 @@ export interface Operation<Id extends string, Input, Output> {
   readonly command?: string
   /** The name of the tool for agents that does it. */
   readonly tool?: string
-  /**
-   * The version that a caller may name. `put`: write only if the record has it, or is absent; `change`: write only if the
-   * record has it; `read`: answer only if the record has another one.
-   */
-  readonly condition?: 'put' | 'change' | 'read'
   /** Callers may ask for an answer without data. */
   readonly answersMinimal?: true
   /** The version of what it returns. */
   version?(output: Output): number
-  /** Default: `parsePlainBody`, for a body without objects that are stored as they were sent. */
-  readBody?(text: string): Body
   /** Checks the members that the path does not name, without the condition. Absent: there are none. */
   read?(body: Body, nowMs: number): Partial<NoInfer<Input>>
   /** Parses the JSON text of the whole input. Text, because the `data` of a record is stored exactly as it was sent. */

@@ -5,8 +5,27 @@ import { type Members, refuseUnknownMembers } from '../core/members.ts'
 import { parseKeyPart } from '../core/records/record-key.ts'
 import { parsePlainBody } from '../core/text/plain-body.ts'
 import { parseNameOf } from './access.ts'
-import type { AnyOperation, Body } from './operation.ts'
 import { parseCondition } from './records/condition.ts'
+
+/** A JSON object: its members, and its text, for objects in it that are stored as they were sent. */
+export interface Body {
+  members: Members
+  text: string
+}
+
+/** The part of an operation that says how its input is read. */
+export interface InputRules {
+  readonly route?: { readonly path: string }
+  /**
+   * The version that a caller may name. `put`: write only if the record has it, or is absent; `change`: write only if the
+   * record has it; `read`: answer only if the record has another one.
+   */
+  readonly condition?: 'put' | 'change' | 'read'
+  /** Default: `parsePlainBody`, for a body without objects that are stored as they were sent. */
+  readBody?(text: string): Body
+  /** Checks the members that the path does not name, without the condition. Absent: there are none. */
+  read?(body: Body, nowMs: number): object
+}
 
 /** `run` is any text: no run has a malformed id, so it is not found. */
 const parseRun = (value: unknown, { db, task }: Record<string, string>): string => {
@@ -41,20 +60,20 @@ export const parseNames = (names: readonly string[], members: Members): Record<s
 }
 
 /** The JSON of a body. If `optional`, an empty one counts as `{}`. */
-export const readJson = ({ readBody }: AnyOperation, text: string, optional: boolean): Body => {
+export const readJson = ({ readBody }: InputRules, text: string, optional: boolean): Body => {
   if (text === '' && optional) return readBody?.('{}') ?? { members: {}, text }
   return readBody?.(text) ?? { members: parsePlainBody(text), text }
 }
 
 /** What is not in the path, without the condition. */
-export const readRest = (operation: AnyOperation, body: Body, nowMs: number): object => {
+export const readRest = (operation: InputRules, body: Body, nowMs: number): object => {
   if (operation.read !== undefined) return operation.read(body, nowMs)
   refuseUnknownMembers(body.members, [])
   return {}
 }
 
 /** The whole input as one JSON text, for callers other than HTTP. */
-export const parseInput = (operation: AnyOperation, text: string, nowMs: number): object => {
+export const parseInput = (operation: InputRules, text: string, nowMs: number): object => {
   const body = readJson(operation, text, false)
   const names = pathNames(operation.route!.path)
   const address = parseNames(names, body.members)

@@ -4,13 +4,13 @@ import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { presentOwnApiKey } from './present-api-key.ts'
 
-export interface OwnApiKey {
+interface OwnApiKey {
   apiKey: ApiKey
   /** The name of the key's organization. */
   organization: string
 }
 
-export const describeOwnApiKey = async ({ engine, apiKey }: Access): Promise<OwnApiKey> => {
+const describeOwnApiKey = async ({ engine, apiKey }: Access): Promise<OwnApiKey> => {
   const { orgId, seq } = apiKey
   // Read as the listing reads it: `apiKey` may be from a cache, and its `lastUsedAt` would lag for longer than a minute.
   const [listed] = await engine.apiKeys.list(orgId, seq + 1, 1)

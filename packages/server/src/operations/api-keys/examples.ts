@@ -3,8 +3,8 @@ import type { ExampleCall } from '../example.ts'
 export const createdAt = 1767398400000
 export const id = 'key_4fJ2mQ9sT7bXc1LwZr8a'
 // No real key: its checksum is wrong.
-export const key = 'svc_pub_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000wxyz'
-export const masked = 'svc_pub_****wxyz'
+const key = 'svc_pub_EXAMPLEEXAMPLEEXAMPLEEXAMPLE000000wxyz'
+const masked = 'svc_pub_****wxyz'
 
 export const web = { kind: 'public', name: 'web shop', databases: ['app'], expiresAt: 4102444800000 }
 export const createdWeb = {

@@ -9,7 +9,7 @@ import { listingMembers } from '../tables/schemas.ts'
 import { createWeb, listedWeb } from './examples.ts'
 import { presentApiKey } from './present-api-key.ts'
 
-export interface ApiKeyPage {
+interface ApiKeyPage {
   keys: ApiKey[]
   cursor: string | null
 }

@@ -7,7 +7,7 @@ import { inputOf, ref } from '../schema.ts'
 import { createWeb, id, listedWeb } from './examples.ts'
 import { presentApiKey } from './present-api-key.ts'
 
-export interface RevokeApiKeyInput {
+interface RevokeApiKeyInput {
   id: string
 }
 

@@ -9,7 +9,7 @@ import { bucketJson } from './present-bucket.ts'
 import { bucketMembers, bucketRequired, bucketSchemas } from './schemas.ts'
 
 /** Creating an existing bucket is not an error. It keeps its id. */
-export const createBucket = (
+const createBucket = (
   access: Access,
   { db, bucket }: BucketAddress,
   nowMs: number,

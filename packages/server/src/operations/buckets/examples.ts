@@ -1,6 +1,6 @@
 import { type ExampleCall, tableDeletedAt } from '../example.ts'
 
-export const bucketCreatedAt = 1767225700000
+const bucketCreatedAt = 1767225700000
 export const inAvatars = { db: 'app', bucket: 'avatars' }
 
 /** The bucket that the examples of files use too. */

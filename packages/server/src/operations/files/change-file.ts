@@ -3,7 +3,6 @@ import { parseContentType } from '../../core/files/content-type.ts'
 import { parseMetadataMember, parseVisibility } from '../../core/files/file-options.ts'
 import { type Members, refuseUnknownMembers } from '../../core/members.ts'
 import { parseTtl } from '../../core/records/record-data.ts'
-import { parsePlainBody } from '../../core/text/plain-body.ts'
 import type { FileChanges } from '../../store/files.ts'
 import type { Condition } from '../../store/records.ts'
 import { type Access, callerOf } from '../access.ts'
@@ -16,7 +15,7 @@ import { type FileAddress, fileConditionFailed, fileNotFound, type StoredFile } 
 import { presentFile } from './present-file.ts'
 import { condition, fileAddressRequired, fileMembers, fileSchemas, oneOfThese } from './schemas.ts'
 
-export interface ChangeFileInput extends FileAddress {
+interface ChangeFileInput extends FileAddress {
   changes: FileChanges
   condition: Condition | undefined
 }
@@ -24,7 +23,7 @@ export interface ChangeFileInput extends FileAddress {
 const changeFields = ['visibility', 'contentType', 'metadata', 'ttl'] as const
 
 /** `text` is the whole body, `members` those of the change. */
-export const parseChanges = (text: string, members: Members, nowMs: number): FileChanges => {
+const parseChanges = (text: string, members: Members, nowMs: number): FileChanges => {
   refuseUnknownMembers(members, changeFields)
   const { visibility, contentType, metadata, ttl } = members
   if (changeFields.every((field) => members[field] === undefined)) {
@@ -40,11 +39,8 @@ export const parseChanges = (text: string, members: Members, nowMs: number): Fil
   }
 }
 
-export const parseChangeBody = (text: string, nowMs: number): FileChanges =>
-  parseChanges(text, parsePlainBody(text), nowMs)
-
 /** Changes what is stored about a file, not its bytes. */
-export const changeFile = async (access: Access, input: ChangeFileInput, nowMs: number): Promise<StoredFile> => {
+const changeFile = async (access: Access, input: ChangeFileInput, nowMs: number): Promise<StoredFile> => {
   const { name, changes, condition } = input
   const bucket = await requireBucket(access, input, nowMs)
   const written = await writeIn('bucket', access, input, nowMs, () =>

@@ -7,12 +7,12 @@ import { given, otherVersion, thePicture } from './examples.ts'
 import { type FileAddress, fileConditionFailed } from './file-access.ts'
 import { condition, fileAddressRequired, fileMembers } from './schemas.ts'
 
-export interface DeleteFileInput extends FileAddress {
+interface DeleteFileInput extends FileAddress {
   condition: Condition | undefined
 }
 
 /** Returns whether there was a file to delete. */
-export const deleteFile = async (access: Access, input: DeleteFileInput, nowMs: number): Promise<boolean> => {
+const deleteFile = async (access: Access, input: DeleteFileInput, nowMs: number): Promise<boolean> => {
   const { name, condition } = input
   const bucket = await requireBucket(access, input, nowMs)
   const written = await writeIn('bucket', access, input, nowMs, () =>

@@ -25,7 +25,7 @@ export const fileOf = (content: string, more: object, updatedAt: number) => ({
 
 export const stored = fileOf(picture.content, {}, fileExampleAt)
 
-export const putPicture: ExampleCall = { operation: 'putFile', input: { ...inAvatars, ...picture }, output: stored }
+const putPicture: ExampleCall = { operation: 'putFile', input: { ...inAvatars, ...picture }, output: stored }
 export const given = [createAvatars, putPicture]
 
 export const noFile = {

@@ -51,7 +51,7 @@ export const readFile = (
   )
 
 /** The file; undefined if there is none. A public key reads public files only. */
-export const findFile = (access: Access, address: FileAddress, nowMs: number): Awaitable<StoredFile | undefined> =>
+const findFile = (access: Access, address: FileAddress, nowMs: number): Awaitable<StoredFile | undefined> =>
   andThen(requireBucket(access, address, nowMs), (bucket) =>
     andThen(readFile(access, bucket, address.name, nowMs), (file) => {
       if (file !== undefined) refusePrivate(access, file)

@@ -16,7 +16,7 @@ import { type FileUrl, refuseSigning, signUrl } from './sign-url.ts'
 import { base, expiresAt, publish, signedUrl } from './url-examples.ts'
 import { urlSchemas } from './url-schemas.ts'
 
-export interface GetFileUrlInput extends FileAddress, UrlOptions {}
+interface GetFileUrlInput extends FileAddress, UrlOptions {}
 
 const refusePublicKey = ({ apiKey }: Access, { method, expiresInSeconds }: UrlOptions): void => {
   if (apiKey.kind === 'secret' || (method === 'GET' && expiresInSeconds === undefined)) return

@@ -27,9 +27,9 @@ export interface QueryFilesInput extends BucketAddress {
 }
 
 /** A file as it is sent in a page. */
-export type PresentFile = (file: StoredFile, query: FileQuery, keyring: Keyring) => string
+type PresentFile = (file: StoredFile, query: FileQuery, keyring: Keyring) => string
 
-export interface FilePage {
+interface FilePage {
   /** JSON texts. */
   items: string[]
   count: number
@@ -119,7 +119,7 @@ const readSmallPage = async (listing: Listing): Promise<ReadFiles | undefined> =
 const bytesOf = (texts: string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 
 /** The text of each file. Private ones have a signed URL if the query asks for it. `base` as in `permanentUrl`. */
-export const presentListed =
+const presentListed =
   (access: Access, nowMs: number, base = ''): PresentFile =>
   (file, { expiresInSeconds }, keyring) => {
     if (expiresInSeconds === undefined || file.content.visibility === 'public') {

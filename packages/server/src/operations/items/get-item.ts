@@ -20,7 +20,7 @@ export const parseItemAddress = ({ collection, id, rangeKey }: Members): TableAd
   rangeKey: rangeKey === undefined ? noRangeKey : parseKeyPart(rangeKey, 'rangeKey'),
 })
 
-export const itemNotFound = ({ rangeKey }: RecordKey): CubbyError =>
+const itemNotFound = ({ rangeKey }: RecordKey): CubbyError =>
   new CubbyError('record_not_found', 'There is no record with that id.', {
     hint: rangeKey === noRangeKey ? 'If it has a range key, give it as rangeKey.' : undefined,
   })

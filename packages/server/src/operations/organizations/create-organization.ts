@@ -8,11 +8,11 @@ import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { id, key } from './schemas.ts'
 
-export interface CreateOrganizationInput {
+interface CreateOrganizationInput {
   name: string
 }
 
-export interface NewOrganization {
+interface NewOrganization {
   organization: Organization
   secretKey: string
   publicKey: string

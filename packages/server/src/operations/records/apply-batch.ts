@@ -29,7 +29,7 @@ type RecordBatchOperation =
   | ({ op: 'put'; condition: Condition | undefined } & RecordToPut)
   | ({ op: 'delete'; condition: Condition | undefined } & RecordKey)
 
-export type BatchOperation = RecordBatchOperation | TaskBatchOperation
+type BatchOperation = RecordBatchOperation | TaskBatchOperation
 
 const parseOperation = (envelope: Envelope, text: string, nowMs: number, position: number): BatchOperation => {
   const { value, data } = envelope
@@ -113,11 +113,11 @@ function* toRecordOperations(
   return operations
 }
 
-export interface ApplyBatchInput extends TableAddress {
+interface ApplyBatchInput extends TableAddress {
   operations: BatchOperation[]
 }
 
-export interface BatchOutput {
+interface BatchOutput {
   /** The number of operations, all of which were applied. */
   count: number
   /** The ids of runs, one for each `run` and `finish`. Undefined if there are none. */

@@ -113,12 +113,12 @@ const parseInput = (body: FindBody, keysMax: number): FindRecordsInput => {
 export const parseFind = (text: string, keysMax: number): FindRecordsInput =>
   parseInput(runThrough(readFind(text)), keysMax)
 
-export interface FindRecordsInput extends TableAddress {
+interface FindRecordsInput extends TableAddress {
   keys: RecordKey[]
 }
 
 /** `entries` has what was found for each of the first keys; there was no room in the answer for the others. */
-export interface FindRecordsOutput {
+interface FindRecordsOutput {
   keys: RecordKey[]
   entries: (StoredRecord | undefined)[]
 }

@@ -25,7 +25,7 @@ export const recordNotFound = ({ rangeKey }: RecordKey): CubbyError =>
     hint: rangeKey === noRangeKey ? ['If it has a range key, ', { give: 'rangeKey' }, '.'] : undefined,
   })
 
-export const getRecord = (access: Access, input: GetRecordInput, nowMs: number): Awaitable<StoredRecord> =>
+const getRecord = (access: Access, input: GetRecordInput, nowMs: number): Awaitable<StoredRecord> =>
   andThen(findRecord(access, input, nowMs), (record) => {
     if (record === undefined) throw recordNotFound(input)
     return record

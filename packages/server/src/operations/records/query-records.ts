@@ -30,7 +30,7 @@ interface QueryResult {
   count: number
 }
 
-export interface QueryPage extends QueryResult {
+interface QueryPage extends QueryResult {
   cursor: string | null
 }
 

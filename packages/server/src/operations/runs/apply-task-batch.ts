@@ -16,11 +16,11 @@ import { id, lease, leaseIsLost, ofMail, result, toFinish } from './examples.ts'
 import { runSchemas } from './schemas.ts'
 import { parseTaskOperation, refuseSameRun, type TaskBatchOperation } from './task-operations.ts'
 
-export interface ApplyTaskBatchInput extends TaskAddress {
+interface ApplyTaskBatchInput extends TaskAddress {
   operations: TaskBatchOperation[]
 }
 
-export interface TaskBatchOutput {
+interface TaskBatchOutput {
   count: number
   /** One for each operation. */
   runs: string[]

@@ -15,15 +15,15 @@ import type { WaitEnd } from './run-waits.ts'
 import { runSchemas } from './schemas.ts'
 import { plainWaiting, type Waiting } from './waiting.ts'
 
-export interface Claim extends ClaimOptions {
+interface Claim extends ClaimOptions {
   waitSeconds: number
 }
 
-export interface ClaimRunsInput extends TaskAddress {
+interface ClaimRunsInput extends TaskAddress {
   claim: Claim
 }
 
-export interface ClaimRunsOutput {
+interface ClaimRunsOutput {
   task: string
   runs: Run[]
 }

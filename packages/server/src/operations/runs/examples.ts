@@ -2,12 +2,12 @@ import { call } from '../../core/hint.ts'
 import { type Example, type ExampleCall, type ExampleError, inOrders, laterAt } from '../example.ts'
 
 // Times after `laterAt`: what happens to a run after it was added.
-export const claimedAt = 1767780001000
-export const changedAt = 1767780002000
-export const leaseUntil = 1767780031000
+const claimedAt = 1767780001000
+const changedAt = 1767780002000
+const leaseUntil = 1767780031000
 // A version is above the one before even if the clock stands still, so these two may differ.
-export const finishedAt = 1767780001999
-export const cancelledAt = 1767780000999
+const finishedAt = 1767780001999
+const cancelledAt = 1767780000999
 
 export const ofMail = { db: 'app', task: 'mail' }
 export const payload = { to: 'ada@example.com', order: 'o-1' }
@@ -30,7 +30,7 @@ export const queued = {
   updatedAt: laterAt,
   finishedAt: null,
 }
-export const running = { ...queued, status: 'running', attempt: 1, updatedAt: claimedAt }
+const running = { ...queued, status: 'running', attempt: 1, updatedAt: claimedAt }
 export const claimed = { ...running, lease, leaseUntil }
 export const result = { messageId: '<1@mail.example.com>' }
 export const succeeded = { ...running, status: 'succeeded', result, updatedAt: changedAt, finishedAt }
@@ -39,8 +39,8 @@ export const failed = { ...running, status: 'failed', error, updatedAt: changedA
 export const cancelled = { ...queued, status: 'cancelled', updatedAt: claimedAt, finishedAt: cancelledAt }
 
 export const declare: ExampleCall = { operation: 'declareTask', input: ofMail }
-export const add: ExampleCall = { operation: 'runTask', input: { ...ofMail, id, payload }, output: queued }
-export const claim: ExampleCall = { operation: 'claimRuns', input: ofMail, output: { runs: [claimed] } }
+const add: ExampleCall = { operation: 'runTask', input: { ...ofMail, id, payload }, output: queued }
+const claim: ExampleCall = { operation: 'claimRuns', input: ofMail, output: { runs: [claimed] } }
 export const fail: ExampleCall = {
   operation: 'finishRun',
   input: { ...ofRun, lease, error: { message: error.message }, retry: false },

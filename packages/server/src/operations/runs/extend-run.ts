@@ -7,23 +7,19 @@ import { cancel, lease, leaseIsLost, ofRun, toFinish } from './examples.ts'
 import { changeAttempt, type RunAddress } from './run-access.ts'
 import { runAddressMembers, runAddressRequired, runSchemas } from './schemas.ts'
 
-export interface ExtendRunInput extends RunAddress {
+interface ExtendRunInput extends RunAddress {
   extension: Extension
 }
 
 /** Returns when the lease ends now, in epoch milliseconds. */
-export const extendRun = async (
-  access: Access,
-  { extension, ...address }: ExtendRunInput,
-  nowMs: number,
-): Promise<number> => {
+const extendRun = async (access: Access, { extension, ...address }: ExtendRunInput, nowMs: number): Promise<number> => {
   const { run } = await changeAttempt(access, address, nowMs, (task) =>
     access.engine.runs.extend(callerOf(access), task, address.run, extension, nowMs),
   )
   return run.leaseUntilMs!
 }
 
-export const extendedJson = (leaseUntilMs: number): string => JSON.stringify({ leaseUntil: leaseUntilMs })
+const extendedJson = (leaseUntilMs: number): string => JSON.stringify({ leaseUntil: leaseUntilMs })
 
 export const extendRunOperation = defineOperation({
   id: 'extendRun',

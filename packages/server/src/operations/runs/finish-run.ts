@@ -11,7 +11,7 @@ import { changeAttempt, type RunAddress, type RunOutput } from './run-access.ts'
 import { failureExcludes } from './run-members.ts'
 import { runAddressMembers, runAddressRequired, runSchemas } from './schemas.ts'
 
-export interface FinishRunInput extends RunAddress {
+interface FinishRunInput extends RunAddress {
   finish: Finish
 }
 

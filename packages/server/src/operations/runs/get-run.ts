@@ -14,7 +14,7 @@ import { type RunAddress, runNotFound } from './run-access.ts'
 import { runAddressMembers, runAddressRequired, waitSeconds } from './schemas.ts'
 import { plainWaiting, type Waiting } from './waiting.ts'
 
-export interface GetRunInput extends RunAddress {
+interface GetRunInput extends RunAddress {
   waitSeconds: number
 }
 

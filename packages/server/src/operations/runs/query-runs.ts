@@ -16,11 +16,11 @@ import { declare, fail, failed, ofMail, toClaim, toFinish } from './examples.ts'
 import { presentRun } from './present-run.ts'
 import { runSchemas } from './schemas.ts'
 
-export interface QueryRunsInput extends TaskAddress {
+interface QueryRunsInput extends TaskAddress {
   query: RunQuery
 }
 
-export interface RunQueryPage {
+interface RunQueryPage {
   /** JSON texts. */
   items: string[]
   count: number
@@ -60,7 +60,7 @@ const readPage = async (
   }
 }
 
-export const queryRuns = async (
+const queryRuns = async (
   access: Access,
   { query, ...address }: QueryRunsInput,
   nowMs: number,
@@ -81,7 +81,7 @@ export const queryRuns = async (
   return { items, count: items.length, cursor: cursorAt(next) }
 }
 
-export const runPageJson = ({ items, count, cursor }: RunQueryPage): string =>
+const runPageJson = ({ items, count, cursor }: RunQueryPage): string =>
   items.length === 0
     ? countPageJson(count, cursor)
     : `{"items":[${items.join(',')}],"count":${count},"cursor":${JSON.stringify(cursor)}}`

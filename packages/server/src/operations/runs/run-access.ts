@@ -65,7 +65,7 @@ const notRetried = (address: RunAddress, run: Run): CubbyError => {
 }
 
 /** The changed run, or the error for the reason of the refusal. */
-export const changedRun = (address: RunAddress, change: RunChange): Run => {
+const changedRun = (address: RunAddress, change: RunChange): Run => {
   if (!('refused' in change)) return change.run
   if (change.refused === 'missing') throw runNotFound(address)
   if (change.refused === 'lease_lost') throw leaseLost()
@@ -73,7 +73,7 @@ export const changedRun = (address: RunAddress, change: RunChange): Run => {
 }
 
 /** The task, and the run that it may have. */
-export const requireTaskOf = async (access: Access, address: RunAddress, nowMs: number): Promise<Table> => {
+const requireTaskOf = async (access: Access, address: RunAddress, nowMs: number): Promise<Table> => {
   const task = await requireTask(access, address, nowMs)
   if (!isRunId(address.run)) throw runNotFound(address)
   return task

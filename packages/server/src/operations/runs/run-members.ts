@@ -18,7 +18,7 @@ import { freeObject, milliseconds, nullable, number, ref, type Schema, times } f
 
 const objectLimits = `at most ${number(dataBytesMax)} bytes, as it was sent, and ${dataDepthMax} levels. It is returned exactly as it was sent`
 
-export const payload = freeObject(`What the run is about: any JSON object of ${objectLimits}.`)
+const payload = freeObject(`What the run is about: any JSON object of ${objectLimits}.`)
 const result = freeObject(`What the attempt has achieved: any JSON object of ${objectLimits}.`)
 
 /** Of answers: an object or null. */

@@ -13,11 +13,11 @@ import { idTaken } from './run-access.ts'
 import { runExcludes } from './run-members.ts'
 import { runSchemas } from './schemas.ts'
 
-export interface RunTaskInput extends TaskAddress {
+interface RunTaskInput extends TaskAddress {
   newRun: NewRun
 }
 
-export interface RunTaskOutput {
+interface RunTaskOutput {
   task: string
   run: Run
   /** False: the run with that id, or the queued run of that key. */

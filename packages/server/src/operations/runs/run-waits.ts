@@ -19,7 +19,7 @@ type Waiter = Pick<ApiKey, 'orgId' | 'seq' | 'kind'>
 
 type WatchedRuns = Pick<Runs, 'finishedAmong' | 'dueAmong' | 'goneAmong'>
 
-export interface RunWaitsOptions {
+interface RunWaitsOptions {
   lookEveryMs?: number
   /** Called when a request may not wait, for the metrics. */
   onRefused?(): void

@@ -45,7 +45,7 @@ async function* listDatabases({ tables }: Areas, orgId: number): AsyncGenerator<
   }
 }
 
-export interface StatisticsInput {
+interface StatisticsInput {
   organizations: readonly Organization[]
   /** Only this database. */
   db: string | undefined

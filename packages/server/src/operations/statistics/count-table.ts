@@ -17,7 +17,7 @@ import type { Table } from '../../store/tables.ts'
 const countStepRows = 10_000
 const sizeStepRows = 2_000
 
-export interface CountOptions {
+interface CountOptions {
   nowMs: number
   /** How long counting rows, and then adding up their bytes, may take. 0: one step of each. */
   msMax: number

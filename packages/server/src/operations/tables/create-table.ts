@@ -9,12 +9,12 @@ import { inputOf, ref } from '../schema.ts'
 import { tableJson } from './present-table.ts'
 import { addressMembers, addressRequired, tableSchemas } from './schemas.ts'
 
-export interface CreateTableInput extends TableAddress {
+interface CreateTableInput extends TableAddress {
   indices: Indices
 }
 
 /** Creating an existing table with the same indices is not an error. */
-export const createTable = async (
+const createTable = async (
   access: Access,
   { db, table: name, indices }: CreateTableInput,
   nowMs: number,

@@ -6,7 +6,7 @@ import { defineOperation } from '../operation.ts'
 import { inputOf, ref } from '../schema.ts'
 import { listingMembers } from './schemas.ts'
 
-export interface DatabasePage {
+interface DatabasePage {
   databases: string[]
   cursor: string | null
 }

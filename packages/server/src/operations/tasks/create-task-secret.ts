@@ -7,16 +7,12 @@ import { inputOf, ref } from '../schema.ts'
 import { declareMail, inMail, secret } from './examples.ts'
 import { taskMembers, taskRequired, taskSchemas } from './schemas.ts'
 
-export interface CreateTaskSecretInput extends TaskAddress {
+interface CreateTaskSecretInput extends TaskAddress {
   revokesOld: boolean
 }
 
 /** Returns the new secret. It cannot be read again. */
-export const createTaskSecret = async (
-  access: Access,
-  input: CreateTaskSecretInput,
-  nowMs: number,
-): Promise<string> => {
+const createTaskSecret = async (access: Access, input: CreateTaskSecretInput, nowMs: number): Promise<string> => {
   const task = await requireTask(access, input, nowMs)
   const secret = newTaskSecret()
   await writeIn('task', access, input, nowMs, () =>

@@ -18,18 +18,18 @@ import { daily, declaredAt, declareMail, defaults, inMail, mail, secret, taskDec
 import { type TaskAndState, taskConditionFailed, taskJson } from './present-task.ts'
 import { condition, taskMembers, taskRequired, taskSchemas } from './schemas.ts'
 
-export interface DeclareTaskInput extends TaskAddress {
+interface DeclareTaskInput extends TaskAddress {
   declaration: ParsedDeclaration
   condition: Condition | undefined
 }
 
-export interface DeclaredTask extends TaskAndState {
+interface DeclaredTask extends TaskAndState {
   created: boolean
   /** Only if this declaration created it. */
   secret: string | undefined
 }
 
-export const declareTask = async (access: Access, input: DeclareTaskInput, nowMs: number): Promise<DeclaredTask> => {
+const declareTask = async (access: Access, input: DeclareTaskInput, nowMs: number): Promise<DeclaredTask> => {
   const { db, task: name, declaration, condition } = input
   await checkUrl(access, input, nowMs)
   const newSecret = newTaskSecret()

@@ -8,11 +8,11 @@ import { declareMail, deletedMail, inMail, taskDeclaredAt } from './examples.ts'
 import { type TaskAndState, taskConditionFailed, taskJson } from './present-task.ts'
 import { condition, taskMembers, taskRequired } from './schemas.ts'
 
-export interface DeleteTaskInput extends TaskAddress {
+interface DeleteTaskInput extends TaskAddress {
   condition: Condition | undefined
 }
 
-export const deleteTask = async (access: Access, input: DeleteTaskInput, nowMs: number): Promise<TaskAndState> => {
+const deleteTask = async (access: Access, input: DeleteTaskInput, nowMs: number): Promise<TaskAndState> => {
   const { db, task, condition } = input
   const deleted = await access.engine.tasks.delete(callerOf(access), db, task, condition, nowMs)
   if (deleted === undefined) throw await notFound('task', access, input, nowMs)

@@ -9,7 +9,7 @@ import { declareMail, deleteMail, inMail, mail } from './examples.ts'
 import { type TaskAndState, taskJson } from './present-task.ts'
 import { taskMembers, taskRequired } from './schemas.ts'
 
-export const describeTask = async (access: Access, address: TaskAddress, nowMs: number): Promise<TaskAndState> => {
+const describeTask = async (access: Access, address: TaskAddress, nowMs: number): Promise<TaskAndState> => {
   const described = await withState(access, address, await requireTask(access, address, nowMs), nowMs)
   if (described.state.oldestRunAtMs === undefined) throw runsUnreachable()
   return described

@@ -8,7 +8,7 @@ import { dbMember, listingMembers } from '../tables/schemas.ts'
 import { declareMail, deletedMail, deleteMail, mail } from './examples.ts'
 import { taskJson } from './present-task.ts'
 
-export interface TaskPage {
+interface TaskPage {
   /** The JSON of each task. */
   tasks: string[]
   cursor: string | null

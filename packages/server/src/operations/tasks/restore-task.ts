@@ -11,11 +11,7 @@ import { taskMembers, taskRequired, taskSchemas } from './schemas.ts'
 
 const restoreRegistered = restoreNamed('task')
 
-export const restoreTask = async (
-  access: Access,
-  input: RestoreInput<'task'>,
-  nowMs: number,
-): Promise<TaskAndState> => {
+const restoreTask = async (access: Access, input: RestoreInput<'task'>, nowMs: number): Promise<TaskAndState> => {
   const task = await restoreRegistered(access, input, nowMs)
   access.tasks.signals.changed(task.id)
   return withState(access, input, task, nowMs)

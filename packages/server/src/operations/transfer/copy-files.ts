@@ -9,7 +9,7 @@ import type { Dump } from '../../store/transfer.ts'
 // The bytes of files, for backups, copies and checks of a whole store. The list of files is a snapshot; a hold of the sweep
 // keeps the bytes of all of them where they are.
 
-export interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'crc32' | 'blob' | 'contentType'> {
+interface FileBytes extends Pick<FileContent, 'size' | 'sha256' | 'crc32' | 'blob' | 'contentType'> {
   /** `db/bucket`. */
   bucket: string
   /** Of the bucket. */
@@ -69,7 +69,7 @@ const forEachAtOnce = async <Item>(items: AsyncIterable<Item>, work: (item: Item
 }
 
 /** Where bytes come from and go to. */
-export interface CopyPlaces {
+interface CopyPlaces {
   from: BlobPlace
   to: BlobPlace
 }
@@ -134,7 +134,7 @@ const readAll = async (file: FileBytes, place: BlobPlace): Promise<AsyncIterable
 }
 
 /** What a check of the files found. */
-export interface FileFinding {
+interface FileFinding {
   tableId: number
   line: string
 }
